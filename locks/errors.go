@@ -1,0 +1,100 @@
+package locks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The classes of error. An error of a backend wraps at most one of them; cmd
+// maps each to an exit status.
+var (
+	// ErrHeld: somebody else holds the lock. The error is a [HeldError].
+	ErrHeld = errors.New("held by someone else")
+	// ErrLost: the lock, or the place in its queue, is surely not ours any
+	// more. Final for the handle.
+	ErrLost = errors.New("lost")
+	// ErrDenied: the server, or the file system, refused for lack of
+	// permission. Another attempt would meet the same answer.
+	ErrDenied = errors.New("permission denied")
+	// ErrUnavailable: the server did not give an answer. Worth another attempt.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrUsage: what was asked for makes no sense (an unknown parameter, a
+	// malformed address). Nothing was contacted.
+	ErrUsage = errors.New("usage")
+
+	// ErrNoLease is what Renew returns while there is nothing to renew: before
+	// a place in the queue is had, or where places and locks need no renewal.
+	// It is neither a success nor a failure.
+	ErrNoLease = errors.New("no lease to renew")
+)
+
+// A HeldError is ErrHeld with what is known about the holder.
+type HeldError struct{ Status Status }
+
+func (e *HeldError) Error() string {
+	if e.Status.Holder == "" {
+		return ErrHeld.Error()
+	}
+	return "held by " + Printable(e.Status.Holder)
+}
+
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// An Error says which operation failed, on what, in the shape of fs.PathError.
+// It is added once, at the backend's boundary.
+type Error struct {
+	Op      string // "acquire", "renew", "release", "open"
+	Backend string // the scheme and, where there is one, the address; no password
+	Name    string // the lock's name
+	Class   error  // one of the Err… values, or nil
+	Err     error  // what happened
+	Hint    string // what the user might do about it, a sentence without a full stop; may be empty
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %q on %s: %v", e.Op, e.Name, e.Backend, e.Err)
+}
+
+// Unwrap returns the class and the cause, so that errors.Is finds both.
+func (e *Error) Unwrap() []error {
+	if e.Class == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Class, e.Err}
+}
+
+// Hint returns the hint that err, or an error that it wraps, carries, or "".
+func Hint(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}
+
+// A UsageError is an ErrUsage about one thing that the user wrote.
+type UsageError struct {
+	What string   // what is wrong: `unknown parameter "cacrt"`
+	Near string   // the nearest thing that is known, or ""
+	Have []string // all that is known, or nil
+}
+
+// Unknown makes the UsageError for a word that is none of the known ones. The
+// kind is what the word should have been: "parameter", "backend".
+func Unknown(kind, word string, known []string) *UsageError {
+	return &UsageError{What: fmt.Sprintf("unknown %s %q", kind, word), Near: Nearest(word, known), Have: known}
+}
+
+func (e *UsageError) Error() string {
+	s := e.What
+	if e.Near != "" {
+		s += fmt.Sprintf(" (did you mean %q?)", e.Near)
+	}
+	if len(e.Have) > 0 {
+		s += "; known: " + strings.Join(e.Have, ", ")
+	}
+	return s
+}
+
+func (e *UsageError) Unwrap() error { return ErrUsage }

@@ -1,0 +1,58 @@
+package locks
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxName is the greatest length of a lock's name, in bytes.
+const MaxName = 200
+
+// CheckName reports what is wrong with a lock's name: it has 1 to [MaxName]
+// characters of A-Z a-z 0-9 . _ - / : @, and no empty, "." or ".." part
+// between slashes.
+func CheckName(name string) error {
+	usage := func(format string, args ...any) error {
+		return &UsageError{What: "lock name " + strconv.Quote(Abbreviate(name)) + ": " + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case name == "":
+		return usage("is empty")
+	case len(name) > MaxName:
+		return usage("has %d characters; at most %d are allowed", len(name), MaxName)
+	}
+	for _, r := range name {
+		if !nameRune(r) {
+			return usage("has a %q; allowed are A-Z a-z 0-9 . _ - / : @", r)
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." || part == ".." {
+			return usage("has the part %q between slashes", part)
+		}
+	}
+	return nil
+}
+
+func nameRune(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-/:@", r)
+}
+
+// EscapeName maps a lock's name to one path element: "/" becomes "%2F". As no
+// name contains a "%", two different names never meet.
+func EscapeName(name string) string { return url.PathEscape(name) }
+
+// Abbreviate cuts a text of over 80 bytes for a message, between two runes.
+func Abbreviate(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	cut := 80
+	for cut > 80-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

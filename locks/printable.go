@@ -1,0 +1,28 @@
+package locks
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Printable makes text that somebody else wrote, such as another holder's id,
+// safe for a terminal and a log: whatever is not printable is escaped, and
+// over 200 runes are cut.
+func Printable(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n++; n > 200 {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsPrint(r) && r != unicode.ReplacementChar {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,126 @@
+package locks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An Opener makes a Lock from a backend's URL. It checks all that can be
+// checked without a server and returns ErrUsage for what is wrong; it need
+// not contact the server, and if it does, ctx bounds that. Its errors are
+// final: a campaign repeats only what fails in Acquire. A URL with nothing
+// but a scheme ("etcd:") takes its settings from the environment variables
+// that the backend's own tools use.
+type Opener func(ctx context.Context, u *url.URL, o Options) (Lock, error)
+
+// A Registry finds backends by their scheme. The zero value knows none.
+type Registry struct {
+	// Fallback, if not nil, opens what no registered scheme matches.
+	Fallback Opener
+
+	openers map[string]Opener
+}
+
+// Register adds a backend. It panics if the scheme is taken.
+func (r *Registry) Register(scheme string, open Opener) {
+	if r.openers == nil {
+		r.openers = map[string]Opener{}
+	}
+	if _, taken := r.openers[scheme]; taken {
+		panic("locks: backend " + scheme + " registered twice")
+	}
+	r.openers[scheme] = open
+}
+
+// Open makes a Lock of the backend that u names, as [Parse] returned it.
+func (r *Registry) Open(ctx context.Context, u *url.URL, o Options) (Lock, error) {
+	if err := CheckName(o.Name); err != nil {
+		return nil, err
+	}
+	if open, ok := r.openers[u.Scheme]; ok {
+		return open(ctx, u, o)
+	}
+	if r.Fallback != nil {
+		return r.Fallback(ctx, u, o)
+	}
+	return nil, Unknown("backend", u.Scheme, r.Schemes())
+}
+
+// Schemes returns the registered schemes, sorted.
+func (r *Registry) Schemes() []string { return slices.Sorted(maps.Keys(r.openers)) }
+
+// Parse reads what a user gives as a backend: a URL, or a bare name, which is
+// the same as a URL with nothing but that scheme. Errors wrap ErrUsage and
+// never show a password.
+func Parse(backend string) (*url.URL, error) {
+	if isScheme(backend) {
+		return &url.URL{Scheme: backend}, nil
+	}
+	shown := strconv.Quote(Abbreviate(RedactText(backend)))
+	scheme, _, ok := strings.Cut(backend, ":")
+	if !ok || !isScheme(scheme) {
+		return nil, &UsageError{What: "backend " + shown + " is neither a name like etcd nor a URL like etcd://host:2379/prefix"}
+	}
+	u, err := url.Parse(backend)
+	if err != nil {
+		return nil, &UsageError{What: "backend URL " + shown + ": " + syntaxError(err, backend)}
+	}
+	if _, has := u.User.Password(); !has && strings.Contains(u.Host, ":") && strings.Contains(u.EscapedPath()+u.EscapedFragment(), "@") {
+		// Perhaps etcd://root:12/34@host, whose password would be taken for a
+		// port and a path, and shown as such.
+		return nil, &UsageError{What: "backend URL " + shown + ": there is a @ after the host; " + escaping}
+	}
+	return u, nil
+}
+
+const escaping = "in a password write / as %2F, elsewhere @ as %40"
+
+// syntaxError is what is wrong with a URL, in words that have nothing of a
+// password. The errors of net/url quote what they object to.
+func syntaxError(err error, backend string) string {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	text := strings.TrimPrefix(err.Error(), "net/url: ")
+	if !strings.Contains(backend, "@") {
+		return text
+	}
+	if i, j := strings.Index(text, `"`), strings.LastIndex(text, `"`); i >= 0 {
+		text = strings.Join(strings.Fields(text[:i]+text[j+1:]), " ")
+	}
+	return text + "; " + escaping
+}
+
+func isScheme(s string) bool {
+	for i, r := range s {
+		letter := 'a' <= r && r <= 'z'
+		if !letter && (i == 0 || !('0' <= r && r <= '9' || strings.ContainsRune("+-.", r))) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// CheckParams returns an ErrUsage for the first parameter of u's query that is
+// malformed, given twice, or not among the known ones.
+func CheckParams(u *url.URL, known ...string) error {
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return &UsageError{What: u.Scheme + " URL: the part after ? is malformed: " + err.Error()}
+	}
+	for _, key := range slices.Sorted(maps.Keys(q)) {
+		if !slices.Contains(known, key) {
+			return Unknown(u.Scheme+" parameter", key, known)
+		}
+		if len(q[key]) > 1 {
+			return &UsageError{What: fmt.Sprintf("%s parameter %q is given twice", u.Scheme, key)}
+		}
+	}
+	return nil
+}
