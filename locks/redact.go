@@ -8,7 +8,7 @@ import (
 // Redact returns a URL as text that may be shown and logged: its password is
 // replaced by "xxxxx".
 func Redact(u *url.URL) string {
-	if u.Opaque != "" { // as in etcd:user:password@host, which is malformed
+	if u.Opaque != "" || u.OmitHost { // as in user:password@host, which is malformed
 		return RedactText(u.String())
 	}
 	return u.Redacted()

@@ -71,12 +71,18 @@ func Parse(backend string) (*url.URL, error) {
 	if err != nil {
 		return nil, &UsageError{What: "backend URL " + shown + ": " + syntaxError(err, backend)}
 	}
-	if _, has := u.User.Password(); !has && strings.Contains(u.Host, ":") && strings.Contains(u.EscapedPath()+u.EscapedFragment(), "@") {
-		// Perhaps etcd://root:12/34@host, whose password would be taken for a
-		// port and a path, and shown as such.
+	if straySecret(u) {
 		return nil, &UsageError{What: "backend URL " + shown + ": there is a @ after the host; " + escaping}
 	}
 	return u, nil
+}
+
+// straySecret reports that a URL has what may be a part of a password in a
+// place where it would be shown: etcd://root:12/34@host has the port 12 and
+// the path /34@host. In a query an @ is allowed, for the sake of file names.
+func straySecret(u *url.URL) bool {
+	path := (u.User != nil || strings.Contains(u.Host, ":")) && strings.Contains(u.EscapedPath(), "@")
+	return path || strings.Contains(u.EscapedFragment(), "@")
 }
 
 const escaping = "in a password write / as %2F, elsewhere @ as %40"
@@ -91,10 +97,16 @@ func syntaxError(err error, backend string) string {
 	if !strings.Contains(backend, "@") {
 		return text
 	}
-	if i, j := strings.Index(text, `"`), strings.LastIndex(text, `"`); i >= 0 {
-		text = strings.Join(strings.Fields(text[:i]+text[j+1:]), " ")
+	return unquoted(text) + "; " + escaping
+}
+
+// unquoted leaves out what a text quotes.
+func unquoted(text string) string {
+	i, j := strings.Index(text, `"`), strings.LastIndex(text, `"`)
+	if i < 0 {
+		return text
 	}
-	return text + "; " + escaping
+	return strings.Join(strings.Fields(text[:i]+text[j+1:]), " ")
 }
 
 func isScheme(s string) bool {
@@ -112,7 +124,7 @@ func isScheme(s string) bool {
 func CheckParams(u *url.URL, known ...string) error {
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return &UsageError{What: u.Scheme + " URL: the part after ? is malformed: " + err.Error()}
+		return &UsageError{What: u.Scheme + " URL: the part after ? is malformed: " + unquoted(err.Error())}
 	}
 	for _, key := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(known, key) {
