@@ -1,0 +1,100 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// renewAtTheGrant renews without pause beside Acquire, while the lock goes
+// from hand to hand.
+func renewAtTheGrant(e *env) {
+	a := e.open("first")
+	a.hold()
+	for i := range 10 {
+		b := e.open(fmt.Sprint("waiter ", i))
+		c := b.campaignRenewing(false)
+		c.queued()
+		renew := func() {
+			if err := b.renew(); errors.Is(err, locks.ErrLost) {
+				e.Errorf("Renew beside Acquire: %v", err)
+			}
+		}
+		renew()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for c.pending() {
+				renew()
+			}
+		})
+		a.release()
+		c.won(prompt + e.c.Polling)
+		wg.Wait()
+		if err := b.renew(); e.c.TTL > 0 && err != nil {
+			e.Errorf("Renew after Acquire: %v", err)
+		}
+		a = b
+	}
+	a.release()
+	e.free()
+}
+
+// closeBesideAnything calls all that may be called at the same time.
+func closeBesideAnything(e *env) {
+	for i := range 10 {
+		k := e.open(fmt.Sprint("holder ", i))
+		held := i%2 == 0
+		c := k.campaignRenewing(held)
+		if held {
+			c.won(e.c.TTL + e.late())
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+		var wg sync.WaitGroup
+		for _, f := range []func(){
+			func() { _ = k.Renew(ctx) },
+			func() { _ = k.Release(ctx) },
+			func() { _ = k.Release(ctx) },
+			func() { _ = k.Close() },
+			func() { _ = k.Close() },
+			func() { _ = k.Lost() },
+		} {
+			wg.Go(f)
+		}
+		wg.Wait()
+		if ctx.Err() != nil {
+			e.Errorf("Renew, Release and Close beside each other took over %v", prompt)
+		}
+		cancel()
+		c.cancel()
+		c.ended(prompt)
+		_ = k.giveUp() // what was granted after all; on a closed handle that may do nothing
+	}
+	last := e.open("last").campaign() // what was closed before it was released ends with its lease
+	last.won(e.c.TTL + e.late())
+	last.k.release()
+	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
+}
+
+// silentWaiter has neither a callback nor a logger.
+func silentWaiter(e *env) {
+	a := e.open("holder")
+	a.hold()
+	a.keep()
+	o := e.options("waiter")
+	o.Waiting = nil
+	l, err := e.c.Open(e.patient(), e.u, o)
+	if err != nil {
+		e.Fatalf("open: %v", err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), wakes)
+	defer cancel()
+	if _, err := l.Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) && !(e.c.Polling > 0 && errors.Is(err, locks.ErrHeld)) {
+		e.Errorf("Acquire of a held lock: %v", err)
+	}
+	a.release()
+	e.free()
+}

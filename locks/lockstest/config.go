@@ -1,0 +1,78 @@
+// Package lockstest is the conformance suite that every backend passes, linked
+// and through its helper program. A backend's test is a [Config] and one call
+// of [Run]; what a backend cannot do is declared in its Config, never guessed.
+package lockstest
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A Config tells the suite what it is to test and how to hurt it. Run calls
+// the functions from several parallel tests at once, but for Restart and
+// Connections, which it calls while no other test runs, so that all may share
+// one server. What a nil field leaves untested is logged.
+type Config struct {
+	// Open is the backend.
+	Open locks.Opener
+	// URL returns the address of a store of which no other test uses the same
+	// prefix, reached over a path that Cut can cut. Required.
+	URL func(t *testing.T) *url.URL
+	// TTL is the shortest lease the server grants reliably. 0 says that a lock
+	// cannot end while its process lives; what concerns leases is not tested.
+	TTL time.Duration
+	// Polling is the longest time between two looks of a waiter that is not
+	// notified. 0: waiters are notified.
+	Polling time.Duration
+	// Fair says that waiters get the lock in the order of their arrival.
+	Fair bool
+	// Places says that a waiter's place in the queue is a lease, which Waiting
+	// announces and Renew extends.
+	Places bool
+	// Anonymous says that the backend cannot tell who holds a lock.
+	Anonymous bool
+	// Late is how much later than its TTL the server may end a lease. 0 means 2 s.
+	Late time.Duration
+
+	// Cut makes replies (or all traffic) between the clients of that address
+	// and the server vanish silently, until heal is called. Whether what was
+	// said meanwhile arrives late or never is open. Nil: no network.
+	Cut func(t *testing.T, u *url.URL, how Cut) (heal func())
+	// Twin returns another address of the store of that address, with the same
+	// prefix, which Cut of the first leaves alone (and the other way round), so
+	// that one contender can be cut off and another not. Nil: a partition is
+	// seen from its one side only.
+	Twin func(t *testing.T, u *url.URL) *url.URL
+	// Evict deletes the lock as an operator would. Nil: cannot be.
+	Evict func(t *testing.T, u *url.URL, name string)
+	// Crash ends the holder's hold without a release and without waiting for
+	// the lease to run out, if the operator or the system can do that (a killed
+	// process for flock, a revoked lease for etcd). Nil: wait for the TTL.
+	Crash func(t *testing.T, u *url.URL, name string, l locks.Lock)
+	// Restart stops the server of that address and starts it again with its
+	// data. Nil: there is no server.
+	Restart func(t *testing.T, u *url.URL)
+	// Hostile writes, where the lock's record is stored, something that no
+	// leaderrun would write there. Each variant is tried, on a lock that is free
+	// and on one that is held. Nil: no record.
+	Hostile []func(t *testing.T, u *url.URL, name string)
+	// Connections returns how many client connections the server of that
+	// address has. Nil: not known.
+	Connections func(t *testing.T, u *url.URL) int
+	// Leftovers returns what is stored under the address, a line each, apart
+	// from what the token needs. Nil: not known.
+	Leftovers func(t *testing.T, u *url.URL) []string
+}
+
+// Cut says which way a network is cut.
+type Cut string
+
+// The ways of cutting.
+const (
+	CutReplies Cut = "replies" // requests arrive, what comes back vanishes
+	CutAll     Cut = "all"     // nothing arrives either way
+	CutReset   Cut = "reset"   // connections are reset and refused
+)

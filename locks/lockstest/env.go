@@ -1,0 +1,141 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// prompt is "at once" on a slow machine: shorter than what a defect waits for
+// (a TTL, a connect timeout, for ever), longer than a stall of the scheduler.
+const prompt = 2 * time.Second
+
+// stall is how late a busy machine may let a timer fire.
+const stall = time.Second
+
+// patience bounds what must happen at some time.
+const patience = 30 * time.Second
+
+// lockName is the lock of most tests; each has a store of its own.
+const lockName = "jobs/nightly"
+
+// An env is what one test works with.
+type env struct {
+	*testing.T
+	c Config
+	u *url.URL
+}
+
+func newEnv(t *testing.T, c Config) *env {
+	e := &env{T: t, c: c}
+	e.u = c.URL(t)
+	e.watchGoroutines()
+	return e
+}
+
+// late is how long after the end of its lease a lock may be had by a waiter.
+func (e *env) late() time.Duration {
+	late := e.c.Late
+	if late == 0 {
+		late = 2 * time.Second
+	}
+	return late + e.c.Polling
+}
+
+// options are those of a contender for the usual lock.
+func (e *env) options(holder string) locks.Options {
+	ttl := e.c.TTL
+	if ttl == 0 {
+		ttl = 15 * time.Second
+	}
+	return locks.Options{
+		Name:           lockName,
+		Holder:         holder,
+		TTL:            ttl,
+		ConnectTimeout: 5 * time.Second,
+		Version:        "lockstest",
+	}
+}
+
+// patient returns a context that ends when patience does.
+func (e *env) patient() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	e.Cleanup(cancel)
+	return ctx
+}
+
+// eventually polls until ok, and fails the test if that takes longer than the
+// limit.
+func (e *env) eventually(limit time.Duration, what string, ok func() bool) {
+	e.Helper()
+	if !within(limit, ok) {
+		e.Fatalf("not within %v: %s", limit, what)
+	}
+}
+
+// within polls until ok or the limit.
+func within(limit time.Duration, ok func() bool) bool {
+	end := time.Now().Add(limit)
+	for !ok() {
+		if time.Now().After(end) {
+			return false
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return true
+}
+
+// pause lets time pass, where the passing of time is what is tested.
+func pause(d time.Duration) { time.Sleep(d) }
+
+// now reads the boot clock.
+func now() clock.Instant { return clock.Boot{}.Now() }
+
+// leftovers returns what is stored, sorted, or nil if that is not known.
+func (e *env) leftovers() []string {
+	if e.c.Leftovers == nil {
+		return nil
+	}
+	var got []string
+	e.unwatched(func() { got = e.c.Leftovers(e.T, e.u) })
+	slices.Sort(got)
+	return got
+}
+
+// clean checks that nobody's traces are in the store.
+func (e *env) clean() {
+	e.Helper()
+	var got []string
+	if !within(prompt, func() bool { got = e.leftovers(); return len(got) == 0 }) {
+		e.Errorf("left behind in the store:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// free checks that the lock is to be had at once by somebody new, gives it
+// back, and checks that nothing stays behind.
+func (e *env) free() {
+	e.Helper()
+	k := e.open("free")
+	var err error
+	if !within(e.undo(), func() bool { _, err = k.try(); return !errors.Is(err, locks.ErrHeld) }) || err != nil {
+		e.Fatalf("the lock should be free: %v", err)
+	}
+	k.release()
+	e.clean()
+}
+
+// undo is how long an error may take to be undone at the server: less than
+// what would be undone by the end of the lease.
+func (e *env) undo() time.Duration {
+	if e.c.TTL == 0 {
+		return prompt
+	}
+	return e.c.TTL / 2
+}

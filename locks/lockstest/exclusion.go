@@ -1,0 +1,152 @@
+package lockstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// A term is the time for which a job ran under the lock, as the job itself
+// stamped it.
+type term struct {
+	start, end clock.Instant
+	token      uint64
+	holder     string
+}
+
+// A ledger has all terms of a lock.
+type ledger struct {
+	mu    sync.Mutex
+	terms []term
+}
+
+func (l *ledger) add(t term) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.terms = append(l.terms, t)
+}
+
+// faults sweeps over the terms, and returns which overlap, and where tokens do
+// not rise in the order of holding.
+func (l *ledger) faults() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.SortFunc(l.terms, func(a, b term) int { return cmp.Compare(a.start, b.start) })
+	var faults []string
+	for i := 1; i < len(l.terms); i++ {
+		a, b := l.terms[i-1], l.terms[i]
+		if b.start < a.end {
+			faults = append(faults, fmt.Sprintf("%s started %v before %s ended", b.holder, a.end.Sub(b.start), a.holder))
+		}
+		if b.token <= a.token {
+			faults = append(faults, fmt.Sprintf("%s got token %d after %s had %d", b.holder, b.token, a.holder, a.token))
+		}
+	}
+	return faults
+}
+
+// exclusion lets contenders of every sort have the lock in turn: some wait,
+// some try, some lose patience, and some end without a release.
+func exclusion(e *env) {
+	const contenders, terms = 8, 4
+	var book ledger
+	var wg sync.WaitGroup
+	for i := range contenders {
+		wg.Go(func() {
+			for n := range terms {
+				holder := fmt.Sprintf("contender %d, term %d", i, n)
+				if err := oneTerm(e, &book, holder, i, n == terms-1); err != nil {
+					e.Errorf("%s: %v", holder, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, f := range book.faults() {
+		e.Error(f)
+	}
+	if got, want := len(book.terms), contenders*terms; got != want {
+		e.Errorf("%d terms were served, want %d", got, want)
+	}
+	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
+}
+
+// oneTerm has the lock once, in a way that depends on the contender's number.
+func oneTerm(e *env, book *ledger, holder string, i int, last bool) error {
+	k, err := e.tryOpen(e.u, e.options(holder))
+	if err != nil {
+		return err
+	}
+	defer k.Close()
+	switch {
+	case i%4 == 1:
+		err = k.tryUntilHeld()
+	case i%4 == 2:
+		err = k.waitImpatiently()
+	default:
+		err = k.waitInQueue()
+	}
+	if err != nil {
+		return err
+	}
+	start := now()
+	pause(rand.N(8 * time.Millisecond))
+	if e.c.TTL == 0 {
+		book.add(term{start, now(), k.grant.Token, holder})
+		return k.giveUp()
+	}
+	if last && i%4 == 3 { // the job runs to the end of its lease, and nobody releases
+		book.add(term{start, k.deadline(), k.grant.Token, holder})
+		return nil
+	}
+	book.add(term{start, min(now(), k.deadline()), k.grant.Token, holder})
+	return k.giveUp()
+}
+
+func (k *contender) giveUp() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return k.Release(ctx)
+}
+
+func (k *contender) tryUntilHeld() error {
+	for end := now().Add(patience); now() < end; {
+		if _, err := k.try(); !errors.Is(err, locks.ErrHeld) {
+			return err
+		}
+		pause(rand.N(10 * time.Millisecond))
+	}
+	return errors.New("the lock was never free")
+}
+
+// waitImpatiently gives up several times before it waits to the end.
+func (k *contender) waitImpatiently() error {
+	for range 5 {
+		c := k.campaign()
+		select {
+		case <-c.done:
+		case <-time.After(rand.N(10 * time.Millisecond)):
+			c.cancel()
+			<-c.done
+		}
+		if c.err == nil || !errors.Is(c.err, context.Canceled) {
+			return c.err
+		}
+	}
+	return k.waitInQueue()
+}
+
+func (k *contender) waitInQueue() error {
+	c := k.campaign()
+	<-c.done
+	return c.err
+}

@@ -1,0 +1,136 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// exclusionUnderFaults has contenders on two paths to the store lead in turn
+// while the paths fail, each now and then and in every way.
+func exclusionUnderFaults(e *env) {
+	const contenders = 6
+	paths := []*url.URL{e.u, e.twin()}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*e.c.TTL+e.late())
+	defer cancel()
+	var book ledger
+	var wg sync.WaitGroup
+	for i := range contenders {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				e.leadOnce(ctx, &book, paths[i%2], fmt.Sprintf("contender %d, term %d", i, n), i%3 == 0)
+			}
+		})
+	}
+	cuts := e.makeFaults(ctx, paths)
+	wg.Wait()
+	for _, f := range book.faults() {
+		e.Error(f)
+	}
+	e.Logf("%d terms, %d cuts", len(book.terms), cuts)
+	if len(book.terms) < 2 {
+		e.Errorf("only %d terms were served", len(book.terms))
+	}
+	last := e.open("last").campaign()
+	last.won(2*e.c.TTL + e.late() + prompt)
+	last.k.release()
+	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
+}
+
+// makeFaults cuts one of the paths at a time until ctx ends.
+func (e *env) makeFaults(ctx context.Context, paths []*url.URL) (cuts int) {
+	hows := []Cut{CutReplies, CutAll, CutReset}
+	for ctx.Err() == nil {
+		pause(rand.N(e.c.TTL))
+		heal := e.sever(paths[cuts%2], hows[cuts/2%3])
+		pause(rand.N(e.c.TTL))
+		heal()
+		cuts++
+	}
+	return cuts
+}
+
+// leadOnce has one term, if there is one to be had, whose job ends by itself or
+// with the lease.
+func (e *env) leadOnce(ctx context.Context, book *ledger, u *url.URL, holder string, try bool) {
+	o := e.options(holder)
+	o.ConnectTimeout = e.c.TTL
+	k, err := e.tryOpen(u, o)
+	if err != nil {
+		pause(e.interval() / 4)
+		return
+	}
+	defer k.Close()
+	limited, cancel := context.WithTimeout(ctx, 2*e.c.TTL)
+	defer cancel()
+	l, err := keepalive.Acquire(limited, k, try, leaseOptions(o.TTL))
+	if err != nil {
+		pause(e.interval() / 4)
+		return
+	}
+	start, work := now(), rand.N(e.c.TTL/4)
+	if rand.N(6) == 0 {
+		work = 2 * e.c.TTL
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(work):
+	}
+	d, _ := l.Deadline()
+	book.add(term{start, min(now(), d), l.Grant().Token, holder})
+	released, stop := context.WithTimeout(context.Background(), e.interval())
+	defer stop()
+	_ = l.Release(released)
+}
+
+// requestsDuringCut: each request ends with its context, and an outage is never
+// taken for a loss.
+func requestsDuringCut(e *env, how Cut) {
+	a := e.openWith(e.u, e.longer("holder"))
+	a.hold()
+	b := e.openWith(e.u, e.longer("waiter")).campaignRenewing(false)
+	b.queued()
+	heal := e.sever(e.u, how)
+	const limit = 300 * time.Millisecond
+	for _, request := range []struct {
+		name string
+		call func(context.Context) error
+	}{{"Renew", a.Renew}, {"Release", a.Release}} {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		start := time.Now()
+		err := request.call(ctx)
+		cancel()
+		if err == nil || errors.Is(err, locks.ErrLost) || errors.Is(err, locks.ErrHeld) || errors.Is(err, locks.ErrNoLease) {
+			e.Errorf("%s during a cut: got %v; want an error that leaves open what is", request.name, err)
+		}
+		if how != CutReset && !errors.Is(err, context.DeadlineExceeded) {
+			e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", request.name, err)
+		}
+		if took := time.Since(start); took > limit+prompt {
+			e.Errorf("%s during a cut took %v; its context had %v", request.name, took, limit)
+		}
+	}
+	b.cancel()
+	b.ended(2 * prompt)
+	if !errors.Is(b.err, context.Canceled) {
+		e.Errorf("an Acquire that is cancelled during a cut: got %v; want an error that wraps context.Canceled", b.err)
+	}
+	start := time.Now()
+	_ = b.k.Close()
+	if took := time.Since(start); took > prompt {
+		e.Errorf("Close during a cut took %v", took)
+	}
+	heal()
+	e.eventually(prompt, "the holder can release", func() bool { return a.giveUp() == nil })
+	next := e.open("next").campaign() // b's place may have remained until the end of its lease
+	next.won(b.k.o.TTL + e.late())
+	next.k.release()
+	e.eventually(prompt, "nothing is left", func() bool { return len(e.leftovers()) == 0 })
+}

@@ -1,0 +1,80 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A guarded lock fails the test, instead of ending or stopping the whole suite,
+// if a method panics, or does not return within grace after its context has
+// ended.
+type guarded struct {
+	locks.Lock
+	e *env
+}
+
+// grace is the time for an Acquire whose context has ended to undo what it
+// did, with room for a slow machine.
+const grace = 4 * prompt
+
+var (
+	errHung     = errors.New("the method has not returned")
+	errPanicked = errors.New("the method panicked")
+)
+
+func (g *guarded) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	var granted locks.Grant
+	err := g.call(ctx, "Acquire", func() (err error) {
+		granted, err = g.Lock.Acquire(ctx, try)
+		return err
+	})
+	if err != nil {
+		return locks.Grant{}, err
+	}
+	return granted, nil
+}
+
+func (g *guarded) Renew(ctx context.Context) error {
+	return g.call(ctx, "Renew", func() error { return g.Lock.Renew(ctx) })
+}
+
+func (g *guarded) Release(ctx context.Context) error {
+	return g.call(ctx, "Release", func() error { return g.Lock.Release(ctx) })
+}
+
+func (g *guarded) Close() error {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	return g.call(ended, "Close", g.Lock.Close)
+}
+
+// call runs one method.
+func (g *guarded) call(ctx context.Context, method string, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- fmt.Errorf("%w: %v\n%s", errPanicked, p, debug.Stack())
+			}
+		}()
+		done <- f()
+	}()
+	err := errHung
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(grace):
+		}
+	}
+	if errors.Is(err, errHung) || errors.Is(err, errPanicked) {
+		g.e.Errorf("%s: %v", method, err)
+	}
+	return err
+}

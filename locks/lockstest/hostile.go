@@ -1,0 +1,170 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// hostileMemory is what the reading of one record may cost this process. Other
+// tests run beside it and take a little.
+const hostileMemory = 128 << 20
+
+// hostileRecords are the tests of each variant that the Config declares.
+func hostileRecords(c Config) []test {
+	var all []test
+	for i := range c.Hostile {
+		all = append(all,
+			test{name: fmt.Sprintf("HostileRecord/free/%d", i), run: func(e *env) { hostileFree(e, i) }},
+			test{name: fmt.Sprintf("HostileRecord/held/%d", i), run: func(e *env) { hostileHeld(e, i) }})
+	}
+	if all == nil {
+		all = []test{{name: "HostileRecord", needs: []need{needHostile}}}
+	}
+	return all
+}
+
+func (e *env) soil(i int) {
+	e.unwatched(func() { e.c.Hostile[i](e.T, e.u, lockName) })
+}
+
+// bounded runs f, which should be prompt and modest.
+func (e *env) bounded(limit time.Duration, what string, f func()) {
+	e.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > limit {
+		e.Errorf("%s took %v", what, took)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > hostileMemory {
+		e.Errorf("%s allocated %d MiB", what, got>>20)
+	}
+}
+
+// harmless checks that an error's text may be shown.
+func (e *env) harmless(err error) {
+	e.Helper()
+	if err == nil {
+		return
+	}
+	text := err.Error()
+	if i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }); i >= 0 {
+		e.Errorf("the error has a raw character %q: %q", text[i:min(i+4, len(text))], locks.Abbreviate(text))
+	}
+	if len(text) > 4<<10 {
+		e.Errorf("the error has %d bytes: %q", len(text), locks.Abbreviate(text))
+	}
+}
+
+// hostileFree comes upon the record in a lock that nobody holds.
+func hostileFree(e *env, i int) {
+	e.soil(i)
+	o := e.options("a")
+	o.ConnectTimeout = time.Second
+	for _, try := range []bool{true, false} {
+		k := e.openWith(e.u, o)
+		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+		e.bounded(2*prompt, "Acquire", func() {
+			_, err := k.acquire(ctx, try)
+			e.Logf("try=%v: %v", try, err)
+			e.harmless(err)
+			if err == nil {
+				e.soleHolder(k)
+			}
+		})
+		cancel()
+	}
+}
+
+// soleHolder checks that a lock which was granted excludes others.
+func (e *env) soleHolder(k *contender) {
+	e.Helper()
+	other := e.open("b")
+	g, err := other.try()
+	e.harmless(err)
+	if err == nil && (e.c.TTL == 0 || k.renew() == nil) {
+		e.Errorf("%s and %s both hold the lock, with the tokens %d and %d", k.o.Holder, other.o.Holder, k.grant.Token, g.Token)
+	}
+	_ = other.giveUp()
+	e.harmless(k.giveUp())
+}
+
+// hostileHeld overwrites the record of a lock that is held, with a waiter. The
+// holder may be lost by that, or not, but not without a word.
+func hostileHeld(e *env, i int) {
+	a := e.open("a")
+	a.hold()
+	b := e.open("b").campaign()
+	b.queued()
+	e.soil(i)
+	e.bounded(2*prompt, "a try beside the holder", func() {
+		c := e.open("c")
+		if _, err := c.try(); err != nil {
+			e.harmless(err)
+		} else if e.c.TTL == 0 || now() < a.deadline() {
+			e.Error("c has the lock beside a")
+		}
+		_ = c.giveUp()
+	})
+	if within(wakes, func() bool { return !b.pending() }) && b.err == nil && (e.c.TTL == 0 || b.at < a.deadline()) {
+		e.Error("b has the lock beside a")
+	}
+	e.bounded(prompt, "Renew and Release", func() {
+		if err := a.renew(); !errors.Is(err, locks.ErrNoLease) {
+			e.harmless(err)
+		}
+		e.harmless(a.giveUp())
+	})
+	if !within(e.c.TTL+e.late(), func() bool { return !b.pending() }) {
+		b.cancel()
+	}
+	b.ended(prompt)
+	e.Logf("the waiter: %v", b.err)
+	e.harmless(b.err)
+}
+
+// hostileHolders are ids that somebody might choose to do harm with.
+func hostileHolders() []string {
+	return []string{
+		"", " ", "\x00", "a\nb\rc", "\x1b]0;owned\x07\x1b[2J", "\xff\xfe\xfd", "\u202egnp.exe", `"},{"`, "%s%n%[1]*d", "'; drop table locks; --",
+		strings.Repeat("x", 10_000), strings.Repeat("\n", 10_000), strings.Repeat("é", 5_000) + "\x80",
+	}
+}
+
+// hostileHolder has holders and waiters with such ids.
+func hostileHolder(e *env) {
+	for _, id := range hostileHolders() {
+		a := e.open(id)
+		g := a.hold()
+		b := e.open(id)
+		_, err := b.try()
+		e.harmless(err)
+		held, ok := errors.AsType[*locks.HeldError](err)
+		if !ok {
+			e.Fatalf("a lock held by %q: got %v; want a *HeldError", locks.Abbreviate(id), err)
+		}
+		if len(held.Status.Holder) > 64<<10 {
+			e.Errorf("the holder is said to be %d bytes long", len(held.Status.Holder))
+		}
+		c := b.campaign()
+		c.queued()
+		if err := a.renew(); e.c.TTL > 0 && err != nil {
+			e.Errorf("renew: %v", err)
+		}
+		a.release()
+		if next := c.won(prompt + e.c.Polling); next.Token <= g.Token {
+			e.Errorf("token %d after %d", next.Token, g.Token)
+		}
+		b.release()
+	}
+	e.clean()
+}

@@ -1,0 +1,135 @@
+package lockstest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mutants are deliberate defects of the reference backend, and for each the
+// test, among others, that must fail because of it.
+var mutants = []struct{ defect, caught string }{
+	{"grants-two", "Exclusion"},
+	{"waits-for-nothing", "Exclusion"},
+	{"token-by-arrival", "Exclusion"},
+	{"unfair", "FairOrder"},
+	{"try-leaves-place", "TryOnHeldLock"},
+	{"held-without-status", "TryOnHeldLock"},
+	{"anonymous", "TryOnHeldLock"},
+	{"wakes-nobody", "WaiterWakes"},
+	{"waiting-must-be-set", "SilentWaiter"},
+	{"waiting-is-silent", "WaitingTells"},
+	{"waiting-hides-lease", "WaitingTells"},
+	{"cancel-keeps-place", "CancelledWaiter"},
+	{"cancel-keeps-place", "CancelAtRandomMoments"},
+	{"cancel-leaks-goroutine", "CancelledWaiter"},
+	{"acquire-ignores-context", "ContextDeadline"},
+	{"release-by-name", "ReleaseIsIdempotent"},
+	{"release-by-name", "ReleaseAfterLoss"},
+	{"release-does-nothing", "ReleaseIsIdempotent"},
+	{"release-of-nothing-fails", "ReleaseIsIdempotent"},
+	{"second-close-panics", "ReleaseIsIdempotent"},
+	{"close-releases", "CloseReleasesNothing"},
+	{"extends-by-itself", "OnlyRenewExtends"},
+	{"expires-early", "OnlyRenewExtends"},
+	{"clean-after-lapse", "OnlyRenewExtends"},
+	{"renew-resurrects", "ExpiredStaysExpired"},
+	{"renew-of-nothing-succeeds", "RenewWithoutLease"},
+	{"renew-in-queue-is-loss", "RenewAtTheGrant"},
+	{"grants-less", "GrantedTTL"},
+	{"renew-only-when-held", "RenewKeepsThePlace"},
+	{"renew-requeues", "RenewKeepsThePlace"},
+	{"places-never-end", "PlaceEndsWithoutRenewal"},
+	{"token-restarts-after-release", "TokensRise"},
+	{"token-restarts-after-deletion", "TokensRise"},
+	{"token-restarts-after-restart", "Restarts"},
+	{"restart-forgets", "Restarts"},
+	{"lost-never-fires", "EvictionIsLoss"},
+	{"lost-never-fires", "EvictionEndsLease"},
+	{"lost-is-another-channel", "ReleaseIsNoLoss"},
+	{"lost-after-release", "ReleaseIsNoLoss"},
+	{"names-fold-case", "NamesAreIndependent"},
+	{"names-flatten", "NamesAreIndependent"},
+	{"names-collide-by-prefix", "NamesAreIndependent"},
+	{"names-cut", "NamesAreIndependent"},
+	{"outage-is-loss", "ShortCutCostsNothing/reset"},
+	{"outage-ends-waiting", "ReleaseDuringWaitersCut/reset"},
+	{"wake-lost-in-cut", "ReleaseDuringWaitersCut/all"},
+	{"expires-early", "PartitionEndsLease/all"},
+	{"outage-is-loss", "RequestsDuringCut/reset"},
+	{"renew-ignores-context", "RequestsDuringCut/all"},
+	{"undo-takes-its-time", "RequestsDuringCut/all"},
+	{"places-never-end", "LongCutEndsPlace/all"},
+	{"outage-is-held", "Unreachable/all"},
+	{"no-connect-timeout", "Unreachable/replies"},
+	{"hostile-record-panics", "HostileRecord/free/0"},
+	{"hostile-record-counts-as-free", "HostileRecord/held/0"},
+	{"hostile-record-fills-memory", "HostileRecord/free/2"},
+	{"raw-holder-in-error", "HostileRecord/free/1"},
+	{"raw-holder-in-error", "HostileHolder"},
+	{"leaks-connection", "Leaks"},
+	{"leaks-file", "Leaks"},
+	{"leaks-child", "Leaks"},
+}
+
+// TestMutants shows that the suite can fail: it runs in child processes, each
+// with one defect. With LOCKSTEST_MATRIX=1 the whole suite runs on each, and
+// all that fails is listed.
+func TestMutants(t *testing.T) {
+	if os.Getenv("LOCKSTEST_MUTANT") != "" {
+		t.Skip("this is a mutant")
+	}
+	whole := os.Getenv("LOCKSTEST_MATRIX") != ""
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for _, m := range mutants {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t.Run(m.defect+"/"+m.caught, func(t *testing.T) { testMutant(t, m.defect, m.caught, whole) })
+		})
+	}
+	wg.Wait()
+}
+
+func testMutant(t *testing.T, defect, caught string, whole bool) {
+	which := "^TestReference$"
+	if !whole {
+		which += "/^" + strings.ReplaceAll(caught, "/", "$/^") + "$"
+	}
+	failed := runMutant(t, defect, which)
+	if whole {
+		t.Logf("%s fails %s", defect, strings.Join(failed, " "))
+	}
+	if !slices.Contains(failed, caught) {
+		t.Errorf("%s passes %s", defect, caught)
+	}
+}
+
+var failedTest = regexp.MustCompile(`--- FAIL: TestReference/(\S+)`)
+
+// runMutant runs tests on a defective backend and returns which failed.
+func runMutant(t *testing.T, defect, which string) []string {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", which, "-test.timeout", "120s")
+	cmd.Env = append(os.Environ(), "LOCKSTEST_MUTANT="+defect)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+		t.Fatal(err)
+	}
+	var failed []string
+	for _, m := range failedTest.FindAllStringSubmatch(out.String(), -1) {
+		failed = append(failed, m[1])
+	}
+	if len(failed) == 0 {
+		s := out.String()
+		t.Logf("%v\n%s", err, s[max(0, len(s)-2000):])
+	}
+	return failed
+}

@@ -1,0 +1,55 @@
+package lockstest
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// names are locks that a careless mapping makes one of: by case, by escaping,
+// by prefix, by cutting what is long, and by files of the backend's own.
+func names() []string {
+	long := strings.Repeat("x", 199)
+	deep := strings.Repeat("d/", 99)
+	return []string{
+		"a", "a/b", "a.b", "A", "a:b", "a@b", "a-b", "a_b", "ab", "a/b/c", "a2Fb", "a/b.lock",
+		"a.lock", "a.token", "a.json", "a.tmp", ".a", "-a", "lock", "locks", "token", "tokens", "...", "a..b", ":", "@",
+		long + "1", long + "2", strings.ToUpper(long) + "1", deep + "1", deep + "2", strings.Repeat("/x", 99)[1:],
+	}
+}
+
+// namesAreIndependent holds all of them at once, taken in either order.
+func namesAreIndependent(e *env) {
+	all := names()
+	holdAll(e, e.u, all)
+	slices.Reverse(all)
+	var other *url.URL
+	e.unwatched(func() { other = e.c.URL(e.T) })
+	holdAll(e, other, all)
+}
+
+func holdAll(e *env, u *url.URL, all []string) {
+	held := map[string]*contender{}
+	for _, name := range all {
+		held[name] = e.openNamed(u, name)
+		if _, err := held[name].try(); err != nil {
+			e.Fatalf("%q, while other names are held: %v", name, err)
+		}
+		held[name].keep()
+	}
+	for _, name := range all {
+		e.openNamed(u, name).refused()
+	}
+	held["a"].release()
+	for _, name := range []string{"a/b", "A", "a.b", "ab"} {
+		e.openNamed(u, name).refused()
+	}
+	e.openNamed(u, "a").hold()
+}
+
+func (e *env) openNamed(u *url.URL, name string) *contender {
+	e.Helper()
+	o := e.options("holder of " + name)
+	o.Name = name
+	return e.openWith(u, o)
+}

@@ -1,0 +1,85 @@
+package lockstest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestReference shows that the suite can be passed, by a backend in memory
+// that does what the contract says.
+func TestReference(t *testing.T) {
+	Run(t, newMemory(os.Getenv("LOCKSTEST_MUTANT"), true).config())
+}
+
+// TestReferenceWithoutLeases is the same for a backend like flock.
+func TestReferenceWithoutLeases(t *testing.T) {
+	m := newMemory("", false)
+	Run(t, Config{Open: m.open, URL: m.url, Fair: true})
+}
+
+// TestReferenceThatPolls is the same for a store without queues.
+func TestReferenceThatPolls(t *testing.T) {
+	m := newMemory("", true)
+	m.polls = true
+	c := m.config()
+	c.Polling, c.Fair, c.Places = 50*time.Millisecond, false, false
+	Run(t, c)
+}
+
+func (m *memory) config() Config {
+	return Config{
+		Open: m.open,
+		URL:  m.url,
+		Twin: func(_ *testing.T, u *url.URL) *url.URL {
+			return &url.URL{Scheme: "mem", Host: u.Host + "-twin", Path: u.Path}
+		},
+		TTL:    time.Second,
+		Fair:   true,
+		Places: true,
+		Late:   time.Second,
+		Cut:    func(_ *testing.T, u *url.URL, how Cut) func() { return m.path(u).sever(how) },
+		Evict:  func(_ *testing.T, u *url.URL, name string) { m.deleteAll(key(u, name)) },
+		Crash: func(_ *testing.T, u *url.URL, name string, l locks.Lock) {
+			m.deleteAll(key(u, name))
+		},
+		Restart: func(*testing.T, *url.URL) { m.outage(200 * time.Millisecond) },
+		Hostile: m.hostile(),
+		Connections: func(_ *testing.T, u *url.URL) int {
+			p := m.path(u)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.conns
+		},
+		Leftovers: func(_ *testing.T, u *url.URL) []string { return m.contents(u.Path + "\x00") },
+	}
+}
+
+func key(u *url.URL, name string) string { return u.Path + "\x00" + name }
+
+var stores atomic.Int64
+
+func (m *memory) url(*testing.T) *url.URL {
+	id := fmt.Sprint(stores.Add(1))
+	return &url.URL{Scheme: "mem", Host: id, Path: "/" + id}
+}
+
+// hostile are records that no leaderrun would write.
+func (m *memory) hostile() (all []func(*testing.T, *url.URL, string)) {
+	for _, raw := range []string{
+		"\x1b[2J\x00\xff not JSON",
+		`{"holder":"\u001b]0;owned\u0007\n\u202e"}`,
+		`{"holder":"` + strings.Repeat("x", 10<<20) + `"}`,
+		strings.Repeat("[", 1<<20),
+		"",
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) { m.soil(key(u, name), []byte(raw)) })
+	}
+	return all
+}

@@ -1,0 +1,154 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func releaseIsIdempotent(e *env) {
+	a := e.open("a")
+	a.release() // there is nothing to give up
+	a.hold()
+	a.release()
+	a.release()
+	e.free()
+	b := e.open("b")
+	b.hold()
+	stop := b.keep()
+	a.release() // it is b's now
+	e.open("c").refused()
+	if err := stop(); err != nil {
+		e.Errorf("a's Release took the lock from b: %v", err)
+	}
+	b.release()
+	e.free()
+	for range 2 {
+		if err := a.Close(); err != nil {
+			e.Errorf("close: %v", err)
+		}
+	}
+}
+
+// releaseAfterLoss lets a's lease end, and a release what is b's.
+func releaseAfterLoss(e *env) {
+	a := e.open("a")
+	a.hold()
+	b := e.open("b")
+	b.campaign().won(a.grant.TTL + e.late())
+	stop := b.keep()
+	for range 2 {
+		a.release()
+		e.open("c").refused()
+		if err := b.renew(); err != nil {
+			e.Fatalf("after a's release, b renews: %v", err)
+		}
+	}
+	if err := stop(); err != nil {
+		e.Errorf("b lost the lock: %v", err)
+	}
+	if err := a.renew(); err == nil {
+		e.Error("a renewed what is b's")
+	}
+	b.release()
+	e.free()
+}
+
+// releaseBesidePending calls Release while Acquire waits, which is allowed,
+// and harmless to the holder.
+func releaseBesidePending(e *env) {
+	a := e.open("a")
+	a.hold()
+	a.keep()
+	b := e.open("b")
+	c := b.campaign()
+	c.queued()
+	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	defer cancel()
+	if err := b.Release(ctx); err != nil && ctx.Err() != nil {
+		e.Errorf("Release beside a pending Acquire has not returned within %v: %v", prompt, err)
+	}
+	e.open("c").refused()
+	c.cancel()
+	c.ended(prompt)
+	if c.err == nil {
+		e.Error("the waiter has the lock beside the holder")
+	}
+	b.release()
+	a.release()
+	e.free()
+}
+
+// closeBesidePending closes a handle that waits. Acquire may end by that, or
+// go on until its context ends; it does not get the lock of another.
+func closeBesidePending(e *env) {
+	a := e.open("a")
+	a.hold()
+	stop := a.keep()
+	b := e.open("b")
+	c := b.campaignRenewing(false)
+	c.queued()
+	if err := b.Close(); err != nil {
+		e.Errorf("close: %v", err)
+	}
+	select {
+	case <-c.done:
+	case <-time.After(prompt):
+		c.cancel()
+	}
+	c.ended(prompt)
+	if c.err == nil {
+		e.Error("the waiter has the lock beside the holder")
+	}
+	_ = stop()
+	a.release()
+	d := e.open("d").campaign() // b's place may have remained until the end of its lease
+	d.won(e.c.TTL + e.late())
+	d.k.release()
+	e.clean()
+}
+
+func useAfterClose(e *env) {
+	k := e.open("a")
+	if err := k.Close(); err != nil {
+		e.Errorf("close: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	defer cancel()
+	if g, err := k.Acquire(ctx, true); err == nil {
+		e.Errorf("Acquire on a closed handle was granted %+v", g)
+	}
+	if err := k.Renew(ctx); err == nil {
+		e.Error("Renew on a closed handle succeeded")
+	}
+	_ = k.Release(ctx)
+	_ = k.Close()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Errorf("a method of a closed handle has not returned within %v", prompt)
+	}
+	e.free()
+}
+
+// renewWithoutLease renews where there is nothing to renew: that is never a
+// success, and makes no lock ours.
+func renewWithoutLease(e *env) {
+	k := e.open("a")
+	if err := k.renew(); err == nil {
+		e.Error("Renew before Acquire succeeded")
+	}
+	k.hold()
+	err := k.renew()
+	switch {
+	case e.c.TTL == 0 && !errors.Is(err, locks.ErrNoLease):
+		e.Errorf("Renew of what needs no renewal: got %v; want ErrNoLease", err)
+	case e.c.TTL > 0 && err != nil:
+		e.Errorf("Renew of a lock just acquired: %v", err)
+	}
+	k.release()
+	if err := k.renew(); err == nil {
+		e.Error("Renew after Release succeeded")
+	}
+	e.free()
+}

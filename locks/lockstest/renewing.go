@@ -1,0 +1,163 @@
+package lockstest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// renewKeepsThePlace waits for longer than any lease lasts. The renewals beside
+// Acquire keep the place, and the place before that of whoever came later.
+func renewKeepsThePlace(e *env) {
+	a := e.open("holder")
+	a.hold()
+	stop := a.keep()
+	b := e.open("waiter").campaign()
+	b.queued()
+	pause(e.c.TTL / 3)
+	c := e.open("later").campaign()
+	c.queued()
+	pause(2*e.c.TTL + e.c.TTL/3)
+	if !b.pending() || !c.pending() {
+		e.Fatalf("a waiter's Acquire has ended: %v, %v", b.err, c.err)
+	}
+	if err := stop(); err != nil {
+		e.Fatalf("the holder lost the lock: %v", err)
+	}
+	a.release()
+	first, second := b, c
+	if !e.c.Fair && !within(e.c.Polling+prompt, func() bool { return !b.pending() }) {
+		first, second = c, b
+	}
+	first.won(prompt)
+	if e.c.Fair && !second.pending() {
+		e.Errorf("who came later has the lock, too: %v", second.err)
+	}
+	if err := first.k.renew(); err != nil {
+		e.Errorf("the new holder renews: %v", err)
+	}
+	first.k.release()
+	second.won(prompt + e.c.Polling)
+	second.k.release()
+	e.clean()
+}
+
+// placeEndsWithoutRenewal has a waiter that is as good as dead: it must not be
+// given the lock, nor keep it from others.
+func placeEndsWithoutRenewal(e *env) {
+	a := e.open("holder")
+	a.hold()
+	stop := a.keep()
+	b := e.open("dead").campaignRenewing(false)
+	b.queued()
+	c := e.open("alive").campaign()
+	c.queued()
+	pause(e.c.TTL + e.late())
+	_ = stop()
+	a.release()
+	c.won(prompt)
+	c.k.release()
+	b.ended(prompt)
+	if !errors.Is(b.err, locks.ErrLost) {
+		e.Errorf("Acquire, when the place in the queue has ended: got %+v, %v; want ErrLost", b.grant, b.err)
+	}
+	e.clean()
+}
+
+// onlyRenewExtends: a holder that stops to renew, its handle open and its
+// process well, loses the lock, though not before the time it may rely on.
+func onlyRenewExtends(e *env) {
+	a := e.open("a")
+	a.hold()
+	b := e.open("b").campaign()
+	b.queued()
+	renewed := now()
+	for now().Sub(renewed) < 2*e.c.TTL {
+		pause(e.interval())
+		if err := a.renew(); err != nil {
+			e.Fatalf("renew: %v", err)
+		}
+	}
+	if !b.pending() {
+		e.Fatalf("b's Acquire has ended while a renews: %v", b.err)
+	}
+	g := b.won(a.grant.TTL + e.late())
+	if d := a.deadline(); b.at < d {
+		e.Errorf("b has the lock %v before the end of a's lease", d.Sub(b.at))
+	}
+	if g.Clean {
+		e.Error("the grant says that the previous holder released the lock, which it did not")
+	}
+	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
+		e.Errorf("a renews after its lease has ended and b has the lock: got %v; want ErrLost", err)
+	}
+	if err := b.k.renew(); err != nil {
+		e.Errorf("b renews: %v", err)
+	}
+	b.k.release()
+	e.free()
+}
+
+// expiredStaysExpired renews a lease that has ended, of a lock that nobody
+// else has taken: servers that would allow it are not to be asked.
+func expiredStaysExpired(e *env) {
+	a := e.open("a")
+	a.hold()
+	pause(a.grant.TTL + e.late())
+	err := a.renew()
+	if !errors.Is(err, locks.ErrLost) {
+		e.Errorf("a renews a lease that ended %v ago: got %v; want ErrLost", e.late(), err)
+	}
+	e.free()
+	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
+		e.Errorf("a renews after another's term: got %v; want ErrLost", err)
+	}
+}
+
+// closeReleasesNothing: a process that ends may leave a job behind.
+func closeReleasesNothing(e *env) {
+	a := e.open("a")
+	a.hold()
+	if err := a.Close(); err != nil {
+		e.Errorf("close: %v", err)
+	}
+	b := e.open("b")
+	if now() < a.deadline().Add(-e.c.TTL/2) { // a slow machine may be too late to tell
+		b.refused()
+	}
+	c := b.campaign()
+	c.won(a.grant.TTL + e.late())
+	if d := a.deadline(); c.at < d {
+		e.Errorf("b has the lock %v before the end of a's lease", d.Sub(c.at))
+	}
+	b.release()
+	e.free()
+}
+
+// grantedTTL is not shorter than was asked for, and 0 only where declared. The
+// least and the greatest that may be asked for are granted as something.
+func grantedTTL(e *env) {
+	for _, ttl := range []time.Duration{1, 24 * time.Hour} {
+		o := e.options("a")
+		o.TTL = ttl
+		k := e.openWith(e.u, o)
+		if g := k.hold(); (g.TTL > 0) != (e.c.TTL > 0) {
+			e.Errorf("asked for a lease of %v; granted %v", ttl, g.TTL)
+		}
+		k.release()
+	}
+	k := e.open("a")
+	g := k.hold()
+	if e.c.TTL == 0 && g.TTL != 0 {
+		e.Errorf("granted a lease of %v, while Config.TTL is 0", g.TTL)
+	}
+	if e.c.TTL > 0 && g.TTL < keepalive.Trusted(e.c.TTL) {
+		e.Errorf("granted a lease of %v; asked for %v", g.TTL, e.c.TTL)
+	}
+	if g.Token == 0 {
+		e.Error("the token is 0")
+	}
+	k.release()
+}

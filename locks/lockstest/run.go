@@ -1,0 +1,85 @@
+package lockstest
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+// width is how many tests run at once. Most of what a test does is to wait, so
+// this is not tied to the number of processors, as testing's own limit is.
+const width = 10
+
+// A test is one property of a backend.
+type test struct {
+	name  string
+	run   func(e *env)
+	needs []need
+	alone bool // it disturbs others, or others disturb it
+}
+
+// A need is something that a Config declares, or not.
+type need struct {
+	name string
+	met  func(c Config) bool
+}
+
+var (
+	needTTL     = need{"TTL", func(c Config) bool { return c.TTL > 0 }}
+	needFair    = need{"Fair", func(c Config) bool { return c.Fair }}
+	needPlaces  = need{"Places", func(c Config) bool { return c.Places }}
+	needCut     = need{"Cut", func(c Config) bool { return c.Cut != nil }}
+	needTwin    = need{"Twin", func(c Config) bool { return c.Twin != nil }}
+	needEvict   = need{"Evict", func(c Config) bool { return c.Evict != nil }}
+	needRestart = need{"Restart", func(c Config) bool { return c.Restart != nil }}
+	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
+)
+
+// Run tests a backend. Its tests run beside each other, so it should be called
+// from a test that is not itself parallel: the last of them count the open
+// files and the children of this process.
+func Run(t *testing.T, c Config) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, width)
+	for _, tt := range wanted(t, c) {
+		if tt.alone {
+			wg.Wait()
+			t.Run(tt.name, func(t *testing.T) { tt.run(newEnv(t, c)) })
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t.Run(tt.name, func(t *testing.T) { tt.run(newEnv(t, c)) })
+		})
+	}
+	wg.Wait()
+}
+
+// wanted returns the tests whose needs c declares, those that run alone last,
+// and logs which there are not.
+func wanted(t *testing.T, c Config) []test {
+	var together, alone []test
+	for _, tt := range tests(c) {
+		if missing := lacks(c, tt.needs); len(missing) > 0 {
+			t.Logf("not tested, as %s is not declared: %s", strings.Join(missing, ", "), tt.name)
+			continue
+		}
+		if tt.alone {
+			alone = append(alone, tt)
+		} else {
+			together = append(together, tt)
+		}
+	}
+	return append(together, alone...)
+}
+
+func lacks(c Config, needs []need) []string {
+	var missing []string
+	for _, n := range needs {
+		if !n.met(c) {
+			missing = append(missing, n.name)
+		}
+	}
+	return missing
+}

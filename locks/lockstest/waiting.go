@@ -1,0 +1,130 @@
+package lockstest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// wakes is how soon a waiter that is notified has the lock, typically.
+const wakes = 250 * time.Millisecond
+
+func tryOnHeldLock(e *env) {
+	a := e.open("host/1/a")
+	grant := a.hold()
+	a.keep()
+	before := e.leftovers()
+	b := e.open("host/2/b")
+	for range 3 {
+		start := time.Now()
+		st := b.refused()
+		if took := time.Since(start); took > prompt {
+			e.Errorf("the refusal took %v", took)
+		}
+		checkStatus(e, st, a.o.Holder, grant.Token)
+	}
+	if after := e.leftovers(); len(after) != len(before) {
+		e.Errorf("stored before the attempts: %q, and after: %q", before, after)
+	}
+	a.release()
+	if _, err := b.try(); err != nil {
+		e.Errorf("the refused handle, once the lock is free: %v", err)
+	}
+	b.release()
+	e.clean()
+}
+
+func checkStatus(e *env, st locks.Status, holder string, token uint64) {
+	e.Helper()
+	if !st.Held {
+		e.Errorf("the status does not say that the lock is held: %+v", st)
+	}
+	if e.c.Anonymous {
+		return
+	}
+	if st.Holder != holder {
+		e.Errorf("the status says that the holder is %q; want %q", st.Holder, holder)
+	}
+	if st.Token != 0 && st.Token != token {
+		e.Errorf("the status says that the token is %d; want %d", st.Token, token)
+	}
+}
+
+// waiterWakes releases as soon as the waiter says that it waits, which is when
+// a notification is lost if it can be.
+func waiterWakes(e *env) {
+	const rounds = 9
+	var took []time.Duration
+	a := e.open("first")
+	a.hold()
+	for i := range rounds {
+		b := e.open(fmt.Sprint("waiter ", i))
+		c := b.campaign()
+		c.queued()
+		released := now()
+		a.release()
+		c.won(e.c.TTL + e.late())
+		took = append(took, c.at.Sub(released))
+		a = b
+	}
+	a.release()
+	e.clean()
+	slices.Sort(took)
+	e.Logf("from release to grant: median %v, longest %v", took[rounds/2], took[rounds-1])
+	if limit := wakes + e.c.Polling; took[rounds/2] > limit {
+		e.Errorf("half of the waiters took over %v: %v", limit, took)
+	}
+	if limit := prompt + e.c.Polling; took[rounds-1] > limit {
+		e.Errorf("a waiter took over %v: %v", limit, took)
+	}
+}
+
+func waitingTells(e *env) {
+	a := e.open("host/1/a")
+	grant := a.hold()
+	a.keep()
+	for i := range 2 {
+		k := e.open(fmt.Sprint("waiter ", i))
+		w := k.campaign().queued()
+		checkStatus(e, w.Status, a.o.Holder, grant.Token)
+		if e.c.Places != (w.Lease > 0) {
+			e.Errorf("Waiting says that the place's lease is %v, while Config.Places is %v", w.Lease, e.c.Places)
+		}
+		if e.c.Places && w.Lease < e.c.TTL-time.Millisecond {
+			e.Errorf("the place's lease is %v, shorter than the %v asked for", w.Lease, e.c.TTL)
+		}
+		if w.Position != 0 && w.Position != i+1 {
+			e.Errorf("waiter %d is told that its position is %d", i+1, w.Position)
+		}
+	}
+}
+
+// fairOrder has waiters arrive one after the other, one of whom leaves again.
+func fairOrder(e *env) {
+	a := e.open("first")
+	a.hold()
+	stop := a.keep()
+	var queue []*campaign
+	for i := range 6 {
+		c := e.open(fmt.Sprint("waiter ", i)).campaign()
+		c.queued()
+		queue = append(queue, c)
+	}
+	queue[2].cancel()
+	queue[2].ended(prompt)
+	queue = slices.Delete(queue, 2, 3)
+	_ = stop()
+	a.release()
+	for i, c := range queue {
+		c.won(prompt)
+		for _, later := range queue[i+1:] {
+			if !later.pending() {
+				e.Fatalf("%s is served before its turn: %v", later.k.o.Holder, later.err)
+			}
+		}
+		c.k.release()
+	}
+	e.clean()
+}
