@@ -1,0 +1,65 @@
+//go:build unix
+
+package file
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+)
+
+// TestConformance evicts nobody: who waits for a lock whose file is deleted goes
+// on waiting until its holder is gone, which the suite does not expect. See
+// TestLost, TestUnlinkRace and TestWaiterOutlastsDeletion.
+func TestConformance(t *testing.T) {
+	lockFile := func(u *url.URL, name string) string { return filepath.Join(u.Path, fileName(name)) }
+	spoil := func(content string) func(*testing.T, *url.URL, string) {
+		return func(t *testing.T, u *url.URL, name string) {
+			if err := os.MkdirAll(u.Path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(lockFile(u, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	blocks := func(texts ...string) string {
+		var b strings.Builder
+		for _, text := range texts {
+			b.Write(sealBlock([]byte(text)))
+		}
+		return b.String()
+	}
+	lockstest.Run(t, lockstest.Config{
+		Open: Open,
+		URL:  func(t *testing.T) *url.URL { return dirURL(testDir(t)) },
+		// A closed file is all that the system sees of a death.
+		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
+		Hostile: []func(*testing.T, *url.URL, string){
+			spoil(""),
+			spoil("{}\n"),
+			spoil(strings.Repeat("\x1b[2J\x00\xff", 1<<20)),
+			spoil(blocks("18446744073709551615", "-1", "9223372036854775807 9223372036854775807 held - {}")),
+			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
+			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
+		},
+		Leftovers: func(t *testing.T, u *url.URL) []string {
+			all, err := filepath.Glob(filepath.Join(u.Path, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			for _, path := range all {
+				if !strings.HasSuffix(path, suffix) { // those have the token
+					left = append(left, path)
+				}
+			}
+			return left
+		},
+	})
+}

@@ -1,0 +1,123 @@
+//go:build unix
+
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// openDir opens the directory of the locks, and makes it if it is absent. It
+// does not follow a symbolic link there, and trusts no other user.
+func openDir(p place) (*os.File, error) {
+	f, err := openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(p); err != nil {
+			return nil, err
+		}
+		f, err = openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	}
+	if err != nil {
+		return nil, explain(p.dir, err)
+	}
+	return trusted(f, fs.ModeDir)
+}
+
+func makeDir(p place) error {
+	parent := filepath.Dir(p.dir)
+	if p.parents {
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return err
+		}
+	}
+	err := os.Mkdir(p.dir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrExist): // somebody was faster
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fault(locks.ErrUsage, "make it first: only the last element of a path is made", "directory %q does not exist", parent)
+	}
+	return err
+}
+
+// openLock opens the lock file in dir that is at path, and makes it if it is
+// absent.
+func openLock(dir *os.File, path string) (*os.File, error) {
+	f, err := openAt(int(dir.Fd()), path, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return trusted(f, 0)
+}
+
+// openAt opens path itself, never what a symbolic link in its place leads to.
+// With a dir, only the last element of path is used, within dir.
+func openAt(dir int, path string, flags int) (*os.File, error) {
+	name := path
+	if dir != unix.AT_FDCWD {
+		name = filepath.Base(path)
+	}
+	for {
+		fd, err := unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, 0o600)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case !errors.Is(err, unix.EINTR):
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+// explain returns why path could not be opened: for a symbolic link the system
+// has many words.
+func explain(path string, err error) error {
+	info, lerr := os.Lstat(path)
+	if lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fault(locks.ErrDenied, "no link is followed there: write the path that it leads to", "%q is a symbolic link", path)
+	}
+	return err
+}
+
+// trusted returns f if it is of the given type and nobody but us and root can
+// change it, and closes it otherwise.
+func trusted(f *os.File, want fs.FileMode) (*os.File, error) {
+	err := trust(f, want)
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+func trust(f *os.File, want fs.FileMode) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
+	switch {
+	case info.Mode().Type() != want:
+		return fault(locks.ErrDenied, foreign, "%q is not a regular file", f.Name())
+	case owner != 0 && int(owner) != os.Geteuid():
+		return fault(locks.ErrDenied, ownDir, "%q belongs to another user (uid %d)", f.Name(), owner)
+	case info.Mode().Perm()&0o022 != 0:
+		return fault(locks.ErrDenied, "take the permission away (chmod go-w), or "+ownDir, "%q can be written by other users", f.Name())
+	}
+	return nil
+}
+
+// syncDir makes the entries of a directory durable, where that can be asked for.
+func syncDir(dir *os.File) error {
+	err := dir.Sync()
+	if errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	return err
+}

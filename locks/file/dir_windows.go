@@ -1,0 +1,42 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// openDir opens the directory of the locks, and makes it if it is absent. Who
+// may write it is not checked.
+func openDir(p place) (*os.File, error) {
+	if err := makeDir(p); err != nil {
+		return nil, err
+	}
+	return os.Open(p.dir)
+}
+
+func makeDir(p place) error {
+	if p.parents {
+		return os.MkdirAll(p.dir, 0o700)
+	}
+	err := os.Mkdir(p.dir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fault(locks.ErrUsage, "make it first: only the last element of a path is made", "directory %q does not exist", filepath.Dir(p.dir))
+	}
+	return err
+}
+
+// openLock opens the lock file that is at path, and makes it if it is absent.
+// The prefix keeps a name such as "con" from meaning a device.
+func openLock(_ *os.File, path string) (*os.File, error) {
+	return os.OpenFile(`\\?\`+path, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// syncDir does nothing: NTFS keeps a journal of its directories.
+func syncDir(*os.File) error { return nil }

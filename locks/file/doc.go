@@ -1,0 +1,73 @@
+// Package file keeps locks in files of one machine: flock(2) on a file per
+// lock, in a directory that nobody else can write. It needs nothing installed.
+//
+// # URL
+//
+//	file:            LEADERRUN_FILE_DIR if that is set; else /var/lib/leaderrun
+//	                 for root and $HOME/.local/state/leaderrun otherwise
+//	file:///dir      that directory; a "?", "#" or "%" in it is written %3F,
+//	                 %23 or %25
+//
+// There are no parameters. $XDG_RUNTIME_DIR is not used, as cron has none, and
+// a user must meet the same lock in cron and in a shell. A directory that does
+// not exist is made, readable by its owner alone; of an explicit one only the
+// last element.
+//
+// # Liveness
+//
+// There is no lease and nothing to renew: the system holds the lock for as long
+// as the open file description lives that carries it, and frees it the moment
+// the last process that has it open is gone, however that came about. Another
+// process may be given the description ([Locker.File]); then the lock outlives
+// us.
+//
+// On Linux, Lost reports a lock file that was deleted, renamed or replaced, or
+// whose directory was renamed: from then on others would lock another file.
+// That watch begins when a lock has been held for 200 ms. Elsewhere nothing is
+// noticed. Who waits for a lock whose file is deleted goes on waiting until its
+// holder is gone; who comes later has a new lock at once.
+//
+// A waiter sleeps in flock(2). That call cannot be interrupted in a Go program,
+// so an Acquire that is cancelled returns at once and leaves the call behind;
+// should it ever get the lock, it gives it back at once. Another contender that
+// does not wait may find the lock held in that moment. The order of waiters is
+// the kernel's.
+//
+// # Fencing token
+//
+// A counter in the lock file. It is on disk ahead of its use, a thousand tokens
+// at a time, in two copies, so that no power failure and no damaged block makes
+// it repeat. Within one boot, told by the kernel's boot id, the page
+// cache is the truth and nothing is synced; after another boot the counter goes
+// on above all that was reserved. Where there is no boot id (outside Linux and
+// macOS, or without /proc) each Acquire syncs.
+//
+// A new lock's counter starts from the wall clock, in microseconds. So a lock
+// whose file was deleted, or whose content is garbage, goes on above all
+// earlier tokens, as no counter overtakes the clock: a run takes longer than a
+// microsecond. That holds unless the clock was set back. A file that is restored
+// from a backup or a snapshot repeats its tokens, and so may one on a disk that
+// is torn off and attached again within one boot.
+//
+// # Permissions
+//
+// The directory and the lock file must belong to us or to root, and neither may
+// be writable by group or others; we need to read and write both. The lock file
+// must be a regular file, and neither it nor the last element of the directory
+// a symbolic link. Locks of different users are therefore different locks. On
+// Windows nothing of this is checked.
+//
+// # Limits
+//
+// One machine: network and cluster file systems, 9p and FUSE are refused on
+// Linux, macOS and FreeBSD, as their flock may be local to each client, or
+// absent. The default directory of a container is its own; to share a lock,
+// mount the same directory. Lock files are never deleted, as that would break
+// the exclusion; they take 12 KiB each. An overwritten directory higher up than
+// the last element, or one mounted over, goes unnoticed. If the user has no
+// inotify instance left (fs.inotify.max_user_instances, often 128), a deleted
+// lock file goes unnoticed, too. A disk that hangs makes Acquire wait until its
+// context ends.
+//
+// The Windows version uses LockFileEx and is untested.
+package file

@@ -1,0 +1,75 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// What helps, in several cases.
+const (
+	elsewhere = "name another directory with -b file:///dir"
+	ownDir    = "name a directory of your own with -b file:///dir"
+	foreign   = "leaderrun did not make this: delete it once nothing uses it, or " + elsewhere
+)
+
+// fault makes an error with its class and a hint. What is missing is added by
+// [Locker.fail].
+func fault(class error, hint, format string, args ...any) error {
+	return &locks.Error{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// fail makes the error that leaves the backend.
+func (l *Locker) fail(op string, err error) error {
+	var e *locks.Error
+	if !errors.As(err, &e) {
+		hint, class := classify(err)
+		e = &locks.Error{Class: class, Err: err, Hint: hint}
+	}
+	e.Op, e.Backend, e.Name = op, l.place.String(), l.o.Name
+	return e
+}
+
+// classify returns what can be done about an error of the system, and its class.
+func classify(err error) (hint string, class error) {
+	switch {
+	case errors.Is(err, locks.ErrHeld):
+		return "", locks.ErrHeld
+	case errors.Is(err, locks.ErrLost):
+		return "nothing may delete, rename or replace a lock file, held or not", locks.ErrLost
+	case errors.Is(err, fs.ErrPermission): // EACCES, EPERM
+		return "make it writable for this user, or " + elsewhere, locks.ErrDenied
+	case isAny(err, syscall.ENOSPC, syscall.EDQUOT):
+		return "free some space there, or " + elsewhere, locks.ErrUnavailable
+	case errors.Is(err, syscall.EROFS):
+		return elsewhere + ", on a file system that is writable", locks.ErrUnavailable
+	case errors.Is(err, syscall.EIO):
+		return "the disk may be failing: see the kernel's log", locks.ErrUnavailable
+	case errors.Is(err, syscall.EMFILE):
+		return "raise this process's limit of open files (ulimit -n)", locks.ErrUnavailable
+	case errors.Is(err, syscall.ENFILE):
+		return "the system's limit of open files is reached", locks.ErrUnavailable
+	case isAny(err, syscall.EISDIR, syscall.ENXIO): // ENXIO: a socket
+		return foreign, locks.ErrDenied
+	case isAny(err, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP):
+		return elsewhere, locks.ErrUsage
+	}
+	return "", nil
+}
+
+func isAny(err error, targets ...syscall.Errno) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAbsent reports that a path leads to nothing.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

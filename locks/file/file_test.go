@@ -1,0 +1,143 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// testPatience bounds what must happen at some time.
+const testPatience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		os.Exit(roles()[role]())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// needs skips a test that cannot run here. In CI that is a failure.
+func needs(t *testing.T, met bool, what string) {
+	t.Helper()
+	switch {
+	case met:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("in CI, and without %s", what)
+	default:
+		t.Skipf("without %s", what)
+	}
+}
+
+// testDir returns a directory for locks that does not exist yet.
+func testDir(t testing.TB) string { return filepath.Join(t.TempDir(), "locks") }
+
+func dirURL(dir string) *url.URL { return &url.URL{Scheme: "file", Path: dir} }
+
+// open makes a handle on the lock "a" in dir, which the test's end closes.
+func open(t testing.TB, dir string) *Locker {
+	t.Helper()
+	return openWith(t, dir, locks.Options{Name: "a", Holder: "host/1/" + t.Name(), Version: "v1"})
+}
+
+func openWith(t testing.TB, dir string, o locks.Options) *Locker {
+	t.Helper()
+	l, err := Open(t.Context(), dirURL(dir), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.(*Locker)
+}
+
+func hold(t testing.TB, l *Locker) locks.Grant {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func release(t testing.TB, l *Locker) {
+	t.Helper()
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pass acquires the lock in dir with a new handle, and releases it.
+func pass(t testing.TB, dir string) locks.Grant {
+	t.Helper()
+	l := open(t, dir)
+	g := hold(t, l)
+	release(t, l)
+	return g
+}
+
+// waiting starts an Acquire on l and returns once it waits. The channel gets its
+// result.
+func waiting(t *testing.T, ctx context.Context, l *Locker) <-chan error {
+	t.Helper()
+	asked := make(chan locks.Waiting, 1)
+	l.o.Waiting = func(w locks.Waiting) { asked <- w }
+	done := make(chan error, 1)
+	go func() { _, err := l.Acquire(ctx, false); done <- err }()
+	select {
+	case <-asked:
+	case err := <-done:
+		t.Fatalf("got %v instead of waiting", err)
+	case <-time.After(testPatience):
+		t.Fatal("Waiting was not called")
+	}
+	return done
+}
+
+// within returns what the channel delivers.
+func within[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(testPatience):
+		t.Fatalf("%s: nothing within %v", what, testPatience)
+		panic("unreachable")
+	}
+}
+
+// eventually polls until ok.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", testPatience, what)
+		}
+	}
+}
+
+// refusal checks the error of an operation that was refused: its class, that it
+// says all of these words, and that there is a hint.
+func refusal(t *testing.T, err, class error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, class) {
+		t.Fatalf("got %v; want one of the class %q", err, class)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not mention %q", err, w)
+		}
+	}
+	if locks.Hint(err) == "" {
+		t.Errorf("%q has no hint", err)
+	}
+}

@@ -1,0 +1,166 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A Locker is a lock kept in a file.
+type Locker struct {
+	o     locks.Options
+	log   *slog.Logger
+	place place
+	path  string // of the lock file
+
+	remote func(dir *os.File) (string, error) // names a file system of several machines, "" for others
+	boot   func() string                      // identifies this boot of the system; "" if it cannot be told
+	now    func() time.Time
+
+	lost   chan error
+	closed chan struct{}
+
+	mu     sync.Mutex
+	served bool  // the handle's one term has begun
+	term   *term // nil before and after it
+}
+
+// Open makes a Locker. It is a [locks.Opener], for the scheme "file"; it does
+// not touch the file system yet.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	p, err := whichPlace(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return newLocker(p, o), nil
+}
+
+func newLocker(p place, o locks.Options) *Locker {
+	l := &Locker{
+		o:      o,
+		log:    o.Logger,
+		place:  p,
+		path:   filepath.Join(p.dir, fileName(o.Name)),
+		remote: remote,
+		boot:   bootID,
+		now:    time.Now,
+		closed: make(chan struct{}),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if watches {
+		l.lost = make(chan error, 1)
+	}
+	return l
+}
+
+// Acquire takes the lock; see [locks.Lock]. It always returns as soon as ctx
+// ends, even if the disk hangs.
+func (l *Locker) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	t, err := l.campaign(ctx, try)
+	if err == nil {
+		err = l.begin(t)
+	}
+	if err != nil {
+		return locks.Grant{}, l.fail("acquire", err)
+	}
+	return locks.Grant{Token: t.entry.token, Clean: t.clean}, nil
+}
+
+// begin starts the handle's term, unless the handle was closed meanwhile.
+func (l *Locker) begin(t *term) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usable(); err != nil {
+		_ = t.release() // the caller gets the reason; closing has freed the lock in any case
+		return err
+	}
+	l.served, l.term = true, t
+	t.watch(l.log, func() {
+		l.lost <- l.fail("hold", fmt.Errorf("%s was deleted or replaced: %w", l.path, locks.ErrLost))
+	})
+	return nil
+}
+
+// usable says why Acquire cannot be called, or not succeed, any more.
+func (l *Locker) usable() error {
+	select {
+	case <-l.closed:
+		return os.ErrClosed
+	default:
+	}
+	if l.served {
+		return errors.New("the handle has served its term")
+	}
+	return nil
+}
+
+// Renew returns locks.ErrNoLease: the lock lasts as long as we do.
+func (l *Locker) Renew(context.Context) error { return locks.ErrNoLease }
+
+// Release frees the lock at once, for every process that has [Locker.File].
+func (l *Locker) Release(context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.term == nil {
+		return nil
+	}
+	err := l.term.release()
+	l.term = nil
+	if err != nil {
+		return l.fail("release", err)
+	}
+	return nil
+}
+
+// Lost reports, on Linux, that the lock file is gone. It is nil elsewhere.
+func (l *Locker) Lost() <-chan error { return l.lost }
+
+// File returns the open file that carries the lock, nil when it is not held.
+// A process that is given it, such as the guard, keeps the lock held until it,
+// too, has closed it or died, or until Release. It must not unlock it. The file
+// is closed by Release and Close.
+func (l *Locker) File() *os.File {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.term == nil {
+		return nil
+	}
+	return l.term.file
+}
+
+// Close closes the lock file and ends a pending Acquire. That frees the lock,
+// as our death would, unless another process has [Locker.File].
+func (l *Locker) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.term != nil {
+		l.term.end()
+		l.term = nil
+	}
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+	}
+	return nil
+}
+
+var (
+	_ locks.Lock   = (*Locker)(nil)
+	_ locks.Opener = Open
+)
+
+// Permanent implements [locks.Permanent].
+func (l *Locker) Permanent() bool { return true }
+
+var _ locks.Permanent = (*Locker)(nil)

@@ -1,0 +1,52 @@
+package file
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func TestFileName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"nightly":                "nightly.lock",
+		"jobs/a.b-c":             "jobs+a.b-c.lock",
+		"Jobs":                   "jobs^g0.lock",
+		"jobsJobs":               "jobsjobs^10.lock",
+		"12345678J":              "12345678j^0200.lock",
+		"a:b@c_d":                "a=b@c_d.lock",
+		"...":                    "....lock",
+		"a/b.lock":               "a+b.lock.lock",
+		strings.Repeat("Z", 200): strings.Repeat("z", 200) + "^" + strings.Repeat("v", 40) + ".lock",
+	} {
+		if got := fileName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// FuzzFileName compares two names: different ones never share a file, not even
+// where case is ignored, and each is one element of a path.
+func FuzzFileName(f *testing.F) {
+	long := strings.Repeat("A/", 99)
+	for _, pair := range [][2]string{
+		{"a", "A"}, {"a/b", "a.b"}, {"aB", "Ab"}, {"a:b", "a/b"}, {"a.lock", "a"},
+		{long + "a", long + "A"}, {strings.ToLower(long) + "a", long + "a"},
+		{strings.Repeat("x", 200), strings.Repeat("X", 200)},
+	} {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if locks.CheckName(a) != nil || locks.CheckName(b) != nil {
+			return
+		}
+		x, y := fileName(a), fileName(b)
+		if a != b && strings.EqualFold(x, y) {
+			t.Errorf("%q and %q share %q", a, b, x)
+		}
+		if len(x) > 246 || strings.ContainsAny(x, `/\:`) || strings.ToLower(x) != x || !strings.HasSuffix(x, suffix) {
+			t.Errorf("%q: %q", a, x)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package file
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// dirVar names the directory for a URL that names none.
+const dirVar = "LEADERRUN_FILE_DIR"
+
+// A place is where lock files are.
+type place struct {
+	dir     string // absolute, clean
+	parents bool   // its parents, too, are made if they are absent
+}
+
+func (p place) String() string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(p.dir)}).String()
+}
+
+// whichPlace reads a file URL.
+func whichPlace(u *url.URL, getenv func(string) string) (place, error) {
+	if err := locks.CheckParams(u); err != nil {
+		return place{}, err
+	}
+	switch {
+	case u.Opaque != "":
+		return place{}, usage("file URL: the path is relative; write file:///dir")
+	case u.Host != "" || u.User != nil:
+		return place{}, usage("file URL: there is a host in it; write file:///dir, with three slashes")
+	case u.Fragment != "":
+		return place{}, usage("file URL: a # in the path is written %23")
+	case strings.ContainsFunc(u.Path, unicode.IsControl):
+		return place{}, usage("file URL: there is a control character in the path")
+	case u.Path != "":
+		return place{dir: localPath(u.Path)}, nil
+	}
+	return defaultPlace(getenv)
+}
+
+func defaultPlace(getenv func(string) string) (place, error) {
+	if dir := getenv(dirVar); dir != "" {
+		if !filepath.IsAbs(dir) {
+			return place{}, usage(dirVar + " is not an absolute path")
+		}
+		return place{dir: filepath.Clean(dir)}, nil
+	}
+	if os.Geteuid() == 0 {
+		return place{dir: "/var/lib/leaderrun", parents: true}, nil
+	}
+	home := getenv(homeVar())
+	if !filepath.IsAbs(home) {
+		return place{}, usage(homeVar() + " is not an absolute path, so the directory of the locks is not known; set it or " + dirVar + ", or write file:///dir")
+	}
+	return place{dir: filepath.Join(home, ".local", "state", "leaderrun"), parents: true}, nil
+}
+
+func homeVar() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
+}
+
+// localPath makes the path of a URL, which begins with a slash, one of this
+// system: on Windows "/C:/dir" is C:\dir.
+func localPath(p string) string {
+	if runtime.GOOS == "windows" {
+		p = strings.TrimPrefix(p, "/")
+	}
+	return filepath.Clean(filepath.FromSlash(p))
+}
+
+func usage(what string) error { return &locks.UsageError{What: what} }
