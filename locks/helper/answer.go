@@ -1,0 +1,187 @@
+package helper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// do makes the call of the backend that a request asks for.
+func (s *server) do(ctx context.Context, r *request) (*result, error) {
+	switch r.Method {
+	case methodOpen:
+		return s.doOpen(ctx, r)
+	case methodAcquire:
+		return s.doAcquire(ctx, r)
+	case methodRenew:
+		return s.simple(ctx, s.renewing, s.renew)
+	case methodRelease:
+		return s.simple(ctx, s.releasing, s.release)
+	}
+	return nil, &locks.UsageError{What: "unknown method " + strconv.Quote(locks.Abbreviate(r.Method))}
+}
+
+func (s *server) doOpen(ctx context.Context, r *request) (*result, error) {
+	u, o, err := s.options(r)
+	if err == nil {
+		s.reopen = func(ctx context.Context) (locks.Lock, error) { return s.open(ctx, u, o) }
+		s.handle.lock, err = s.reopen(ctx)
+	}
+	s.openErr = err
+	if err != nil {
+		return nil, err
+	}
+	return &result{SecretEnv: locks.SecretEnv(s.handle.lock)}, nil
+}
+
+// options checks what an open asks for.
+func (s *server) options(r *request) (*url.URL, locks.Options, error) {
+	usage := func(format string, args ...any) (*url.URL, locks.Options, error) {
+		return nil, locks.Options{}, &locks.UsageError{What: fmt.Sprintf(format, args...)}
+	}
+	u, urlErr := url.Parse(r.URL)
+	nameErr := locks.CheckName(r.Name)
+	switch {
+	case r.Protocol != protocol:
+		return usage("the core speaks protocol %d, this helper %d", r.Protocol, protocol)
+	case urlErr != nil: // its text repeats the URL, and so a password
+		return usage("malformed URL")
+	case u.Scheme != s.scheme:
+		return usage("this helper serves %s, not %q", s.scheme, locks.Abbreviate(u.Scheme))
+	case nameErr != nil:
+		return nil, locks.Options{}, nameErr
+	case r.TTL <= 0 || r.TTL > 24*time.Hour:
+		return usage("a ttl of %v is not in (0, 24h]", r.TTL)
+	case r.ConnectTimeout <= 0 || r.ConnectTimeout > time.Hour:
+		return usage("a connect timeout of %v is not in (0, 1h]", r.ConnectTimeout)
+	case r.LogLevel != "" && s.level.UnmarshalText([]byte(r.LogLevel)) != nil:
+		return usage("unknown log level")
+	}
+	return u, locks.Options{
+		Name:           r.Name,
+		Holder:         r.Holder,
+		TTL:            r.TTL,
+		ConnectTimeout: r.ConnectTimeout,
+		Version:        r.Version,
+		Logger:         s.log,
+		Waiting:        s.nowWaiting,
+	}, nil
+}
+
+// ready waits until the lock is open.
+func (s *server) ready(ctx context.Context) error {
+	select {
+	case <-s.opened:
+		return s.openErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// simple makes a call that only succeeds or fails.
+func (s *server) simple(ctx context.Context, t turn, method func(context.Context) error) (*result, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.take(ctx); err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	if err := method(ctx); err != nil {
+		return nil, err
+	}
+	return &result{}, nil
+}
+
+func (s *server) renew(ctx context.Context) error { return s.current().lock.Renew(ctx) }
+
+func (s *server) release(ctx context.Context) error {
+	h := s.current()
+	if err := h.lock.Release(ctx); err != nil {
+		return err
+	}
+	h.end()
+	return nil
+}
+
+func (s *server) doAcquire(ctx context.Context, r *request) (*result, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.acquiring.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.acquiring.leave()
+	h, err := s.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	quiet := func() {}
+	if !r.Try {
+		quiet = s.reportWaiting(r)
+	}
+	g, err := h.lock.Acquire(ctx, r.Try)
+	quiet()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.ended: // nobody can have been told of the grant
+		undo(h.lock, s.log)
+		return nil, context.Canceled
+	default:
+		h.begin()
+		return &result{Token: g.Token, TTL: g.TTL, Clean: g.Clean, handle: h}, nil
+	}
+}
+
+// undo gives up a lock that became ours after the core had gone.
+func undo(lock locks.Lock, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
+	if err := lock.Release(ctx); err != nil {
+		log.Warn("release an unwanted lock", "err", err)
+	}
+}
+
+// reportWaiting sends what the backend says about its waiting, until the
+// function that it returns is called. A backend must not be held up by a core
+// that does not read, so what is outdated before it is written is left out.
+func (s *server) reportWaiting(r *request) (quiet func()) {
+	waiting, done := make(chan locks.Waiting, 1), make(chan struct{})
+	s.mu.Lock()
+	s.waiting = waiting
+	s.mu.Unlock()
+	go func() {
+		defer close(done)
+		for w := range waiting {
+			s.send(message{ID: r.ID, Event: eventWaiting, Waiting: &w})
+		}
+	}()
+	return func() {
+		s.mu.Lock()
+		s.waiting = nil
+		close(waiting)
+		s.mu.Unlock()
+		<-done
+	}
+}
+
+// nowWaiting is what a backend calls as Options.Waiting.
+func (s *server) nowWaiting(w locks.Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == nil {
+		return
+	}
+	select {
+	case <-s.waiting:
+	default:
+	}
+	s.waiting <- fitWaiting(w)
+}

@@ -1,0 +1,35 @@
+package helper
+
+import (
+	"testing"
+)
+
+// BenchmarkRoundTrip is what the pipe adds to each call of a backend.
+func BenchmarkRoundTrip(b *testing.B) {
+	l := start(b, "fake://h/", options())
+	if _, err := l.Acquire(b.Context(), true); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := l.Renew(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTerm is a whole term: start, acquire, release, end. Most of it is
+// the start of this test program, which is larger than a helper.
+func BenchmarkTerm(b *testing.B) {
+	for b.Loop() {
+		l := start(b, "fake://h/", options())
+		if _, err := l.Acquire(b.Context(), true); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Release(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

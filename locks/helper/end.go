@@ -1,0 +1,110 @@
+package helper
+
+import (
+	"errors"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Why a session ended when nothing went wrong.
+var (
+	errReleased = errors.New("the lock was released")
+	errClosed   = errors.New("the lock was closed")
+)
+
+// fail ends the session and the helper.
+func (s *session) fail(err error) {
+	if s.end(err) {
+		s.kill()
+	}
+}
+
+// end ends the session: whoever waits, or asks for something later, gets err.
+// It reports whether the session had not ended before.
+func (s *session) end(err error) bool {
+	s.mu.Lock()
+	if s.err != nil {
+		s.mu.Unlock()
+		return false
+	}
+	s.err = err
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	for id, p := range s.pending {
+		delete(s.pending, id)
+		s.doubt = s.doubt || p.method == methodAcquire && !errors.As(err, new(openFailure))
+		p.err = s.failure(p.method)
+		close(p.done)
+	}
+	if s.grant != nil && s.grant.TTL == 0 && !errors.Is(err, errClosed) {
+		// A lock without a lease lasts as long as its helper, and no deadline
+		// would ever tell.
+		s.lose(&remoteError{class: locks.ErrLost, text: err.Error()})
+	}
+	s.mu.Unlock()
+	_ = s.in.Close()
+	return true
+}
+
+// settle is called before a release: from now on the loss of the lock is no
+// news. It reports whether there is surely nothing to release.
+func (s *session) settle() (nothing bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grant != nil {
+		s.settled = true
+		return errors.Is(s.err, errReleased)
+	}
+	return s.err != nil && !s.doubt
+}
+
+// released ends a session that has served its term.
+func (s *session) released() {
+	s.mu.Lock()
+	had := s.grant != nil
+	s.mu.Unlock()
+	if had {
+		s.end(errReleased)
+	}
+}
+
+// forget is called after a term that nobody was told of: the next acquire may
+// begin another.
+func (s *session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grant, s.settled = nil, false
+	select {
+	case err := <-s.lost:
+		_ = err // it was lost before it was given back
+	default:
+	}
+}
+
+// lose reports the loss of the lock; mu is held.
+func (s *session) lose(err error) {
+	if !s.settled {
+		s.settled = true
+		s.lost <- err
+	}
+}
+
+// An openFailure ends a session whose open failed: each call then returns that
+// error as the backend made it.
+type openFailure struct{ error }
+
+// failure returns what a call returns once the session has ended.
+func (s *session) failure(op string) error {
+	var o openFailure
+	if errors.As(s.err, &o) {
+		return o.error
+	}
+	return s.unavailable(op, s.err)
+}
+
+func (s *session) unavailable(op string, err error) error {
+	e := s.where
+	e.Op, e.Class, e.Err = op, locks.ErrUnavailable, err
+	return &e
+}

@@ -1,0 +1,151 @@
+package helper
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A wireError is an error of a backend on its way to the core.
+type wireError struct {
+	Class   string        `json:"class,omitempty"` // "": none
+	Message string        `json:"message"`
+	Op      string        `json:"op,omitempty"`      // with Backend: the error is a locks.Error
+	Backend string        `json:"backend,omitempty"` // without a password
+	Hint    string        `json:"hint,omitempty"`
+	Status  *locks.Status `json:"status,omitempty"` // class held
+}
+
+// The longest texts that a helper sends, in bytes. All of them together, each
+// byte escaped, fit into a line.
+const (
+	maxText    = 1 << 10
+	maxMessage = 2 << 10
+)
+
+// toWire takes an error apart. One that is not itself a locks.Error keeps its
+// whole text, so that nothing it was wrapped in is lost.
+func toWire(err error) *wireError {
+	w := &wireError{Class: className(err), Message: cut(err.Error(), maxMessage), Hint: cut(locks.Hint(err), maxText)}
+	if e, ok := err.(*locks.Error); ok { //nolint:errorlint // only the outermost, see above
+		w.Op, w.Backend = cut(e.Op, maxText), cut(e.Backend, maxText)
+		w.Message = cut(e.Err.Error(), maxMessage)
+	}
+	var held *locks.HeldError
+	if errors.As(err, &held) {
+		s := fitStatus(held.Status)
+		w.Status = &s
+	}
+	return w
+}
+
+// fromWire puts the error together again. What it says of operation and
+// backend stands in for what the helper did not say, if there is a hint to
+// carry; an error with neither was bare, and stays so.
+func fromWire(w *wireError, where locks.Error, clean func(string) string) error {
+	var err error = &remoteError{class: classNamed(w.Class), text: clean(w.Message)}
+	if w.Class == "held" {
+		held := &locks.HeldError{Status: locks.Status{Held: true}}
+		if w.Status != nil {
+			held.Status = *w.Status
+		}
+		err = held
+	}
+	if w.Op == "" && w.Hint == "" {
+		return err
+	}
+	if w.Op != "" {
+		where.Op, where.Backend = clean(w.Op), clean(w.Backend)
+	}
+	where.Class, where.Err, where.Hint = classNamed(w.Class), err, clean(w.Hint)
+	return &where
+}
+
+// A remoteError is the text of an error that happened in the helper, and its
+// class, or nil.
+type remoteError struct {
+	class error
+	text  string
+}
+
+func (e *remoteError) Error() string { return e.text }
+func (e *remoteError) Unwrap() error { return e.class }
+
+// className returns what the class of err is called on the wire; "" if it has
+// none.
+func className(err error) string {
+	for _, c := range classes() {
+		if errors.Is(err, c.err) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// classNamed returns the class of that name; nil if there is none, which the
+// core treats as unavailable.
+func classNamed(name string) error {
+	for _, c := range classes() {
+		if c.name == name {
+			return c.err
+		}
+	}
+	return nil
+}
+
+type class struct {
+	name string
+	err  error
+}
+
+func classes() []class {
+	return []class{
+		{"held", locks.ErrHeld},
+		{"lost", locks.ErrLost},
+		{"denied", locks.ErrDenied},
+		{"unavailable", locks.ErrUnavailable},
+		{"usage", locks.ErrUsage},
+		{"no_lease", locks.ErrNoLease},
+	}
+}
+
+// fitWaiting and fitStatus make what a backend read somewhere fit into a line,
+// and into JSON, which knows no year after 9999.
+func fitWaiting(w locks.Waiting) locks.Waiting {
+	w.Status = fitStatus(w.Status)
+	return w
+}
+
+func fitStatus(s locks.Status) locks.Status {
+	s.Holder, s.Host = cut(s.Holder, maxText), cut(s.Host, maxText)
+	s.Since = s.Since.UTC()
+	if y := s.Since.Year(); y < 1 || y > 9999 {
+		s.Since = time.Time{}
+	}
+	return s
+}
+
+// cut shortens s to at most n bytes of whole runes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// plain makes a helper's text one line that is safe for a terminal.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != unicode.ReplacementChar {
+			return r
+		}
+		return ' '
+	}, cut(s, maxMessage))
+}

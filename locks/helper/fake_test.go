@@ -1,0 +1,127 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A fake is a backend that does what its URL says: ?acquire=held&renew=lost.
+// What it was asked it writes into the file at the URL's path, if there is
+// one.
+type fake struct {
+	u    *url.URL
+	q    url.Values
+	o    locks.Options
+	lost chan error
+}
+
+func openFake(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	f := &fake{u: u, q: u.Query(), o: o, lost: make(chan error, 1)}
+	for _, name := range f.q["print"] {
+		fmt.Println(name) // as a careless library would
+	}
+	if f.q.Has("log") {
+		o.Logger.Debug("news")
+		o.Logger.Info("news")
+		o.Logger.Error("news", "n", 1, "text", "a\x1b[2J")
+	}
+	if f.q.Has("inherited") {
+		return nil, fmt.Errorf("inherited: %v", inherited())
+	}
+	return f, f.do(ctx, "open")
+}
+
+// do behaves as the URL says for one method.
+func (f *fake) do(ctx context.Context, method string) error {
+	how := f.q.Get(method)
+	f.note(method)
+	switch how {
+	case "", "ok":
+		return nil
+	case "held":
+		return &locks.HeldError{Status: locks.Status{Held: true, Holder: "somebody\x1b[2J", PID: 7, Token: 1<<64 - 1,
+			Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}}
+	case "year":
+		return &locks.HeldError{Status: locks.Status{Held: true, Since: time.Unix(1<<60, 0)}}
+	case "parameter":
+		return locks.Unknown("fake parameter", "cacrt", []string{"cacert"})
+	case "panic":
+		panic("the backend broke")
+	case "slow":
+		time.Sleep(300 * time.Millisecond)
+		return nil
+	case "wait":
+		<-ctx.Done()
+		f.note(method + " cancelled")
+		return ctx.Err()
+	case "hang":
+		time.Sleep(time.Minute)
+		return nil
+	case "greedy": // it succeeds just as it is cancelled
+		<-ctx.Done()
+		return nil
+	case "greedy once":
+		if b, _ := os.ReadFile(f.u.Path); !strings.Contains(string(b), "release") {
+			<-ctx.Done()
+		}
+		return nil
+	case "limited":
+		if d, ok := ctx.Deadline(); !ok || time.Until(d) > time.Minute {
+			return errors.New("no time limit")
+		}
+		return nil
+	case "plain":
+		return errors.New("unclassed")
+	}
+	if c := classNamed(how); c != nil {
+		return &locks.Error{Op: method, Backend: "fake://h:1", Name: f.o.Name, Class: c,
+			Err: errors.New("because"), Hint: "do this"}
+	}
+	return fmt.Errorf("unknown behaviour %q", how)
+}
+
+func (f *fake) note(what string) {
+	if f.u.Path == "" || f.u.Path == "/" {
+		return
+	}
+	log, err := os.OpenFile(f.u.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer log.Close()
+	fmt.Fprintln(log, what)
+}
+
+func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	f.note(fmt.Sprintf("try=%v", try))
+	if n, _ := strconv.Atoi(f.q.Get("waiting")); !try {
+		for i := range n {
+			f.o.Waiting(locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: n - i})
+		}
+	}
+	if err := f.do(ctx, "acquire"); err != nil {
+		return locks.Grant{}, err
+	}
+	ttl, err := time.ParseDuration(f.q.Get("ttl"))
+	if err != nil {
+		ttl = f.o.TTL
+	}
+	if f.q.Get("lost") != "" {
+		f.lost <- f.do(ctx, "lost")
+	}
+	return locks.Grant{Token: 1<<64 - 1, TTL: ttl, Clean: true}, nil
+}
+
+func (f *fake) Renew(ctx context.Context) error   { return f.do(ctx, "renew") }
+func (f *fake) Release(ctx context.Context) error { return f.do(ctx, "release") }
+func (f *fake) Lost() <-chan error                { return f.lost }
+func (f *fake) Close() error                      { f.note("close"); return nil }
+func (f *fake) SecretEnv() []string               { return []string{"FAKE_PASSWORD"} }

@@ -1,0 +1,105 @@
+package helper
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// FuzzHelper is a helper that says anything. The core ends the session, tells
+// whoever waits, and does not believe in a lock that it did not ask for.
+func FuzzHelper(f *testing.F) {
+	const hello = `{"event":"hello","protocol":[1],"scheme":"fake","version":"1"}` + "\n"
+	const ready = hello + `{"id":1,"result":{"secret_env":["A"]}}` + "\n"
+	for _, s := range []string{
+		"", "\n", "{}\n", "null\n", hello, hello + hello, ready,
+		ready + `{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"h","since":"2026-01-02T03:04:05Z"},"lease_ns":1}}` + "\n",
+		ready + `{"id":2,"result":{"token":7,"ttl_ns":15000000000,"clean":true}}` + "\n" + `{"id":3,"result":{}}` + "\n",
+		ready + `{"id":2,"result":{"token":7}}` + "\n" + `{"event":"lost","error":{"class":"lost","message":"m"}}` + "\n",
+		ready + `{"id":2,"error":{"class":"held","status":{"held":true,"holder":"h","pid":1}}}` + "\n",
+		hello + `{"id":1,"error":{"class":"usage","op":"open","backend":"b","message":"m","hint":"h"}}` + "\n",
+		ready + `{"id":3,"error":{"class":"lost"}}`,
+		strings.Repeat("[", 20_000) + "\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, said []byte) {
+		s := newSession("fake", locks.Error{Backend: "fake", Name: "n"}, closer{io.Discard})
+		var calls []*pending
+		for _, method := range []string{methodOpen, methodAcquire, methodRenew} {
+			p, err := s.send(t.Context(), request{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls = append(calls, p)
+		}
+		s.giveUp(calls[2])
+		if err := s.read(bytes.NewReader(said)); err == nil {
+			t.Fatal("read returned without a reason")
+		} else {
+			s.fail(err)
+		}
+		for _, p := range calls {
+			select {
+			case <-p.done:
+			default:
+				t.Errorf("%s waits for ever", p.method)
+			}
+		}
+		if g := calls[1].grant; g != (locks.Grant{}) && (g.Token == 0 || g.TTL < 0 || g.TTL > maxTTL || s.stage != opened) {
+			t.Errorf("granted %+v", g)
+		}
+		if err := calls[1].err; err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {
+			if className(err) != "held" { // a holder is escaped by who shows it
+				t.Errorf("the error has control characters: %q", err)
+			}
+		}
+	})
+}
+
+type closer struct{ io.Writer }
+
+func (closer) Close() error { return nil }
+
+// FuzzCore is a core that says anything. The helper answers what it can, and
+// ends.
+func FuzzCore(f *testing.F) {
+	for _, s := range []string{
+		"", "\n\n", "{}\n", openLine, openLine + "\n", openLine + "\n" + openLine + "\n",
+		openLine + "\n" + `{"id":2,"method":"acquire","try":true}` + "\n" + `{"id":3,"method":"renew"}` + "\n" + `{"id":"x","method":"release"}` + "\n",
+		openLine + "\n" + `{"id":2,"method":"acquire","timeout_ns":1}` + "\n" + `{"id":2,"method":"cancel"}` + "\n",
+		`{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","holder":"h","ttl_ns":1,"connect_timeout_ns":1,"log_level":"debug"}` + "\n",
+		`{"id":2,"method":"cancel"}` + "\n",
+		strings.Repeat("[", 20_000) + "\n",
+	} {
+		f.Add([]byte(s))
+	}
+	open := func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+		if err := locks.CheckName(o.Name); err != nil || u.Scheme != "fake" || o.TTL <= 0 || o.ConnectTimeout <= 0 {
+			panic("opened without a check")
+		}
+		return openFake(ctx, &url.URL{RawQuery: "waiting=2&lost=lost"}, o)
+	}
+	f.Fuzz(func(t *testing.T, said []byte) {
+		var out bytes.Buffer
+		begun := time.Now()
+		s := newServer("fake", open, &out, io.Discard)
+		_ = s.serve(bytes.NewReader(said), "v")
+		if took := time.Since(begun); took > linger/2 {
+			t.Errorf("it took %v", took)
+		}
+		s.wmu.Lock()
+		defer s.wmu.Unlock()
+		for line := range bytes.Lines(out.Bytes()) {
+			if len(line) > maxLine || line[len(line)-1] != '\n' {
+				t.Errorf("said %q", line)
+			}
+		}
+	})
+}

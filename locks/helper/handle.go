@@ -1,0 +1,97 @@
+package helper
+
+import (
+	"context"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A handle is the backend's Lock, and how far its one term has come.
+type handle struct {
+	lock locks.Lock
+
+	mu    sync.Mutex
+	began bool          // it was granted
+	over  chan struct{} // closed when that was released
+}
+
+func (h *handle) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.began = true
+}
+
+// end is called after each release.
+func (h *handle) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-h.over:
+	default:
+		if h.began {
+			close(h.over)
+		}
+	}
+}
+
+// state says whether the term has begun, and whether it is over.
+func (h *handle) state() (began, over bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-h.over:
+		return h.began, true
+	default:
+		return h.began, false
+	}
+}
+
+// current returns the handle that calls are for.
+func (s *server) current() *handle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handle
+}
+
+// fresh returns a handle that has not served a term. The core campaigns again
+// after a term only if it had given up the acquire which began it, and so the
+// Lock that it shows to its user has not served one yet.
+func (s *server) fresh(ctx context.Context) (*handle, error) {
+	h := s.current()
+	began, over := h.state()
+	switch {
+	case !began:
+		return h, nil
+	case !over:
+		return nil, &locks.UsageError{What: "the lock is held already"}
+	}
+	_ = h.lock.Close() // it holds nothing any more
+	lock, err := s.reopen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h = newHandle(lock)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle = h
+	return h, nil
+}
+
+func newHandle(lock locks.Lock) *handle { return &handle{lock: lock, over: make(chan struct{})} }
+
+// watch reports the loss of a lock that was granted.
+func (s *server) watch(h *handle) {
+	select {
+	case err := <-h.lock.Lost():
+		h.mu.Lock() // so that the answer to a release does not overtake it
+		defer h.mu.Unlock()
+		select {
+		case <-h.over:
+		default:
+			s.send(message{Event: eventLost, Error: toWire(err)})
+		}
+	case <-h.over:
+	case <-s.ended:
+	}
+}

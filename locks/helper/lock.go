@@ -1,0 +1,202 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	// withdrawTimeout bounds how long an Acquire that was given up waits for
+	// its helper to clean up, and again to release what it was granted.
+	withdrawTimeout = 2 * time.Second
+	// closeTimeout bounds how long a helper may take to end by itself.
+	closeTimeout = time.Second
+	// killTimeout bounds how long the system may take to end it.
+	killTimeout = 2 * time.Second
+	// drainTimeout bounds how long the output of a helper that has ended is
+	// awaited: a process that it left behind may hold the pipes open.
+	drainTimeout = closeTimeout / 2
+)
+
+// A Lock is a locks.Lock whose backend runs in a helper program.
+type Lock struct {
+	session *session
+	process *process
+	report  func(locks.Waiting)
+	gone    chan struct{} // closed when the helper is reaped and its output read
+}
+
+// supervise reads what the helper says until it has ended.
+func (l *Lock) supervise(f *forwarder) {
+	defer close(l.gone)
+	defer l.process.closeOutput()
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		f.forward(l.process.stderr)
+	}()
+	if err := l.session.read(l.process.stdout); !errors.Is(err, io.EOF) {
+		l.session.fail(err)
+	}
+	if !closedWithin(l.process.exited, closeTimeout) {
+		l.session.fail(fmt.Errorf("%s closed its output, but did not end", l.process.name))
+		<-l.process.exited
+	}
+	closedWithin(logged, drainTimeout)
+	l.session.fail(l.process.epitaph(f.lastWords()))
+	<-logged
+}
+
+func closedWithin(c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+	}
+	select { // as both may have happened
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Acquire implements locks.Lock. When its context ends, it waits for a moment
+// until the helper has cleaned up.
+func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	p, err := l.begin(ctx, request{Method: methodAcquire, Try: try})
+	if err != nil {
+		return locks.Grant{}, err
+	}
+	for {
+		select {
+		case w := <-p.waiting:
+			l.report(w)
+		case <-p.done:
+			select {
+			case w := <-p.waiting:
+				l.report(w)
+			default:
+			}
+			return p.grant, l.outcome(ctx, p)
+		case <-ctx.Done():
+			l.withdraw(p)
+			return locks.Grant{}, l.over(ctx, methodAcquire)
+		}
+	}
+}
+
+// withdraw gives an acquire up, and what was granted to it: then the lock can
+// be acquired another time. A helper that does not answer is killed, and nobody
+// renews what it may have been granted.
+func (l *Lock) withdraw(p *pending) {
+	l.session.giveUp(p)
+	if !closedWithin(p.done, withdrawTimeout) {
+		l.session.fail(fmt.Errorf("%s did not answer when an acquire was given up", l.process.name))
+		return
+	}
+	if p.err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
+	defer cancel()
+	l.session.settle()
+	if err := l.call(ctx, methodRelease); err != nil {
+		l.session.fail(fmt.Errorf("%s did not release what was not wanted any more", l.process.name))
+		return
+	}
+	l.session.forget()
+}
+
+// Renew implements locks.Lock.
+func (l *Lock) Renew(ctx context.Context) error { return l.call(ctx, methodRenew) }
+
+// Release implements locks.Lock. After it the helper ends by itself.
+func (l *Lock) Release(ctx context.Context) error {
+	if l.session.settle() {
+		return nil
+	}
+	err := l.call(ctx, methodRelease)
+	if err == nil {
+		l.session.released()
+	}
+	return err
+}
+
+// Lost implements locks.Lock. That a helper has died is no loss, unless the
+// lock has no lease: a lock with a lease runs on, and its deadline rules.
+func (l *Lock) Lost() <-chan error { return l.session.lost }
+
+// Close implements locks.Lock. It ends the helper and waits until it is gone.
+func (l *Lock) Close() error {
+	l.session.end(errClosed)
+	if closedWithin(l.gone, closeTimeout) {
+		return nil
+	}
+	l.process.kill()
+	if closedWithin(l.gone, killTimeout) || closedWithin(l.process.exited, 0) {
+		return nil // at worst our log is stuck, and with it the reading of the helper's
+	}
+	return fmt.Errorf("%s (process %d) was killed, but is still there", l.process.name, l.process.os.Pid)
+}
+
+// SecretEnv implements locks.SecretReader.
+func (l *Lock) SecretEnv() []string {
+	l.session.mu.Lock()
+	defer l.session.mu.Unlock()
+	return l.session.secrets
+}
+
+// call makes a call that only succeeds or fails.
+func (l *Lock) call(ctx context.Context, method string) error {
+	p, err := l.begin(ctx, request{Method: method})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		return l.outcome(ctx, p)
+	case <-ctx.Done():
+		l.session.giveUp(p)
+		return l.over(ctx, method)
+	}
+}
+
+func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
+	if ctx.Err() != nil {
+		return nil, l.over(ctx, r.Method)
+	}
+	return l.session.send(ctx, r)
+}
+
+// outcome is the error of a call that was answered. The helper has the same
+// deadline as we, and if it is the first to notice, its answer says so in
+// words that are no context error any more.
+func (l *Lock) outcome(ctx context.Context, p *pending) error {
+	deadline, ok := ctx.Deadline()
+	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
+	if open && ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+		return l.over(ctx, p.method)
+	}
+	return p.err
+}
+
+// over is the error of a call whose context has ended.
+func (l *Lock) over(ctx context.Context, op string) error {
+	e := l.session.where
+	e.Op, e.Class, e.Err = op, nil, ctx.Err()
+	return &e
+}
+
+var (
+	_ locks.Lock         = (*Lock)(nil)
+	_ locks.SecretReader = (*Lock)(nil)
+)

@@ -1,0 +1,458 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func TestGrant(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?print=hello&print={}", options())
+	got, err := l.Acquire(t.Context(), true)
+	want := locks.Grant{Token: 1<<64 - 1, TTL: 15 * time.Second, Clean: true}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if got, want := locks.SecretEnv(l), []string{"FAKE_PASSWORD"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("secret variables: got %q, want %q", got, want)
+	}
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	checkClass(t, "release", l.Release(t.Context()), nil)
+	checkClass(t, "release again", l.Release(t.Context()), nil)
+	if err := l.Renew(t.Context()); err == nil {
+		t.Error("renewed what was released")
+	}
+	// The helper ends by itself once its term is over, before Close.
+	eventually(t, "the helper has ended", func() bool { return closedWithin(l.gone, 0) })
+	checkClass(t, "close", l.Close(), nil)
+}
+
+// TestErrors sees each class arrive as it left.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range classes() {
+		if c.name == "held" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, "fake://h/?acquire=ok&renew="+c.name, options())
+			if _, err := l.Acquire(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			err := l.Renew(t.Context())
+			checkClass(t, "renew", err, c.err)
+			if got, want := err.Error(), `renew "jobs/nightly" on fake://h:1: because`; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got, want := locks.Hint(err), "do this"; got != want {
+				t.Errorf("hint: got %q, want %q", got, want)
+			}
+			for _, other := range classes() {
+				if other != c && errors.Is(err, other.err) {
+					t.Errorf("%s is %s, too", c.name, other.name)
+				}
+			}
+		})
+	}
+}
+
+func TestUnclassedError(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?acquire=plain", options())
+	_, err := l.Acquire(t.Context(), true)
+	if err == nil || err.Error() != "unclassed" || className(err) != "" {
+		t.Errorf("got %v of class %q", err, className(err))
+	}
+}
+
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?acquire=held", options())
+	_, err := l.Acquire(t.Context(), true)
+	held, ok := errors.AsType[*locks.HeldError](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	want := locks.Status{Held: true, Holder: "somebody\x1b[2J", PID: 7, Token: 1<<64 - 1, Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
+	if held.Status != want {
+		t.Errorf("got %+v, want %+v", held.Status, want)
+	}
+	checkClass(t, "a second try", func() error { _, err := l.Acquire(t.Context(), true); return err }(), locks.ErrHeld)
+}
+
+// TestHeldSince has a time of which JSON knows nothing.
+func TestHeldSince(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?acquire=year", options())
+	_, err := l.Acquire(t.Context(), true)
+	held, ok := errors.AsType[*locks.HeldError](err)
+	if !ok || !held.Status.Since.IsZero() {
+		t.Errorf("got %v, %+v", err, held)
+	}
+}
+
+// TestOpenErrors: what is wrong with the URL comes out of Acquire, and then of
+// each call, as the backend made it.
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?open=parameter", options())
+	for range 2 {
+		_, err := l.Acquire(t.Context(), false)
+		checkClass(t, "acquire", err, locks.ErrUsage)
+		if got, want := err.Error(), `unknown fake parameter "cacrt" (did you mean "cacert"?); known: cacert`; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	checkClass(t, "renew", l.Renew(t.Context()), locks.ErrUsage)
+	checkClass(t, "release", l.Release(t.Context()), nil)
+
+	o := options()
+	o.TTL = 25 * time.Hour
+	_, err := start(t, "fake://h/", o).Acquire(t.Context(), false)
+	checkClass(t, "acquire with a ttl of 25 hours", err, locks.ErrUsage)
+}
+
+// TestWaiting: Acquire itself, and only that, tells what it waits for, and the
+// last word is the last that is told.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	for _, try := range []bool{true, false} {
+		var told []locks.Waiting
+		o := options()
+		o.Waiting = func(w locks.Waiting) { told = append(told, w) }
+		l := start(t, "fake://h/?waiting=1000", o)
+		if _, err := l.Acquire(t.Context(), try); err != nil {
+			t.Fatal(err)
+		}
+		if try && len(told) > 0 {
+			t.Errorf("a try was told what it waits for: %+v", told)
+		}
+		want := locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: 1}
+		if !try && (len(told) == 0 || told[len(told)-1] != want) {
+			t.Errorf("told %+v; the last should be %+v", told, want)
+		}
+	}
+}
+
+// TestCancelAcquire gives a waiting acquire up.
+func TestCancelAcquire(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log+"?acquire=wait", options())
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		awaitNote(t, log, "acquire")
+	}()
+	for range 2 { // the second time it has ended before
+		_, err := l.Acquire(ctx, false)
+		checkClass(t, "acquire", err, context.Canceled)
+		if className(err) != "" {
+			t.Errorf("it has the class %q", className(err))
+		}
+	}
+	if got, want := read(t, log), "open\ntry=false\nacquire\nacquire cancelled\n"; got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
+}
+
+// TestCancelGranted cancels an acquire that succeeds nevertheless: what was
+// granted is released before Acquire returns, and the handle is as good as new.
+func TestCancelGranted(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log+"?acquire=greedy+once&ttl=0s&lost=lost", options())
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		awaitNote(t, log, "acquire")
+	}()
+	_, err := l.Acquire(ctx, false)
+	checkClass(t, "acquire", err, context.Canceled)
+	const first = "open\ntry=false\nacquire\nlost\nrelease\n"
+	if got := read(t, log); got != first {
+		t.Errorf("the backend was asked for %q, want %q", got, first)
+	}
+	_, err = l.Acquire(t.Context(), true)
+	checkClass(t, "acquire again", err, nil)
+	if got, want := read(t, log), first+"close\nopen\ntry=true\nacquire\nlost\n"; got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
+	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+	_, err = l.Acquire(t.Context(), true)
+	checkClass(t, "acquire of what is held", err, locks.ErrUsage)
+}
+
+// TestCancelDeaf cancels where the backend does not listen: after a while the
+// helper is killed, so that nobody can renew what it might be granted.
+func TestCancelDeaf(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		how, note string
+		killed    bool
+	}{
+		{"acquire=hang", "acquire", true},
+		{"acquire=greedy&release=hang", "acquire", true},
+		{"open=hang", "open", false}, // the acquire has not begun
+	} {
+		t.Run(tt.how, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			l := start(t, "fake://h"+log+"?"+tt.how, options())
+			ctx, cancel := context.WithCancel(t.Context())
+			var begun time.Time
+			go func() {
+				defer cancel()
+				awaitNote(t, log, tt.note)
+				begun = time.Now()
+			}()
+			_, err := l.Acquire(ctx, false)
+			checkClass(t, "acquire", err, context.Canceled)
+			if took := time.Since(begun); took > 2*withdrawTimeout+time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if tt.killed {
+				eventually(t, "the helper is dead", func() bool { return closedWithin(l.gone, 0) })
+			}
+		})
+	}
+}
+
+// TestRenewTimeout: a renewal ends with its context, and the next one works.
+func TestRenewTimeout(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?renew=wait", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		begun := time.Now()
+		err := l.Renew(ctx)
+		cancel()
+		checkClass(t, "renew", err, context.DeadlineExceeded)
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	}
+	checkClass(t, "release", l.Release(t.Context()), nil)
+}
+
+// TestTimeLimit: the backend knows how long it has.
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?open=limited&acquire=limited&renew=limited&release=limited", options())
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	_, err := l.Acquire(ctx, false)
+	checkClass(t, "acquire", err, nil)
+	checkClass(t, "renew", l.Renew(ctx), nil)
+	checkClass(t, "release", l.Release(ctx), nil)
+}
+
+// TestLost delivers an early notice.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?lost=lost", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+}
+
+// TestLateLoss: the answer to a renewal that was given up says that the lock
+// is lost. Nobody waits for it, but it must not go unheard.
+func TestLateLoss(t *testing.T) {
+	t.Parallel()
+	l := start(t, "late://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
+	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+}
+
+// TestDeath: that a helper is dead is no loss while the lock has a lease, but
+// without one nothing else would ever tell.
+func TestDeath(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []string{"15s", "0s"} {
+		t.Run(ttl, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, "fake://h/?ttl="+ttl, options())
+			if _, err := l.Acquire(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.process.os.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the helper is reaped", func() bool { return closedWithin(l.gone, 0) })
+			err := l.Renew(t.Context())
+			checkClass(t, "renew", err, locks.ErrUnavailable)
+			if err == nil || errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "leaderrun-fake ended (signal: killed)") {
+				t.Errorf("got %v", err)
+			}
+			checkClass(t, "release", l.Release(t.Context()), locks.ErrUnavailable)
+			select {
+			case err := <-l.Lost():
+				if ttl != "0s" || !errors.Is(err, locks.ErrLost) {
+					t.Errorf("with a ttl of %s: lost: %v", ttl, err)
+				}
+			default:
+				if ttl == "0s" {
+					t.Error("no loss was reported")
+				}
+			}
+		})
+	}
+}
+
+// TestReleaseInDoubt: after the death of the helper there may be something to
+// give up, or there is surely not.
+func TestReleaseInDoubt(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[string]error{
+		"dies-acquire://h/":      locks.ErrUnavailable,
+		"dies-hello://h/":        locks.ErrUnavailable, // it may have begun
+		"fake://h/?acquire=held": nil,
+	} {
+		l := start(t, u, options())
+		if _, err := l.Acquire(t.Context(), true); err == nil {
+			t.Errorf("%s: acquired", u)
+		}
+		l.process.kill()
+		<-l.gone
+		checkClass(t, u+": release", l.Release(t.Context()), want)
+	}
+}
+
+// TestClosedIsNotLost closes a lock without a lease.
+func TestClosedIsNotLost(t *testing.T) {
+	t.Parallel()
+	for _, release := range []bool{true, false} {
+		l := start(t, "fake://h/?ttl=0s", options())
+		if _, err := l.Acquire(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if release {
+			checkClass(t, "release", l.Release(t.Context()), nil)
+		}
+		checkClass(t, "close", l.Close(), nil)
+		select {
+		case err := <-l.Lost():
+			t.Errorf("released %v: lost: %v", release, err)
+		default:
+		}
+	}
+}
+
+// TestPanic: a bug in a backend ends the helper, not the core, and its first
+// line is the one that is shown.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"open", "acquire"} {
+		l := start(t, "fake://h/?"+method+"=panic", options())
+		_, err := l.Acquire(t.Context(), true)
+		checkClass(t, "acquire", err, locks.ErrUnavailable)
+		if err == nil || !strings.Contains(err.Error(), "leaderrun-fake ended (exit status 2): panic: the backend broke") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestCloseBesides closes a lock under a pending acquire.
+func TestCloseBesides(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log+"?acquire=wait", options())
+	done := make(chan error)
+	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
+	awaitNote(t, log, "acquire")
+	checkClass(t, "close", l.Close(), nil)
+	if err := receive(t, done); err == nil {
+		t.Error("acquired what was closed")
+	}
+	// The helper had the time to leave the queue.
+	if got, want := read(t, log), "open\ntry=false\nacquire\nacquire cancelled\n"; got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
+}
+
+// TestCloseHanging closes a lock whose helper does not end.
+func TestCloseHanging(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?release=hang", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	checkClass(t, "release", l.Release(ctx), context.DeadlineExceeded)
+	begun := time.Now()
+	checkClass(t, "close", l.Close(), nil)
+	if took := time.Since(begun); took < closeTimeout || took > 2*closeTimeout {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestCloseReleasesNothing: neither Close nor the end of the core is a release.
+func TestCloseReleasesNothing(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log, options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	checkClass(t, "close", l.Close(), nil)
+	if got, want := read(t, log), "open\ntry=true\nacquire\n"; got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if _, err := l.Acquire(ctx, true); err == nil || ctx.Err() != nil {
+		t.Errorf("acquire of a closed lock: %v", err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// awaitNote waits until a fake has been asked for something; false: in vain.
+func awaitNote(t *testing.T, path, what string) bool {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		b, _ := os.ReadFile(path)
+		if strings.Contains("\n"+string(b), "\n"+what+"\n") {
+			return true
+		}
+	}
+	t.Errorf("the backend was not asked for %q within %v", what, limit)
+	return false
+}
+
+func receive(t *testing.T, c <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-c:
+		return err
+	case <-time.After(limit):
+		t.Fatalf("nothing within %v", limit)
+		return nil
+	}
+}

@@ -1,0 +1,111 @@
+package helper
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/file"
+)
+
+// The test binary plays the helpers, too. It is started under the name of a
+// helper, leaderrun-ROLE, and that says which.
+func TestMain(m *testing.M) {
+	role, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), exe()), prefix)
+	if !ok {
+		// Under the race detector a program sleeps for a second before it ends.
+		if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+			panic(err)
+		}
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if serve, ok := mains[role]; ok {
+		os.Exit(serve())
+	}
+	os.Exit(play(role))
+}
+
+// mains are the roles that are played by Main.
+var mains = map[string]func() int{
+	"fake": func() int { return Main("fake", openFake) },
+	"file": func() int { return Main("file", file.Open) },
+}
+
+// limit is how long anything in these tests may take that should be prompt,
+// on a busy machine.
+const limit = 10 * time.Second
+
+// stage returns programs for all roles.
+func stageFor(t testing.TB, roles ...string) Programs {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, role := range roles {
+		if err := os.Symlink(self, filepath.Join(dir, prefix+role+exe())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Programs{Libexec: dir}
+}
+
+func options() locks.Options {
+	return locks.Options{Name: "jobs/nightly", Holder: "me", TTL: 15 * time.Second, ConnectTimeout: limit}
+}
+
+// start opens a lock of the helper that u names.
+func start(t testing.TB, u string, o locks.Options) *Lock {
+	t.Helper()
+	parsed, err := url.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := stageFor(t, parsed.Scheme).Open(t.Context(), parsed, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, l.(*Lock)) })
+	return l.(*Lock)
+}
+
+// shut closes a lock and checks that nothing of its helper is left.
+func shut(t testing.TB, l *Lock) {
+	t.Helper()
+	begun := time.Now()
+	if err := l.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if took := time.Since(begun); took > closeTimeout+killTimeout+time.Second {
+		t.Errorf("close took %v", took)
+	}
+	// What the helper itself left behind is killed, but it is for others to reap.
+	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.process.os.Pid) })
+}
+
+// checkClass checks an error's class; nil stands for success.
+func checkClass(t testing.TB, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s: got error %v; want %v", what, got, want)
+	}
+}
+
+// eventually polls until ok.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}

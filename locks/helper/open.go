@@ -1,0 +1,95 @@
+package helper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// maxURL is the longest URL that is passed to a helper, in bytes.
+const maxURL = 8 << 10
+
+// defaultConnectTimeout stands in for a ConnectTimeout that is not set.
+const defaultConnectTimeout = 5 * time.Second
+
+// open starts a helper and tells it to open the backend. It waits for no
+// answer: what is wrong comes out of Acquire.
+func open(path string, u *url.URL, o locks.Options) (*Lock, error) {
+	if len(u.String()) > maxURL {
+		return nil, &locks.UsageError{What: fmt.Sprintf("a backend URL of more than %d bytes", maxURL)}
+	}
+	where := locks.Error{Op: "open", Backend: address(u), Name: o.Name}
+	p, err := startProcess(path, prefix+u.Scheme)
+	if err != nil {
+		where.Class, where.Err = locks.ErrUnavailable, fmt.Errorf("start the helper program: %w", err)
+		return nil, &where
+	}
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = defaultConnectTimeout
+	}
+	if o.Waiting == nil {
+		o.Waiting = func(locks.Waiting) {}
+	}
+	l := &Lock{session: newSession(u.Scheme, where, p.stdin), process: p, report: o.Waiting, gone: make(chan struct{})}
+	l.session.clean = cleaner(u)
+	l.session.kill = p.kill
+	l.session.hurry(o.ConnectTimeout)
+	go l.supervise(newForwarder(u.Scheme, o.Logger, l.session.clean))
+	if _, err = l.session.send(context.Background(), openRequest(u.String(), o, level(o.Logger))); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func openRequest(url string, o locks.Options, level string) request {
+	return request{
+		Method:         methodOpen,
+		Timeout:        o.ConnectTimeout,
+		Protocol:       protocol,
+		URL:            url,
+		Name:           o.Name,
+		Holder:         cut(o.Holder, maxText),
+		TTL:            o.TTL,
+		ConnectTimeout: o.ConnectTimeout,
+		Version:        o.Version,
+		LogLevel:       level,
+	}
+}
+
+// address is what messages call the backend: no user, password or parameter.
+func address(u *url.URL) string {
+	if u.Host == "" {
+		return u.Scheme
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// cleaner makes a helper's text fit to be shown: on one line, and without the
+// password that the helper was told.
+func cleaner(u *url.URL) func(string) string {
+	password, ok := u.User.Password()
+	if !ok || password == "" {
+		return plain
+	}
+	_, escaped, _ := strings.Cut(u.User.String(), ":")
+	hide := strings.NewReplacer(password, "xxxxx", escaped, "xxxxx")
+	return func(s string) string { return plain(hide.Replace(s)) }
+}
+
+// level is the lowest level that anyone wants to hear of.
+func level(log *slog.Logger) string {
+	if log != nil {
+		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn} {
+			if log.Enabled(context.Background(), level) {
+				return strings.ToLower(level.String())
+			}
+		}
+	}
+	return "error"
+}

@@ -1,0 +1,92 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// A process is a running helper and our ends of its pipes.
+type process struct {
+	name   string
+	os     *os.Process
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	exited chan struct{} // closed when it has been reaped
+
+	state *os.ProcessState // after exited; nil: somebody else reaped it
+
+	mu     sync.Mutex
+	reaped bool
+}
+
+// startProcess starts a program with three pipes and nothing else of ours: no
+// arguments, which others could read, and no terminal.
+func startProcess(path, name string) (*process, error) {
+	var ours, theirs [3]*os.File
+	closeAll := func(files []*os.File) {
+		for _, f := range files {
+			_ = f.Close() // nil is fine
+		}
+	}
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(ours[:])
+			closeAll(theirs[:])
+			return nil, err
+		}
+		ours[i], theirs[i] = r, w
+		if i == 0 {
+			ours[i], theirs[i] = w, r
+		}
+	}
+	proc, err := os.StartProcess(path, []string{name}, &os.ProcAttr{Files: theirs[:], Sys: sysProcAttr()})
+	closeAll(theirs[:])
+	if err != nil {
+		closeAll(ours[:])
+		return nil, err
+	}
+	p := &process{name: name, os: proc, stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
+	go p.reap()
+	return p, nil
+}
+
+// reap waits for the end of the process. What it wrote can still be read then,
+// but a process that it left behind may hold the pipes open: that is not
+// waited for.
+func (p *process) reap() {
+	p.await()
+	close(p.exited)
+	time.AfterFunc(drainTimeout, p.closeOutput)
+}
+
+func (p *process) closeOutput() {
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+}
+
+// kill ends the process, and those that it started, at once.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		p.killGroup()
+	}
+}
+
+// epitaph says how the process ended, after exited.
+func (p *process) epitaph(lastWords string) error {
+	how := "for an unknown reason"
+	if p.state != nil {
+		how = p.state.String()
+	}
+	s := fmt.Sprintf("%s ended (%s)", p.name, how)
+	if lastWords != "" {
+		s += ": " + lastWords
+	}
+	return errors.New(s)
+}

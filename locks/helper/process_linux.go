@@ -1,0 +1,20 @@
+package helper
+
+import "golang.org/x/sys/unix"
+
+// await returns when the process has been reaped. Between its end and its
+// reaping its number, and that of its group, belong to nobody else: that is
+// the moment to kill what it left behind.
+func (p *process) await() {
+	var err error = unix.EINTR
+	for err == unix.EINTR {
+		err = unix.Waitid(unix.P_PID, p.os.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	}
+	p.mu.Lock()
+	if err == nil {
+		p.killGroup()
+	}
+	p.reaped = true
+	p.mu.Unlock()
+	p.state, _ = p.os.Wait()
+}

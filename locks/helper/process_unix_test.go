@@ -1,0 +1,141 @@
+//go:build unix
+
+package helper
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSignals: what a terminal, or a service manager, sends to the helper is
+// for the core to decide.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
+		if err := unix.Kill(l.process.os.Pid, sig); err != nil {
+			t.Fatal(err)
+		}
+		checkClass(t, "renew after "+unix.SignalName(sig), l.Renew(t.Context()), nil)
+	}
+	if group, err := unix.Getpgid(l.process.os.Pid); err != nil || group != l.process.os.Pid {
+		t.Errorf("its process group is %d, %v; want its own", group, err)
+	}
+}
+
+// TestGuard plays a core that dies, and another process that has kept the
+// pipe: that may release, though nobody reads what the helper says, and after
+// that the helper ends by itself.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log, options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Dup(int(l.process.stdin.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := os.NewFile(uintptr(fd), "guard")
+	_ = l.process.stdin.Close()
+	_ = l.process.stdout.Close()
+	_ = l.process.stderr.Close()
+	if _, err := guard.WriteString(`{"id":"guard","method":"renew"}` + "\n" + `{"id":"guard2","method":"release"}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	awaitNote(t, log, "release")
+	select {
+	case <-l.process.exited:
+		t.Error("the helper ended while its input was open")
+	default:
+	}
+	_ = guard.Close()
+	eventually(t, "it ends", func() bool { return closedWithin(l.process.exited, 0) })
+	if code := l.process.state.ExitCode(); code != 0 {
+		t.Errorf("exit status %d", code)
+	}
+}
+
+// TestCoreDies: without anyone else, the end of the input is the end of the
+// helper, and it releases nothing.
+func TestCoreDies(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log, options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.process.stdin.Close()
+	_ = l.process.stdout.Close()
+	_ = l.process.stderr.Close()
+	eventually(t, "it ends", func() bool { return closedWithin(l.process.exited, 0) })
+	if got, want := read(t, log), "open\ntry=true\nacquire\n"; got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
+}
+
+// TestInherited: a file that leaderrun was given for the job is not the
+// helper's.
+func TestInherited(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETFD, 0); err != nil {
+		t.Fatal(err)
+	}
+	l := start(t, "fake://h/?inherited", options())
+	_, err = l.Acquire(t.Context(), true)
+	if err == nil || err.Error() != "inherited: []" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestByHand starts a helper as a person would.
+func TestByHand(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(stageFor(t, "fake").Libexec, "leaderrun-fake")
+	for _, tt := range []struct {
+		args   []string
+		status int
+	}{
+		{nil, exitUsage}, // its input is the null device, a device like a terminal
+		{[]string{"--version"}, 0},
+		{[]string{"--help"}, 0},
+		{[]string{"run"}, exitUsage},
+	} {
+		cmd := exec.Command(program, tt.args...)
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != tt.status {
+			t.Errorf("%q: exit status %d, want %d", tt.args, got, tt.status)
+		}
+		if got := string(out); strings.Count(got, "\n") != 2 || !strings.HasPrefix(got, "leaderrun-fake ") || !strings.Contains(got, "--backend fake") {
+			t.Errorf("%q: it says %s", tt.args, got)
+		}
+	}
+}
+
+// TestBadInput: what is no request ends the program with a message.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(filepath.Join(stageFor(t, "fake").Libexec, "leaderrun-fake"))
+	cmd.Stdin = strings.NewReader("hello\n")
+	var log strings.Builder
+	cmd.Stderr = &log
+	_ = cmd.Run()
+	if got := cmd.ProcessState.ExitCode(); got != exitProtocol || log.String() != "leaderrun-fake: the core sent a line that is not a request\n" {
+		t.Errorf("exit status %d, and it says %q", got, log.String())
+	}
+}

@@ -1,0 +1,169 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Programs finds helper programs. A scheme's helper is a file leaderrun-SCHEME
+// in the first of these directories that has one:
+//
+//   - that of leaderrun's own file, with symbolic links resolved
+//   - $LEADERRUN_LIBEXEC
+//   - Libexec
+//   - those in $PATH
+//
+// Directories that are not absolute are left out. The first one found is the
+// one that counts: if others could have written it, it is refused.
+type Programs struct {
+	// Libexec is the directory that was compiled in; may be empty.
+	Libexec string
+	// Known are the schemes of the helpers that leaderrun comes with.
+	Known []string
+	// Linked are the schemes that need no helper, for messages.
+	Linked []string
+}
+
+// A Program is a helper that is installed, or known and missing.
+type Program struct {
+	Scheme string
+	Path   string // symbolic links resolved; "" if Err says why it cannot be used
+	Err    error
+}
+
+// prefix begins the name of each helper's file.
+const prefix = "leaderrun-"
+
+// Find returns the path of a scheme's helper. The error says what to do.
+func (p Programs) Find(scheme string) (string, error) {
+	return p.find(p.dirs(), scheme)
+}
+
+// List returns what is installed and what could be, by scheme.
+func (p Programs) List() []Program {
+	dirs := p.dirs()
+	schemes := slices.Concat(p.Known, installed(dirs))
+	slices.Sort(schemes)
+	var list []Program
+	for _, scheme := range slices.Compact(schemes) {
+		path, err := p.find(dirs, scheme)
+		var e *locks.Error
+		if errors.As(err, &e) {
+			err = e.Err // in a list it is clear what was tried
+		}
+		list = append(list, Program{scheme, path, err})
+	}
+	return list
+}
+
+// Open is a locks.Opener for each scheme that has a helper. It starts the
+// helper and does not wait for it: what the helper finds wrong comes out of
+// Acquire.
+func (p Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	if ctx.Err() != nil {
+		return nil, &locks.Error{Op: "open", Backend: address(u), Name: o.Name, Err: ctx.Err()}
+	}
+	path, err := p.Find(u.Scheme)
+	var e *locks.Error
+	if errors.As(err, &e) {
+		e.Name = o.Name
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := open(path, u, o)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (p Programs) find(dirs []string, scheme string) (string, error) {
+	if !isScheme(scheme) {
+		return "", p.unknown(dirs, scheme)
+	}
+	for _, dir := range dirs {
+		path, err := trusted(filepath.Join(dir, prefix+scheme+exe()))
+		if err == nil {
+			return path, nil
+		}
+		if errors.As(err, new(distrust)) {
+			return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrDenied, Err: err,
+				Hint: "leaderrun starts only helper programs that nobody but you and root can change"}
+		}
+	}
+	if !slices.Contains(p.Known, scheme) {
+		return "", p.unknown(dirs, scheme)
+	}
+	return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrUnavailable,
+		Err:  fmt.Errorf("the helper program %s%s is not installed", prefix, scheme),
+		Hint: fmt.Sprintf("install the package %s%s, or run: go install github.com/leaderrun/leaderrun/...@latest", prefix, scheme)}
+}
+
+// A distrust says why a program that is there is not started.
+type distrust string
+
+func (d distrust) Error() string { return string(d) }
+
+// errNoProgram: it is a directory, or may not be executed.
+var errNoProgram = errors.New("not a program")
+
+func (p Programs) unknown(dirs []string, scheme string) error {
+	have := slices.Concat(p.Linked, p.Known, installed(dirs))
+	slices.Sort(have)
+	return locks.Unknown("backend", scheme, slices.Compact(have))
+}
+
+// dirs returns where to look.
+func (p Programs) dirs() []string {
+	var dirs []string
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			dirs = append(dirs, filepath.Dir(self))
+		}
+	}
+	dirs = append(dirs, os.Getenv("LEADERRUN_LIBEXEC"), p.Libexec)
+	dirs = append(dirs, filepath.SplitList(os.Getenv("PATH"))...)
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) })
+}
+
+// installed returns the schemes of all helpers in the given directories.
+func installed(dirs []string) []string {
+	var schemes []string
+	for _, dir := range dirs {
+		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is sound
+		for _, path := range paths {
+			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
+			if _, err := trusted(path); isScheme(scheme) && (err == nil || errors.As(err, new(distrust))) {
+				schemes = append(schemes, scheme)
+			}
+		}
+	}
+	return schemes
+}
+
+// isScheme reports whether s can be a URL's scheme, and so part of a file name.
+func isScheme(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+-.", r))
+	})
+}
+
+// exe is what the name of a program ends with.
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+var _ locks.Opener = Programs{}.Open

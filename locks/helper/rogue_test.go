@@ -1,0 +1,326 @@
+package helper
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A rogue is a helper that breaks the protocol, or breaks down, at some point.
+type rogue struct {
+	in  *bufio.Scanner
+	out io.Writer
+}
+
+const (
+	helloFor = `{"event":"hello","protocol":[1],"scheme":"%s","version":"1"}`
+	granted  = `{"token":1,"ttl_ns":15000000000}`
+)
+
+func play(role string) int {
+	r := &rogue{in: bufio.NewScanner(os.Stdin), out: os.Stdout}
+	for _, p := range plots {
+		if p.role == role {
+			return p.play(r)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "no such role:", role)
+	return 1
+}
+
+func (r *rogue) say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
+
+// next waits for a request of that method, and returns its id.
+func (r *rogue) next(method string) string {
+	for r.in.Scan() {
+		var q request
+		if json.Unmarshal(r.in.Bytes(), &q) == nil && q.Method == method {
+			return string(q.ID)
+		}
+	}
+	os.Exit(9) // the core has gone
+	return ""
+}
+
+// well plays on without a fault until the given method is asked for, and
+// returns the id of that request.
+func (r *rogue) well(role string, until string) string {
+	r.say(helloFor, role)
+	for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodRelease} {
+		id := r.next(method)
+		switch {
+		case method == until:
+			return id
+		case method == methodAcquire:
+			r.say(`{"id":%s,"result":%s}`, id, granted)
+		default:
+			r.say(`{"id":%s,"result":{}}`, id)
+		}
+	}
+	return ""
+}
+
+// dwell waits for the end of the input.
+func (r *rogue) dwell() int {
+	for r.in.Scan() {
+	}
+	return 0
+}
+
+// line says hello, waits for a method, and says one thing.
+func line(role, until, format string) func(*rogue) int {
+	return func(r *rogue) int {
+		id := r.well(role, until)
+		r.say("%s", strings.ReplaceAll(format, "ID", id))
+		return r.dwell()
+	}
+}
+
+// dies plays well and then dies with a word.
+func dies(role, until string) func(*rogue) int {
+	return func(r *rogue) int {
+		r.well(role, until)
+		fmt.Fprintln(os.Stderr, "first words")
+		fmt.Fprintln(os.Stderr, "last words")
+		return 3
+	}
+}
+
+// leave ends with a process left behind that holds the pipes.
+func leave(child *exec.Cmd) int {
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	if err := child.Start(); err != nil {
+		return 4
+	}
+	return 3
+}
+
+// flood writes 100 MB.
+func flood(w io.Writer) {
+	text := []byte(strings.Repeat("x", 99) + "\n")
+	text = bytes.Repeat(text, 1000)
+	for range 1000 {
+		if _, err := w.Write(text); err != nil {
+			os.Exit(5)
+		}
+	}
+}
+
+// A plot is a rogue and what the core must make of it.
+type plot struct {
+	role string
+	play func(*rogue) int
+	at   string // the call that fails, after others that succeed; "": no call fails
+	text string // a part of the error
+}
+
+var plots = []plot{
+	{"garbage", func(r *rogue) int { r.say("\x00\xff{]"); return r.dwell() }, "acquire", "no message of the protocol"},
+	{"number", func(r *rogue) int { r.say("17"); return r.dwell() }, "acquire", "no message of the protocol"},
+	{"null", func(r *rogue) int { r.say("null"); return r.dwell() }, "acquire", "something other than hello"},
+	{"echo", func(r *rogue) int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 }, "acquire", "no message of the protocol"},
+	{"half", func(r *rogue) int { fmt.Fprint(r.out, `{"event":"hel`); return 0 }, "acquire", "half a line"},
+	{"long", func(r *rogue) int {
+		r.say(`{"event":"%s"}`, strings.Repeat("x", 10<<20))
+		return r.dwell()
+	}, "acquire", "more than 64 KiB"},
+	{"endless", func(r *rogue) int {
+		for {
+			if _, err := fmt.Fprint(r.out, strings.Repeat("x", 4<<10)); err != nil {
+				return 1
+			}
+		}
+	}, "acquire", "more than 64 KiB"},
+	{"mute", (*rogue).dwell, "acquire", "said no hello within"},
+	{"unopened", func(r *rogue) int { r.say(helloFor, "unopened"); return r.dwell() }, "acquire", "did not answer open"},
+	{"protocol2", func(r *rogue) int { r.say(`{"event":"hello","protocol":[2,3],"scheme":"protocol2"}`); return r.dwell() }, "acquire", "another protocol"},
+	{"stranger", func(r *rogue) int { r.say(helloFor, "other"); return r.dwell() }, "acquire", "another scheme"},
+	{"nohello", func(r *rogue) int { r.say(`{"id":1,"result":{}}`); return r.dwell() }, "acquire", "something other than hello"},
+	{"twohellos", func(r *rogue) int {
+		r.say(helloFor, "twohellos")
+		r.say(helloFor, "twohellos")
+		return r.dwell()
+	}, "acquire", "a second hello"},
+	{"newevent", line("newevent", methodAcquire, `{"event":"surprise"}`), "acquire", "unknown event"},
+	{"stray", line("stray", methodAcquire, `{"id":99,"result":{}}`), "acquire", "to no request"},
+	{"stringid", line("stringid", methodAcquire, `{"id":"ID","result":`+granted+`}`), "acquire", "to no request"},
+	{"noid", line("noid", methodAcquire, `{"result":`+granted+`}`), "acquire", "to no request"},
+	{"empty", line("empty", methodAcquire, `{"id":ID}`), "acquire", "either a result or an error"},
+	{"both", line("both", methodAcquire, `{"id":ID,"result":`+granted+`,"error":{"message":"m"}}`), "acquire", "either a result or an error"},
+	{"twice", line("twice", methodAcquire, `{"id":ID,"error":{"class":"held"}}`+"\n"+`{"id":ID,"result":`+granted+`}`), "renew", "to no request"},
+	{"early", func(r *rogue) int {
+		r.say(helloFor, "early")
+		r.next(methodOpen)
+		r.say(`{"id":%s,"result":%s}`, r.next(methodAcquire), granted)
+		return r.dwell()
+	}, "acquire", "before open"},
+	{"tokenless", line("tokenless", methodAcquire, `{"id":ID,"result":{"ttl_ns":1}}`), "acquire", "without a token"},
+	{"negtoken", line("negtoken", methodAcquire, `{"id":ID,"result":{"token":-1}}`), "acquire", "no message"},
+	{"hugetoken", line("hugetoken", methodAcquire, `{"id":ID,"result":{"token":18446744073709551616}}`), "acquire", "no message"},
+	{"negttl", line("negttl", methodAcquire, `{"id":ID,"result":{"token":1,"ttl_ns":-1}}`), "acquire", "out of range"},
+	{"hugettl", line("hugettl", methodAcquire, `{"id":ID,"result":{"token":1,"ttl_ns":9223372036854775807}}`), "acquire", "out of range"},
+	{"badstatus", line("badstatus", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"pid":-1}}}`), "acquire", "makes no sense"},
+	{"badsince", line("badsince", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"since":"never"}}}`), "acquire", "no message"},
+	{"badwaiting", line("badwaiting", methodAcquire, `{"event":"waiting","id":ID,"waiting":{"lease_ns":-1}}`), "wait", "without details"},
+	{"nowaiting", line("nowaiting", methodAcquire, `{"event":"waiting","id":ID}`), "wait", "without details"},
+	{"idlewaiting", line("idlewaiting", methodRenew, `{"event":"waiting","id":ID,"waiting":{}}`), "renew", "not asked for"},
+	{"earlylost", line("earlylost", methodAcquire, `{"event":"lost","error":{"class":"lost"}}`), "acquire", "was not granted"},
+	{"barelost", line("barelost", methodRenew, `{"event":"lost"}`), "renew", "without an error"},
+	{"secrets", func(r *rogue) int {
+		r.say(helloFor, "secrets")
+		r.say(`{"id":%s,"result":{"secret_env":["A=B"]}}`, r.next(methodOpen))
+		return r.dwell()
+	}, "acquire", "secret variable"},
+	{"dies-first", func(r *rogue) int { fmt.Fprintln(os.Stderr, "last words"); return 3 }, "acquire", "leaderrun-dies-first ended (exit status 3): last words"},
+	{"dies-hello", dies("dies-hello", methodOpen), "acquire", "(exit status 3): last words"},
+	{"dies-opened", func(r *rogue) int {
+		r.say(helloFor, "dies-opened")
+		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
+		return 3
+	}, "acquire", "(exit status 3)"},
+	{"dies-acquire", dies("dies-acquire", methodAcquire), "acquire", "(exit status 3): last words"},
+	{"dies-renew", dies("dies-renew", methodRenew), "renew", "(exit status 3): last words"},
+	{"dies-release", dies("dies-release", methodRelease), "release", "(exit status 3): last words"},
+	{"crash", func(r *rogue) int { r.well("crash", methodRenew); panic("it broke") }, "renew", "(exit status 2): panic: it broke"},
+	{"closes", func(r *rogue) int {
+		r.well("closes", methodRenew)
+		os.Stdout.Close()
+		time.Sleep(time.Minute)
+		return 0
+	}, "renew", "closed its output, but did not end"},
+	{"leaves-child", func(r *rogue) int {
+		r.well("leaves-child", methodRenew)
+		return leave(exec.Command("sleep", "60"))
+	}, "renew", "(exit status 3)"},
+	{"leaves-daemon", func(r *rogue) int { // which cannot be found
+		r.well("leaves-daemon", methodRenew)
+		daemon := exec.Command("sleep", "40")
+		detach(daemon)
+		return leave(daemon)
+	}, "renew", "(exit status 3)"},
+	{"late", func(r *rogue) int {
+		id := r.well("late", methodRenew)
+		r.next(methodCancel)
+		r.say(`{"id":%s,"error":{"class":"lost","message":"it is gone"}}`, id)
+		return r.dwell()
+	}, "", ""},
+	{"flood", func(r *rogue) int {
+		r.say(helloFor, "flood")
+		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
+		id := r.next(methodAcquire)
+		flood(os.Stderr)
+		r.say(`{"id":%s,"result":%s}`, id, granted)
+		return r.dwell()
+	}, "", ""},
+	{"floods-on", func(r *rogue) int {
+		r.well("floods-on", methodRenew)
+		for {
+			flood(os.Stderr)
+		}
+	}, "", ""},
+	{"chatty", func(r *rogue) int { // about waiting, as fast as it can
+		r.say(helloFor, "chatty")
+		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
+		id := r.next(methodAcquire)
+		for i := range 100_000 {
+			r.say(`{"event":"waiting","id":%s,"waiting":{"status":{"held":true},"position":%d}}`, id, 100_000-i)
+		}
+		r.say(`{"id":%s,"result":%s}`, id, granted)
+		return r.dwell()
+	}, "", ""},
+	{"stops", func(r *rogue) int { r.well("stops", methodRenew); stopMyself(); return r.dwell() }, "", ""},
+	{"slow", func(r *rogue) int {
+		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodRelease} {
+			time.Sleep(150 * time.Millisecond)
+			if method == methodOpen {
+				r.say(helloFor, "slow")
+			}
+			r.say(`{"id":%s,"result":%s}`, r.next(method), granted)
+		}
+		return r.dwell()
+	}, "", ""},
+	{"silent", func(r *rogue) int { // it reads, and never answers a renewal
+		r.well("silent", methodRenew)
+		return r.dwell()
+	}, "", ""},
+	{"blab", func(r *rogue) int {
+		r.say(helloFor, "blab")
+		const all = "sword/fish sword%2Ffish"
+		fmt.Fprintln(os.Stderr, all)
+		r.say(`{"id":%s,"error":{"class":"denied","op":"open","backend":"blab://%[2]s","message":"%[2]s","hint":"%[2]s"}}`, r.next(methodOpen), all)
+		return r.dwell()
+	}, "", ""},
+	{"stops-first", func(r *rogue) int { stopMyself(); return 0 }, "acquire", "said no hello within"},
+}
+
+// TestRogues meets each of them. All end in bounded time as a backend that is
+// not available, and nothing of them is left.
+func TestRogues(t *testing.T) {
+	t.Parallel()
+	for _, p := range plots {
+		if p.at == "" {
+			continue // it has a test of its own
+		}
+		t.Run(p.role, func(t *testing.T) {
+			t.Parallel()
+			o := options()
+			switch {
+			case strings.Contains(p.text, "within"):
+				o.ConnectTimeout = 100 * time.Millisecond
+			case p.role == "unopened":
+				o.ConnectTimeout = time.Second
+			}
+			l := start(t, p.role+"://user:swordfish@h/", o)
+			begun := time.Now()
+			err := p.run(t, l)
+			if took := time.Since(begun); took > 2*limit {
+				t.Errorf("it took %v", took)
+			}
+			checkClass(t, p.at, err, locks.ErrUnavailable)
+			if err != nil && (!strings.Contains(err.Error(), p.text) || strings.Contains(err.Error(), "swordfish")) {
+				t.Errorf("got error %q; want one with %q, and no password", err, p.text)
+			}
+			select {
+			case err := <-l.Lost():
+				t.Errorf("reported as lost: %v", err)
+			default:
+			}
+		})
+	}
+}
+
+// run makes the calls up to the one that fails.
+func (p plot) run(t *testing.T, l *Lock) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+	defer cancel()
+	calls := []struct {
+		name string
+		call func() error
+	}{
+		{"acquire", func() error { _, err := l.Acquire(ctx, p.at != "wait"); return err }},
+		{"renew", func() error { return l.Renew(ctx) }},
+		{"release", func() error { return l.Release(ctx) }},
+	}
+	for _, c := range calls {
+		err := c.call()
+		if c.name == p.at || p.at == "wait" {
+			return err
+		}
+		if err != nil && p.role != "twice" {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+	}
+	t.Fatalf("no call %q", p.at)
+	return nil
+}

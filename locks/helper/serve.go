@@ -1,0 +1,230 @@
+package helper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// linger bounds what a helper still does after its input has ended: finish a
+// release that it was told to make, and leave the queue.
+const linger = 5 * time.Second
+
+// maxCalls is how many requests may be under way at once. The core needs
+// three, and has a few more that it gave up.
+const maxCalls = 64
+
+// A server is the helper's end of the pipe. What the core sends is not trusted
+// either: a line that the protocol does not allow ends the session.
+type server struct {
+	scheme string
+	open   locks.Opener
+	level  slog.LevelVar
+	log    *slog.Logger
+
+	wmu sync.Mutex // one line at a time
+	out io.Writer
+
+	opened  chan struct{} // closed when open has been answered, and what follows is set
+	openErr error
+	reopen  func(context.Context) (locks.Lock, error)
+
+	// A backend's methods are not called concurrently with themselves.
+	acquiring, renewing, releasing turn
+
+	mu      sync.Mutex
+	began   bool // open was asked for
+	handle  *handle
+	calls   map[string]call // under way, by id
+	waiting chan locks.Waiting
+	wg      sync.WaitGroup
+	ended   chan struct{} // closed when the input has ended
+}
+
+// A call is a request under way.
+type call struct {
+	method string
+	cancel context.CancelFunc
+}
+
+func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
+	s := &server{
+		scheme:    scheme,
+		open:      open,
+		out:       out,
+		opened:    make(chan struct{}),
+		handle:    newHandle(nil),
+		acquiring: make(turn, 1),
+		renewing:  make(turn, 1),
+		releasing: make(turn, 1),
+		calls:     map[string]call{},
+		ended:     make(chan struct{}),
+	}
+	s.level.Set(slog.LevelWarn)
+	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level}))
+	return s
+}
+
+// serve answers requests until the input ends, or makes no sense: then it says
+// why. It releases nothing of its own accord.
+func (s *server) serve(in io.Reader, version string) error {
+	s.send(message{Event: eventHello, Protocol: []int{protocol}, Scheme: s.scheme, Version: version})
+	lines := newLines(in)
+	var err error
+	for err == nil && lines.Scan() {
+		err = s.line(lines.Bytes())
+	}
+	if err == nil {
+		err = lineError(lines)
+	}
+	s.finish()
+	return err
+}
+
+// line takes one line.
+func (s *server) line(line []byte) error {
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return errors.New("a line that is not a request") // the cause may quote a password
+	}
+	switch {
+	case !validID(r.ID):
+		return errors.New("a request without a usable id")
+	case r.Timeout < 0:
+		return errors.New("a negative time limit")
+	case r.Method == methodCancel:
+		s.cancel(string(r.ID))
+		return nil
+	}
+	return s.start(&r)
+}
+
+// validID reports whether id is a JSON integer or string of at most 64 bytes.
+func validID(id json.RawMessage) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	if id[0] == '"' {
+		return true
+	}
+	_, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil
+}
+
+// start runs a request beside the others.
+func (s *server) start(r *request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := string(r.ID)
+	_, taken := s.calls[id]
+	switch {
+	case taken:
+		return fmt.Errorf("two requests under way with the id %s", id)
+	case len(s.calls) == maxCalls:
+		return fmt.Errorf("more than %d requests at once", maxCalls)
+	case s.began && r.Method == methodOpen:
+		return errors.New("a second open")
+	case !s.began && r.Method != methodOpen:
+		return errors.New("a request before open")
+	}
+	s.began = true
+	ctx, cancel := callContext(r.Timeout)
+	s.calls[id] = call{r.Method, cancel}
+	s.wg.Go(func() {
+		defer cancel()
+		s.run(ctx, r)
+	})
+	return nil
+}
+
+func callContext(limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit > 0 {
+		return context.WithTimeout(context.Background(), limit)
+	}
+	return context.WithCancel(context.Background())
+}
+
+// run makes a call and answers it.
+func (s *server) run(ctx context.Context, r *request) {
+	res, err := s.do(ctx, r)
+	m := message{ID: r.ID, Result: res}
+	if err != nil {
+		m = message{ID: r.ID, Error: toWire(err)}
+	}
+	s.mu.Lock()
+	delete(s.calls, string(r.ID))
+	s.mu.Unlock()
+	s.send(m)
+	switch { // only now may come what follows from the answer
+	case r.Method == methodOpen:
+		close(s.opened)
+	case res != nil && res.handle != nil:
+		s.watch(res.handle)
+	}
+}
+
+// cancel ends the context of a call. One that is not under way was answered
+// while the core gave it up.
+func (s *server) cancel(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.calls[id]; ok {
+		c.cancel()
+	}
+}
+
+// finish ends the calls under way after the input has ended. A release goes
+// on: whoever asked for it knew the job dead.
+func (s *server) finish() {
+	close(s.ended)
+	s.mu.Lock()
+	for _, c := range s.calls {
+		if c.method != methodRelease {
+			c.cancel()
+		}
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(linger):
+	}
+}
+
+// send writes a line. Its error would mean that the core is gone, which the
+// end of the input says, too; until then a release may still be asked for.
+func (s *server) send(m message) {
+	line, err := encode(m)
+	if err != nil {
+		panic(err) // all that a backend says was made to fit
+	}
+	s.wmu.Lock()
+	defer s.wmu.Unlock()
+	_, _ = s.out.Write(line)
+}
+
+// A turn is held by the one call that a backend's method sees.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) leave() { <-t }

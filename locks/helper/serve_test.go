@@ -1,0 +1,320 @@
+package helper
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const openLine = `{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","ttl_ns":15000000000,"connect_timeout_ns":1000000000}`
+
+// A line of the core, in a conversation with a server, begins with "> ", and
+// the answer that must come with "< ".
+func converse(t *testing.T, open locks.Opener, script string) (logged string, err error) {
+	t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	var log strings.Builder
+	done := make(chan error, 1)
+	go func() {
+		done <- newServer("fake", open, out, &log).serve(in, "v1")
+		_ = out.Close()
+	}()
+	answers := bufio.NewScanner(fromServer)
+	for line := range strings.Lines(script) {
+		switch what, text := line[:2], strings.TrimSuffix(line[2:], "\n"); what {
+		case "> ":
+			go func() { _, _ = fmt.Fprintln(toServer, text) }()
+		case "< ":
+			if !answers.Scan() {
+				t.Fatalf("no answer; want %s", text)
+			}
+			if got := answers.Text(); got != text {
+				t.Fatalf("got  %s\nwant %s", got, text)
+			}
+		}
+	}
+	_ = toServer.Close()
+	for answers.Scan() {
+		t.Errorf("an answer too many: %s", answers.Text())
+	}
+	return log.String(), <-done
+}
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	const hello = `< {"event":"hello","protocol":[1],"scheme":"fake","version":"v1"}` + "\n"
+	for _, tt := range []struct{ name, url, script string }{
+		{"nothing", "fake:", ""},
+		{"a term", "fake:", "> " + openLine + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"]}}
+> {"id":2,"method":"acquire","try":true}
+< {"id":2,"result":{"token":18446744073709551615,"ttl_ns":15000000000,"clean":true}}
+> {"id":3,"method":"renew","timeout_ns":1000000000}
+< {"id":3,"result":{}}
+> {"id":"guard","method":"release","new":[{}]}
+< {"id":"guard","result":{}}
+`},
+		{"a method of the future", "fake:", "> " + openLine + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"]}}
+> {"id":2,"method":"inspect"}
+< {"id":2,"error":{"class":"usage","message":"unknown method \"inspect\""}}
+`},
+		{"a cancel too late", "fake:", "> " + openLine + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"]}}
+> {"id":1,"method":"cancel"}
+> {"id":2,"method":"renew"}
+< {"id":2,"result":{}}
+`},
+		{"another protocol", "fake:", "> " + strings.Replace(openLine, `"protocol":1`, `"protocol":2`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"the core speaks protocol 2, this helper 1"}}
+`},
+		{"another scheme", "fake:", "> " + strings.Replace(openLine, `fake:`, `etcd://u:p@h`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"this helper serves fake, not \"etcd\""}}
+`},
+		{"no URL", "fake:", "> " + strings.Replace(openLine, `fake:`, `fake://u:p@%zz`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"malformed URL"}}
+`},
+		{"no name", "fake:", "> " + strings.Replace(openLine, `"n"`, `"../n"`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"lock name \"../n\": has the part \"..\" between slashes"}}
+`},
+		{"no connect timeout", "fake:", "> " + strings.Replace(openLine, `1000000000}`, `-1}`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"a connect timeout of -1ns is not in (0, 1h]"}}
+`},
+		{"no log level", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","log_level":"loud"`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"unknown log level"}}
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			logged, err := converse(t, openFake, hello+tt.script)
+			if err != nil || logged != "" {
+				t.Errorf("got %v, and in the log %q", err, logged)
+			}
+		})
+	}
+}
+
+// TestBadRequests end the session with a word.
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[string]string{
+		"\n":                          "not a request",
+		"garbage":                     "not a request",
+		`{"id":1,"method":7}`:         "not a request",
+		`[]`:                          "not a request",
+		`null`:                        "usable id",
+		`{"method":"open"}`:           "usable id",
+		`{"id":1.5,"method":"open"}`:  "usable id",
+		`{"id":[1],"method":"open"}`:  "usable id",
+		`{"id":null,"method":"open"}`: "usable id",
+		`{"id":"` + strings.Repeat("x", 70) + `","method":"open"}`:              "usable id",
+		`{"id":1,"method":"renew"}`:                                             "before open",
+		`{"id":1,"method":"surprise"}`:                                          "before open",
+		openLine + "\n" + strings.Replace(openLine, `"id":1`, `"id":2`, 1):      "a second open",
+		openLine + "\n" + `{"id":2,"method":"renew","timeout_ns":-1}`:           "negative time limit",
+		openLine + "\n" + strings.Repeat(`{"id":2,"method":"acquire"}`+"\n", 2): "two requests",
+		strings.Repeat("x", maxLine):                                            "more than 64 KiB",
+		openLine + "\n" + many(`{"id":%d,"method":"acquire"}`, maxCalls+2):      "requests at once",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			open := func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+				return openFake(ctx, &url.URL{RawQuery: "acquire=wait"}, o)
+			}
+			begun := time.Now()
+			err := newServer("fake", open, io.Discard, io.Discard).serve(strings.NewReader(lines+"\n"), "")
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v; want %q", err, want)
+			}
+			if took := time.Since(begun); took > linger/2 {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	if err := newServer("fake", openFake, io.Discard, io.Discard).serve(strings.NewReader(openLine), ""); !errors.Is(err, errHalfLine) {
+		t.Errorf("half a line: %v", err)
+	}
+}
+
+func many(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+"\n", i+2)
+	}
+	return b.String()
+}
+
+// A script is a backend whose methods are given by the test.
+type script struct {
+	fake
+	acquire func(context.Context) (locks.Grant, error)
+	release func(context.Context) error
+}
+
+func (s *script) Acquire(ctx context.Context, _ bool) (locks.Grant, error) { return s.acquire(ctx) }
+func (s *script) Release(ctx context.Context) error                        { return s.release(ctx) }
+
+func (s *script) open(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil }
+
+// A client is a core that does as the test says.
+type client struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	said chan string // each line of the server
+	done chan error  // what serve returned
+}
+
+func newClient(t *testing.T, open locks.Opener) *client {
+	in, toServer := io.Pipe()
+	c := &client{t: t, in: toServer, said: make(chan string, 100), done: make(chan error, 1)}
+	go func() { c.done <- newServer("fake", open, c, io.Discard).serve(in, "") }()
+	c.tell(openLine)
+	c.hear("hello")
+	c.hear(`"id":1,`)
+	return c
+}
+
+func (c *client) Write(line []byte) (int, error) {
+	c.said <- string(line)
+	return len(line), nil
+}
+
+func (c *client) tell(line string) {
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		c.t.Error(err)
+	}
+}
+
+func (c *client) hear(part string) {
+	c.t.Helper()
+	select {
+	case line := <-c.said:
+		if !strings.Contains(line, part) {
+			c.t.Errorf("heard %s; want %s", line, part)
+		}
+	case <-time.After(limit):
+		c.t.Fatalf("did not hear %s", part)
+	}
+}
+
+// leave ends the input, and waits for the server.
+func (c *client) leave() {
+	c.t.Helper()
+	_ = c.in.Close()
+	checkClass(c.t, "serve", receive(c.t, c.done), nil)
+}
+
+// TestGrantAfterTheEnd: what becomes ours when the core has gone is given back.
+func TestGrantAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	asked, released := make(chan struct{}), false
+	s := &script{
+		fake: fake{u: &url.URL{}},
+		acquire: func(ctx context.Context) (locks.Grant, error) {
+			close(asked)
+			<-ctx.Done()
+			return locks.Grant{Token: 1}, nil
+		},
+		release: func(ctx context.Context) error { released = true; return ctx.Err() },
+	}
+	c := newClient(t, s.open)
+	c.tell(`{"id":2,"method":"acquire"}`)
+	<-asked
+	c.leave()
+	c.hear("error")
+	if !released {
+		t.Error("not released")
+	}
+}
+
+// TestHeldAtTheEnd: the job may be running still, so a lock that the core knows
+// to be held is left alone.
+func TestHeldAtTheEnd(t *testing.T) {
+	t.Parallel()
+	s := &script{
+		fake:    fake{u: &url.URL{}},
+		acquire: func(context.Context) (locks.Grant, error) { return locks.Grant{Token: 1}, nil },
+		release: func(context.Context) error { t.Error("released"); return nil },
+	}
+	c := newClient(t, s.open)
+	c.tell(`{"id":2,"method":"acquire"}`)
+	c.hear(`"id":2,"result"`)
+	c.leave()
+}
+
+// TestReleaseOutlivesTheEnd: a release that was asked for goes on although the
+// input ends meanwhile, whoever asked.
+func TestReleaseOutlivesTheEnd(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	s := &script{
+		fake:    fake{u: &url.URL{}},
+		acquire: func(context.Context) (locks.Grant, error) { return locks.Grant{Token: 1}, nil },
+		release: func(ctx context.Context) error { close(asked); <-goOn; return ctx.Err() },
+	}
+	c := newClient(t, s.open)
+	c.tell(`{"id":2,"method":"acquire"}`)
+	c.hear(`"id":2,"result"`)
+	c.tell(`{"id":"guard","method":"release"}`)
+	<-asked
+	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
+	c.leave()
+	c.hear(`"id":"guard","result"`)
+}
+
+// TestRenewEndsWithTheInput: nothing keeps a lease alive for a dead core.
+func TestRenewEndsWithTheInput(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
+		return openFake(t.Context(), &url.URL{RawQuery: "renew=wait"}, o)
+	})
+	c.tell(`{"id":2,"method":"renew"}`)
+	begun := time.Now()
+	c.leave()
+	c.hear(`"id":2,"error"`)
+	if took := time.Since(begun); took > linger/2 {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestOneRenewAtATime: a backend need not expect a second renewal beside one
+// that the core gave up.
+func TestOneRenewAtATime(t *testing.T) {
+	t.Parallel()
+	s := &serial{script: script{fake: fake{u: &url.URL{}}}}
+	c := newClient(t, func(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil })
+	for id := range 8 {
+		c.tell(fmt.Sprintf(`{"id":%d,"method":"renew"}`, id+2))
+	}
+	for range 8 {
+		c.hear(`"result"`)
+	}
+	c.leave()
+	if s.most.Load() != 1 {
+		t.Errorf("%d renewals at once", s.most.Load())
+	}
+}
+
+// A serial counts how many renewals there are at once.
+type serial struct {
+	script
+	now, most atomic.Int32
+}
+
+func (s *serial) Renew(context.Context) error {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	s.most.Store(max(s.most.Load(), n))
+	time.Sleep(time.Millisecond) // long enough for another to come in
+	return nil
+}

@@ -1,0 +1,179 @@
+package helper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// maxPending is how many requests may wait for an answer. More than three are
+// such that were given up, and that the helper has not answered either. So many
+// lines, and those that give them up, have room in any pipe: a write does not
+// block, even if the helper does not read. (Only open can be too long for that;
+// the time that a helper has to answer it bounds that, too.)
+const maxPending = 16
+
+// A session is the core's end of the pipe: it pairs answers with requests and
+// checks each line. What goes wrong first ends it, for good.
+type session struct {
+	scheme string
+	where  locks.Error         // what an error says of backend and name
+	clean  func(string) string // what is done to a text before it is shown
+	kill   func()              // ends the helper
+	lost   chan error          // holds at most one
+
+	wmu sync.Mutex // one line at a time
+	in  io.WriteCloser
+
+	mu      sync.Mutex
+	stage   stage
+	timer   *time.Timer        // bounds the stages before opened; nil: nothing does
+	limit   time.Duration      // of each
+	last    int64              // id
+	pending map[int64]*pending // by id
+	secrets []string
+	grant   *locks.Grant // of the acquire that succeeded
+	settled bool         // a release was asked for, or the loss reported
+	doubt   bool         // the session ended before an acquire was answered
+	err     error        // why the session ended
+}
+
+// A stage is how far the start of a session has come.
+type stage int
+
+const (
+	started stage = iota
+	greeted       // hello was seen
+	opened        // and open was answered
+)
+
+// A pending is a request that waits for its answer.
+type pending struct {
+	id     int64
+	method string
+	try    bool
+	gaveUp bool // nobody waits any more
+
+	waiting chan locks.Waiting // the latest news for a waiting acquire
+	done    chan struct{}      // closed when grant or err is set
+	grant   locks.Grant
+	err     error
+}
+
+func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
+	return &session{
+		scheme:  scheme,
+		where:   where,
+		clean:   plain,
+		kill:    func() {},
+		lost:    make(chan error, 1),
+		in:      in,
+		pending: map[int64]*pending{},
+	}
+}
+
+// hurry gives the helper so long to say hello, and again to answer open.
+func (s *session) hurry(limit time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = limit
+	s.timer = time.AfterFunc(limit, s.late)
+}
+
+func (s *session) late() {
+	s.mu.Lock()
+	stage := s.stage
+	s.mu.Unlock()
+	switch stage {
+	case started:
+		s.fail(fmt.Errorf("leaderrun-%s said no hello within %v", s.scheme, s.limit))
+	case greeted:
+		s.fail(fmt.Errorf("leaderrun-%s did not answer open", s.scheme))
+	}
+}
+
+// send writes a request. It is done when the pending's channel is closed.
+func (s *session) send(ctx context.Context, r request) (*pending, error) {
+	p := &pending{method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
+	if err := s.register(p); err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		r.Timeout = max(time.Until(deadline), 1)
+	}
+	s.write(p.id, r)
+	return p, nil
+}
+
+func (s *session) register(p *pending) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.failure(p.method)
+	}
+	if len(s.pending) == maxPending {
+		return s.unavailable(p.method, fmt.Errorf("leaderrun-%s does not answer", s.scheme))
+	}
+	s.last++
+	p.id = s.last
+	s.pending[p.id] = p
+	return nil
+}
+
+// write sends a line, or ends the session if that is impossible.
+func (s *session) write(id int64, r request) {
+	r.ID = json.RawMessage(strconv.FormatInt(id, 10))
+	line, err := encode(r)
+	if err != nil {
+		s.fail(fmt.Errorf("tell leaderrun-%s to %s: %w", s.scheme, r.Method, err))
+		return
+	}
+	s.wmu.Lock()
+	defer s.wmu.Unlock()
+	// An error says that the helper is gone, of which its output tells more.
+	_, _ = s.in.Write(line)
+}
+
+// giveUp tells the helper that nobody waits for an answer any more.
+func (s *session) giveUp(p *pending) {
+	s.mu.Lock()
+	p.gaveUp = true
+	_, unanswered := s.pending[p.id]
+	s.mu.Unlock()
+	if unanswered {
+		s.write(p.id, request{Method: methodCancel})
+	}
+}
+
+// read takes the helper's lines until they end, which is io.EOF, or one makes
+// no sense.
+func (s *session) read(r io.Reader) error {
+	lines := newLines(r)
+	for n := 1; lines.Scan(); n++ {
+		// The line stays out of the message: it may be an echo of the URL, with
+		// its password.
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil {
+			return fmt.Errorf("leaderrun-%s sent line %d, which is no message of the protocol", s.scheme, n)
+		}
+		if err := s.take(&m); errors.As(err, new(openFailure)) {
+			s.end(err)
+			return io.EOF
+		} else if err != nil {
+			return fmt.Errorf("leaderrun-%s sent line %d: %w", s.scheme, n, err)
+		}
+	}
+	switch err := lineError(lines); {
+	case errors.Is(err, errLineTooLong), errors.Is(err, errHalfLine):
+		return fmt.Errorf("leaderrun-%s sent %w", s.scheme, err)
+	default: // a closed or broken pipe is an end like any other
+		return io.EOF
+	}
+}

@@ -1,0 +1,140 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestForget: what is known of a term that nobody was told of does not spill
+// into the next.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s := newSession("fake", locks.Error{}, closer{io.Discard})
+	hear := func(lines string) {
+		if err := s.read(strings.NewReader(lines)); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+	for _, method := range []string{methodOpen, methodAcquire} {
+		if _, err := s.send(t.Context(), request{Method: method}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear(`{"event":"hello","protocol":[1],"scheme":"fake"}
+{"id":1,"result":{}}
+{"id":2,"result":{"token":1}}
+{"event":"lost","error":{"message":"m"}}
+`)
+	s.settle()
+	s.forget()
+	if _, err := s.send(t.Context(), request{Method: methodAcquire}); err != nil {
+		t.Fatal(err)
+	}
+	hear(`{"id":3,"result":{"token":2}}` + "\n")
+	select {
+	case err := <-s.lost:
+		t.Errorf("the new term is lost, as the old one was: %v", err)
+	default:
+	}
+	hear(`{"event":"lost","error":{"message":"m"}}` + "\n")
+	checkClass(t, "lost", receive(t, s.lost), locks.ErrLost)
+}
+
+// TestLastNews: what is told just before the grant is heard, too.
+func TestLastNews(t *testing.T) {
+	t.Parallel()
+	for range 50 { // as a select takes any of what is ready
+		told := 0
+		l := &Lock{report: func(locks.Waiting) { told++ }}
+		l.session = newSession("fake", locks.Error{}, answerer{func() {
+			_ = l.session.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
+{"event":"waiting","id":1,"waiting":{}}
+{"id":1,"error":{"class":"lost"}}
+`))
+		}})
+		_, err := l.Acquire(t.Context(), false)
+		checkClass(t, "acquire", err, locks.ErrLost)
+		if told != 1 {
+			t.Fatalf("told %d times", told)
+		}
+	}
+}
+
+// An answerer answers what is written before the writer goes on.
+type answerer struct{ answer func() }
+
+func (a answerer) Write(line []byte) (int, error) { a.answer(); return len(line), nil }
+func (a answerer) Close() error                   { return nil }
+
+// TestHelperIsFirst: the helper has the same deadline as the core, and may
+// notice it earlier. The error is that of the context nevertheless; but what
+// is certain is not lost over it.
+func TestHelperIsFirst(t *testing.T) {
+	t.Parallel()
+	l := &Lock{session: newSession("fake", locks.Error{}, closer{io.Discard})}
+	for class, want := range map[error]error{
+		nil:                  context.DeadlineExceeded,
+		locks.ErrUnavailable: context.DeadlineExceeded,
+		locks.ErrLost:        locks.ErrLost,
+		locks.ErrHeld:        locks.ErrHeld,
+		locks.ErrDenied:      locks.ErrDenied,
+	} {
+		err := l.outcome(newLate(t), &pending{err: &remoteError{class, "context deadline exceeded"}})
+		checkClass(t, "outcome", err, want)
+	}
+	checkClass(t, "outcome of success", l.outcome(newLate(t), &pending{}), nil)
+	err := l.outcome(t.Context(), &pending{err: &remoteError{nil, "m"}})
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a deadline: %v", err)
+	}
+}
+
+// A late context ends a moment after its deadline.
+type late struct {
+	context.Context
+	deadline time.Time
+}
+
+func newLate(t *testing.T) late {
+	now := time.Now()
+	ctx, cancel := context.WithDeadline(t.Context(), now.Add(20*time.Millisecond))
+	t.Cleanup(cancel)
+	return late{ctx, now}
+}
+
+func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// TestForm holds the lines as the package documentation shows them: what is
+// written in shell picks them apart with patterns.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	o := locks.Options{Name: "jobs/nightly", Holder: "host/123/x7", TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second, Version: "v1.2.0"}
+	held := &locks.HeldError{Status: locks.Status{Held: true, Holder: "web-1"}}
+	for want, v := range map[string]any{
+		`{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","log_level":"warn"}`: func() request {
+			r := openRequest("etcd://user:password@host:2379/prefix", o, "warn")
+			r.ID = []byte("1")
+			return r
+		}(),
+		`{"id":2,"method":"acquire"}`:                                                                         request{ID: []byte("2"), Method: methodAcquire},
+		`{"id":2,"method":"acquire","try":true}`:                                                              request{ID: []byte("2"), Method: methodAcquire, Try: true},
+		`{"id":2,"method":"cancel"}`:                                                                          request{ID: []byte("2"), Method: methodCancel},
+		`{"event":"hello","protocol":[1],"scheme":"etcd","version":"v1.2.0"}`:                                 message{Event: eventHello, Protocol: []int{protocol}, Scheme: "etcd", Version: "v1.2.0"},
+		`{"id":2,"result":{"token":7,"ttl_ns":15000000000,"clean":true}}`:                                     message{ID: []byte("2"), Result: &result{Token: 7, TTL: 15 * time.Second, Clean: true}},
+		`{"id":2,"error":{"class":"held","message":"held by web-1","status":{"held":true,"holder":"web-1"}}}`: message{ID: []byte("2"), Error: toWire(held)},
+		`{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"web-1"},"lease_ns":15000000000,"position":1}}`: message{
+			ID: []byte("2"), Event: eventWaiting, Waiting: &locks.Waiting{Status: held.Status, Lease: 15 * time.Second, Position: 1}},
+		`{"event":"lost","error":{"class":"lost","message":"the key was deleted"}}`: message{Event: eventLost, Error: &wireError{Class: "lost", Message: "the key was deleted"}},
+	} {
+		got, err := encode(v)
+		if err != nil || string(got) != want+"\n" {
+			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		}
+	}
+}

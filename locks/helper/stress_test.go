@@ -1,0 +1,172 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestFlood: 100 MB on standard error hold nothing up.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	r := &records{}
+	o := options()
+	o.Logger = r.logger()
+	begun := time.Now()
+	l := start(t, "flood://h/", o)
+	if _, err := l.Acquire(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	t.Logf("100 MB took %v", took)
+	checkClass(t, "close", l.Close(), nil)
+	if got, most := r.count(), (int(took/time.Second)+2)*(maxLogRate+1); got > most {
+		t.Errorf("%d records in %v; want at most %d", got, took, most)
+	}
+	if last := r.last(); !strings.Contains(last, "left out") {
+		t.Errorf("the last record is %q", last)
+	}
+}
+
+// TestKillDuringFlood: a flood, or a log that is stuck, delays no call and no
+// kill.
+func TestKillDuringFlood(t *testing.T) {
+	t.Parallel()
+	for _, stuck := range []bool{false, true} {
+		r := &records{}
+		if stuck {
+			r.block = make(chan struct{})
+		}
+		o := options()
+		o.Logger = r.logger()
+		l := start(t, "floods-on://h/", o)
+		if _, err := l.Acquire(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
+		cancel()
+		begun := time.Now()
+		l.process.kill()
+		<-l.process.exited
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("the kill took %v", took)
+		}
+		err := l.Renew(t.Context()) // it may be the first to wait for the end
+		checkClass(t, "renew", err, locks.ErrUnavailable)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("that the helper is dead was known after %v", took)
+		}
+		if stuck {
+			close(r.block)
+		}
+	}
+}
+
+// TestChatty: news that nobody has seen yet are replaced, not kept.
+func TestChatty(t *testing.T) {
+	t.Parallel()
+	told, last := 0, 0
+	o := options()
+	o.Waiting = func(w locks.Waiting) {
+		time.Sleep(time.Millisecond)
+		told, last = told+1, w.Position
+	}
+	l := start(t, "chatty://h/", o)
+	if _, err := l.Acquire(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if last != 1 || told > 50_000 {
+		t.Errorf("told %d times, at last of position %d", told, last)
+	}
+}
+
+// TestStopped: a helper that stands still holds up no call beyond its context,
+// and is ended like any other.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	l := start(t, "stops://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		begun := time.Now()
+		err := l.Renew(ctx)
+		cancel()
+		checkClass(t, "renew", err, context.DeadlineExceeded)
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	}
+}
+
+// TestSilent: what a helper never answers does not heap up.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"silent", "stops"} {
+		l := start(t, role+"://h/", options())
+		if _, err := l.Acquire(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for range 4 * maxPending {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			err = l.Renew(ctx)
+			cancel()
+		}
+		checkClass(t, "renew", err, locks.ErrUnavailable)
+		if err == nil || !strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestUnread: what is written to a helper that does not read has room in the
+// smallest pipe there is.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	var wrote counter
+	s := newSession("fake", locks.Error{}, &wrote)
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	defer cancel()
+	s.last = 1 << 40 // longer ids than there will ever be
+	for range 100 * maxPending {
+		if p, err := s.send(ctx, request{Method: methodRenew}); err == nil {
+			s.giveUp(p)
+		}
+	}
+	if wrote > 2<<10 { // of 4 KiB; open needs some, too
+		t.Errorf("%d bytes are in the pipe", wrote)
+	}
+}
+
+type counter int
+
+func (c *counter) Write(line []byte) (int, error) { *c += counter(len(line)); return len(line), nil }
+func (c *counter) Close() error                   { return nil }
+
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	l := start(t, "slow://h/", options())
+	_, err := l.Acquire(t.Context(), true)
+	checkClass(t, "acquire", err, nil)
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	checkClass(t, "release", l.Release(t.Context()), nil)
+}
+
+// TestHandshakeIsBounded also where nobody calls Acquire.
+func TestHandshakeIsBounded(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.ConnectTimeout = 50 * time.Millisecond
+	l := start(t, "mute://h/", o)
+	eventually(t, "it is killed", func() bool { return closedWithin(l.gone, 0) })
+	if _, err := l.Acquire(t.Context(), false); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}

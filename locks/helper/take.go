@@ -1,0 +1,163 @@
+package helper
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// take checks a message of the helper and passes it to whoever waits for it.
+// An error is a breach of the protocol.
+func (s *session) take(m *message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err // what comes after the end is not looked at
+	}
+	if s.stage == started && m.Event != eventHello {
+		return errors.New("something other than hello at the start")
+	}
+	switch m.Event {
+	case "":
+		return s.takeAnswer(m)
+	case eventHello:
+		return s.takeHello(m)
+	case eventWaiting:
+		return s.takeWaiting(m)
+	case eventLost:
+		return s.takeLost(m)
+	}
+	return errors.New("an unknown event")
+}
+
+func (s *session) takeHello(m *message) error {
+	switch {
+	case s.stage != started:
+		return errors.New("a second hello")
+	case !slices.Contains(m.Protocol, protocol):
+		return fmt.Errorf("it speaks another protocol than %d; core and helper must be of one version", protocol)
+	case m.Scheme != s.scheme:
+		return errors.New("a hello for another scheme")
+	}
+	s.stage = greeted
+	if s.timer != nil {
+		s.timer.Reset(s.limit + withdrawTimeout)
+	}
+	return nil
+}
+
+func (s *session) takeWaiting(m *message) error {
+	p := s.find(m)
+	switch {
+	case p == nil || p.method != methodAcquire || p.try:
+		return errors.New("waiting for something that was not asked for")
+	case m.Waiting == nil || !sane(m.Waiting):
+		return errors.New("waiting without details that make sense")
+	}
+	select {
+	case <-p.waiting: // outdated before anyone looked
+	default:
+	}
+	p.waiting <- *m.Waiting
+	return nil
+}
+
+// sane reports whether the numbers are ones that can be.
+func sane(w *locks.Waiting) bool {
+	s := w.Status
+	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && s.TTL >= 0 && s.Waiters >= 0
+}
+
+func (s *session) takeLost(m *message) error {
+	switch {
+	case s.grant == nil:
+		return errors.New("the loss of a lock that was not granted")
+	case m.Error == nil:
+		return errors.New("a loss without an error")
+	}
+	m.Error.Class = "lost"
+	s.lose(s.fromWire("watch", m.Error))
+	return nil
+}
+
+func (s *session) takeAnswer(m *message) error {
+	p := s.find(m)
+	switch {
+	case p == nil:
+		return errors.New("an answer to no request")
+	case (m.Result == nil) == (m.Error == nil):
+		return errors.New("an answer that is not either a result or an error")
+	case m.Error != nil && m.Error.Status != nil && !sane(&locks.Waiting{Status: *m.Error.Status}):
+		return errors.New("a status that makes no sense")
+	}
+	if m.Error != nil {
+		p.err = s.fromWire(p.method, m.Error)
+	} else if err := s.takeResult(p, m.Result); err != nil {
+		return err
+	}
+	if p.gaveUp && p.method == methodRenew && errors.Is(p.err, locks.ErrLost) {
+		s.lose(p.err) // nobody else would hear of it
+	}
+	delete(s.pending, p.id)
+	close(p.done)
+	if p.method == methodOpen && p.err != nil {
+		return openFailure{p.err}
+	}
+	return nil
+}
+
+func (s *session) takeResult(p *pending, r *result) error {
+	switch {
+	case p.method == methodOpen:
+		return s.takeOpened(r)
+	case s.stage != opened:
+		return errors.New("success before open was answered")
+	case p.method != methodAcquire:
+		return nil
+	case s.grant != nil:
+		return errors.New("a second grant")
+	case r.Token == 0:
+		return errors.New("a grant without a token")
+	case r.TTL < 0 || r.TTL > maxTTL:
+		return errors.New("a ttl out of range")
+	}
+	p.grant = locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
+	s.grant = &p.grant
+	return nil
+}
+
+func (s *session) takeOpened(r *result) error {
+	if len(r.SecretEnv) > 64 {
+		return errors.New("more than 64 secret variables")
+	}
+	for _, name := range r.SecretEnv {
+		if name == "" || len(name) > 128 || strings.ContainsAny(name, "=\x00") {
+			return errors.New("a secret variable that none can be called")
+		}
+	}
+	s.stage = opened
+	s.secrets = r.SecretEnv
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	return nil
+}
+
+// find returns the request that a message is about; nil if there is none.
+func (s *session) find(m *message) *pending {
+	id, err := strconv.ParseInt(string(m.ID), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return s.pending[id]
+}
+
+func (s *session) fromWire(op string, w *wireError) error {
+	where := s.where
+	where.Op = op
+	return fromWire(w, where, s.clean)
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package helper
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestTrusted refuses what somebody else could have put there.
+func TestTrusted(t *testing.T) {
+	t.Parallel()
+	root := os.Geteuid() == 0
+	for _, tt := range []struct {
+		name     string
+		mode     os.FileMode // of the file
+		dir      os.FileMode
+		uid, gid int // of the file; -1: ours
+		refused  bool
+	}{
+		{"ours alone", 0o700, 0o755, -1, -1, false},
+		{"readable", 0o755, 0o755, -1, -1, false},
+		{"written by anyone", 0o757, 0o755, -1, -1, true},
+		{"in an open directory", 0o755, 0o777, -1, -1, true},
+		{"in a sticky directory", 0o755, 0o777 | fs.ModeSticky, -1, -1, false},
+		{"in a group's directory", 0o755, 0o775, -1, -1, false},
+		{"of another user", 0o755, 0o755, 12345, -1, true},
+		{"of another user in a sticky directory", 0o755, 0o777 | fs.ModeSticky, 12345, -1, true},
+		{"of a private group", 0o775, 0o755, 0, 0, false},
+		{"of a shared group", 0o775, 0o755, 0, 12345, true},
+		{"readable by a shared group", 0o755, 0o755, 0, 12345, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if !root && tt.uid >= 0 {
+				t.Skip("only root can give files away")
+			}
+			dir, path := put(t, "zk", 0o755)
+			for _, err := range []error{os.Lchown(path, tt.uid, tt.gid), os.Chmod(path, tt.mode), os.Chmod(dir, tt.dir)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			elsewhere, _ := put(t, "zk", 0o755)
+			if _, err := (Programs{}).find([]string{dir, elsewhere}, "zk"); errors.Is(err, locks.ErrDenied) != tt.refused {
+				t.Errorf("got %v; refused should be %v", err, tt.refused)
+			}
+			// The same through a link in a good directory.
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(path, link); err != nil {
+				t.Fatal(err)
+			}
+			got, err := trusted(link)
+			if errors.As(err, new(distrust)) != tt.refused || !tt.refused && got != path {
+				t.Errorf("through a link: got %q, %v; refused should be %v", got, err, tt.refused)
+			}
+		})
+	}
+}
+
+// TestTrustedLink refuses a link that others could have made, however good what
+// it leads to.
+func TestTrustedLink(t *testing.T) {
+	t.Parallel()
+	_, path := put(t, "zk", 0o755)
+	open := t.TempDir()
+	link := filepath.Join(open, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trusted(link); err != nil {
+		t.Errorf("our link: %v", err)
+	}
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trusted(link); !errors.As(err, new(distrust)) {
+		t.Errorf("a link in an open directory: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := errors.Join(os.Chmod(open, 0o755), os.Lchown(link, 12345, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trusted(link); !errors.As(err, new(distrust)) {
+		t.Errorf("another user's link: %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package helper
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// protocol is the version of the protocol that this package speaks.
+const protocol = 1
+
+// maxLine is the greatest length of a line, its newline included, in bytes.
+const maxLine = 64 << 10
+
+// maxTTL is the longest lease that a helper may report. The longest that is
+// asked for is 24 h; a server may round that up.
+const maxTTL = 7 * 24 * time.Hour
+
+// The methods of a request.
+const (
+	methodOpen    = "open"
+	methodAcquire = "acquire"
+	methodRenew   = "renew"
+	methodRelease = "release"
+	methodCancel  = "cancel"
+)
+
+// The events that a helper reports.
+const (
+	eventHello   = "hello"
+	eventWaiting = "waiting"
+	eventLost    = "lost"
+)
+
+// A request is a line from the core to the helper. The order of the fields is
+// the order on the wire, on which a helper written in shell may rely.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+
+	Try     bool          `json:"try,omitempty"`        // acquire
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // any; positive, or 0: no limit
+
+	// What follows belongs to open.
+	Protocol       int           `json:"protocol,omitempty"`
+	URL            string        `json:"url,omitempty"`
+	Name           string        `json:"name,omitempty"`
+	Holder         string        `json:"holder,omitempty"`
+	TTL            time.Duration `json:"ttl_ns,omitempty"`
+	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitempty"`
+	Version        string        `json:"version,omitempty"`
+	LogLevel       string        `json:"log_level,omitempty"`
+}
+
+// A message is a line from the helper to the core: an event, or the answer to
+// the request with that id.
+type message struct {
+	Event string          `json:"event,omitempty"`
+	ID    json.RawMessage `json:"id,omitempty"`
+
+	Protocol []int  `json:"protocol,omitempty"` // hello
+	Scheme   string `json:"scheme,omitempty"`   // hello
+	Version  string `json:"version,omitempty"`  // hello
+
+	Waiting *locks.Waiting `json:"waiting,omitempty"` // waiting
+
+	Result *result    `json:"result,omitempty"` // an answer has a result,
+	Error  *wireError `json:"error,omitempty"`  // or an error, as lost has
+}
+
+// A result is what a successful request brought; renew and release bring
+// nothing.
+type result struct {
+	SecretEnv []string `json:"secret_env,omitempty"` // open
+
+	Token uint64        `json:"token,omitempty"` // acquire, and so on
+	TTL   time.Duration `json:"ttl_ns,omitempty"`
+	Clean bool          `json:"clean,omitempty"`
+
+	handle *handle // in the helper: what was granted
+}
+
+// What is wrong with a line, or with the last one.
+var (
+	errLineTooLong = errors.New("a line of more than 64 KiB")
+	errHalfLine    = errors.New("half a line, and then the end")
+)
+
+// newLines reads lines. Its memory is bounded by maxLine.
+func newLines(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 0, 1024), maxLine)
+	s.Split(splitLine)
+	return s
+}
+
+// splitLine is bufio.ScanLines, but refuses a last line without a newline: its
+// writer died while it wrote.
+func splitLine(data []byte, atEOF bool) (int, []byte, error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return 0, nil, errHalfLine
+	}
+	return 0, nil, nil
+}
+
+// lineError says why a scanner from newLines stopped; nil at a proper end.
+func lineError(s *bufio.Scanner) error {
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return errLineTooLong
+	}
+	return s.Err()
+}
+
+// encode makes a line of a request or a message.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a shell reads "&" more easily than "\u0026"
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	if b.Len() > maxLine {
+		return nil, errLineTooLong
+	}
+	return b.Bytes(), nil
+}
