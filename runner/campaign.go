@@ -1,0 +1,238 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// The pause before the backend is asked again grows from the first to the last
+// of these, and a random half of it is left out, so that a fleet does not ask
+// in step.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
+
+// campaign waits for the lock as long as it may.
+func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error) {
+	ctx, stop := r.untilSignal(ctx)
+	if limit := r.limit(); limit != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, *limit)
+		defer cancel()
+	}
+	var last error // what the campaign ends with if it ends now
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		q := new(queue)
+		lock, lease, err := r.attempt(ctx, q)
+		if err == nil {
+			return r.acquired(stop(), lock, lease)
+		}
+		before := last
+		last = r.verdict(ctx, q, err, last)
+		if !r.Try && again(last) && ctx.Err() == nil {
+			r.retrying(before, last)
+			sleep(ctx, pause/2+rand.N(pause/2))
+			if ctx.Err() == nil {
+				continue
+			}
+		}
+		if err := stop(); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, last
+	}
+}
+
+// limit is how long the campaign may take; nil: as long as it takes.
+func (r *run) limit() *time.Duration {
+	if r.Try {
+		return &r.ConnectTimeout
+	}
+	return r.Wait
+}
+
+// verdict says what a campaign whose last attempt failed with err would end
+// with. Contention and outage never look alike: the lock is held if that is
+// the last thing we were told.
+func (r *run) verdict(ctx context.Context, q *queue, err, before error) error {
+	ended, lost := ctx.Err() != nil, errors.Is(err, locks.ErrLost)
+	switch held := q.held(); {
+	case errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUnavailable), !again(err):
+		return err
+	case held != nil && (ended || lost):
+		return held
+	case ended && before != nil: // the attempt was cut short and learned nothing
+		return before
+	case ended:
+		return fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, r.Backend)
+	case lost: // only a place in the queue, and not as a job loses its lock
+		return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
+	default:
+		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+	}
+}
+
+// again reports whether another attempt may end otherwise.
+func again(err error) bool {
+	var open *openError
+	return !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied) && !errors.As(err, &open)
+}
+
+// An openError is one of Open, which contacts no server: a helper program is
+// missing, a file cannot be read.
+type openError struct{ error }
+
+func (e *openError) Unwrap() error { return e.error }
+
+// attempt campaigns once, with a handle of its own.
+func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lease, error) {
+	lock, err := r.Open(ctx, func(w locks.Waiting) {
+		if q.set(w) {
+			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
+			r.emit(Event{Kind: EventWaiting, Reason: (&locks.HeldError{Status: w.Status}).Error()})
+		}
+		if r.Waiting != nil {
+			r.Waiting(w)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		err = &openError{err}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !locks.IsPermanent(lock) {
+		err = r.Timing.Gate(r.Timing.TTL)
+	}
+	var lease *keepalive.Lease
+	if err == nil {
+		lease, err = keepalive.Acquire(ctx, lock, r.Try, keepalive.Options{
+			Interval: r.Timing.Renew,
+			Attempt:  r.Timing.Attempt,
+			Clock:    r.Clock,
+			Logger:   r.Logger,
+			Renewed:  r.renewed,
+		})
+	}
+	if err != nil {
+		_ = lock.Close() // the attempt's own error is the one that matters
+		return nil, nil, err
+	}
+	return lock, lease, nil
+}
+
+// acquired ends a campaign that was won, unless a signal came in its last
+// moment. Later signals are the job's.
+func (r *run) acquired(signalled error, lock locks.Lock, lease *keepalive.Lease) (locks.Lock, *keepalive.Lease, error) {
+	r.grant = lease.Grant()
+	r.Logger.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
+	r.emit(Event{Kind: EventAcquired})
+	close(r.held)
+	if signalled != nil {
+		r.release(lease)
+		_ = lock.Close() // it was released
+		return nil, nil, signalled
+	}
+	return lock, lease, nil
+}
+
+// renewed is told of each attempt to renew a lease. The first may be over
+// before the rest of us knows that there is a lease.
+func (r *run) renewed(n keepalive.Renewal) {
+	<-r.held
+	if n.Err == nil {
+		return
+	}
+	left := n.Deadline.Sub(n.Done).Milliseconds()
+	r.emit(Event{Kind: EventRenewFailed, Reason: n.Err.Error(), LeftMS: &left})
+	if errors.Is(n.Err, locks.ErrLost) {
+		return // the lease is done, and that says more
+	}
+	select {
+	case r.failures <- n.Err:
+	default: // the supervisor has yet to look at an earlier one
+	}
+}
+
+// retrying warns of an outage when it begins, not at each attempt.
+func (r *run) retrying(before, err error) {
+	if !errors.Is(err, locks.ErrUnavailable) {
+		return
+	}
+	r.emit(Event{Kind: EventUnavailable, Reason: err.Error()})
+	if before == nil || before.Error() != err.Error() {
+		r.Logger.Warn("no answer, still trying", "err", err)
+	}
+}
+
+// untilSignal ends a context when a signal arrives that ends us. Others are
+// dropped: there is no job to pass them to. The function that it returns stops
+// that, and says by a *SignalError whether there was such a signal; it must be
+// called.
+func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var signalled error
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			select {
+			case sig := <-r.Signals:
+				if ending(sig) {
+					signalled = &SignalError{sig}
+					cancel()
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return ctx, func() error {
+		cancel()
+		done.Wait()
+		return signalled
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// queue is what one attempt has learned of those it waits for.
+type queue struct {
+	mu   sync.Mutex
+	seen *locks.Status
+}
+
+// set takes news, and reports whether they tell of another holder.
+func (q *queue) set(w locks.Waiting) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	other := q.seen == nil || q.seen.Holder != w.Status.Holder
+	q.seen = &w.Status
+	return other
+}
+
+// held returns the error that says who held the lock when it was last looked
+// at, or nil if it was not seen held.
+func (q *queue) held() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.seen == nil {
+		return nil
+	}
+	return &locks.HeldError{Status: *q.seen}
+}

@@ -1,0 +1,207 @@
+//go:build unix
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// wait limits the wait.
+func (r *rig) wait(d time.Duration) { r.c.Wait = &d }
+
+// notStarted checks a campaign that failed, with how many attempts, and when.
+func (r *rig) notStarted(attempts int, from, to time.Duration) {
+	r.t.Helper()
+	if r.job.started != nil {
+		r.t.Error("the job was started")
+	}
+	if r.opened != attempts {
+		r.t.Errorf("got %d attempts, want %d", r.opened, attempts)
+	}
+	r.within(r.now(), from, to)
+}
+
+var (
+	errDenied = &locks.Error{Op: "acquire", Class: locks.ErrDenied, Err: errors.New("not yours")}
+	errOdd    = errors.New("something odd")
+	errPlace  = &locks.Error{Op: "acquire", Class: locks.ErrLost, Err: errors.New("the place is gone")}
+)
+
+// What a campaign ends with, by what its attempts met, without a job.
+func TestCampaignEnds(t *testing.T) {
+	never := hangs(time.Hour, granted)
+	tests := []struct {
+		name     string
+		try      bool
+		wait     time.Duration // 0: for ever
+		acquire  []acquisition
+		want     error
+		attempts int
+		at       time.Duration
+	}{
+		{"try, held", true, 0, []acquisition{waits(0, "bob", nil)}, locks.ErrHeld, 1, 0},
+		{"try, down", true, 0, []acquisition{fails(errDown)}, locks.ErrUnavailable, 1, 0},
+		{"try, something odd", true, 0, []acquisition{fails(errOdd)}, locks.ErrUnavailable, 1, 0},
+		{"try, lost at once", true, 0, []acquisition{fails(errPlace)}, locks.ErrUnavailable, 1, 0},
+		{"try, no answer", true, 0, []acquisition{never}, locks.ErrUnavailable, 1, seconds(5)},
+		{"try, denied", true, 0, []acquisition{fails(errDenied)}, locks.ErrDenied, 1, 0},
+
+		{"held", false, seconds(10), []acquisition{waits(time.Hour, "bob", nil)}, locks.ErrHeld, 1, seconds(10)},
+		{"no answer", false, seconds(10), []acquisition{never}, locks.ErrUnavailable, 1, seconds(10)},
+		{"down, then no answer", false, seconds(10), []acquisition{fails(errDown), never}, locks.ErrUnavailable, 2, seconds(10)},
+		{"down, then held", false, seconds(10), []acquisition{fails(errDown), waits(time.Hour, "bob", nil)}, locks.ErrHeld, 2, seconds(10)},
+		{"held, then down", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errDown)), hangs(seconds(8.8), fails(errDown))}, locks.ErrUnavailable, 2, seconds(10)},
+		{"held, and down as the wait ends", false, seconds(10), []acquisition{waits(seconds(1), "bob", stubborn(hangs(seconds(9), fails(errDown))))}, locks.ErrUnavailable, 1, seconds(10)},
+		{"held, then something odd", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errOdd)), never}, locks.ErrUnavailable, 2, seconds(10)},
+		{"held, then the place is lost, then no answer", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrHeld, 2, seconds(10)},
+		{"the end itself is a failure", false, seconds(10), []acquisition{stubborn(hangs(seconds(10), fails(errDown)))}, locks.ErrUnavailable, 1, seconds(10)},
+
+		{"denied", false, 0, []acquisition{fails(errDenied)}, locks.ErrDenied, 1, 0},
+		{"down, then denied", false, 0, []acquisition{fails(errDown), fails(errDenied)}, locks.ErrDenied, 2, seconds(0.2)},
+		{"held, then denied", false, 0, []acquisition{waits(seconds(1), "bob", fails(errDenied))}, locks.ErrDenied, 1, seconds(1)},
+		{"usage", false, 0, []acquisition{fails(&locks.UsageError{What: "no"})}, locks.ErrUsage, 1, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.c.Try, r.acquire = test.try, test.acquire
+				if test.wait > 0 {
+					r.wait(test.wait)
+				}
+				exit, err := r.run()
+				r.failed(exit, err, test.want)
+				r.notStarted(test.attempts, test.at-seconds(0.2), test.at)
+			})
+		})
+	}
+}
+
+func TestHeldSaysByWhom(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.wait(seconds(10))
+		r.acquire = []acquisition{waits(time.Hour, "bob\n", nil)}
+		_, err := r.run()
+		if want := `held by bob\n`; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		r.quiet()
+	})
+}
+
+// Each attempt has a handle of its own, which is closed before the next.
+func TestCampaignAnew(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = []acquisition{waits(seconds(1), "bob", fails(errPlace)), granted}
+		r.job.begin = runs(seconds(1), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		at := r.when("start")
+		r.within(at, seconds(1.1), seconds(1.2))
+		end := (at + time.Second).String()
+		r.did("0s open", "0s acquire", "1s close", at.String()+" open", at.String()+" acquire", at.String()+" start", end+" exit", end+" release", end+" close")
+		r.quiet()
+	})
+}
+
+// What Open finds wrong is final, unless all it found is that the wait is over.
+func TestOpenFails(t *testing.T) {
+	missing := &locks.Error{Op: "open", Class: locks.ErrUnavailable, Err: errors.New("no helper")}
+	for _, want := range []error{missing, &locks.UsageError{What: "no"}, errOdd} {
+		t.Run(want.Error(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.c.Open = func(context.Context, func(locks.Waiting)) (locks.Lock, error) { return nil, want }
+				if _, err := r.run(); !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+				r.notStarted(0, 0, 0)
+			})
+		})
+	}
+	t.Run("in time", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.wait(seconds(3))
+			r.c.Open = func(ctx context.Context, _ func(locks.Waiting)) (locks.Lock, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			exit, err := r.run()
+			r.failed(exit, err, locks.ErrUnavailable)
+			r.notStarted(0, seconds(3), seconds(3))
+		})
+	})
+}
+
+// A lock that comes in the very moment in which the wait ends is ours.
+func TestAcquiredAsTheWaitEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.wait(seconds(2))
+		r.acquire = []acquisition{stubborn(hangs(seconds(2.5), granted))}
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+	})
+}
+
+// The end of the caller's context ends the campaign, but not the job.
+func TestContext(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		r.acquire = []acquisition{waits(time.Hour, "bob", nil)}
+		exit, err := Run(ctx, r.c)
+		r.failed(exit, err, locks.ErrHeld)
+		r.notStarted(1, seconds(2), seconds(2))
+	})
+}
+
+func TestContextAfterTheStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		r.job.begin = runs(seconds(4), 0)
+		exit, err := Run(ctx, r.c)
+		r.ended(exit, err, proc.Exit{})
+	})
+}
+
+// The campaign's end is told before the job starts, or Run returns.
+func TestDecided(t *testing.T) {
+	for name, acquire := range map[string]acquisition{"won": granted, "failed": fails(errDenied)} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.acquire = []acquisition{acquire}
+				r.job.begin = runs(seconds(1), 0)
+				told := 0
+				r.c.Decided = func() {
+					if told++; r.job.started != nil {
+						t.Error("Decided was called after the start")
+					}
+				}
+				_, _ = r.run()
+				if told != 1 {
+					t.Errorf("Decided was called %d times, want once", told)
+				}
+			})
+		})
+	}
+}
+
+// News of the wait are passed on, each.
+func TestWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = []acquisition{waits(seconds(1), "bob", waits(seconds(1), "bob", waits(seconds(1), "carol", granted)))}
+		r.job.begin = runs(seconds(1), 0)
+		var got []string
+		r.c.Waiting = func(w locks.Waiting) { got = append(got, w.Status.Holder) }
+		_, _ = r.run()
+		if join(got) != "bob, bob, carol" {
+			t.Errorf("got %q", got)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A lease too short for its timing is refused before the server is asked.
+func TestGateBeforeContact(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Timing = NewTiming(ttl, 6*time.Second)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrUsage)
+		r.did("0s open", "0s close")
+	})
+}
+
+// What counts is what the server granted. What it granted is given back.
+func TestGateAfterASmallerGrant(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.server.ttl = 14 * time.Second // trusted for 13.986 s; 14 s are needed
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrUsage)
+		r.did("0s open", "0s acquire", "0s release", "0s close")
+		if got := r.kinds(); len(got) != 2 || got[1] != EventReleased {
+			t.Errorf("events: %v, want acquired and released", got)
+		}
+	})
+}
+
+// A smaller grant that is enough will do, and the deadlines are those of the
+// lease as granted.
+func TestSmallerGrant(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.server.ttl = 14500 * time.Millisecond
+		r.renew = silentAfter(0)
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(12.4855), "7.4855s signal TERM", "12.4855s kill", "12.4855s exit")...)
+	})
+}
+
+// A longer lease than asked for is made use of.
+func TestGreaterGrant(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Timing = NewTiming(3*time.Second, -1) // R 0.6, A 0.4, G 1, J and X 0.2
+		r.server.ttl = 60 * time.Second
+		r.renew = silentAfter(0)
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(59.54), "58.54s signal TERM", "59.54s kill", "59.54s exit")...)
+	})
+}
+
+// A lock that cannot end has no need of any lease.
+func TestNoGateForPermanentLocks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.permanent, r.server.ttl = true, 0
+		r.c.Timing = NewTiming(ttl, time.Hour)
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+	})
+}
+
+// What cannot be executed is no reason to keep the lock.
+func TestStartFails(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.refuse = &proc.StartError{Command: "job", Err: errors.New("exec format error")}
+		exit, err := r.run()
+		r.failed(exit, err, r.job.refuse)
+		r.did("0s open", "0s acquire", "0s start fails", "0s release", "0s close")
+	})
+}
+
+// That a release fails is a warning, and changes nothing of the exit. It takes
+// no longer than A.
+func TestReleaseFails(t *testing.T) {
+	for name, release := range map[string]reply{"refused": {err: errDown}, "silence": {silent: true}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.release = release
+				r.job.begin = runs(seconds(2), 3)
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{Code: 3})
+				r.within(r.now(), seconds(2), seconds(4))
+				if got := join(r.kinds()); got != "acquired, started, exited" {
+					t.Errorf("events: %s", got)
+				}
+				got := r.logged(slog.LevelWarn)
+				if len(got) != 1 || !strings.HasPrefix(got[0], "the lock was not released and frees itself when its lease ends: ") {
+					t.Errorf("warnings: %q", got)
+				}
+			})
+		})
+	}
+}
+
+// After a loss there is nothing to warn of.
+func TestReleaseFailsAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.release = reply{err: errDown}
+		r.at(seconds(4), func() { r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.quiet()
+	})
+}

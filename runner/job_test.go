@@ -1,0 +1,173 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A job is a proc.Job, and its Starter, that does what a test tells it to. By
+// default its one process runs until it is signalled.
+type job struct {
+	r *rig
+
+	begin    func(*job)                 // called at the start; may be nil
+	on       func(*job, syscall.Signal) // what it does on a signal; nil: it dies
+	dying    time.Duration              // from SIGKILL until it is gone
+	immortal bool                       // SIGKILL does nothing
+	refuse   error                      // what Start and the kill return
+	signals  error                      // what Signal returns
+
+	mu      sync.Mutex
+	started *proc.Command
+	exited  chan struct{}
+	exit    proc.Exit
+	first   bool // the first process is alive
+	others  int  // and so many others
+	kills   int
+}
+
+const jobPID = 4711
+
+func (j *job) Start(c proc.Command) (proc.Job, error) {
+	var start *proc.StartError
+	if errors.As(j.refuse, &start) {
+		j.r.note("start fails")
+		return nil, start
+	}
+	j.r.note("start")
+	j.mu.Lock()
+	j.started, j.first = &c, true
+	j.mu.Unlock()
+	if j.begin != nil {
+		j.begin(j)
+	}
+	return j, nil
+}
+
+func (j *job) PID() int                { return jobPID }
+func (j *job) Exited() <-chan struct{} { return j.exited }
+
+func (j *job) Exit() proc.Exit {
+	select {
+	case <-j.exited:
+	default:
+		j.r.t.Error("Exit was asked for before Exited was closed")
+	}
+	return j.exit
+}
+
+func (j *job) Signal(sig os.Signal) error {
+	s := sig.(syscall.Signal)
+	if s != syscall.SIGCONT {
+		j.r.note("signal " + signalName(s))
+	}
+	if j.on != nil {
+		j.on(j, s)
+	} else if ending(s) {
+		j.die(s)
+	}
+	return j.signals
+}
+
+func (j *job) Kill() error {
+	j.mu.Lock()
+	j.kills++
+	n, immortal := j.kills, j.immortal
+	j.mu.Unlock()
+	if n == 1 {
+		j.r.note("kill")
+	}
+	switch {
+	case immortal:
+	case j.dying > 0:
+		time.AfterFunc(j.dying, func() { j.die(syscall.SIGKILL) })
+	default:
+		j.die(syscall.SIGKILL)
+	}
+	return j.refuse
+}
+
+func (j *job) Gone() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.started != nil && !j.first && j.others == 0
+}
+
+// die ends all processes of the job.
+func (j *job) die(sig syscall.Signal) {
+	j.end(proc.Exit{Signal: sig})
+	j.leave(0)
+}
+
+// quit ends the first process.
+func (j *job) quit(code int) { j.end(proc.Exit{Code: code}) }
+
+func (j *job) end(e proc.Exit) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.first {
+		return
+	}
+	j.checked()
+	j.first, j.exit = false, e
+	j.r.note("exit")
+	close(j.exited)
+}
+
+// leave sets how many processes there are besides the first.
+func (j *job) leave(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.checked()
+	if j.others > 0 && n == 0 {
+		j.r.note("the rest ends")
+	}
+	j.others = n
+}
+
+// checked is the oracle: a process that ends now has been running until now,
+// and nobody else may have been able to hold the lock meanwhile.
+func (j *job) checked() {
+	if (j.first || j.others > 0) && !j.r.outlived && j.r.server.free() {
+		j.r.t.Errorf("%v: the job runs, and somebody else can hold the lock", j.r.now())
+	}
+}
+
+// Reactions to signals.
+
+// deaf ignores every signal.
+func deaf(*job, syscall.Signal) {}
+
+// tidies exits with a code, so long after it was asked to end.
+func tidies(d time.Duration, code int) func(*job, syscall.Signal) {
+	return func(j *job, sig syscall.Signal) {
+		if ending(sig) {
+			time.AfterFunc(d, func() { j.quit(code) })
+		}
+	}
+}
+
+// runs is a job that ends by itself.
+func runs(d time.Duration, code int) func(*job) {
+	return func(j *job) { time.AfterFunc(d, func() { j.quit(code) }) }
+}
+
+// forks is a job whose first process ends by itself and leaves one behind.
+func forks(d time.Duration, code int) func(*job) {
+	return func(j *job) {
+		j.leave(1)
+		runs(d, code)(j)
+	}
+}
+
+var (
+	_ proc.Job     = (*job)(nil)
+	_ proc.Starter = (*job)(nil)
+)

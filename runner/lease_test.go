@@ -1,0 +1,259 @@
+//go:build unix
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// silentAfter lets so many renewals through, and answers no other.
+func silentAfter(n int) func(int) reply {
+	return func(i int) reply { return reply{silent: i > n} }
+}
+
+// failing fails the renewals from one to another, both included.
+func failing(from, to int) func(int) reply {
+	return func(i int) reply {
+		if from <= i && i <= to {
+			return reply{err: errDown}
+		}
+		return reply{}
+	}
+}
+
+// A job that ends by itself is left alone until then, however long it runs.
+func TestRunsToItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = runs(time.Hour, 3)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		r.did(ran(time.Hour, "1h0m0s exit")...)
+		r.quiet()
+	})
+}
+
+func TestRunsUnderAPermanentLock(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.permanent, r.server.ttl = true, 0
+		r.job.begin = runs(time.Hour, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(time.Hour, "1h0m0s exit")...)
+		if r.renewals != 0 {
+			t.Errorf("got %d renewals, want none", r.renewals)
+		}
+	})
+}
+
+// The last renewal that is acknowledged was sent at 3 s, so E is 17.985 s, and
+// the kill two margins of 1 s before it; the grace of 5 s ends there.
+func TestPartition(t *testing.T) {
+	replies := map[string]func(int) reply{
+		"nothing arrives":   silentAfter(1),
+		"no reply arrives":  func(n int) reply { return reply{lost: n > 1} },
+		"requests are shed": failing(2, 1e9),
+	}
+	for name, renew := range replies {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = renew
+				r.job.on = deaf
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				r.did(ran(seconds(15.985), "10.985s signal TERM", "15.985s kill", "15.985s exit")...)
+			})
+		})
+	}
+}
+
+// A job that heeds the signal has its whole grace, and no more is done to it.
+func TestPartitionOfAJobThatTidiesUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(1)
+		r.job.on = tidies(seconds(4.9), 0)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(15.885), "10.985s signal TERM", "15.885s exit")...)
+	})
+}
+
+// The first renewal itself fails: E counts from the sending of the acquire,
+// however late its answer.
+func TestPartitionFromTheStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
+			g, err := granted(ctx, h, try) // served at once, answered late
+			time.Sleep(2 * time.Second)
+			return g, err
+		}}
+		r.renew = silentAfter(0)
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did("0s open", "0s acquire", "2s start", "7.985s signal TERM", "12.985s kill", "12.985s exit", "12.985s release", "12.985s close")
+	})
+}
+
+// No grace: there is nothing to signal for.
+func TestPartitionWithoutGrace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Timing = NewTiming(ttl, 0)
+		r.renew = silentAfter(1)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(15.985), "15.985s kill", "15.985s exit")...)
+	})
+}
+
+// Renewals that fail, but not until D_term, cost nothing.
+func TestShortOutage(t *testing.T) {
+	for name, renew := range map[string]func(int) reply{
+		"silence": func(n int) reply { return reply{silent: 2 <= n && n <= 3} },  // 6 s to 10 s
+		"errors":  failing(2, 10),                                                // each 0.5 s
+		"replies": func(n int) reply { return reply{lost: n%3 != 0 && n < 100} }, // for long
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = renew
+				r.job.begin = runs(time.Hour, 0)
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{})
+				r.did(ran(time.Hour, "1h0m0s exit")...)
+			})
+		})
+	}
+}
+
+// Once the job was signalled, a renewal that succeeds saves nothing: it has
+// been told to end. It does not prolong its grace, either.
+func TestRecoveryInTheGrace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(n int) reply { return reply{silent: r.now() > seconds(5) && r.now() < seconds(12)} }
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(15.985), "10.985s signal TERM", "15.985s kill", "15.985s exit")...)
+	})
+}
+
+// busy makes the supervisor busy for a while, so that it finds all that
+// happens meanwhile at once.
+func (r *rig) busy(from, to time.Duration) {
+	r.job.on = func(_ *job, sig syscall.Signal) {
+		if sig == syscall.SIGUSR2 {
+			time.Sleep(to - from)
+		}
+	}
+	r.send(from, syscall.SIGUSR2)
+}
+
+// A lock that is lost for certain kills at once, and nothing is signalled
+// first, whatever is to happen at a failed renewal.
+func TestDefiniteLoss(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		t.Run(fmt.Sprint("renewal/", stop), func(t *testing.T) {
+			often(t, func(t *testing.T, r *rig) {
+				r.c.StopOnFailure = stop
+				r.at(seconds(4), r.server.evict)
+				r.busy(seconds(5.5), seconds(6.5))
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				r.did(ran(seconds(6.5), "5.5s signal USR2", "6.5s kill", "6.5s exit")...)
+			})
+		})
+		t.Run(fmt.Sprint("watch/", stop), func(t *testing.T) {
+			often(t, func(t *testing.T, r *rig) {
+				r.c.StopOnFailure = stop
+				r.job.on = deaf
+				r.at(seconds(7.5), func() { r.server.evict(); r.lost <- locks.ErrLost })
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				r.did(ran(seconds(7.5), "7.5s kill", "7.5s exit")...)
+			})
+		})
+	}
+}
+
+func TestStopOnFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.StopOnFailure = true
+		r.renew = failing(2, 2) // and all is well again
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		if !errors.Is(err, errDown) {
+			t.Errorf("got error %v, want one that wraps %v", err, errDown)
+		}
+		r.did(ran(seconds(11), "6s signal TERM", "11s kill", "11s exit")...)
+	})
+}
+
+// The signal is the one that was asked for.
+func TestSignalChoice(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Signal = syscall.SIGUSR1
+		r.renew = silentAfter(1)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(15.985), "10.985s signal USR1", "15.985s kill", "15.985s exit")...)
+	})
+}
+
+// A job that ends by itself in the moment in which the lease does has not
+// ended under the lock.
+func TestExitWithTheLease(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.busy(seconds(7), seconds(8))
+		r.at(seconds(7.5), func() {
+			r.lost <- locks.ErrLost
+			r.job.quit(0)
+		})
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+	})
+}
+
+// What the socket answers follows the lease.
+func TestAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Backend = "model://server"
+		r.job.begin = runs(seconds(8), 0)
+		check := func(at, deadline time.Duration) {
+			r.at(at, func() {
+				a := r.answer()
+				if a.Lost || a.Deadline != epoch.Add(deadline) || a.Token != token || a.Lock != "nightly" || a.Holder != "host/1/a" || a.Backend != "model://server" {
+					t.Errorf("%v: got %+v, want the deadline %v", at, a, deadline)
+				}
+			})
+		}
+		check(seconds(2.9), seconds(14.985))
+		check(seconds(3.1), seconds(17.985))
+		check(seconds(6.1), seconds(20.985))
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if !r.answer().Lost {
+			t.Error("after the release: the lease is ours, want lost")
+		}
+	})
+}
+
+func TestAnswerOfAPermanentLock(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.permanent, r.server.ttl = true, 0
+		r.job.begin = runs(seconds(8), 0)
+		r.at(seconds(5), func() {
+			if a := r.answer(); a.Lost || a.Deadline != 0 {
+				t.Errorf("got %+v, want no deadline", a)
+			}
+		})
+		_, _ = r.run()
+	})
+}

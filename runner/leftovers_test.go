@@ -1,0 +1,181 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// What the first process leaves behind is ended like a job: signalled, given
+// its grace, killed. Only then is the lock released. The exit is that of the
+// first process.
+func TestLeftovers(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = forks(seconds(2), 3)
+		r.job.on = deaf
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		r.did(ran(seconds(7), "2s exit", "2s signal TERM", "7s kill", "7s the rest ends")...)
+	})
+}
+
+func TestLeftoversThatHeedTheSignal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = forks(seconds(2), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(2), "2s exit", "2s signal TERM", "2s the rest ends")...)
+	})
+}
+
+// Nothing tells that the last of the leftovers has ended: it is looked for at
+// 1, 3, 7, 15 and 31 ms, and from then on every 20 ms.
+func TestLeftoversThatTakeTheirTime(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = forks(seconds(2), 0)
+		r.job.on = func(*job, syscall.Signal) {
+			r.at(seconds(2.010), func() { r.job.leave(0) })
+		}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(2.015), "2s exit", "2s signal TERM", "2.01s the rest ends")...)
+	})
+}
+
+// Leftovers of a job that was signalled have been signalled with it.
+func TestLeftoversInTheGrace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = func(j *job) { j.leave(1) }
+		r.job.on = tidies(time.Second, 0)
+		r.send(seconds(2), syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(7), "2s signal TERM", "3s exit", "7s kill", "7s the rest ends")...)
+	})
+}
+
+func TestLeftoversAreKilledByALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = forks(seconds(2), 0)
+		r.job.on = deaf
+		r.at(seconds(4), r.server.evict)
+		r.renew = func(n int) reply { return reply{} }
+		r.at(seconds(4.5), func() { r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(4.5), "2s exit", "2s signal TERM", "4.5s kill", "4.5s the rest ends")...)
+	})
+}
+
+// The deadline holds for leftovers, too.
+func TestLeftoversAtTheDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(1)
+		r.job.begin = forks(seconds(10.9), 0)
+		r.job.on = deaf
+		r.at(seconds(12), func() { r.suspend(seconds(4)) }) // until 16 s, and we look every 20 ms
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		kill := r.when("kill")
+		r.within(kill, seconds(16), seconds(16.02))
+		r.did(ran(kill, "10.9s exit", "10.9s signal TERM", kill.String()+" kill", kill.String()+" the rest ends")...)
+	})
+}
+
+// A job that takes time to die is waited for.
+func TestReleaseWaitsForDeath(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(1)
+		r.job.on, r.job.dying = deaf, 900*time.Millisecond
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(16.885), "10.985s signal TERM", "15.985s kill", "16.885s exit")...)
+	})
+}
+
+// SIGKILL is repeated: what was just being started is met by a later one.
+func TestKillIsRepeated(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on, r.job.immortal = deaf, true
+		r.at(seconds(6.5), func() { r.job.mu.Lock(); r.job.immortal = false; r.job.mu.Unlock() })
+		r.send(seconds(1), syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		if r.job.kills < 20 {
+			t.Errorf("got %d kills, want some 25", r.job.kills)
+		}
+	})
+}
+
+const unkillable = "processes of the job survive SIGKILL; the lock is not released"
+
+// A job that survives SIGKILL keeps the lock: it is not released, and ends
+// with its lease.
+func TestUnkillable(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.outlived = true
+		r.renew = silentAfter(1)
+		r.job.on, r.job.immortal = deaf, true
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.within(r.now(), seconds(27.985), seconds(28.01)) // 10 s after E
+		r.did("0s open", "0s acquire", "0s start", "10.985s signal TERM", "15.985s kill", r.now().String()+" close")
+		if got := r.logged(slog.LevelError); join(got) != unkillable {
+			t.Errorf("errors: %q, want %q", got, unkillable)
+		}
+	})
+}
+
+func TestUnkillableAfterDefiniteLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.outlived = true
+		r.job.immortal = true
+		r.at(seconds(4), func() { r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did("0s open", "0s acquire", "0s start", "4s kill", r.now().String()+" close")
+	})
+}
+
+// While the lock is ours, an unkillable job is waited for, however long that
+// takes, and that is said.
+func TestUnkillableUnderALivingLease(t *testing.T) {
+	for name, ttl := range map[string]time.Duration{"renewed": ttl, "permanent": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.permanent, r.server.ttl = ttl == 0, ttl
+				r.job.on, r.job.immortal = deaf, true
+				r.send(seconds(1), syscall.SIGTERM)
+				r.at(time.Minute, func() { r.job.die(syscall.SIGKILL) })
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+				r.did(ran(time.Minute, "1s signal TERM", "6s kill", "1m0s exit")...)
+				if got := r.logged(slog.LevelError); len(got) != 1 || !strings.Contains(got[0], "survive SIGKILL") {
+					t.Errorf("errors: %q, want one that says that the job survives", got)
+				}
+			})
+		})
+	}
+}
+
+// That the job may not be killed is said once, and not at each attempt.
+func TestKillIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on, r.job.immortal, r.job.refuse = deaf, true, errors.New("operation not permitted")
+		r.send(seconds(1), syscall.SIGTERM)
+		r.at(seconds(12), func() { r.job.die(syscall.SIGKILL) })
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		if got := r.logged(slog.LevelError); join(got) != "the job could not be killed: operation not permitted" {
+			t.Errorf("errors: %q, want it once", got)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// Group starts each job in a process group of its own.
+type Group struct{}
+
+var _ Starter = Group{}
+
+// Start implements [Starter].
+func (Group) Start(c Command) (Job, error) {
+	adoptOrphans()
+	g := &group{exited: make(chan struct{})}
+	started := make(chan error)
+	go g.run(c, started)
+	if err := <-started; err != nil {
+		return nil, startError(c.Path, err)
+	}
+	return g, nil
+}
+
+type group struct {
+	pid    int // of the first process, and so of the group
+	exit   Exit
+	exited chan struct{}
+
+	mu   sync.Mutex // held while signalling, so that the group's id cannot be freed meanwhile
+	gone bool       // the id may belong to others by now
+}
+
+// run starts the first process and waits for it, all on one thread: the
+// parent-death signal is tied to the thread that forked, and Go ends idle
+// threads (golang/go#27505).
+func (g *group) run(c Command, started chan<- error) {
+	runtime.LockOSThread()
+	p, err := execute(c)
+	if err != nil {
+		started <- err
+		return
+	}
+	g.pid = p.Pid
+	started <- nil
+	g.exit = exitOf(wait(p, &g.mu)) // from the reaping on, an empty group's id may be given away
+	g.gone = g.empty()
+	g.mu.Unlock()
+	close(g.exited)
+}
+
+// execute starts a process as execvp(3) would: what the kernel does not know
+// how to execute is a script for the shell.
+func execute(c Command) (*os.Process, error) {
+	attr := &os.ProcAttr{Env: c.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: sysProcAttr()}
+	p, err := os.StartProcess(c.Path, c.Args, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		return os.StartProcess("/bin/sh", append([]string{"/bin/sh", c.Path}, c.Args[1:]...), attr)
+	}
+	return p, err
+}
+
+func exitOf(ws syscall.WaitStatus, err error) Exit {
+	switch {
+	case err != nil: // waiting for our own child cannot fail; do not call it a success
+		return Exit{Code: 255}
+	case ws.Signaled():
+		return Exit{Signal: ws.Signal()}
+	}
+	return Exit{Code: ws.ExitStatus()}
+}
+
+func (g *group) PID() int                { return g.pid }
+func (g *group) Exited() <-chan struct{} { return g.exited }
+func (g *group) Exit() Exit              { return g.exit }
+func (g *group) Kill() error             { return g.Signal(syscall.SIGKILL) }
+
+func (g *group) Signal(sig os.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.gone {
+		return nil
+	}
+	err := syscall.Kill(-g.pid, sig.(syscall.Signal))
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return os.NewSyscallError("kill", err)
+}
+
+// Gone asks whether the group has members. While it has, the kernel gives its
+// id to no new process.
+func (g *group) Gone() bool {
+	select {
+	case <-g.exited:
+	default:
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = g.gone || g.empty()
+	return g.gone
+}
+
+// empty reaps what the first process left behind, after that was reaped
+// itself, and asks the kernel.
+func (g *group) empty() bool {
+	reap(g.pid)
+	return errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH)
+}
+
+// reap reaps what has ended of a group, as far as it is ours to reap. It
+// reports whether its first process was among that, and how that ended.
+func reap(first int) (status syscall.WaitStatus, ended bool) {
+	for _, id := range []int{first, -first} { // the first process may have left its group
+		for {
+			var ws syscall.WaitStatus
+			pid, err := syscall.Wait4(id, &ws, syscall.WNOHANG, nil)
+			if pid == first {
+				status, ended = ws, true
+			}
+			if pid <= 0 && err != syscall.EINTR {
+				break
+			}
+		}
+	}
+	return status, ended
+}

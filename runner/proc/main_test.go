@@ -1,0 +1,164 @@
+//go:build unix
+
+package proc_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// The test binary is also the program that some tests run: roles.
+const roleVariable = "PROC_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "supervise":
+		os.Exit(supervise())
+	case "show":
+		text := fmt.Sprintf("%q\n%q\n", os.Args, os.Environ())
+		if os.WriteFile(os.Getenv("OUT"), []byte(text), 0o600) != nil {
+			os.Exit(1)
+		}
+	case "leave":
+		parent, err := syscall.Getpgid(os.Getppid())
+		if err != nil || syscall.Setpgid(0, parent) != nil {
+			os.Exit(2)
+		}
+		os.Exit(7)
+	}
+}
+
+// supervise is a small leaderrun: it runs its arguments as a job and exits like
+// it.
+func supervise() int {
+	os.Unsetenv(roleVariable)
+	path, err := proc.Find(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 127
+	}
+	job, err := proc.Group{}.Start(proc.Command{Path: path, Args: os.Args[1:], Env: os.Environ()})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 126
+	}
+	<-job.Exited()
+	return job.Exit().Status()
+}
+
+// supervised is a command that runs a job in a process of its own. It gets the
+// shell's words before it, such as a ulimit.
+func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, self}, job...)...)
+	c.Env = append(os.Environ(), roleVariable+"=supervise", noDelay)
+	return c
+}
+
+// noDelay keeps the race detector from sleeping at the exit.
+const noDelay = "GORACE=atexit_sleep_ms=0"
+
+// play starts this program in a role, as a job.
+func play(t *testing.T, role string, args, env []string) proc.Job {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := proc.Group{}.Start(proc.Command{Path: self, Args: args, Env: append([]string{roleVariable + "=" + role, noDelay}, env...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// A script is a job of the shell with a directory of its own, $D.
+type script struct {
+	proc.Job
+	t   *testing.T
+	dir string
+}
+
+// start starts a script. What is left of it at the end of the test is killed.
+func start(t *testing.T, text string) script {
+	t.Helper()
+	s := script{t: t, dir: t.TempDir()}
+	var err error
+	s.Job, err = proc.Group{}.Start(proc.Command{
+		Path: "/bin/sh",
+		Args: []string{"sh", "-c", text},
+		Env:  append(os.Environ(), "D="+s.dir),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.end)
+	return s
+}
+
+// end kills what is left.
+func (s script) end() {
+	s.t.Helper()
+	if err := s.Kill(); err != nil {
+		s.t.Error(err)
+	}
+	s.exits()
+	until(s.t, "the job is gone", s.Gone)
+}
+
+// exits waits for the first process.
+func (s script) exits() proc.Exit {
+	s.t.Helper()
+	select {
+	case <-s.Exited():
+	case <-time.After(10 * time.Second):
+		s.t.Fatal("the first process goes on")
+	}
+	return s.Exit()
+}
+
+// wrote waits for a line that the script writes to a file, and returns it.
+func (s script) wrote(name string) string {
+	s.t.Helper()
+	var text []byte
+	until(s.t, "the job has written "+name, func() bool {
+		text, _ = os.ReadFile(filepath.Join(s.dir, name))
+		return strings.HasSuffix(string(text), "\n")
+	})
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// signal sends a signal, which must work.
+func (s script) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.Signal(sig); err != nil {
+		s.t.Errorf("signal %v: %v", sig, err)
+	}
+}
+
+// until polls.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if f() {
+			return
+		}
+	}
+	t.Fatalf("not within 10 s: %s", what)
+}

@@ -1,0 +1,126 @@
+// Package proc starts, signals and kills a whole job: the first process and
+// whatever it started.
+//
+// What "whole" means depends on the system. Today it is the process group of
+// the first process, on every unix; a process that leaves the group leaves
+// the job. Stronger containment takes the place of [Group] behind the same
+// interface.
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// A Command is what to run. Standard streams, working directory, umask and
+// limits are ours.
+type Command struct {
+	Path string   // the executable, resolved
+	Args []string // with the name first, as in argv
+	Env  []string // KEY=value, complete
+}
+
+// A Job is a started command with all its processes. Its methods are safe for
+// concurrent use.
+type Job interface {
+	// PID is the process id of the first process.
+	PID() int
+	// Signal sends sig to every process of the job. There being none left is
+	// no error.
+	Signal(sig os.Signal) error
+	// Kill ends every process of the job at once. It does not wait.
+	Kill() error
+	// Exited is closed when the first process has ended and was reaped. Others
+	// may live on.
+	Exited() <-chan struct{}
+	// Exit says how the first process ended. Valid once Exited is closed.
+	Exit() Exit
+	// Gone reports whether no process of the job is left, as far as it can be
+	// proved; it does not block.
+	Gone() bool
+}
+
+// A Starter starts jobs.
+type Starter interface {
+	// Start starts a job, which is killed when this process dies, as far as
+	// the system can promise that. An error is a *[StartError].
+	Start(Command) (Job, error)
+}
+
+// An Exit says how a process ended: of a signal, or with a code.
+type Exit struct {
+	Code   int       // 0 to 255, if Signal is nil
+	Signal os.Signal // what it died of, or nil
+}
+
+// Status is the exit status as a shell shows it: 128+N for signal N.
+func (e Exit) Status() int {
+	if sig, ok := e.Signal.(syscall.Signal); ok {
+		return 128 + int(sig)
+	}
+	return e.Code
+}
+
+// A StartError says why a command cannot be run.
+type StartError struct {
+	Command  string
+	NotFound bool // there is no such command; else it cannot be executed
+	Err      error
+}
+
+func (e *StartError) Error() string {
+	if e.NotFound {
+		return fmt.Sprintf("command %q was not found", e.Command)
+	}
+	return fmt.Sprintf("command %q cannot be executed: %v", e.Command, e.Err)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// startError says why what was found cannot be executed. That there is no such
+// file may mean the interpreter that it names.
+func startError(path string, err error) error {
+	e := &StartError{Command: path, NotFound: errors.Is(err, os.ErrNotExist), Err: err}
+	if cause := errors.Unwrap(err); cause != nil { // without the path
+		e.Err = cause
+	}
+	if _, missing := os.Stat(path); e.NotFound && missing == nil {
+		e.NotFound, e.Err = false, errors.New("its interpreter was not found")
+	}
+	return e
+}
+
+// Find resolves a command's name as execvp does, without starting anything.
+// An error is a *[StartError].
+func Find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) { // a user who puts "." into PATH means it
+		err = nil
+	}
+	if err == nil {
+		return path, nil
+	}
+	var cause *exec.Error
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	if errors.Is(err, exec.ErrNotFound) && inPath(name) {
+		err = os.ErrPermission
+	}
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
+	return "", &StartError{Command: name, NotFound: missing, Err: err}
+}
+
+// inPath reports whether PATH has a file of that name, executable or not.
+func inPath(name string) bool {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if f, err := os.Stat(filepath.Join(dir, name)); err == nil && f.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}

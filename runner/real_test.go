@@ -1,0 +1,103 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// real is a Run outside of any bubble: with real processes, the real clock and
+// a real socket. Only the lock is a model.
+func real(t *testing.T, script string) *rig {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t)
+	r.c.serve, r.c.Starter, r.c.Clock = nil, proc.Group{}, nil
+	r.c.Command = proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: append(os.Environ(), "DIR="+t.TempDir())}
+	return r
+}
+
+// await waits until a job has written a file, and returns what it wrote.
+func (r *rig) await(name string) string {
+	r.t.Helper()
+	path := filepath.Join(r.dir(), name)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(b), "\n") {
+			return strings.TrimSpace(string(b))
+		}
+	}
+	r.t.Fatalf("the job wrote no %s", name)
+	return ""
+}
+
+func (r *rig) dir() string {
+	return strings.TrimPrefix(r.c.Command.Env[len(r.c.Command.Env)-1], "DIR=")
+}
+
+// A job finds what it was promised, and nothing of it is left behind.
+func TestReal(t *testing.T) {
+	r := real(t, `trap 'exit 5' TERM
+		echo "$LEADERRUN_SOCKET" >"$DIR/socket"; echo "$LEADERRUN_TOKEN $LEADERRUN_LOCK_NAME $LEADERRUN_HOLDER" >"$DIR/env"
+		sleep 60 & wait`)
+	type result struct {
+		exit proc.Exit
+		err  error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		exit, err := r.run()
+		ended <- result{exit, err}
+	}()
+	path := r.await("socket")
+	if got := r.await("env"); got != "7 nightly host/1/a" {
+		t.Errorf("environment: %s", got)
+	}
+	a, err := socket.Ask(path, 10*time.Second)
+	now := clock.Boot{}.Now()
+	if err != nil || a.Token != token || a.Backend != "model://server" || !a.Ours(now) || !a.Ours(now.Add(10*time.Second)) || a.Ours(now.Add(ttl)) {
+		t.Errorf("the socket says %+v, %v", a, err)
+	}
+	r.signals <- syscall.SIGTERM
+	res := <-ended
+	r.ended(res.exit, res.err, proc.Exit{Code: 5})
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket's directory: %v, want it gone", err)
+	}
+}
+
+// A real job is signalled, killed and gone before the end of its lease, with
+// all that it started.
+func TestRealPartition(t *testing.T) {
+	r := real(t, `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & while :; do sleep 1; done`)
+	r.server.ttl = MinTTL
+	r.c.Timing = NewTiming(MinTTL, -1)
+	r.renew = silentAfter(0)
+	exit, err := r.run()
+	r.failed(exit, err, locks.ErrLost)
+	r.within(r.when("release"), seconds(1.731), seconds(1.998)) // from D_kill to E
+}
+
+// A command that cannot be executed after all gives the lock back.
+func TestRealStartFails(t *testing.T) {
+	r := real(t, "")
+	r.c.Command.Path = filepath.Join(t.TempDir(), "missing")
+	_, err := r.run()
+	var start *proc.StartError
+	if !errors.As(err, &start) || !start.NotFound {
+		t.Errorf("got %v, want a StartError", err)
+	}
+	if !r.server.free() {
+		t.Error("the lock is still held")
+	}
+}

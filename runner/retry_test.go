@@ -1,0 +1,70 @@
+//go:build unix
+
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A backend that cannot wait is asked again and again, at growing and random
+// pauses; that the lock is held is no reason to warn.
+func TestPolling(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		held := fails(&locks.HeldError{Status: locks.Status{Holder: "bob"}})
+		r.acquire = []acquisition{held, held, held, held, held, held, held, held, held, granted}
+		r.job.begin = runs(time.Minute, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.within(r.when("start"), seconds(13.1), seconds(26.2)) // half of, and 0.2+0.4+0.8+1.6+3.2+4×5
+		r.quiet()
+	})
+}
+
+// The pauses double, up to 5 s, less a random half.
+func TestPauses(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = []acquisition{fails(errDown)}
+		r.wait(10 * time.Minute)
+		_, _ = r.run()
+		at := r.times("acquire")
+		full := 0
+		for i := range len(at) - 1 {
+			most := min(firstPause<<min(i, 10), lastPause)
+			pause := at[i+1] - at[i]
+			r.within(pause, most/2, most)
+			if pause > most*9/10 {
+				full++
+			}
+		}
+		if full == 0 || full > len(at)/2 {
+			t.Errorf("%d of %d pauses are about full, want a fifth", full, len(at))
+		}
+	})
+}
+
+// Of an outage is warned when it begins, or shows another face.
+func TestOneWarningPerOutage(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		down, odd := fails(errDown), fails(errOdd)
+		queue := waits(time.Minute, "bob", fails(errPlace))
+		r.acquire = []acquisition{down, down, down, odd, odd, queue, down, down, granted}
+		r.job.begin = runs(time.Minute, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		refused := `no answer, still trying: acquire "nightly" on model: connection refused`
+		r.warned(refused, "no answer, still trying: unavailable: something odd", refused)
+	})
+}
+
+// With -n nothing is tried twice, and so nothing is warned of.
+func TestNoWarningWithTry(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Try, r.acquire = true, []acquisition{fails(errDown)}
+		_, _ = r.run()
+		r.quiet()
+	})
+}

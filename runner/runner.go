@@ -1,0 +1,172 @@
+// Package runner runs a job under a lock: campaign, start, supervise, stop,
+// release. It owns the policy, namely when to signal and to kill and when to
+// give the lock up, and knows no backend: leases report facts.
+//
+// The one rule behind all of it: when anyone else can hold the lock, nothing
+// of our job is running.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// A Config says what to run and under which lock. Fields without a comment on
+// their zero value are required.
+type Config struct {
+	Command proc.Command
+	Lock    string // the lock's name
+	Backend string // what the user knows the backend by; no password
+	Holder  string // our id
+
+	// Open makes a handle for one campaign. It passes the function on as
+	// locks.Options.Waiting.
+	Open func(context.Context, func(locks.Waiting)) (locks.Lock, error)
+
+	Try            bool           // give up at once if the lock is held
+	Wait           *time.Duration // give up after it; nil: never
+	ConnectTimeout time.Duration  // with Try, bounds the whole campaign
+	Timing         Timing
+	Signal         os.Signal // sent first when leadership cannot be kept
+	StopOnFailure  bool      // signal at the first failed renewal already
+	ScrubEnv       bool      // keep the backend's credentials from the job
+
+	Signals <-chan os.Signal // what we are sent, to be passed on
+	Starter proc.Starter
+	Clock   clock.Clock // nil: the boot clock
+	Logger  *slog.Logger
+	Events  func(Event)         // may be nil; called from several goroutines, and must not block for long
+	Waiting func(locks.Waiting) // may be nil; called while the lock is held by others, and must not block
+	Decided func()              // may be nil; called when the campaign has ended
+
+	// serve is socket.Serve, but in tests: testing/synctest cannot see through
+	// a system call.
+	serve func(func() socket.Answer) (*socket.Server, error)
+}
+
+// A SignalError ends a run that was signalled before the job was started.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before the start", e.Signal) }
+
+// run is one Run under way.
+type run struct {
+	Config
+	grant    locks.Grant
+	held     chan struct{} // closed when grant is set and the acquisition was told
+	failures chan error    // failed renewals of a lease that is held
+}
+
+// Run campaigns for the lock, runs the job under it, and returns when nothing
+// of the job is left and the lock was released. It blocks all that time; ctx
+// ends only the campaign.
+//
+// Without an error the job ran to its end under the lock, and the Exit is its
+// own. Otherwise the error is a *[SignalError], a *proc.StartError, or wraps
+// one of locks' classes: ErrHeld and ErrUnavailable if the lock was not had,
+// ErrLost if the job was stopped because leadership was lost.
+func Run(ctx context.Context, c Config) (proc.Exit, error) {
+	if c.Clock == nil {
+		c.Clock = clock.Boot{}
+	}
+	if c.serve == nil {
+		c.serve = socket.Serve
+	}
+	r := &run{Config: c, held: make(chan struct{}), failures: make(chan error, 1)}
+
+	lock, lease, err := r.campaign(ctx)
+	if r.Decided != nil {
+		r.Decided()
+	}
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	defer lock.Close()
+	if err := r.Timing.Gate(r.grant.TTL); err != nil && r.grant.TTL > 0 {
+		r.release(lease)
+		return proc.Exit{}, err
+	}
+
+	env := r.environment(locks.SecretEnv(lock))
+	if server, err := r.serve(func() socket.Answer { return r.answer(lease) }); err == nil {
+		defer server.Close()
+		env = append(env, "LEADERRUN_SOCKET="+server.Path())
+	} else {
+		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
+	}
+
+	job, err := r.start(lease, env)
+	if err != nil {
+		r.release(lease)
+		return proc.Exit{}, err
+	}
+	s := &supervisor{run: r, job: job, lease: lease}
+	s.supervise()
+	exit, err := s.result()
+	if !s.unkillable {
+		r.release(lease)
+	}
+	return exit, err
+}
+
+// start starts the job, if there is still time to stop it again.
+func (r *run) start(lease *keepalive.Lease, env []string) (proc.Job, error) {
+	e, ends := lease.Deadline()
+	if err := lease.Err(); err != nil {
+		return nil, err
+	}
+	if now := r.Clock.Now(); ends && now >= r.Timing.TermAt(e) {
+		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(e.Sub(now)))
+	}
+	command := r.Command
+	command.Env = env
+	job, err := r.Starter.Start(command)
+	if err != nil {
+		return nil, err
+	}
+	r.Logger.Info("started", "pid", job.PID())
+	r.emit(Event{Kind: EventStarted, PID: job.PID()})
+	return job, nil
+}
+
+// release gives the lock up. That it may fail is no error: the TTL frees it.
+func (r *run) release(lease *keepalive.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
+	defer cancel()
+	lost := lease.Err()
+	err := lease.Release(ctx)
+	switch {
+	case lost != nil: // it was not ours any more, and this only tidied up
+		r.Logger.Debug("release after loss", "err", err)
+	case err != nil:
+		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
+	default:
+		r.Logger.Info("released")
+		r.emit(Event{Kind: EventReleased})
+	}
+}
+
+// answer is what a client of LEADERRUN_SOCKET is told.
+func (r *run) answer(lease *keepalive.Lease) socket.Answer {
+	e, ends := lease.Deadline()
+	if !ends {
+		e = 0
+	}
+	return socket.Answer{
+		Lock:     r.Lock,
+		Backend:  r.Backend,
+		Holder:   r.Holder,
+		Token:    r.grant.Token,
+		Lost:     lease.Err() != nil,
+		Deadline: e,
+	}
+}

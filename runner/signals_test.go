@@ -1,0 +1,189 @@
+//go:build unix
+
+package runner
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+
+// A signal that asks for an end is passed on as it is, with the grace after it.
+func TestEndingSignals(t *testing.T) {
+	for _, sig := range endings {
+		t.Run(signalName(sig), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.send(seconds(1), sig)
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{Signal: sig})
+				r.did(ran(seconds(1), "1s signal "+signalName(sig), "1s exit")...)
+				r.quiet()
+			})
+		})
+		t.Run(signalName(sig)+" ignored", func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.job.on = deaf
+				r.send(seconds(1), sig)
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+				r.did(ran(seconds(6), "1s signal "+signalName(sig), "6s kill", "6s exit")...)
+			})
+		})
+	}
+}
+
+// Any other signal is passed on, and that is all.
+func TestOtherSignals(t *testing.T) {
+	others := []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGALRM}
+	bubble(t, func(t *testing.T, r *rig) {
+		var want []string
+		for i, sig := range others {
+			at := time.Duration(i+1) * time.Second
+			r.send(at, sig)
+			want = append(want, at.String()+" signal "+signalName(sig))
+		}
+		r.job.begin = runs(time.Minute, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(time.Minute, append(want, "1m0s exit")...)...)
+	})
+}
+
+// CONT reaches a job when we are sent it, and with each signal that asks for
+// an end, or a stopped job could not heed it.
+func TestContinue(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var got []string
+		r.job.on = func(j *job, sig syscall.Signal) { got = append(got, r.now().String()+" "+signalName(sig)) }
+		r.send(seconds(1), syscall.SIGCONT)
+		r.send(seconds(2), syscall.SIGINT)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		if want := "1s CONT, 2s INT, 2s CONT"; join(got) != want {
+			t.Errorf("the job got %s; want %s", join(got), want)
+		}
+	})
+}
+
+func TestExitAfterASignal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on = tidies(seconds(4.9), 0)
+		r.send(seconds(1), syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(5.9), "1s signal TERM", "5.9s exit")...)
+	})
+}
+
+// A second signal is passed on, too, and does not prolong the grace.
+func TestSecondSignal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on = deaf
+		r.send(seconds(1), syscall.SIGTERM)
+		r.send(seconds(3), syscall.SIGINT)
+		r.send(seconds(5.5), syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		r.did(ran(seconds(6), "1s signal TERM", "3s signal INT", "5.5s signal TERM", "6s kill", "6s exit")...)
+	})
+}
+
+// Signals that came before the start are the job's.
+func TestSignalBeforeTheStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Decided = func() { r.signals <- syscall.SIGINT }
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGINT})
+		r.did(ran(0, "0s signal INT", "0s exit")...)
+	})
+}
+
+// A flood of signals delays neither the signal nor the kill.
+func TestFlood(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(1)
+		r.job.on = deaf
+		stop := make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond):
+					r.signals <- syscall.SIGCONT
+				}
+			}
+		}()
+		exit, err := r.run()
+		close(stop)
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(15.985), "10.985s signal TERM", "15.985s kill", "15.985s exit")...)
+	})
+}
+
+// A job that is being ended on somebody's behalf when leadership is lost was
+// stopped by the loss.
+func TestLossInTheGrace(t *testing.T) {
+	t.Run("definite", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.job.on = deaf
+			r.send(seconds(2), syscall.SIGTERM)
+			r.at(seconds(4), r.server.evict)
+			exit, err := r.run()
+			r.failed(exit, err, locks.ErrLost)
+			r.did(ran(seconds(6), "2s signal TERM", "6s kill", "6s exit")...)
+		})
+	})
+	t.Run("deadline", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.renew = silentAfter(1)
+			r.job.on = deaf
+			r.send(seconds(10), syscall.SIGTERM)
+			r.at(seconds(10.5), func() { r.suspend(seconds(5.2)) }) // until 15.7 s, noticed at 16.2 s
+			exit, err := r.run()
+			r.failed(exit, err, locks.ErrLost)
+			r.did(ran(seconds(16.2), "10s signal TERM", "16.2s kill", "16.2s exit")...)
+		})
+	})
+	t.Run("the grace ends first", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.renew = silentAfter(1)
+			r.job.on = deaf
+			r.send(seconds(10), syscall.SIGTERM)
+			exit, err := r.run()
+			r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+			r.did(ran(seconds(15), "10s signal TERM", "15s kill", "15s exit")...)
+		})
+	})
+}
+
+// The failed renewal counts also when the job is already being ended.
+func TestStopOnFailureInTheGrace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.StopOnFailure = true
+		r.renew = failing(1, 1)
+		r.job.on = deaf
+		r.send(seconds(1), syscall.SIGINT)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did(ran(seconds(6), "1s signal INT", "3s signal TERM", "6s kill", "6s exit")...)
+	})
+}
+
+// A job that cannot be signalled is killed all the same.
+func TestSignalFails(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on, r.job.signals = deaf, syscall.EPERM
+		r.send(seconds(1), syscall.SIGUSR1)
+		r.send(seconds(2), syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		r.did(ran(seconds(7), "1s signal USR1", "2s signal TERM", "7s kill", "7s exit")...)
+		r.warned("a signal could not be passed on: operation not permitted", "the job could not be signalled: operation not permitted")
+	})
+}

@@ -1,0 +1,140 @@
+//go:build unix
+
+package socket_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// A server that is frozen, or is no leaderrun, is not waited for longer than
+// the limit.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	const short = 50 * time.Millisecond
+	for name, talk := range map[string]func(net.Conn){
+		"silence": func(net.Conn) {},
+		"a drop now and then": func(c net.Conn) {
+			for _, err := c.Write([]byte("{")); err == nil; _, err = c.Write([]byte(" ")) {
+				time.Sleep(short / 5)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			if a, err := socket.Ask(rogue(t, talk), short); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("got %+v, %v; want a timeout", a, err)
+			}
+			if took := time.Since(start); took > limit {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	t.Run("full backlog", func(t *testing.T) {
+		path, fd := stuck(t)
+		defer syscall.Close(fd)
+		for range 4 {
+			if a, err := socket.Ask(path, short); err == nil {
+				t.Errorf("got %+v, want an error", a)
+			}
+		}
+	})
+}
+
+// rogue is a server that talks as it likes, without hanging up.
+func rogue(t *testing.T, talk func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("unix", filepath.Join(short(t), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	ended := make(chan struct{})
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				talk(c)
+				<-ended
+				_ = c.Close()
+			})
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); close(ended); all.Wait() })
+	return l.Addr().String()
+}
+
+// stuck is a server with a backlog of 1 that accepts nobody.
+func stuck(t *testing.T) (path string, fd int) {
+	t.Helper()
+	path = filepath.Join(short(t), "s")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		err = syscall.Bind(fd, &syscall.SockaddrUnix{Name: path})
+	}
+	if err == nil {
+		err = syscall.Listen(fd, 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, fd
+}
+
+// short makes a directory with a short name.
+func short(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// What is no answer of leaderrun says nothing, and above all not that the
+// lease is ours.
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "\n", "garbage\n", "null\n", "{}\n", "[]\n", `"a"` + "\n", `{"lock":""}` + "\n", `{"deadline":5}` + "\n",
+		`{"lock":"a"`, `{"lock":"a"} {"lock":"a"}`, `{"lock":1}`, `{"lock":"a","deadline":"x"}`, `{"lock":"a","lost":0}`,
+		`{"lock":"a","holder":"` + strings.Repeat("x", 1<<20) + `"}`, strings.Repeat(" ", 1<<20), "\x00\xff",
+	} {
+		path := rogueLine(t, text)
+		a, err := socket.Ask(path, limit)
+		if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || a != (socket.Answer{}) {
+			t.Errorf("%.20q: got %+v, %v; want an error", text, a, err)
+		}
+	}
+}
+
+// rogueLine is a server that says something and hangs up.
+func rogueLine(t *testing.T, text string) string {
+	return rogue(t, func(c net.Conn) {
+		_, _ = fmt.Fprint(c, text)
+		_ = c.Close()
+	})
+}
+
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"", "s", filepath.Join(t.TempDir(), "none"), "/" + strings.Repeat("x", 200), "/dev/null"} {
+		if a, err := socket.Ask(path, limit); err == nil {
+			t.Errorf("%q: got %+v, want an error", path, a)
+		}
+	}
+}

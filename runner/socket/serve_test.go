@@ -1,0 +1,133 @@
+//go:build unix
+
+package socket_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// The tests here change what belongs to the whole process, so none of them is
+// parallel.
+
+// A directory whose name is too long for a socket, that is not there, or that
+// is relative, is passed over.
+func TestDirectory(t *testing.T) {
+	good, long := short(t), filepath.Join(short(t), strings.Repeat("x", 90))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ run, tmp, want string }{
+		{good, os.TempDir(), good},
+		{"", good, good},
+		{long, good, good},
+		{filepath.Join(good, "none"), good, good},
+		{".", good, good},
+		{"", long, "/tmp"},
+		{"", "relative", "/tmp"},
+	} {
+		t.Setenv("XDG_RUNTIME_DIR", test.run)
+		t.Setenv("TMPDIR", test.tmp)
+		s := serve(t, always(answer))
+		if got := filepath.Dir(filepath.Dir(s.Path())); got != test.want {
+			t.Errorf("XDG_RUNTIME_DIR=%s TMPDIR=%s: got %s, want %s", test.run, test.tmp, got, test.want)
+		}
+		if _, err := socket.Ask(s.Path(), limit); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The mode does not depend on the umask.
+func TestUmask(t *testing.T) {
+	for _, mask := range []int{0, 0o077, 0o022} {
+		old := syscall.Umask(mask)
+		s, err := socket.Serve(always(answer))
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := os.Lstat(s.Path()); err != nil || f.Mode().Perm() != 0o600 {
+			t.Errorf("umask %o: got %v, %v", mask, f, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// descriptors counts those that are open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for fd := range 1024 {
+		var st syscall.Stat_t
+		if syscall.Fstat(fd, &st) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNoDescriptorIsLeft(t *testing.T) {
+	use := func() {
+		s, err := socket.Serve(always(answer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			_, _ = socket.Ask(s.Path(), limit)
+			_, _ = socket.Ask(s.Path()+"x", limit)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	use() // the poller's own
+	before := descriptors(t)
+	for range 20 {
+		use()
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors are open, %d were before", after, before)
+	}
+}
+
+// A server that is out of descriptors answers when there are some again.
+func TestOutOfDescriptors(t *testing.T) {
+	s := serve(t, always(answer))
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := os.NewFile(uintptr(fd), "client")
+	defer client.Close()
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	none := old
+	none.Cur = 0
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: s.Path()})
+	if _, err := socket.Ask(s.Path(), limit); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("got %v, want %v", err, syscall.EMFILE)
+	}
+	time.AfterFunc(30*time.Millisecond, func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 1000)
+	if n, err := client.Read(line); n == 0 || err != nil {
+		t.Errorf("got %q, %v; want an answer", line[:n], err)
+	}
+}

@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+var errNoRenewal = errors.New("no renewal was acknowledged in time")
+
+const never = clock.Instant(math.MaxInt64)
+
+// Whether a job that was killed is gone is looked at after the first of these
+// pauses, then ever less often.
+const (
+	firstLook = time.Millisecond
+	lastLook  = 20 * time.Millisecond
+)
+
+// patience is how long after SIGKILL a job counts as surviving it, and how long
+// after the end of the lease we then give up on it. A process in
+// uninterruptible sleep ignores even SIGKILL.
+const patience = 10 * time.Second
+
+// A supervisor watches one job under one lease, from its start until nothing
+// of it is left. All of its state belongs to the goroutine in supervise.
+type supervisor struct {
+	*run
+	job   proc.Job
+	lease *keepalive.Lease
+
+	lost       error         // why leadership counts as lost; nil: it does not
+	stopping   bool          // the job was signalled, by us or on somebody's behalf
+	killBy     clock.Instant // the end of the grace, if stopping
+	killed     clock.Instant // when it was killed; 0: it was not
+	exited     bool          // the first process has ended
+	look       time.Duration // pause until the next look for what is left
+	survives   bool          // something survives SIGKILL
+	unkillable bool          // and we have given up on it
+}
+
+// supervise returns when no process of the job is left, or none that could be
+// killed.
+func (s *supervisor) supervise() {
+	s.killBy = never
+	exited, lost := s.job.Exited(), s.lease.Done()
+	for !s.finished() {
+		timer := clock.NewTimer(s.Clock, s.wake())
+		select {
+		case sig := <-s.Signals:
+			s.pass(sig)
+		case err := <-s.failures:
+			if s.StopOnFailure && s.lose(err) {
+				s.stop(s.Signal, "a renewal failed")
+			}
+		case <-lost:
+			lost = nil
+			s.lose(s.lease.Err())
+			s.kill("the lease is lost")
+		case <-exited:
+			exited = nil
+			s.ended()
+		case <-timer.C:
+			s.due()
+		}
+		timer.Stop()
+	}
+}
+
+// wake is the next moment at which there is something to do unasked.
+func (s *supervisor) wake() clock.Instant {
+	next := never
+	if s.killed == 0 {
+		next = min(s.killBy, s.killAt())
+		if !s.stopping {
+			next = min(next, s.termAt())
+		}
+	}
+	if s.exited || s.killed != 0 {
+		s.look = min(max(2*s.look, firstLook), lastLook)
+		next = min(next, s.Clock.Now().Add(s.look))
+	}
+	return next
+}
+
+// due does what a deadline that has passed demands. The deadlines are those of
+// now: a renewal may have moved them since the timer was set.
+func (s *supervisor) due() {
+	now := s.Clock.Now()
+	if now >= s.killAt() {
+		s.lose(errNoRenewal)
+		s.kill("the lease is about to end")
+	} else if !s.stopping && now >= s.termAt() {
+		s.lose(errNoRenewal)
+		s.stop(s.Signal, "the lease is about to end")
+	}
+	if now >= s.killBy {
+		s.kill("the grace is over")
+	}
+}
+
+func (s *supervisor) killAt() clock.Instant {
+	if e, ends := s.lease.Deadline(); ends {
+		return s.Timing.KillAt(e)
+	}
+	return never
+}
+
+func (s *supervisor) termAt() clock.Instant {
+	if e, ends := s.lease.Deadline(); ends {
+		return s.Timing.TermAt(e)
+	}
+	return never
+}
+
+// lose notes that leadership cannot be kept, and reports whether that is news.
+func (s *supervisor) lose(err error) bool {
+	if s.lost != nil {
+		return false
+	}
+	if !errors.Is(err, locks.ErrLost) {
+		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
+	}
+	s.lost = err
+	s.emit(Event{Kind: EventLost, Reason: err.Error()})
+	return true
+}
+
+// pass hands on a signal that we were sent. The first that asks for an end
+// starts the grace.
+func (s *supervisor) pass(sig os.Signal) {
+	if ending(sig) {
+		s.stop(sig, "we were sent it")
+		return
+	}
+	if err := s.job.Signal(sig); err != nil {
+		s.Logger.Warn("a signal could not be passed on", "signal", signalName(sig), "err", err)
+	}
+}
+
+// stop signals the job, and sees to it that it is killed after its grace. A
+// job that was stopped is continued, or it could not act on the signal.
+func (s *supervisor) stop(sig os.Signal, reason string) {
+	s.Logger.Info("signalling the job", "signal", signalName(sig), "reason", reason)
+	if err := s.job.Signal(sig); err != nil {
+		s.Logger.Warn("the job could not be signalled", "signal", signalName(sig), "err", err)
+	}
+	resume(s.job)
+	s.emit(Event{Kind: EventSignalled, Signal: signalName(sig), Reason: reason})
+	if !s.stopping {
+		s.stopping = true
+		s.killBy = s.Clock.Now().Add(s.Timing.Grace)
+	}
+}
+
+// kill kills the job at once. It may be called again: what was just being
+// started when the first kill went out is met by a later one.
+func (s *supervisor) kill(reason string) {
+	first := s.killed == 0
+	if first {
+		s.killed, s.stopping = s.Clock.Now(), true
+		s.Logger.Info("killing the job", "reason", reason)
+		s.emit(Event{Kind: EventKilled, Reason: reason})
+	}
+	if err := s.job.Kill(); err != nil && first {
+		s.Logger.Error("the job could not be killed", "err", err)
+	}
+}
+
+// ended is called when the first process has ended. What it left behind is
+// stopped like the job itself.
+func (s *supervisor) ended() {
+	s.exited = true
+	code := s.job.Exit().Status()
+	s.Logger.Info("exited", "code", code)
+	s.emit(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
+	if !s.job.Gone() && !s.stopping {
+		s.stop(s.Signal, "the first process has ended")
+	}
+}
+
+// finished reports whether there is nothing left to supervise. A job that
+// survives SIGKILL is waited for as long as the lock may be ours.
+func (s *supervisor) finished() bool {
+	if s.exited && s.job.Gone() {
+		return true
+	}
+	if s.killed == 0 {
+		return false
+	}
+	s.kill("it is still there")
+	now := s.Clock.Now()
+	if !s.survives && now > s.killed.Add(patience) {
+		s.survives = true
+		s.Logger.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
+	}
+	e, ends := s.lease.Deadline()
+	s.unkillable = s.survives && ends && now > e.Add(patience)
+	return s.unkillable
+}
+
+// result says how the run ended, once nothing of the job is left. A job that
+// ended by itself ended under the lock only if the lease was still ours then.
+func (s *supervisor) result() (proc.Exit, error) {
+	if e, ends := s.lease.Deadline(); s.lost == nil {
+		if err := s.lease.Err(); err != nil {
+			s.lose(err)
+		} else if ends && s.Clock.Now() >= e {
+			s.lose(keepalive.ErrExpired)
+		}
+	}
+	if s.lost != nil {
+		return proc.Exit{}, s.lost
+	}
+	return s.job.Exit(), nil
+}

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// The shortest and the longest lease. Below two seconds the margins, which
+// shrink with the lease, would be less than what a busy machine needs to wake
+// a process up (133 ms at 2 s).
+const (
+	MinTTL = 2 * time.Second
+	MaxTTL = 24 * time.Hour
+)
+
+// fullTTL is the lease from which on the margins have their full size.
+const fullTTL = 15 * time.Second
+
+// attempts is n, the number of renewals that must fit between the first that
+// fails and the signal.
+const attempts = 2
+
+// A Timing says when to renew, and when to signal and kill if that fails.
+type Timing struct {
+	TTL     time.Duration // L as asked
+	Renew   time.Duration // R: from one renewal to the next
+	Attempt time.Duration // A: time limit of one
+	Grace   time.Duration // G: from the signal to the kill
+	Margin  time.Duration // J: how late a busy machine may run us
+	Death   time.Duration // X: from SIGKILL until the last process is gone
+}
+
+// NewTiming derives a timing from a TTL. The defaults scale so that all fits
+// into it: at 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s; G, J and X never
+// exceed that, nor A 10 s. A grace that is not negative replaces G.
+func NewTiming(ttl, grace time.Duration) Timing {
+	small := min(ttl, fullTTL)
+	t := Timing{
+		TTL:     ttl,
+		Renew:   ttl / 5,
+		Attempt: min(ttl*2/15, 10*time.Second),
+		Grace:   small / 3,
+		Margin:  small / 15,
+		Death:   small / 15,
+	}
+	if grace >= 0 {
+		t.Grace = grace
+	}
+	return t
+}
+
+// KillAt is D_kill: when the last of the job must be killed, for a lease that
+// surely runs until e.
+func (t Timing) KillAt(e clock.Instant) clock.Instant { return e.Add(-t.Margin - t.Death) }
+
+// TermAt is D_term: when the job is signalled, so that it has its grace inside
+// the lease.
+func (t Timing) TermAt(e clock.Instant) clock.Instant { return t.KillAt(e).Add(-t.Grace) }
+
+// needs is the shortest trusted lease that this timing can work with.
+func (t Timing) needs() time.Duration {
+	return t.Renew + attempts*t.Attempt + t.Grace + t.Margin + t.Death
+}
+
+// CheckTTL refuses a TTL out of range.
+func (t Timing) CheckTTL() error {
+	switch {
+	case t.TTL < MinTTL:
+		return &locks.UsageError{What: fmt.Sprintf("--ttl %v is too short: the least is %v", t.TTL, MinTTL)}
+	case t.TTL > MaxTTL:
+		return &locks.UsageError{What: fmt.Sprintf("--ttl %v is too long: the most is %v", t.TTL, MaxTTL)}
+	}
+	return nil
+}
+
+// Gate refuses a lease too short to renew, signal and kill in.
+func (t Timing) Gate(granted time.Duration) error {
+	if keepalive.Trusted(granted) >= t.needs() {
+		return nil
+	}
+	what := "--ttl " + show(t.TTL)
+	if granted != t.TTL {
+		what = fmt.Sprintf("the lease of %v that the server granted (for --ttl %v)", show(granted), show(t.TTL))
+	}
+	return &locks.UsageError{What: fmt.Sprintf(
+		"%s is too short: renewing every %s, %d attempts of %s, --kill-after %s and margins of %s need %s; %s",
+		what, show(t.Renew), attempts, show(t.Attempt), show(t.Grace), show(t.Margin+t.Death), show(t.needs()), t.advice(granted))}
+}
+
+// advice says what would pass the gate. To ask for more does not help where the
+// server grants less than asked for.
+func (t Timing) advice(granted time.Duration) string {
+	if granted < t.TTL {
+		less := max(granted.Truncate(time.Second), MinTTL)
+		return fmt.Sprintf("use --ttl %v and a --kill-after of at most %s", less, show(NewTiming(less, -1).Grace))
+	}
+	if ttl := t.enough(); ttl <= MaxTTL {
+		return fmt.Sprintf("use --ttl %v or more, or a shorter --kill-after", ttl)
+	}
+	return "use a shorter --kill-after"
+}
+
+// enough is the shortest TTL, in whole seconds, with room for our grace. It is
+// out of range if there is none.
+func (t Timing) enough() time.Duration {
+	ttl := MinTTL
+	for ttl <= MaxTTL && keepalive.Trusted(ttl) < NewTiming(ttl, t.Grace).needs() {
+		ttl += time.Second
+	}
+	return ttl
+}
+
+// show rounds a duration for people.
+func show(d time.Duration) string {
+	if d > time.Second {
+		d = d.Round(10 * time.Millisecond)
+	} else {
+		d = d.Round(time.Millisecond)
+	}
+	return d.String()
+}

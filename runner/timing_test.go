@@ -1,0 +1,183 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// ttls calls f with the ends of the range, what is special in it, and much of
+// what is between.
+func ttls(f func(ttl time.Duration)) {
+	for _, ttl := range []time.Duration{MinTTL, MinTTL + 1, fullTTL - 1, fullTTL, fullTTL + 1, 75 * time.Second, MaxTTL - 1, MaxTTL} {
+		f(ttl)
+	}
+	for ttl := MinTTL; ttl < time.Hour; ttl += 500 * time.Millisecond {
+		f(ttl)
+	}
+	for range 20_000 {
+		f(MinTTL + rand.N(MaxTTL-MinTTL))
+	}
+}
+
+// The timing that is derived from a TTL always works with it, and no part of
+// it is more than documented.
+func TestDerivedTiming(t *testing.T) {
+	t.Parallel()
+	ttls(func(ttl time.Duration) {
+		x := NewTiming(ttl, -1)
+		if err := x.Gate(ttl); err != nil {
+			t.Errorf("%v: %v", ttl, err)
+		}
+		if err := x.CheckTTL(); err != nil {
+			t.Errorf("%v: %v", ttl, err)
+		}
+		if x.Grace > 5*time.Second || x.Margin > time.Second || x.Death > time.Second || x.Attempt > 10*time.Second {
+			t.Errorf("%v: got %+v", ttl, x)
+		}
+		if least := 100 * time.Millisecond; x.Margin < least || x.Death < least || x.Grace < least || x.Attempt < least || x.Renew < least {
+			t.Errorf("%v: got %+v", ttl, x)
+		}
+		// n attempts that time out fit before the signal, whatever the phase.
+		first := clock.Instant(0).Add(x.Renew)
+		if last := first.Add(attempts * x.Attempt); last > x.TermAt(clock.Instant(0).Add(keepalive.Trusted(ttl))) {
+			t.Errorf("%v: %d attempts end at %v, after the signal", ttl, attempts, last)
+		}
+	})
+}
+
+func TestTimingOfTheDefault(t *testing.T) {
+	t.Parallel()
+	got := NewTiming(15*time.Second, -1)
+	want := Timing{TTL: 15 * time.Second, Renew: 3 * time.Second, Attempt: 2 * time.Second, Grace: 5 * time.Second, Margin: time.Second, Death: time.Second}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	x := NewTiming(15*time.Second, -1)
+	e := clock.Instant(100 * time.Second)
+	if got, want := x.KillAt(e), clock.Instant(98*time.Second); got != want {
+		t.Errorf("D_kill: got %v, want %v", got, want)
+	}
+	if got, want := x.TermAt(e), clock.Instant(93*time.Second); got != want {
+		t.Errorf("D_term: got %v, want %v", got, want)
+	}
+}
+
+func TestCheckTTL(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{0, 1, MinTTL - 1, MaxTTL + 1} {
+		if err := NewTiming(ttl, -1).CheckTTL(); !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("%v: got %v, want a usage error", ttl, err)
+		}
+	}
+}
+
+// A grace that is asked for is taken as it is, and only it.
+func TestExplicitGrace(t *testing.T) {
+	t.Parallel()
+	for _, grace := range []time.Duration{0, time.Second, time.Hour} {
+		got, want := NewTiming(time.Minute, grace), NewTiming(time.Minute, -1)
+		want.Grace = grace
+		if got != want {
+			t.Errorf("%v: got %+v, want %+v", grace, got, want)
+		}
+	}
+}
+
+// The gate is exactly SAFETY 3.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	x := NewTiming(15*time.Second, -1)
+	x.Grace += 5*time.Second - 15*time.Millisecond - 4*time.Second // L(1−2ρ) = 14.985 s = 3 + 2×2 + 5.985 + 1 + 1
+	if err := x.Gate(15 * time.Second); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+	x.Grace++
+	if err := x.Gate(15 * time.Second); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("got %v, want a usage error", err)
+	}
+}
+
+var (
+	advisedTTL   = regexp.MustCompile(`use --ttl (\S+) or more`)
+	advisedGrace = regexp.MustCompile(`use --ttl (\S+) and a --kill-after of at most (\S+)$`)
+)
+
+// What the gate advises works.
+func TestGateAdvises(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		ttl, grace := MinTTL+rand.N(time.Hour), rand.N(24*time.Hour)
+		err := NewTiming(ttl, grace).Gate(ttl)
+		if err == nil {
+			continue
+		}
+		advice := advisedTTL.FindStringSubmatch(err.Error())
+		if advice == nil {
+			if x := NewTiming(MaxTTL, grace); x.Gate(MaxTTL) == nil {
+				t.Errorf("no ttl is advised, but %v works: %v", MaxTTL, err)
+			}
+			continue
+		}
+		least, _ := time.ParseDuration(advice[1])
+		for _, more := range []time.Duration{0, 1, time.Millisecond, time.Second, time.Hour, MaxTTL - least} {
+			works(t, min(least+more, MaxTTL), grace)
+		}
+		if x := NewTiming(least-time.Second, grace); x.CheckTTL() == nil && x.Gate(least-time.Second) == nil {
+			t.Errorf("%v would do, too: %v", least-time.Second, err)
+		}
+	}
+}
+
+func works(t *testing.T, ttl, grace time.Duration) {
+	t.Helper()
+	x := NewTiming(ttl, grace)
+	if err := errors.Join(x.CheckTTL(), x.Gate(ttl)); err != nil {
+		t.Errorf("--ttl %v --kill-after %v: %v", ttl, grace, err)
+	}
+}
+
+// To ask for more helps nobody whose server grants less than asked for.
+func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		ttl := MinTTL + rand.N(time.Hour)
+		granted := MinTTL + rand.N(ttl)
+		err := NewTiming(ttl, -1).Gate(granted)
+		if err == nil || granted >= ttl {
+			continue
+		}
+		advice := advisedGrace.FindStringSubmatch(err.Error())
+		if advice == nil {
+			t.Errorf("no advice in: %v", err)
+			continue
+		}
+		grace, _ := time.ParseDuration(advice[2])
+		newTTL, _ := time.ParseDuration(advice[1])
+		if newTTL > granted {
+			t.Errorf("granted %v: more is advised: %v", granted, err)
+		}
+		works(t, newTTL, grace)
+	}
+}
+
+// The message names each term, and what does not fit.
+func TestGateNamesTheTerms(t *testing.T) {
+	t.Parallel()
+	err := NewTiming(10*time.Second, 10*time.Second).Gate(10 * time.Second)
+	want := "--ttl 10s is too short: renewing every 2s, 2 attempts of 1.33s, --kill-after 10s and margins of 1.33s need 16s; use --ttl 23s or more, or a shorter --kill-after"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
