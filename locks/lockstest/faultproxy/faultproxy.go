@@ -7,6 +7,7 @@
 package faultproxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"slices"
@@ -196,7 +197,7 @@ func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, cut func(faults) bool) {
 			c.reset()
 			return
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_ = dst.CloseWrite()
 			return
 		}

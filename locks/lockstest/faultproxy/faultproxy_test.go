@@ -74,7 +74,7 @@ func TestForwards(t *testing.T) {
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(c, 5*time.Second); err != io.EOF {
+	if _, err := read(c, 5*time.Second); !errors.Is(err, io.EOF) {
 		t.Errorf("after the client's end: %v, want EOF", err)
 	}
 	if got := p.Accepted(); got != 1 {

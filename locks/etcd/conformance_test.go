@@ -1,0 +1,150 @@
+package etcd_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// TestConformance is run with the newest etcd, or with another version that
+// LEADERRUN_TEST_ETCD names.
+func TestConformance(t *testing.T) {
+	o := etcdtest.Options{Version: os.Getenv("LEADERRUN_TEST_ETCD")}
+	lockstest.Run(t, newStore(t, o).config(etcd.Open))
+}
+
+func TestConformanceThroughHelper(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "./leaderrun-etcd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lockstest.Run(t, newStore(t, etcdtest.Options{}).config(helper.Programs{Libexec: dir}.Open))
+}
+
+// A store is one server, which all tests of a suite share, each with a prefix
+// and proxies of its own.
+type store struct {
+	server *etcdtest.Server
+	op     operator
+
+	mu      sync.Mutex
+	n       int
+	proxies map[string]*faultproxy.Proxy // by address
+}
+
+func newStore(t *testing.T, o etcdtest.Options) *store {
+	s := etcdtest.Start(t, o)
+	return &store{server: s, op: operate(t, s), proxies: map[string]*faultproxy.Proxy{}}
+}
+
+func (s *store) config(open locks.Opener) lockstest.Config {
+	return lockstest.Config{
+		Open: open,
+		URL: func(t *testing.T) *url.URL {
+			s.mu.Lock()
+			s.n++
+			prefix := fmt.Sprintf("/test %d", s.n)
+			s.mu.Unlock()
+			return &url.URL{Scheme: "etcd", Host: s.proxy(t), Path: prefix}
+		},
+		Twin: func(t *testing.T, u *url.URL) *url.URL {
+			return &url.URL{Scheme: "etcd", Host: s.proxy(t), Path: u.Path}
+		},
+		TTL: 2 * time.Second, Fair: true, Places: true,
+		Cut: s.cut,
+		Evict: func(_ *testing.T, u *url.URL, name string) {
+			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+				s.op.delete(all[0].key)
+			}
+		},
+		Crash: func(t *testing.T, u *url.URL, name string, _ locks.Lock) {
+			s.op.revoke(s.leader(t, u, name).lease)
+		},
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile: s.hostile(),
+		Connections: func(_ *testing.T, u *url.URL) int {
+			return s.find(u).Open()
+		},
+		Leftovers: func(_ *testing.T, u *url.URL) (keys []string) {
+			for _, e := range s.op.entries(u.Path + "/") {
+				keys = append(keys, e.key+" = "+e.value)
+			}
+			return keys
+		},
+	}
+}
+
+func queue(u *url.URL, name string) string {
+	return u.Path + "/" + strings.ReplaceAll(name, "/", "%2F") + "/"
+}
+
+func (s *store) leader(t *testing.T, u *url.URL, name string) entry {
+	t.Helper()
+	all := s.op.entries(queue(u, name))
+	if len(all) == 0 {
+		t.Fatal("nobody holds the lock")
+	}
+	return all[0]
+}
+
+func (s *store) proxy(t *testing.T) (addr string) {
+	p := faultproxy.New(t, s.server.Addr())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proxies[p.Addr()] = p
+	return p.Addr()
+}
+
+func (s *store) find(u *url.URL) *faultproxy.Proxy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proxies[u.Host]
+}
+
+func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
+	p := s.find(u)
+	switch how {
+	case lockstest.CutReplies:
+		p.CutReplies()
+	case lockstest.CutAll:
+		p.CutAll()
+	case lockstest.CutReset:
+		p.Refuse()
+	}
+	return p.Heal
+}
+
+// hostile writes over the entry that leads, or if there is none makes one.
+func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
+		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
+		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20) + `"}`,
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			key := queue(u, name) + "0000000000000001"
+			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+				key = all[0].key
+			}
+			s.op.put(key, value)
+		})
+	}
+	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+// Package etcd keeps locks in etcd, versions 3.4 to 3.7.
+//
+// A lock is a fair queue. Each contender has a key of its own in it, which
+// belongs to a lease of its own, and the key that was created first leads.
+// Every contender watches only the key just before its own, so that a release
+// wakes one waiter, however many there are. The recipe is the one etcd itself
+// uses (client/v3/concurrency), with these differences: nothing renews the
+// lease in the background; a key deleted by an operator is noticed at once; a
+// release can only ever delete the key of the very term that releases; and one
+// round trip takes a free lock.
+//
+// # URL
+//
+//	etcd://[user[:password]@]host[:port][,host[:port]…][/prefix][?parameters]
+//
+// The port is 2379 unless given; if one of several hosts has a port, the last
+// must have one. The prefix of all keys is /leaderrun unless given. Parameters:
+//
+//	cacert=FILE      the CAs that may have signed the servers' certificates, PEM
+//	cert=FILE        our certificate, PEM, with key=FILE
+//	servername=NAME  the name that the servers' certificates must have
+//	tls=true|false   speak TLS or not; else TLS is spoken if any of the above,
+//	                 or of the variables below that concern TLS, is given
+//
+// What the URL leaves open comes from the variables that etcdctl uses:
+// ETCDCTL_ENDPOINTS (for a URL without a host, such as "etcd:"; in it
+// "https://" and "http://" are allowed, and decide), ETCDCTL_CACERT,
+// ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_INSECURE_TRANSPORT,
+// ETCDCTL_INSECURE_SKIP_TLS_VERIFY, ETCDCTL_USER (user or user:password) and
+// ETCDCTL_PASSWORD, which is the best place for a password; and from
+// LEADERRUN_ETCD_PREFIX. Client certificates work as a means of authentication
+// (--client-cert-auth), too.
+//
+// # Liveness
+//
+// The lease is etcd's, in whole seconds, and at least 1.5 times the server's
+// election timeout (2 s with its defaults). Only Renew extends it, with one
+// request each time. While we wait for the lock the place in the queue is the
+// same lease. The server may end a lease later than it runs out, by about half
+// a second, and a change of the cluster's leader extends all leases; neither
+// matters to the holder, who counts by itself.
+//
+// With several hosts given, requests go to each in turn, so that a member that
+// is down costs nothing, and one that has gone silent costs single attempts. A
+// watch that has gone silent is noticed after up to 13 s, which can delay a
+// hand-over by as much; a member that closes its connections, or whose machine
+// has lost power, is noticed sooner.
+//
+// # Fencing token
+//
+// The token is the create_revision of our key: the revision of etcd's whole
+// store, which rises with every write and never repeats in the life of a
+// cluster. Nothing is kept in etcd for its sake.
+//
+// # Permissions
+//
+// With etcd's authentication on, the user needs to read and write all keys
+// under the prefix:
+//
+//	etcdctl role grant-permission ROLE readwrite --prefix=true /leaderrun/
+//
+// # Limits
+//
+// Restoring a backup sets the revision back, and with it the token: raise it
+// with `etcdutl snapshot restore --bump-revision … --mark-compacted`.
+//
+// A server may end leases too early when a leader that had stalled wakes up
+// (etcd-io/etcd#15247; releases from 2024 on make that rare, and not
+// impossible). The holder is told at once, if it can be reached; the fencing
+// token covers what is left.
+//
+// Grant.Clean is never true: a key that was deleted by a release looks the same
+// as one whose lease ran out.
+//
+// A key that somebody writes into a queue by hand, without a lease, holds the
+// lock until it is deleted.
+package etcd

@@ -1,0 +1,102 @@
+package etcdtest
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// A Cluster is the members of one.
+type Cluster []*Server
+
+// URL returns the members' addresses as a leaderrun backend, without a prefix.
+func (c Cluster) URL() string {
+	var addrs []string
+	for _, s := range c {
+		addrs = append(addrs, s.Addr())
+	}
+	return "etcd://" + strings.Join(addrs, ",")
+}
+
+// Leader returns the member that leads, as soon as there is one among those
+// that answer.
+func (c Cluster) Leader() *Server {
+	tb := c[0].tb
+	tb.Helper()
+	for deadline := time.Now().Add(readyTimeout); time.Now().Before(deadline); {
+		for _, s := range c {
+			if s.leads() {
+				return s
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	tb.Fatal("the cluster has no leader")
+	return nil
+}
+
+func (s *Server) leads() bool {
+	client := s.Client()
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	status, err := client.Status(ctx, s.Endpoint())
+	return err == nil && status.Leader == status.Header.MemberId
+}
+
+// Client returns an operator's client of a server without TLS. Close it.
+func (s *Server) Client() *clientv3.Client {
+	return s.ClientAs("", "")
+}
+
+// ClientAs returns a client of a user.
+func (s *Server) ClientAs(user, password string) *clientv3.Client {
+	s.tb.Helper()
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{s.Endpoint()}, Username: user, Password: password,
+		DialTimeout: readyTimeout, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	return client
+}
+
+// A User is a user of etcd's own authentication.
+type User struct {
+	Name, Password string
+	Prefix         string // what the user may read and write: all keys that begin so
+}
+
+// EnableAuth turns authentication on, with the given users and the user root.
+func (s *Server) EnableAuth(rootPassword string, users ...User) {
+	s.tb.Helper()
+	client := s.Client()
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	check := func(err error) {
+		s.tb.Helper()
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+	}
+	for _, u := range append(users, User{"root", rootPassword, ""}) {
+		_, err := client.UserAdd(ctx, u.Name, u.Password)
+		check(err)
+		_, err = client.RoleAdd(ctx, u.Name)
+		check(err)
+		_, err = client.UserGrantRole(ctx, u.Name, u.Name)
+		check(err)
+		if u.Prefix != "" {
+			end := clientv3.GetPrefixRangeEnd(u.Prefix)
+			_, err = client.RoleGrantPermission(ctx, u.Name, u.Prefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
+			check(err)
+		}
+	}
+	_, err := client.AuthEnable(ctx)
+	check(err)
+}

@@ -1,0 +1,102 @@
+// Package etcdtest runs real etcd servers for tests and benchmarks: on
+// loopback, on free ports, with fresh directories, ended with the test or with
+// the test process. The programs come from a cache that `make servers` fills.
+package etcdtest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Versions are the release lines of etcd that leaderrun is tested with, the
+// newest first.
+func Versions() []string { return []string{"3.7", "3.6", "3.5", "3.4"} }
+
+// releases maps a line to its directory in the cache.
+func release(version string) string {
+	switch version {
+	case "3.7":
+		return "etcd-v3.7.3"
+	case "3.6":
+		return "etcd-v3.6.16"
+	case "3.5":
+		return "etcd-v3.5.35"
+	default:
+		return "etcd-v" + version
+	}
+}
+
+// Options say what kind of server to run. The zero value is one of the newest
+// version, without TLS.
+type Options struct {
+	Version string   // one of Versions; "" is the newest
+	TLS     *TLS     // nil: plain TCP
+	Args    []string // further arguments of etcd
+	// Slow keeps etcd's own election timeout and fsync. The shortest lease is
+	// then 2 s, and 1 s otherwise.
+	Slow bool
+}
+
+// TLS names the files of a server that speaks TLS.
+type TLS struct {
+	CertFile, KeyFile string
+	ClientCAFile      string // if set, clients must show a certificate signed by it
+}
+
+// Start runs a single server.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	return StartCluster(tb, 1, o)[0]
+}
+
+// StartCluster runs a cluster of n members.
+func StartCluster(tb testing.TB, n int, o Options) Cluster {
+	tb.Helper()
+	bin := Binary(tb, o.Version, "etcd")
+	c := make(Cluster, n)
+	var initial []string
+	for i := range c {
+		c[i] = &Server{tb: tb, bin: bin, o: o, name: fmt.Sprintf("m%d", i+1), dir: tb.TempDir(),
+			client: freePort(tb), peer: freePort(tb), metrics: freePort(tb)}
+		initial = append(initial, c[i].name+"="+c[i].peerURL())
+	}
+	for _, s := range c {
+		s.args = s.arguments(strings.Join(initial, ","), n)
+		s.launch()
+	}
+	for _, s := range c {
+		s.WaitReady()
+	}
+	return c
+}
+
+// Binary returns the path of a program ("etcd", "etcdctl") of a version. A
+// missing one skips the test, or fails it if CI=true.
+func Binary(tb testing.TB, version, program string) string {
+	tb.Helper()
+	path := filepath.Join(cache(), release(cmp.Or(version, Versions()[0])), program)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	say := tb.Skipf
+	if os.Getenv("CI") == "true" {
+		say = tb.Fatalf
+	}
+	say("%s is not there; `make servers` installs it", path)
+	return ""
+}
+
+func cache() string {
+	if dir := os.Getenv("LEADERRUN_TEST_CACHE"); dir != "" {
+		return dir
+	}
+	base := os.Getenv("XDG_CACHE_HOME")
+	if base == "" {
+		base = filepath.Join(os.Getenv("HOME"), ".cache")
+	}
+	return filepath.Join(base, "leaderrun-test")
+}

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package etcdtest
+
+import "syscall"
+
+const (
+	pauseSignal  = syscall.SIGSTOP
+	resumeSignal = syscall.SIGCONT
+)
+
+// dieWithParent has no equivalent of Linux's death signal here: a server
+// outlives a test process that is killed.
+func dieWithParent() *syscall.SysProcAttr { return nil }

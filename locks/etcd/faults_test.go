@@ -1,0 +1,289 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// connected makes a handle whose connection stands, so that a cut hits its
+// requests and not its connecting.
+func connected(t *testing.T, s *etcdtest.Server, p *faultproxy.Proxy, o locks.Options) locks.Lock {
+	t.Helper()
+	other := open(t, s.URL(), o)
+	hold(t, other)
+	l := open(t, "etcd://"+p.Addr(), o)
+	if _, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Fatalf("try on a held lock: %v", err)
+	}
+	release(t, other)
+	return l
+}
+
+// TestAcquireRepliesLost cuts the replies to grant and entry. The server has
+// carried them out; we must find that out, and not wait for ourselves.
+func TestAcquireRepliesLost(t *testing.T) {
+	t.Parallel()
+	for _, try := range []bool{true, false} {
+		t.Run(map[bool]string{true: "try", false: "wait"}[try], func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{})
+			op := operate(t, s)
+			p := faultproxy.New(t, s.Addr())
+			l := connected(t, s, p, options("a"))
+			p.Delay(100 * time.Millisecond) // with try, the answer to the first reading still comes
+			done := make(chan result, 1)
+			go func() {
+				g, err := l.Acquire(testContext(t), try)
+				done <- result{grant: g, err: err}
+			}()
+			eventually(t, patience, "the requests arrive", func() bool { return op.leases() == 1 })
+			p.CutReplies()
+			p.Reset() // what was under way is lost for ever
+			p.Heal()
+			r := within(t, promptly, done)
+			if r.err != nil {
+				t.Fatal(r.err)
+			}
+			if all := op.entries("/"); len(all) != 1 || uint64(all[0].created) != r.grant.Token || r.grant.TTL != 10*time.Second {
+				t.Errorf("granted %+v, the entries are %v", r.grant, all)
+			}
+			if err := l.Renew(testContext(t)); err != nil {
+				t.Error(err)
+			}
+			release(t, l)
+			if len(op.entries("/")) != 0 || op.leases() != 0 {
+				t.Errorf("left: %v, %d leases", op.entries("/"), op.leases())
+			}
+		})
+	}
+}
+
+// TestAcquireUnresolved: the cut outlasts the patience. What was made is
+// undone by the next campaign of the handle.
+func TestAcquireUnresolved(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	p := faultproxy.New(t, s.Addr())
+	o := options("a")
+	o.ConnectTimeout = time.Second
+	l := connected(t, s, p, o)
+	p.CutReplies()
+	done := make(chan error, 1)
+	start := time.Now()
+	go func() { _, err := l.Acquire(testContext(t), false); done <- err }()
+	eventually(t, patience, "the requests arrive", func() bool { return op.leases() == 1 })
+	p.CutAll() // so that it cannot be undone either
+	err := within(t, patience, done)
+	if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took > o.ConnectTimeout+promptly {
+		t.Errorf("after %v: %v", took, err)
+	}
+	if op.leases() != 1 {
+		t.Error("the lease has ended before its time")
+	}
+	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrNoLease) {
+		t.Errorf("renew after a failed acquire: %v", err)
+	}
+	p.Reset()
+	p.Heal()
+	hold(t, l)
+	if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
+		t.Errorf("got %v and %d leases; want only the new entry", all, op.leases())
+	}
+	release(t, l)
+}
+
+// TestRenewReplyLost: a lost reply costs the attempt, within its limit, and is
+// neither a success nor a loss. The next attempt is one request again.
+func TestRenewReplyLost(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	p := faultproxy.New(t, s.Addr())
+	l := open(t, "etcd://"+p.Addr(), options("a"))
+	hold(t, l)
+	before := count(s)
+	p.CutReplies()
+	const limit = 300 * time.Millisecond
+	for range 3 {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		start := time.Now()
+		err := l.Renew(ctx)
+		cancel()
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrLost) || took > 3*limit {
+			t.Errorf("renew without a reply, after %v: %v", took, err)
+		}
+	}
+	p.Heal()
+	if err := l.Renew(testContext(t)); err != nil {
+		t.Errorf("after the cut: %v", err)
+	}
+	if got := count(s).minus(before); got.renew != 4 {
+		t.Errorf("4 attempts were %d requests", got.renew)
+	}
+	release(t, l)
+}
+
+// TestReleaseReplyLost: the second attempt finds the lease gone.
+func TestReleaseReplyLost(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	p := faultproxy.New(t, s.Addr())
+	l := open(t, "etcd://"+p.Addr(), options("a"))
+	hold(t, l)
+	p.CutReplies()
+	done := make(chan error, 1)
+	go func() { done <- l.Release(testContext(t)) }()
+	eventually(t, patience, "the entry is gone", func() bool { return len(op.entries("/")) == 0 })
+	p.Reset()
+	p.Heal()
+	if err := within(t, promptly, done); err != nil {
+		t.Error(err)
+	}
+	release(t, l)
+}
+
+// TestOneEndpointSilent: of two ways to the cluster, one goes silent while in
+// use. Requests go the other way in time.
+func TestOneEndpointSilent(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	good, bad := faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())
+	both := "etcd://" + good.Addr() + "," + bad.Addr()
+	o := options("a")
+	o.ConnectTimeout = 2 * time.Second
+	l, other := open(t, both, o), open(t, both+"/other", o)
+	eventually(t, patience, "connected", func() bool { return good.Open() == 2 && bad.Open() == 2 })
+	hold(t, l)
+	o.TTL = time.Minute // it is not renewed here
+	_, done := campaign(testContext(t), t, both, o)
+	bad.CutAll()
+	failed := 0
+	for range 6 {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
+			t.Fatal(err)
+		} else if err != nil {
+			failed++
+		}
+		cancel()
+	}
+	if failed > 4 { // by turns, and other requests take turns, too
+		t.Errorf("%d of 6 renewals failed", failed)
+	}
+	if _, err := other.Acquire(testContext(t), false); err != nil { // at least one of its requests goes the silent way
+		t.Errorf("acquire with one of two endpoints: %v", err)
+	}
+	release(t, other)
+	release(t, l)
+	released := time.Now()
+	// The waiter's watch may have gone silent, too. Pings find that out.
+	if r := within(t, 20*time.Second, done); r.err != nil {
+		t.Error(r.err)
+	} else {
+		t.Logf("the waiter was told after %v", r.at.Sub(released))
+	}
+}
+
+// authed starts a server that wants a login, whose tokens live for a second,
+// and returns a user's address of it.
+func authed(t *testing.T) (*etcdtest.Server, string) {
+	s := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl", "1"}})
+	s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
+	return s, "etcd://user:" + password + "@" + s.Addr() + "/mine"
+}
+
+// tokenLife is longer than tokens live there.
+const tokenLife = 2500 * time.Millisecond
+
+// TestLoginExpires: tokens end with a restart of the server (simple tokens are
+// kept in its memory) and by themselves, and are had anew where needed.
+func TestLoginExpires(t *testing.T) {
+	t.Parallel()
+	s, u := authed(t)
+	a := open(t, u, options("a"))
+	hold(t, a)
+	b, done := campaign(testContext(t), t, u, options("b"))
+	s.Kill()
+	s.Start()
+	for range 2 {
+		for _, l := range []locks.Lock{a, b} {
+			if err := l.Renew(testContext(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(tokenLife)
+	}
+	release(t, a)
+	if r := within(t, patience, done); r.err != nil {
+		t.Fatal(r.err)
+	}
+	release(t, b)
+}
+
+// TestWatchAfterLoginExpired: a waiter that has to watch somebody else than at
+// first does so with a login that is valid now, and not with that of its other
+// watch.
+func TestWatchAfterLoginExpired(t *testing.T) {
+	t.Parallel()
+	_, u := authed(t)
+	a := open(t, u, options("a"))
+	hold(t, a)
+	b, bDone := campaign(testContext(t), t, u, options("b"))
+	o := options("c")
+	var log syncBuffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c, cDone := campaign(testContext(t), t, u, o)
+	time.Sleep(tokenLife)
+	release(t, b)
+	within(t, patience, bDone)
+	time.Sleep(tokenLife / 2) // whoever polls now for want of a watch says so
+	start := time.Now()
+	release(t, a)
+	if r := within(t, patience, cDone); r.err != nil {
+		t.Error(r.err)
+	} else if took := r.at.Sub(start); took > promptly/4 {
+		t.Errorf("handed over after %v", took)
+	}
+	if n := strings.Count(log.String(), "disturbed"); n > 1 {
+		t.Errorf("the wait was disturbed %d times:\n%s", n, log.String())
+	}
+	release(t, c)
+}
+
+// TestRenewServerDown: the error says why, and waits for the server no longer
+// than it may. As soon as the server is back, so is the renewal.
+func TestRenewServerDown(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	o := options("a")
+	o.TTL = time.Minute
+	l := open(t, s.URL(), o)
+	hold(t, l)
+	s.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	err := l.Renew(ctx)
+	for err != nil && ctx.Err() == nil { // the first may meet the connection as it breaks
+		err = l.Renew(ctx)
+	}
+	if took := time.Since(start); took > promptly || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || errors.Is(err, locks.ErrLost) {
+		t.Errorf("after %v: %v", took, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.Renew(testContext(t)) }()
+	s.Start()
+	if err := within(t, promptly, done); err != nil {
+		t.Error(err)
+	}
+	release(t, l)
+}

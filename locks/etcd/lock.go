@@ -1,0 +1,216 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// undoTimeout bounds the attempt to undo an Acquire that failed. What it does
+// not reach ends with the lease.
+const undoTimeout = time.Second
+
+// A Lock is a handle on one lock in one cluster. It implements [locks.Lock].
+type Lock struct {
+	c     *client
+	o     locks.Options
+	addr  string // "etcd://host:port,…", for messages
+	tls   bool
+	log   *slog.Logger
+	queue string // what the keys of all entries begin with
+	lost  chan error
+
+	workers sync.WaitGroup
+
+	mu      sync.Mutex
+	current *entry // the latest; nil before the first campaign
+	final   error  // why the handle is of no more use; nil: it is
+}
+
+// Open makes a Lock. It implements [locks.Opener]: it begins to connect, and
+// does not wait for the server.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lock{
+		o:     o,
+		addr:  address(s.endpoints),
+		tls:   s.tls != nil,
+		log:   o.Logger,
+		queue: s.prefix + "/" + locks.EscapeName(o.Name) + "/",
+		lost:  make(chan error, 1),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	l.log = l.log.With("backend", l.addr, "lock", o.Name)
+	if l.c, err = newClient(s, o.ConnectTimeout); err != nil {
+		return nil, &locks.Error{Op: "open", Backend: l.addr, Name: o.Name, Class: locks.ErrUsage, Err: err}
+	}
+	return l, nil
+}
+
+func address(endpoints []string) string {
+	var hosts []string
+	for _, e := range endpoints {
+		_, host, _ := strings.Cut(e, "://")
+		hosts = append(hosts, host)
+	}
+	return "etcd://" + strings.Join(hosts, ",")
+}
+
+// Acquire implements [locks.Lock].
+func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	e, err := l.begin(ctx)
+	if err != nil {
+		return locks.Grant{}, l.fail(ctx, "acquire", err)
+	}
+	token, err := e.campaign(ctx, try)
+	ttl, over := e.term()
+	if over != nil {
+		err = over // lost, released or closed meanwhile
+	}
+	if err == nil {
+		return locks.Grant{Token: token, TTL: ttl}, nil
+	}
+	e.end(err, false)
+	e.undo(ctx)
+	if held, ok := errors.AsType[*locks.HeldError](err); ok && ctx.Err() == nil {
+		return locks.Grant{}, held
+	}
+	return locks.Grant{}, l.fail(ctx, "acquire", err)
+}
+
+// begin makes an entry for a campaign. What an earlier one could not undo is
+// undone first, as it may stand before us in the queue.
+func (l *Lock) begin(ctx context.Context) (*entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if e, final := l.state(); e != nil && final == nil {
+		e.undo(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final != nil {
+		return nil, l.final
+	}
+	l.current = l.newEntry()
+	return l.current, nil
+}
+
+// state returns the latest entry, and why the handle is of no more use.
+func (l *Lock) state() (*entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current, l.final
+}
+
+// campaign returns the token once our entry leads.
+func (e *entry) campaign(ctx context.Context, try bool) (token uint64, err error) {
+	v, err := e.enter(ctx, try)
+	switch {
+	case err != nil:
+		return 0, err
+	case v.leads():
+		e.guard(v.own.CreateRevision, lazily)
+	case try:
+		return 0, &locks.HeldError{Status: v.status()}
+	case v.own == nil: // it was made, and is gone already
+		e.lose(errDeleted)
+		return 0, errDeleted
+	default:
+		if err := e.wait(ctx, v); err != nil {
+			return 0, err
+		}
+	}
+	return uint64(v.own.CreateRevision), nil
+}
+
+// Renew implements [locks.Lock]. It waits for a connection, if there is none,
+// for as long as ctx allows; the request itself is sent once.
+func (l *Lock) Renew(ctx context.Context) error {
+	e, final := l.state()
+	if final != nil {
+		return l.fail(ctx, "renew", final)
+	}
+	if e == nil || e.granted() == 0 {
+		return locks.ErrNoLease
+	}
+	if err := e.renew(ctx); err != nil {
+		return l.fail(ctx, "renew", err)
+	}
+	return nil
+}
+
+func (e *entry) renew(ctx context.Context) error {
+	granted := e.granted()
+	ttl, err := e.c.keepAlive(ctx, e.id)
+	switch {
+	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
+		e.lose(errExpired)
+	case err == nil && ttl < granted:
+		return fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
+	case err != nil:
+		return err
+	}
+	return e.whyOver() // now, or while we asked
+}
+
+// Release implements [locks.Lock]: revoking the lease deletes our entry, and
+// nothing else, in one step.
+func (l *Lock) Release(ctx context.Context) error {
+	e, _ := l.state()
+	if e == nil {
+		return nil
+	}
+	e.end(errReleased, true)
+	if err := e.revoke(ctx); err != nil {
+		return l.fail(ctx, "release", err)
+	}
+	return nil
+}
+
+// Lost implements [locks.Lock].
+func (l *Lock) Lost() <-chan error { return l.lost }
+
+// Close implements [locks.Lock].
+func (l *Lock) Close() error {
+	l.mu.Lock()
+	e := l.current
+	if l.final == nil {
+		l.final = errClosed
+	}
+	l.mu.Unlock()
+	if e != nil {
+		e.end(errClosed, true)
+	}
+	l.c.close()
+	l.workers.Wait()
+	return nil
+}
+
+// SecretEnv implements [locks.SecretReader]. The name of the file with the key
+// of the client certificate counts as a secret: with it goes the only way the
+// job had to be told of it.
+func (l *Lock) SecretEnv() []string {
+	return []string{"ETCDCTL_USER", "ETCDCTL_PASSWORD", "ETCDCTL_KEY"}
+}
+
+var (
+	_ locks.Opener       = Open
+	_ locks.Lock         = (*Lock)(nil)
+	_ locks.SecretReader = (*Lock)(nil)
+)

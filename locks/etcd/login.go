@@ -1,0 +1,84 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/credentials"
+)
+
+// A login is a user and the token that the server gave for the password. It
+// adds the token to each request.
+type login struct {
+	user, password string // no user: no login
+
+	turn chan struct{} // holds one element; taken while logging in
+	mu   sync.Mutex
+	n    int // how many logins there were
+	// token is "" before the first login, and where authentication is off.
+	token string
+}
+
+func newLogin(user, password string) *login {
+	return &login{user: user, password: password, turn: make(chan struct{}, 1)}
+}
+
+// renewed logs in unless there was a later login than the one seen.
+func (l *login) renewed(ctx context.Context, seen int, server pb.AuthClient) (n int, err error) {
+	if l.user == "" {
+		return 0, nil
+	}
+	if n, _ := l.current(); n > seen {
+		return n, nil
+	}
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if n, _ := l.current(); n > seen {
+		return n, nil
+	}
+	resp, err := server.Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
+	if err = rpctypes.Error(err); err != nil && !errors.Is(err, rpctypes.ErrAuthNotEnabled) {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n, l.token = l.n+1, resp.GetToken()
+	return l.n, nil
+}
+
+// refused reports that the server refused a request, without carrying it out,
+// for a reason that another login, or for a certificate's user a repetition,
+// can cure.
+func (l *login) refused(err error) bool {
+	if errors.Is(err, rpctypes.ErrAuthOldRevision) {
+		return true
+	}
+	return l.user != "" && (errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrUserEmpty))
+}
+
+func (l *login) current() (n int, token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n, l.token
+}
+
+// GetRequestMetadata returns the header with the token.
+func (l *login) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	if _, token := l.current(); token != "" {
+		return map[string]string{rpctypes.TokenFieldNameGRPC: token}, nil
+	}
+	return nil, nil
+}
+
+// RequireTransportSecurity is false because etcd's authentication is also used
+// without TLS.
+func (l *login) RequireTransportSecurity() bool { return false }
+
+var _ credentials.PerRPCCredentials = (*login)(nil)

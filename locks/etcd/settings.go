@@ -1,0 +1,264 @@
+package etcd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	defaultPort     = "2379"
+	defaultEndpoint = "127.0.0.1:" + defaultPort
+	defaultPrefix   = "/leaderrun"
+)
+
+// settings are what a URL and the environment say.
+type settings struct {
+	endpoints []string // as clientv3 takes them: "http://host:port", "https://host:port"
+	prefix    string   // "/a/b": no slash at the end
+	tls       *tls.Config
+	user      string
+	password  string
+}
+
+// parse reads a URL, and for what it leaves open the variables of etcdctl. All
+// errors wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+	if err := checkShape(u); err != nil {
+		return nil, err
+	}
+	var s settings
+	var err error
+	if s.user, s.password, err = userAndPassword(u, getenv); err != nil {
+		return nil, err
+	}
+	if s.prefix, err = prefix(u, getenv); err != nil {
+		return nil, err
+	}
+	addrs, err := endpoints(u, getenv)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := wantTLS(u, getenv)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "http"
+	if wanted.on(addrs) {
+		scheme = "https"
+		if s.tls, err = wanted.config(); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range addrs {
+		s.endpoints = append(s.endpoints, a.url(scheme))
+	}
+	return &s, nil
+}
+
+func usage(format string, args ...any) error {
+	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
+}
+
+func checkShape(u *url.URL) error {
+	if u.Opaque != "" {
+		return usage("an etcd URL is written etcd://host:port/prefix, with two slashes")
+	}
+	if u.Fragment != "" {
+		return usage("an etcd URL has no part after #")
+	}
+	return locks.CheckParams(u, "cacert", "cert", "key", "servername", "tls")
+}
+
+// setting returns a parameter of the URL or else a variable, and its name.
+func setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
+	if v := u.Query().Get(param); v != "" {
+		return v, param
+	}
+	return getenv(variable), variable
+}
+
+func userAndPassword(u *url.URL, getenv func(string) string) (user, password string, err error) {
+	user, password = getenv("ETCDCTL_USER"), getenv("ETCDCTL_PASSWORD")
+	if name, word, ok := strings.Cut(user, ":"); ok && password == "" {
+		user, password = name, word
+	}
+	if u.User != nil {
+		if name := u.User.Username(); name != user {
+			user, password = name, getenv("ETCDCTL_PASSWORD") // not another user's
+		}
+		if word, ok := u.User.Password(); ok {
+			password = word
+		}
+	}
+	switch {
+	case user == "" && u.User != nil:
+		return "", "", usage("the etcd URL has a password and no user")
+	case user == "":
+		return "", "", nil // as etcdctl: a password alone means nothing
+	case password == "":
+		return "", "", usage("etcd user %q has no password; set ETCDCTL_PASSWORD", locks.Printable(user))
+	}
+	return user, password, nil
+}
+
+func prefix(u *url.URL, getenv func(string) string) (string, error) {
+	p := strings.Trim(u.Path, "/")
+	if p == "" {
+		p = strings.Trim(getenv("LEADERRUN_ETCD_PREFIX"), "/")
+	}
+	if p == "" {
+		return defaultPrefix, nil
+	}
+	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", usage("the prefix of the etcd keys has a character that cannot be printed: %q", locks.Abbreviate(p))
+	}
+	return "/" + p, nil
+}
+
+// An endpoint is "host:port" and what its URL, if it was one, says about TLS.
+type endpoint struct{ scheme, host string }
+
+func endpoints(u *url.URL, getenv func(string) string) ([]endpoint, error) {
+	list, from := u.Host, "the etcd URL"
+	if list == "" {
+		list, from = getenv("ETCDCTL_ENDPOINTS"), "ETCDCTL_ENDPOINTS"
+	}
+	if list == "" {
+		return []endpoint{{"", defaultEndpoint}}, nil
+	}
+	var out []endpoint
+	for item := range strings.SplitSeq(list, ",") {
+		e, err := parseEndpoint(strings.TrimSpace(item))
+		if err != nil {
+			return nil, usage("%s: endpoint %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+		}
+		out = append(out, e)
+	}
+	if mixed := slices.ContainsFunc(out, func(e endpoint) bool { return e.scheme != out[0].scheme }); mixed {
+		return nil, usage("%s: http:// and https:// endpoints are mixed", from)
+	}
+	return out, nil
+}
+
+func parseEndpoint(s string) (endpoint, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		scheme, rest = "", s
+	}
+	if scheme != "" && scheme != "http" && scheme != "https" {
+		return endpoint{}, fmt.Errorf("is neither host:port nor http:// nor https://")
+	}
+	rest = strings.TrimSuffix(rest, "/")
+	host, port, err := net.SplitHostPort(rest)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]"), defaultPort
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return endpoint{}, fmt.Errorf("has no port between 1 and 65535")
+	}
+	if host == "" || strings.ContainsAny(host, "/@[]?# ") || strings.Contains(host, ":") && net.ParseIP(beforeZone(host)) == nil {
+		return endpoint{}, fmt.Errorf("has no valid host")
+	}
+	e := endpoint{scheme, net.JoinHostPort(host, port)}
+	if u, err := url.Parse(e.url("http")); err != nil || u.Host != e.host {
+		return endpoint{}, fmt.Errorf("has no valid host")
+	}
+	return e, nil
+}
+
+func (e endpoint) url(scheme string) string { return (&url.URL{Scheme: scheme, Host: e.host}).String() }
+
+func beforeZone(host string) string {
+	ip, _, _ := strings.Cut(host, "%")
+	return ip
+}
+
+// A tlsWish is what was said about TLS.
+type tlsWish struct {
+	explicit         string // the parameter tls: "true", "false" or ""
+	ca, cert, key    string // files
+	caName, certName string // where they were said
+	serverName       string
+	insecure         bool // ETCDCTL_INSECURE_SKIP_TLS_VERIFY
+	secure           bool // ETCDCTL_INSECURE_TRANSPORT=false
+}
+
+func wantTLS(u *url.URL, getenv func(string) string) (*tlsWish, error) {
+	w := &tlsWish{explicit: u.Query().Get("tls"), serverName: u.Query().Get("servername")}
+	if w.explicit != "" && w.explicit != "true" && w.explicit != "false" {
+		return nil, usage("etcd parameter tls=%q is neither true nor false", locks.Abbreviate(w.explicit))
+	}
+	w.ca, w.caName = setting(u, getenv, "cacert", "ETCDCTL_CACERT")
+	w.cert, w.certName = setting(u, getenv, "cert", "ETCDCTL_CERT")
+	w.key, _ = setting(u, getenv, "key", "ETCDCTL_KEY")
+	if (w.cert == "") != (w.key == "") {
+		return nil, usage("an etcd client certificate needs both cert and key (ETCDCTL_CERT and ETCDCTL_KEY)")
+	}
+	var err error
+	if w.insecure, err = boolean(getenv, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY", false); err != nil {
+		return nil, err
+	}
+	plain, err := boolean(getenv, "ETCDCTL_INSECURE_TRANSPORT", true)
+	if err != nil {
+		return nil, err
+	}
+	w.secure = !plain
+	return w, nil
+}
+
+func boolean(getenv func(string) string, variable string, otherwise bool) (bool, error) {
+	v := getenv(variable)
+	if v == "" {
+		return otherwise, nil
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, usage("%s=%q is neither true nor false", variable, locks.Abbreviate(v))
+	}
+	return b, nil
+}
+
+// on decides: the parameter tls, then the endpoints' own scheme, and then, as
+// etcdctl does, whether anything was said that only makes sense with TLS.
+func (w *tlsWish) on(addrs []endpoint) bool {
+	if w.explicit != "" {
+		return w.explicit == "true"
+	}
+	if scheme := addrs[0].scheme; scheme != "" {
+		return scheme == "https"
+	}
+	return w.ca != "" || w.cert != "" || w.serverName != "" || w.insecure || w.secure
+}
+
+func (w *tlsWish) config() (*tls.Config, error) {
+	c := &tls.Config{ServerName: w.serverName, MinVersion: tls.VersionTLS12}
+	c.InsecureSkipVerify = w.insecure //nolint:gosec // asked for, as of etcdctl
+	if w.ca != "" {
+		pem, err := os.ReadFile(w.ca)
+		if err != nil {
+			return nil, usage("%s: %v", w.caName, err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, usage("%s: no certificate in %s", w.caName, w.ca)
+		}
+	}
+	if w.cert != "" {
+		pair, err := tls.LoadX509KeyPair(w.cert, w.key)
+		if err != nil {
+			return nil, usage("%s: %v", w.certName, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

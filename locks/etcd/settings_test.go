@@ -1,0 +1,210 @@
+package etcd
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+)
+
+// environment makes a getenv of "NAME=value" items.
+func environment(vars ...string) func(string) string {
+	return func(name string) string {
+		for _, v := range vars {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func (s *settings) String() string {
+	out := strings.Join(s.endpoints, ",") + " " + s.prefix
+	if s.user != "" {
+		out += " " + s.user + ":" + s.password
+	}
+	if s.tls != nil {
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", s.tls.RootCAs != nil, len(s.tls.Certificates) > 0, s.tls.ServerName, s.tls.InsecureSkipVerify)
+	}
+	return out
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	ca := etcdtest.NewCA(t)
+	cert, key := ca.Issue("client", etcdtest.Cert{})
+	const local = "http://127.0.0.1:2379"
+	tests := []struct {
+		url  string
+		env  []string
+		want string
+	}{
+		{"etcd:", nil, local + " /leaderrun"},
+		{"etcd://", nil, local + " /leaderrun"},
+		{"etcd:///jobs", nil, local + " /jobs"},
+		{"etcd://h", nil, "http://h:2379 /leaderrun"},
+		{"etcd://h/", nil, "http://h:2379 /leaderrun"},
+		{"etcd://h:1,i:2/a/b/", nil, "http://h:1,http://i:2 /a/b"},
+		{"etcd://h,i/a%20b", nil, "http://h:2379,http://i:2379 /a b"},
+		{"etcd://[::1]:1", nil, "http://[::1]:1 /leaderrun"},
+		{"etcd://[::1]", nil, "http://[::1]:2379 /leaderrun"},
+		{"etcd://u:p%40%2F@h", nil, "http://h:2379 /leaderrun u:p@/"},
+		{"etcd://u@h", []string{"ETCDCTL_PASSWORD=p"}, "http://h:2379 /leaderrun u:p"},
+		{"etcd://h", []string{"ETCDCTL_USER=u", "ETCDCTL_PASSWORD=p:q"}, "http://h:2379 /leaderrun u:p:q"},
+		{"etcd://h", []string{"ETCDCTL_USER=u:p:q"}, "http://h:2379 /leaderrun u:p:q"},
+		{"etcd://u@h", []string{"ETCDCTL_USER=u:p"}, "http://h:2379 /leaderrun u:p"},
+		{"etcd://v@h", []string{"ETCDCTL_USER=u:p", "ETCDCTL_PASSWORD=q"}, "http://h:2379 /leaderrun v:q"},
+		{"etcd://h", []string{"ETCDCTL_PASSWORD=p"}, "http://h:2379 /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=h:1, i:2"}, "http://h:1,http://i:2 /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h:1/,http://[::1]:2"}, "http://h:1,http://[::1]:2 /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=https://h"}, `https://h:2379 /leaderrun tls(ca=false cert=false name="" skip=false)`},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=[fe80::1%eth0]:1"}, "http://[fe80::1%25eth0]:1 /leaderrun"},
+		{"etcd:", []string{"LEADERRUN_ETCD_PREFIX=x/y/"}, local + " /x/y"},
+		{"etcd:///z", []string{"LEADERRUN_ETCD_PREFIX=x", "ETCDCTL_ENDPOINTS=h:1"}, "http://h:1 /z"},
+		{"etcd://i:2/z", []string{"LEADERRUN_ETCD_PREFIX=x", "ETCDCTL_ENDPOINTS=h:1"}, "http://i:2 /z"},
+		{"etcd://h?tls=true", nil, `https://h:2379 /leaderrun tls(ca=false cert=false name="" skip=false)`},
+		{"etcd://h?servername=n", nil, `https://h:2379 /leaderrun tls(ca=false cert=false name="n" skip=false)`},
+		{"etcd://h?cacert=" + ca.CertFile, nil, `https://h:2379 /leaderrun tls(ca=true cert=false name="" skip=false)`},
+		{"etcd://h?cert=" + cert + "&key=" + key, nil, `https://h:2379 /leaderrun tls(ca=false cert=true name="" skip=false)`},
+		{"etcd://h", []string{"ETCDCTL_CACERT=" + ca.CertFile, "ETCDCTL_CERT=" + cert, "ETCDCTL_KEY=" + key}, `https://h:2379 /leaderrun tls(ca=true cert=true name="" skip=false)`},
+		{"etcd://h?tls=false", []string{"ETCDCTL_CACERT=" + ca.CertFile}, "http://h:2379 /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h", "ETCDCTL_CACERT=" + ca.CertFile}, "http://h:2379 /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=false"}, `https://127.0.0.1:2379 /leaderrun tls(ca=false cert=false name="" skip=false)`},
+		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=true"}, local + " /leaderrun"},
+		{"etcd:", []string{"ETCDCTL_INSECURE_SKIP_TLS_VERIFY=1"}, `https://127.0.0.1:2379 /leaderrun tls(ca=false cert=false name="" skip=true)`},
+	}
+	for _, tt := range tests {
+		u, err := locks.Parse(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		s, err := parse(u, environment(tt.env...))
+		if err != nil {
+			t.Errorf("%s %v: %v", tt.url, tt.env, err)
+		} else if got := s.String(); got != tt.want {
+			t.Errorf("%s %v:\n got %s\nwant %s", tt.url, tt.env, got, tt.want)
+		}
+	}
+}
+
+func TestParseUsage(t *testing.T) {
+	t.Parallel()
+	ca := etcdtest.NewCA(t)
+	_, key := ca.Issue("client", etcdtest.Cert{})
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "s3cret"
+	tests := []struct {
+		url  string
+		env  []string
+		want string // in the message
+	}{
+		{"etcd:h:2379", nil, "two slashes"},
+		{"etcd://h#x", nil, "after #"},
+		{"etcd://h?cacrt=x", nil, `did you mean "cacert"?`},
+		{"etcd://h?cacert=a&cacert=b", nil, "twice"},
+		{"etcd://h?tls=maybe", nil, "neither true nor false"},
+		{"etcd://h:0", nil, "no port between"},
+		{"etcd://h:65536", nil, "no port between"},
+		{"etcd://h:1,,i:2", nil, "no valid host"},
+		{"etcd://:1", nil, "no valid host"},
+		{"etcd://u@h", nil, "ETCDCTL_PASSWORD"},
+		{"etcd://:" + secret + "@h", nil, "no user"},
+		{"etcd://v@h", []string{"ETCDCTL_USER=u:" + secret}, `"v" has no password`},
+		{"etcd://h/a%00b", nil, "cannot be printed"},
+		{"etcd://h?cert=x", nil, "both cert and key"},
+		{"etcd://h?key=" + key, nil, "both cert and key"},
+		{"etcd://h?cacert=/no/such.pem", nil, "cacert: open /no/such.pem"},
+		{"etcd://h?cacert=" + empty, nil, "no certificate in"},
+		{"etcd://h", []string{"ETCDCTL_CACERT=" + empty}, "ETCDCTL_CACERT: no certificate in"},
+		{"etcd://h?cert=" + empty + "&key=" + key, nil, "cert: tls:"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h,https://i"}, "mixed"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=ftp://h"}, "neither host:port"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=::1"}, ""},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://u:" + secret + "@h"}, "no port between"},
+		{"etcd:", []string{"ETCDCTL_ENDPOINTS=a b"}, "no valid host"},
+		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=perhaps"}, "ETCDCTL_INSECURE_TRANSPORT"},
+	}
+	for _, tt := range tests {
+		u, err := locks.Parse(tt.url)
+		if err == nil {
+			_, err = parse(u, environment(tt.env...))
+		}
+		switch {
+		case tt.want == "":
+			if err != nil {
+				t.Errorf("%s %v: %v", tt.url, tt.env, err)
+			}
+		case !errors.Is(err, locks.ErrUsage), !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%s %v: got %v; want a usage error with %q", tt.url, tt.env, err, tt.want)
+		case strings.Contains(err.Error(), secret):
+			t.Errorf("%s %v: the password is in the message: %v", tt.url, tt.env, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"etcd://u:p@h1:2379,h2:2379/prefix?tls=true", "etcd:", "etcd://[::1]:1,h/%2F", "etcd://h?servername=x"} {
+		f.Add(s, "http://h:1,[::1]:2", "u:p")
+	}
+	f.Fuzz(func(t *testing.T, raw, endpoints, user string) {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return
+		}
+		s, err := parse(u, environment("ETCDCTL_ENDPOINTS="+endpoints, "ETCDCTL_USER="+user))
+		if err != nil {
+			if !errors.Is(err, locks.ErrUsage) {
+				t.Errorf("not a usage error: %v", err)
+			}
+			return
+		}
+		if !strings.HasPrefix(s.prefix, "/") || strings.HasSuffix(s.prefix, "/") || len(s.endpoints) == 0 {
+			t.Errorf("got %v", s)
+		}
+		for _, e := range s.endpoints {
+			if v, err := url.Parse(e); err != nil || v.Host == "" || v.Path != "" || v.User != nil || v.RawQuery != "" {
+				t.Errorf("endpoint %q: %v", e, err)
+			}
+		}
+		if (s.tls == nil) == strings.HasPrefix(s.endpoints[0], "https:") {
+			t.Errorf("TLS and endpoints disagree: %v", s)
+		}
+	})
+}
+
+func TestTLSIsModern(t *testing.T) {
+	t.Parallel()
+	u, err := locks.Parse("etcd://h?tls=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := parse(u, environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.tls.MinVersion < tls.VersionTLS12 {
+		t.Errorf("got version %x", s.tls.MinVersion)
+	}
+}
+
+func TestEveryCauseHasAHint(t *testing.T) {
+	t.Parallel()
+	for _, c := range slices.Concat(causes(true), causes(false)) {
+		if c.hint == "" || strings.HasSuffix(c.hint, ".") {
+			t.Errorf("%q: hint %q", c.pattern, c.hint)
+		}
+	}
+}
