@@ -104,14 +104,13 @@ func TestReleaseWaitsForDeath(t *testing.T) {
 // SIGKILL is repeated: what was just being started is met by a later one.
 func TestKillIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.job.on, r.job.immortal = deaf, true
-		r.at(seconds(6.5), func() { r.job.mu.Lock(); r.job.immortal = false; r.job.mu.Unlock() })
-		r.send(seconds(1), syscall.SIGTERM)
+		r.outlived = true // we were told of the loss only now
+		r.job.immortal = true
+		r.at(seconds(1), func() { r.lost <- locks.ErrLost })
+		r.at(seconds(1.5), func() { r.job.mu.Lock(); r.job.immortal = false; r.job.mu.Unlock() })
 		exit, err := r.run()
-		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
-		if r.job.kills < 20 {
-			t.Errorf("got %d kills, want some 25", r.job.kills)
-		}
+		r.failed(exit, err, locks.ErrLost)
+		r.within(r.when("exit"), seconds(1.5), seconds(1.52))
 	})
 }
 

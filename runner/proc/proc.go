@@ -68,12 +68,12 @@ func (e Exit) Status() int {
 // A StartError says why a command cannot be run.
 type StartError struct {
 	Command  string
-	NotFound bool // there is no such command; else it cannot be executed
+	NotFound bool // there is no such command, or no interpreter for it; else it cannot be executed
 	Err      error
 }
 
 func (e *StartError) Error() string {
-	if e.NotFound {
+	if e.NotFound && e.Err != errNoInterpreter {
 		return fmt.Sprintf("command %q was not found", e.Command)
 	}
 	return fmt.Sprintf("command %q cannot be executed: %v", e.Command, e.Err)
@@ -81,15 +81,18 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
+var errNoInterpreter = errors.New("its interpreter was not found")
+
 // startError says why what was found cannot be executed. That there is no such
-// file may mean the interpreter that it names.
+// file may mean the interpreter that it names; timeout(1) makes no difference
+// in its exit status, either.
 func startError(path string, err error) error {
 	e := &StartError{Command: path, NotFound: errors.Is(err, os.ErrNotExist), Err: err}
 	if cause := errors.Unwrap(err); cause != nil { // without the path
 		e.Err = cause
 	}
 	if _, missing := os.Stat(path); e.NotFound && missing == nil {
-		e.NotFound, e.Err = false, errors.New("its interpreter was not found")
+		e.Err = errNoInterpreter
 	}
 	return e
 }

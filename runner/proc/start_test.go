@@ -39,7 +39,7 @@ func TestNotRunnable(t *testing.T) {
 		{"not executable", filepath.Join(bin, "plain"), true, false, "permission denied"},
 		{"not executable in PATH", "plain", true, false, "permission denied"},
 		{"directory", dir, true, false, "is a directory"},
-		{"no interpreter", write(t, filepath.Join(dir, "bad"), "#!/none/such\n", 0o755), false, false, "its interpreter was not found"},
+		{"no interpreter", write(t, filepath.Join(dir, "bad"), "#!/none/such\n", 0o755), false, true, "its interpreter was not found"},
 		{"interpreter not executable", write(t, filepath.Join(dir, "worse"), "#!"+filepath.Join(bin, "plain")+"\n", 0o755), false, false, "permission denied"},
 	}
 	for _, test := range tests {

@@ -1,0 +1,13 @@
+package cmd
+
+import "github.com/leaderrun/leaderrun/runner/proc"
+
+// become runs the command and returns its exit status: there is no exec here.
+func become(c proc.Command) (int, error) {
+	job, err := proc.Group{}.Start(c)
+	if err != nil {
+		return 0, err
+	}
+	<-job.Exited()
+	return job.Exit().Status(), nil
+}

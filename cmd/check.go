@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// checkLimit is how long leaderrun may take to answer. One that does not is
+// frozen or gone, and the lease then not surely ours.
+const checkLimit = time.Second
+
+func (p *program) checkCommand() *cli.Command {
+	var length seconds
+	return &cli.Command{
+		Name:  "check",
+		Usage: "inside a job: is the lease surely ours? 0 yes, 76 no",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "for", Value: &length, Category: "Running",
+				Usage: "and will be for `DURATION` from now"},
+		},
+		Action: func(ctx *cli.Context) error {
+			if err := noArguments(ctx); err != nil {
+				return err
+			}
+			path := os.Getenv("LEADERRUN_SOCKET")
+			if path == "" {
+				return &hinted{&locks.UsageError{What: "LEADERRUN_SOCKET is not set"}, "leaderrun check works inside a job that leaderrun runs"}
+			}
+			return p.check(path, length.d)
+		},
+	}
+}
+
+// check says no by its exit status alone, as test(1) does. The clock is read
+// after the answer came, so that no delay on its way makes it too good.
+func (p *program) check(path string, length time.Duration) error {
+	answer, err := socket.Ask(path, checkLimit)
+	if err != nil {
+		return fmt.Errorf("%w: leaderrun does not answer: %w", locks.ErrLost, err)
+	}
+	if !answer.Ours(clock.Boot{}.Now().Add(length)) {
+		p.exit = exitLost
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// An eventLog writes one line of JSON per transition. A sink that is full or
+// closed never stops the job.
+type eventLog struct{ sink *sink }
+
+// openEvents opens what --events names: a file, to append to, or a descriptor
+// that is open already. Nothing named: events go nowhere.
+func openEvents(to string) (*eventLog, error) {
+	if to == "" {
+		return &eventLog{}, nil
+	}
+	if n, ok := strings.CutPrefix(to, "fd:"); ok {
+		fd, err := strconv.Atoi(n)
+		if err != nil || fd < 0 {
+			return nil, &locks.UsageError{What: "--events " + quote(to) + " names no file descriptor"}
+		}
+		if !isInherited(fd) {
+			return nil, &locks.UsageError{What: "--events " + to + ": the descriptor is not open"}
+		}
+		return &eventLog{newSink(os.NewFile(uintptr(fd), to))}, nil
+	}
+	f, err := openToAppend(to)
+	if err != nil {
+		return nil, &locks.UsageError{What: "--events: " + err.Error()}
+	}
+	return &eventLog{newSink(f)}, nil
+}
+
+// openToAppend opens a file and does not wait for anything. A FIFO that nobody
+// reads can be opened at once only for reading, too: a reader that comes while
+// we run gets what was written.
+func openToAppend(name string) (*os.File, error) {
+	const (
+		flags = os.O_APPEND | os.O_CREATE | syscall.O_NONBLOCK
+		mode  = 0o644 // less the umask, as for any file of the user's
+	)
+	f, err := os.OpenFile(name, os.O_WRONLY|flags, mode)
+	if errors.Is(err, syscall.ENXIO) {
+		return os.OpenFile(name, os.O_RDWR|flags, mode)
+	}
+	return f, err
+}
+
+func (l *eventLog) write(e runner.Event) {
+	if l.sink == nil {
+		return
+	}
+	line, err := json.Marshal(e)
+	if err != nil { // a time beyond the year 9999
+		return
+	}
+	_, _ = l.sink.Write(append(line, '\n'))
+}
+
+func (l *eventLog) close() {
+	if l.sink != nil {
+		l.sink.close()
+	}
+}

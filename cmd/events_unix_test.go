@@ -1,0 +1,78 @@
+//go:build unix
+
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// TestEventsToAFIFO has nobody read it, then somebody.
+func TestEventsToAFIFO(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var l *eventLog
+	within(t, 5*time.Second, "opening", func() {
+		var err error
+		if l, err = openEvents(path); err != nil {
+			t.Error(err)
+		}
+	})
+	within(t, 5*time.Second, "writing", func() {
+		for range 10_000 {
+			l.write(runner.Event{Kind: runner.EventStarted})
+		}
+	})
+	within(t, sinkFlush+5*time.Second, "closing", l.close)
+}
+
+// TestEventsToADescriptor knows our own descriptors from those that we were
+// started with.
+func TestEventsToADescriptor(t *testing.T) {
+	t.Parallel()
+	f, err := os.Create(filepath.Join(t.TempDir(), "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := openEvents(fmt.Sprintf("fd:%d", f.Fd())); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("a descriptor of our own: %v", err)
+	}
+	fd, err := unix.Dup(int(f.Fd())) // without FD_CLOEXEC, as an inherited one
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := openEvents(fmt.Sprintf("fd:%d", fd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write(runner.Event{Kind: runner.EventStarted, Lock: "x"})
+	l.close()
+	got, err := os.ReadFile(f.Name())
+	if want := `{"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestNoEvents asks for none.
+func TestNoEvents(t *testing.T) {
+	t.Parallel()
+	l, err := openEvents("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write(runner.Event{})
+	l.close()
+}

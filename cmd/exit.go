@@ -1,0 +1,65 @@
+package cmd
+
+import (
+	"errors"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// The exit statuses that are leaderrun's own, from sysexits.h where that has
+// one, and from the shell.
+const (
+	exitUsage       = 64
+	exitUnavailable = 69
+	exitInternal    = 70
+	exitHeld        = 75
+	exitLost        = 76
+	exitDenied      = 77
+	exitNotRunnable = 126
+	exitNotFound    = 127
+)
+
+// report prints an error, if there is one, and returns the exit status.
+func (p *program) report(err error) int {
+	status := p.status(err)
+	var signalled *runner.SignalError
+	switch {
+	case err == nil, errors.As(err, &signalled):
+	case errors.Is(err, locks.ErrHeld):
+		p.term.info(err.Error())
+	default:
+		p.term.fail(err)
+	}
+	p.term.flush()
+	return status
+}
+
+// status maps an error to an exit status. The first class that fits counts: an
+// error that ends a term may well wrap what made the last renewal fail.
+func (p *program) status(err error) int {
+	var signalled *runner.SignalError
+	var start *proc.StartError
+	switch {
+	case err == nil:
+		return p.exit
+	case errors.As(err, &signalled):
+		return proc.Exit{Signal: signalled.Signal}.Status()
+	case errors.As(err, &start) && start.NotFound:
+		return exitNotFound
+	case errors.As(err, &start):
+		return exitNotRunnable
+	case errors.Is(err, locks.ErrLost):
+		return exitLost
+	case errors.Is(err, locks.ErrHeld):
+		return p.held
+	case errors.Is(err, locks.ErrUsage):
+		return exitUsage
+	case errors.Is(err, locks.ErrDenied):
+		return exitDenied
+	case errors.Is(err, locks.ErrUnavailable):
+		return exitUnavailable
+	}
+	return exitInternal
+}

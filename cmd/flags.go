@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// The headings under which help shows options, in this order.
+var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "Output", "Help"}
+
+// options are what a user may ask of a run.
+type options struct {
+	backend        string
+	lock           string
+	id             string
+	nonblock       bool
+	wait           seconds
+	conflict       code
+	connectTimeout seconds
+	shellCommand   string
+	scrubEnv       bool
+	ttl            seconds
+	signal         signalValue
+	killAfter      seconds
+	onRenewError   choice
+	verbose        level
+	quiet          bool
+	logFormat      choice
+	events         string
+}
+
+// flags returns the options of run, with their variables. An option without a
+// DefaultText says its default in its usage text, or has none.
+func (o *options) flags() []cli.Flag {
+	return append(append(o.lockFlags(), o.outputFlags()...), versionFlag())
+}
+
+func (o *options) lockFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "backend", Aliases: []string{"b"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_BACKEND"},
+			Destination: &o.backend, Value: "file", DefaultText: "file",
+			Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, etcd://host:2379/prefix …"},
+		&cli.StringFlag{Name: "lock", Aliases: []string{"l"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_LOCK"},
+			Destination: &o.lock,
+			Usage:       "`NAME` of the lock (default: the base name of COMMAND)"},
+		&cli.StringFlag{Name: "id", Category: "Which lock", EnvVars: []string{"LEADERRUN_ID"},
+			Destination: &o.id,
+			Usage:       "`ID` by which others see us (default: host/pid/random)"},
+
+		&cli.BoolFlag{Name: "nonblock", Aliases: []string{"n"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_NONBLOCK"},
+			Destination: &o.nonblock,
+			Usage:       "give up at once if the lock is held"},
+		&cli.GenericFlag{Name: "wait", Aliases: []string{"w"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_WAIT"},
+			Value: &o.wait,
+			Usage: "give up after `DURATION`; a bare number is seconds (default: never)"},
+		&cli.GenericFlag{Name: "conflict-exit-code", Aliases: []string{"E"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_CONFLICT_EXIT_CODE"},
+			Value: &o.conflict, DefaultText: "75",
+			Usage: "exit with `N` if we gave up because the lock is held"},
+		&cli.GenericFlag{Name: "connect-timeout", Category: "Waiting", EnvVars: []string{"LEADERRUN_CONNECT_TIMEOUT"},
+			Value: &o.connectTimeout, DefaultText: "5s",
+			Usage: "a backend that does not answer within `DURATION` is down"},
+
+		&cli.StringFlag{Name: "command", Aliases: []string{"c"}, Category: "Running", EnvVars: []string{"LEADERRUN_COMMAND"},
+			Destination: &o.shellCommand,
+			Usage:       "run `LINE` through $SHELL -c; needs --lock"},
+		&cli.BoolFlag{Name: "scrub-env", Category: "Running", EnvVars: []string{"LEADERRUN_SCRUB_ENV"},
+			Destination: &o.scrubEnv,
+			Usage:       "keep the backend's credentials out of the job's environment"},
+
+		&cli.GenericFlag{Name: "ttl", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TTL"},
+			Value: &o.ttl, DefaultText: "15s",
+			Usage: "the lease is `DURATION`: how soon others may take over if we vanish"},
+		&cli.GenericFlag{Name: "signal", Aliases: []string{"s"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_SIGNAL"},
+			Value: &o.signal, DefaultText: "TERM",
+			Usage: "send `SIG` first when the job must end"},
+		&cli.GenericFlag{Name: "kill-after", Aliases: []string{"k"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_KILL_AFTER"},
+			Value: &o.killAfter, DefaultText: "5s, less if the ttl is under 15s",
+			Usage: "send KILL `DURATION` after the signal"},
+		&cli.GenericFlag{Name: "on-renew-error", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_ON_RENEW_ERROR"},
+			Value: &o.onRenewError, DefaultText: "retry",
+			Usage: "when a renewal fails, `retry|stop`: try again while the lease allows, or signal at once"},
+	}
+}
+
+func (o *options) outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "verbose", Aliases: []string{"v"}, Category: "Output", EnvVars: []string{"LEADERRUN_VERBOSE"},
+			Value: &o.verbose,
+			Usage: "say what happens; twice: every renewal, too"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: "Output", EnvVars: []string{"LEADERRUN_QUIET"},
+			Destination: &o.quiet,
+			Usage:       "print errors only, no warnings"},
+		&cli.GenericFlag{Name: "log-format", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FORMAT"},
+			Value: &o.logFormat, DefaultText: "text",
+			Usage: "print messages as `text|json`"},
+		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
+			Destination: &o.events,
+			Usage:       "append one line of JSON per transition to `FILE|fd:N`"},
+	}
+}
+
+// newOptions returns the defaults.
+func newOptions() *options {
+	return &options{
+		conflict:       exitHeld,
+		connectTimeout: seconds{d: 5e9},
+		ttl:            seconds{d: 15e9},
+		signal:         signalValue{defaultSignal},
+		onRenewError:   choice{"retry", []string{"retry", "stop"}},
+		logFormat:      choice{"text", []string{"text", "json"}},
+	}
+}
+
+// timing derives when to renew, to signal and to kill.
+func (o *options) timing() runner.Timing {
+	if !o.killAfter.set {
+		return runner.NewTiming(o.ttl.d, -1)
+	}
+	return runner.NewTiming(o.ttl.d, o.killAfter.d)
+}

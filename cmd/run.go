@@ -1,0 +1,246 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+func (p *program) runCommand() *cli.Command {
+	o := newOptions()
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a command while holding a lock (the default)",
+		ArgsUsage: "[--] COMMAND [ARG...]",
+		Flags:     o.flags(),
+		Action: func(ctx *cli.Context) error {
+			p.settle(o, ctx.Args().Present())
+			return p.run(o, ctx.Args().Slice())
+		},
+	}
+}
+
+// settle drops what a variable says where the command line says otherwise: an
+// option goes before a variable that contradicts it, too, and an empty variable
+// is none.
+func (p *program) settle(o *options, command bool) {
+	if o.nonblock && p.isGiven("nonblock") && !p.isGiven("wait") {
+		o.wait = seconds{}
+	}
+	if p.isGiven("wait") && !p.isGiven("nonblock") {
+		o.nonblock = false
+	}
+	if command && !p.isGiven("command") {
+		o.shellCommand = ""
+	}
+	if o.verbose > 0 && p.isGiven("verbose") && !p.isGiven("quiet") {
+		o.quiet = false
+	}
+	if o.backend == "" && !p.isGiven("backend") {
+		o.backend = "file"
+	}
+}
+
+// run checks everything that can be checked before a lock is taken, then hands
+// over to the runner.
+func (p *program) run(o *options, args []string) error {
+	p.held = int(o.conflict)
+	signals, ready := listen()
+	if o.id == "" {
+		o.id = newID()
+	}
+	if o.lock == "" && p.isGiven("lock") { // such as "$UNSET"
+		return locks.CheckName(o.lock)
+	}
+	args, err := o.command(args)
+	if err != nil {
+		return err
+	}
+	logger := p.term.logger(o)
+	if err := o.check(); err != nil {
+		return err
+	}
+	backend, err := locks.Parse(o.backend)
+	if err != nil {
+		return err
+	}
+	command := proc.Command{Args: args, Env: os.Environ()}
+	if command.Path, err = proc.Find(args[0]); err != nil {
+		return p.misnamed(args[0], err)
+	}
+	if again, err := p.reenter(o, backend, command); again {
+		return err
+	}
+	events, err := openEvents(o.events)
+	if err != nil {
+		return err
+	}
+	defer events.close()
+
+	line := p.term.waitLine(o)
+	timing := o.timing()
+	exit, err := runner.Run(context.Background(), runner.Config{
+		Command: command,
+		Lock:    o.lock,
+		Backend: locks.Redact(backend),
+		Holder:  o.id,
+		Open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+			lock, err := p.Registry.Open(ctx, backend, locks.Options{
+				Name:           o.lock,
+				Holder:         o.id,
+				TTL:            o.ttl.d,
+				ConnectTimeout: o.connectTimeout.d,
+				Version:        p.Version,
+				Logger:         logger,
+				Waiting:        waiting,
+			})
+			<-ready
+			return lock, err
+		},
+		Try:            o.nonblock,
+		Wait:           o.waitLimit(),
+		ConnectTimeout: o.connectTimeout.d,
+		Timing:         timing,
+		Signal:         o.signal.Signal,
+		StopOnFailure:  o.onRenewError.value == "stop",
+		ScrubEnv:       o.scrubEnv,
+		Signals:        signals,
+		Starter:        proc.Group{},
+		Logger:         logger,
+		Events:         events.write,
+		Waiting:        line.show,
+		Decided:        line.wipe,
+	})
+	if err != nil {
+		return p.explain(o, err)
+	}
+	p.exit = exit.Status()
+	return nil
+}
+
+// command returns what to run, as an argument vector, and names the lock after
+// it if it has no name.
+func (o *options) command(args []string) ([]string, error) {
+	switch {
+	case o.shellCommand != "" && len(args) > 0:
+		return nil, &locks.UsageError{What: "both -c and the command " + quote(args[0]) + " are given"}
+	case o.shellCommand != "" && o.lock == "":
+		return nil, &hinted{&locks.UsageError{What: "-c needs a lock's name"}, "add --lock NAME"}
+	case o.shellCommand != "":
+		shell := os.Getenv("SHELL")
+		if shell == "" {
+			shell = "/bin/sh"
+		}
+		return []string{shell, "-c", o.shellCommand}, nil
+	case len(args) == 0 || args[0] == "":
+		return nil, &hinted{&locks.UsageError{What: "no command is given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]"}
+	}
+	if o.lock == "" {
+		o.lock = filepath.Base(args[0])
+		if err := locks.CheckName(o.lock); err != nil {
+			return nil, &hinted{err, "name the lock with --lock NAME"}
+		}
+	}
+	return args, nil
+}
+
+// check refuses what cannot be meant.
+func (o *options) check() error {
+	if err := locks.CheckName(o.lock); err != nil {
+		return err
+	}
+	if o.nonblock && o.wait.set {
+		return &locks.UsageError{What: "-n and -w contradict each other"}
+	}
+	if o.wait.set && o.wait.d == 0 { // as in flock(1)
+		o.nonblock = true
+	}
+	if o.connectTimeout.d <= 0 || o.connectTimeout.d > time.Hour {
+		return &locks.UsageError{What: fmt.Sprintf("--connect-timeout %v is out of range: more than 0, at most 1h", o.connectTimeout.d)}
+	}
+	return o.timing().CheckTTL()
+}
+
+func (o *options) waitLimit() *time.Duration {
+	if !o.wait.set {
+		return nil
+	}
+	return &o.wait.d
+}
+
+// newID makes an id that no other run has: host/pid/random.
+func newID() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%08x", host, os.Getpid(), rand.Uint32())
+}
+
+// reenter runs the command under the lease of a leaderrun around us, if that
+// holds the same lock: to wait for it would be to wait for ourselves. The
+// outer one goes on to supervise, and the first result is true.
+func (p *program) reenter(o *options, backend *url.URL, command proc.Command) (bool, error) {
+	path := os.Getenv("LEADERRUN_SOCKET")
+	if path == "" {
+		return false, nil
+	}
+	outer, err := socket.Ask(path, time.Second)
+	if err != nil || outer.Lock != o.lock || outer.Backend != locks.Redact(backend) || !outer.Ours(clock.Boot{}.Now()) {
+		return false, nil
+	}
+	p.exit, err = become(command)
+	return true, err
+}
+
+// A reworded error is one with another text.
+type reworded struct {
+	error
+	text string
+}
+
+func (r *reworded) Error() string { return r.text }
+func (r *reworded) Unwrap() error { return r.error }
+
+// withoutClass is the text of an error without the class that it may begin
+// with, where the class goes without saying.
+func withoutClass(err error) string {
+	text := err.Error()
+	for _, class := range []error{locks.ErrLost, locks.ErrUnavailable} {
+		text = strings.TrimPrefix(text, class.Error()+": ")
+	}
+	return text
+}
+
+// explain adds to an error of a run what the user calls the things in it.
+func (p *program) explain(o *options, err error) error {
+	var held *locks.HeldError
+	switch {
+	case errors.As(err, &held):
+		return fmt.Errorf("lock %q: %w", o.lock, held)
+	case isClass(err, locks.ErrLost):
+		return &reworded{err, fmt.Sprintf("leadership of %q was lost and the job was stopped: %s", o.lock, withoutClass(err))}
+	case isClass(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
+		return &hinted{&reworded{err, fmt.Sprintf("lock %q: %s", o.lock, withoutClass(err))},
+			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow"}
+	case errors.As(err, new(*proc.StartError)):
+	case isClass(err, fs.ErrPermission) && !isClass(err, locks.ErrUsage, locks.ErrDenied):
+		return fmt.Errorf("%w: %w", locks.ErrDenied, err)
+	}
+	return err
+}

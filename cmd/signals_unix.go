@@ -1,0 +1,83 @@
+//go:build unix
+
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const defaultSignal = syscall.SIGTERM
+
+// A signalValue is a signal by name or number: TERM, SIGTERM, 15.
+type signalValue struct{ os.Signal }
+
+func (s *signalValue) Set(v string) error {
+	if n, err := strconv.Atoi(v); err == nil && unix.SignalName(syscall.Signal(n)) != "" {
+		s.Signal = syscall.Signal(n)
+		return nil
+	}
+	name := "SIG" + strings.TrimPrefix(strings.ToUpper(v), "SIG")
+	n := unix.SignalNum(name)
+	if n == 0 {
+		return fmt.Errorf("%s is no signal like TERM or 15", quote(v))
+	}
+	s.Signal = n
+	return nil
+}
+
+func (s *signalValue) String() string {
+	if sig, ok := s.Signal.(syscall.Signal); ok {
+		return strings.TrimPrefix(unix.SignalName(sig), "SIG")
+	}
+	return ""
+}
+
+// listen catches the signals that the job gets when we are sent them: all that
+// can be caught, but for those that tell of ourselves (our children, our
+// faults, our reading and writing) and those that the Go runtime uses. A signal
+// that we were started with ignored, as by nohup(1), stays ignored, by the job
+// too.
+//
+// Catching a signal costs a dance of two threads, and all of them some 0.3 ms;
+// so that is done beside other things. When ready is closed it is done.
+func listen() (signals <-chan os.Signal, ready <-chan struct{}) {
+	var all []os.Signal
+	for n := syscall.Signal(1); n < 32; n++ {
+		switch n {
+		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGXFSZ,
+			syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
+			syscall.SIGPROF, syscall.SIGTTIN, syscall.SIGTTOU:
+		default:
+			all = append(all, n)
+		}
+	}
+	caught, done := make(chan os.Signal, 64), make(chan struct{})
+	go func() {
+		defer close(done)
+		notify(caught, all)
+		survive()
+	}()
+	return caught, done
+}
+
+// notify catches signals, but for those that we were started with ignored.
+func notify(to chan<- os.Signal, all []os.Signal) {
+	all = slices.DeleteFunc(all, signal.Ignored)
+	if len(all) > 0 { // none would mean every signal
+		signal.Notify(to, all...)
+	}
+}
+
+// survive keeps us alive when what we write to goes away or is full: standard
+// error that is a closed pipe, a file at the limit of its size. The signals are
+// about ourselves, and are dropped. They are caught rather than ignored, as the
+// job would inherit that.
+func survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ) }

@@ -1,0 +1,43 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+const defaultSignal = syscall.SIGTERM
+
+// A signalValue is a signal by name. All of them end the job.
+type signalValue struct{ os.Signal }
+
+func (s *signalValue) Set(v string) error {
+	switch strings.TrimPrefix(strings.ToUpper(v), "SIG") {
+	case "TERM", "15":
+		s.Signal = syscall.SIGTERM
+	case "INT", "2":
+		s.Signal = os.Interrupt
+	case "KILL", "9":
+		s.Signal = os.Kill
+	default:
+		return fmt.Errorf("%s is none of TERM, INT, KILL", quote(v))
+	}
+	return nil
+}
+
+func (s *signalValue) String() string {
+	if s.Signal == nil {
+		return ""
+	}
+	return s.Signal.String()
+}
+
+// listen catches the signals that end us. When ready is closed it does.
+func listen() (signals <-chan os.Signal, ready <-chan struct{}) {
+	caught, done := make(chan os.Signal, 64), make(chan struct{})
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	close(done)
+	return caught, done
+}

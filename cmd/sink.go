@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// A sink writes to something that may stall, without ever stalling who writes
+// to the sink: what does not fit into its queue is dropped. It is safe for
+// concurrent use, and one Write is never mixed with another.
+type sink struct {
+	w     io.Writer
+	start sync.Once
+	queue chan chunk
+	done  chan struct{}
+}
+
+// A chunk is what one Write was given, or a mark that is closed when all before
+// it is written.
+type chunk struct {
+	text []byte
+	mark chan struct{}
+}
+
+// sinkQueue is how many writes may wait, and sinkFlush how long close waits
+// for them.
+const (
+	sinkQueue = 1024
+	sinkFlush = time.Second
+)
+
+func newSink(w io.Writer) *sink {
+	return &sink{w: w, queue: make(chan chunk, sinkQueue), done: make(chan struct{})}
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.start.Do(func() { go s.run() })
+	select {
+	case s.queue <- chunk{text: append([]byte(nil), p...)}:
+	default:
+	}
+	return len(p), nil
+}
+
+func (s *sink) run() {
+	defer close(s.done)
+	for c := range s.queue {
+		if c.mark != nil {
+			close(c.mark)
+			continue
+		}
+		_, _ = s.w.Write(c.text) // there is nobody to tell
+	}
+}
+
+// drain waits until all that was written so far is out, or for the given time.
+// It follows a Write.
+func (s *sink) drain(limit time.Duration) {
+	timeout := time.After(limit)
+	mark := make(chan struct{})
+	select {
+	case s.queue <- chunk{mark: mark}:
+	case <-timeout:
+		return
+	}
+	select {
+	case <-mark:
+	case <-timeout:
+	}
+}
+
+// close ends the sink. Nothing may be written to it any more.
+func (s *sink) close() {
+	started := true
+	s.start.Do(func() { started = false })
+	close(s.queue)
+	if !started {
+		return
+	}
+	select {
+	case <-s.done:
+	case <-time.After(sinkFlush):
+	}
+}

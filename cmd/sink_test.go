@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A stalled writer blocks until it is let go.
+type stalled struct {
+	release chan struct{}
+	mu      sync.Mutex
+	got     bytes.Buffer
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	<-s.release
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got.Write(p)
+}
+
+// TestSinkNeverBlocks writes more than the queue holds to something that takes
+// nothing.
+func TestSinkNeverBlocks(t *testing.T) {
+	t.Parallel()
+	w := &stalled{release: make(chan struct{})}
+	s := newSink(w)
+	within(t, time.Second, "writing", func() {
+		for range 10 * sinkQueue {
+			if n, err := s.Write([]byte("x")); n != 1 || err != nil {
+				t.Errorf("Write: %d, %v", n, err)
+			}
+		}
+	})
+	within(t, 2*time.Second, "draining", func() { s.drain(10 * time.Millisecond) })
+	within(t, sinkFlush+2*time.Second, "closing", s.close)
+	close(w.release)
+	<-s.done
+	if n := w.got.Len(); n < sinkQueue || n > sinkQueue+1 {
+		t.Errorf("%d writes arrived; want those that the queue holds, %d", n, sinkQueue)
+	}
+}
+
+func TestSinkWritesInOrder(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := newSink(&b)
+	want := ""
+	for i := range 100 {
+		fmt.Fprintf(s, "line %d\n", i)
+		want += fmt.Sprintf("line %d\n", i)
+	}
+	s.close()
+	if b.String() != want {
+		t.Errorf("got %q", &b)
+	}
+}
+
+func TestSinkDrain(t *testing.T) {
+	t.Parallel()
+	w := &stalled{release: make(chan struct{})}
+	s := newSink(w)
+	fmt.Fprint(s, "all of it")
+	time.AfterFunc(20*time.Millisecond, func() { close(w.release) })
+	s.drain(time.Minute)
+	w.mu.Lock()
+	if got := w.got.String(); got != "all of it" {
+		t.Errorf("after drain %q is written", got)
+	}
+	w.mu.Unlock()
+	s.close()
+}
+
+// TestSinkKeepsACopy reuses the memory that it wrote from.
+func TestSinkKeepsACopy(t *testing.T) {
+	t.Parallel()
+	w := &stalled{release: make(chan struct{})}
+	s := newSink(w)
+	p := []byte("before")
+	_, _ = s.Write(p)
+	copy(p, "after!")
+	close(w.release)
+	s.close()
+	if got := w.got.String(); got != "before" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSinkThatWasNeverUsed(t *testing.T) {
+	t.Parallel()
+	within(t, time.Second, "closing", newSink(io.Discard).close)
+}

@@ -1,0 +1,120 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	cause := &locks.Error{Op: "renew", Backend: "b", Name: "n", Err: errors.New("why\nso"), Hint: "wait"}
+	for _, tt := range []struct {
+		verbose level
+		quiet   bool
+		want    string
+	}{
+		{0, false, "leaderrun: warning: retry left=3s: renew \"n\" on b: why; so\nleaderrun: hint: wait\nleaderrun: error: bad\n"},
+		{0, true, "leaderrun: error: bad\n"},
+		{1, false, "leaderrun: acquired token=7\nleaderrun: warning: retry left=3s: renew \"n\" on b: why; so\nleaderrun: hint: wait\nleaderrun: error: bad\n"},
+		{2, false, "leaderrun: renewed: renew \"n\" on b: why; so\nleaderrun: acquired token=7\nleaderrun: warning: retry left=3s: renew \"n\" on b: why; so\nleaderrun: hint: wait\nleaderrun: error: bad\n"},
+	} {
+		var b bytes.Buffer
+		p := testProgram(&b)
+		log := p.term.logger(&options{verbose: tt.verbose, quiet: tt.quiet})
+		log.Debug("renewed", "err", cause)
+		log.Info("acquired", "token", 7)
+		log.Warn("retry", "left", 3*time.Second, "err", cause)
+		log.Error("bad")
+		p.term.flush()
+		if b.String() != tt.want {
+			t.Errorf("-v %d -q %v:\n got %q\nwant %q", tt.verbose, tt.quiet, &b, tt.want)
+		}
+	}
+}
+
+func TestJSONLogger(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	log := p.term.logger(&options{lock: "x", backend: "etcd://u:opensesame@h", id: "me", logFormat: choice{value: "json"}})
+	log.Warn("retry", "left", 3*time.Second, "err", errors.New("why\nso"))
+	p.term.fail(&hinted{errors.New("bad"), "do it"})
+	p.term.fail(errors.New("bad"))
+	p.term.flush()
+	var got []map[string]any
+	for line := range strings.Lines(b.String()) {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if o["lock"] != "x" || o["backend"] != "etcd://u:xxxxx@h" || o["holder"] != "me" {
+			t.Errorf("got %q", line)
+		}
+		got = append(got, o)
+	}
+	if len(got) != 3 || got[0]["left"] != "3s" || got[0]["err"] != "why\nso" || got[1]["hint"] != "do it" {
+		t.Errorf("got %q", &b)
+	}
+	if _, ok := got[2]["hint"]; ok {
+		t.Errorf("an empty hint: %v", got[2])
+	}
+}
+
+// TestEarly guesses, where the options could not be read, whether JSON is wanted.
+func TestEarly(t *testing.T) {
+	for _, tt := range []struct {
+		variable, args string
+		want           bool
+	}{
+		{"", "", false},
+		{"json", "", true},
+		{"", "--log-format=json", true},
+		{"", "--log-format json --nosuch", true},
+		{"json", "--log-format=text", false},
+		{"text", "--log-format", false},
+	} {
+		t.Setenv("LEADERRUN_LOG_FORMAT", tt.variable)
+		p := testProgram(new(bytes.Buffer))
+		p.term.early(strings.Fields(tt.args))
+		if p.term.json != tt.want || (p.term.log != nil) != tt.want {
+			t.Errorf("%q %q: JSON is %v", tt.variable, tt.args, p.term.json)
+		}
+		p.term.flush()
+	}
+}
+
+// TestStalledTerminal logs to a terminal that takes nothing, as after Ctrl-S.
+func TestStalledTerminal(t *testing.T) {
+	t.Parallel()
+	w := &stalled{release: make(chan struct{})}
+	defer close(w.release)
+	p := testProgram(w)
+	log := p.term.logger(&options{verbose: 2})
+	p.term.wait = &waitLine{out: p.term.sink, file: p.term.file, shown: true}
+	within(t, 2*time.Second, "printing", func() {
+		for range 3 * sinkQueue {
+			log.Debug("renewed")
+			p.term.line("error: x")
+		}
+		p.term.wait.wipe()
+	})
+	within(t, sinkFlush+2*time.Second, "the end", p.term.flush)
+}
+
+func TestAttributesOfALogger(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	log := slog.New(&lines{out: &b, level: slog.LevelInfo}).With("helper", "h")
+	log.With("lock", "x").Info("said", "n", 1)
+	log.Info("said")
+	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1\nleaderrun: said helper=h\n"; got != want {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}

@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// The types of option values. Each is a cli.Generic, whose Set says what is
+// wrong with a value; the option or the variable is named by checkValue.
+
+// checkValue refuses a value that an option cannot have. It has the value from
+// the named source, "option -w" or "LEADERRUN_WAIT". The library would refuse
+// it, too, in other words.
+func checkValue(f cli.Flag, source, value string) error {
+	var err error
+	switch f := f.(type) {
+	case *cli.BoolFlag:
+		if _, bad := strconv.ParseBool(value); bad != nil {
+			err = fmt.Errorf("%s is neither true nor false", quote(value))
+		}
+	case *cli.GenericFlag:
+		err = f.Value.Set(value)
+	}
+	if err != nil {
+		return &locks.UsageError{What: source + ": " + err.Error()}
+	}
+	return nil
+}
+
+// A seconds is a duration, with or without a unit: "10" are seconds, as in
+// flock(1) and timeout(1).
+type seconds struct {
+	d   time.Duration
+	set bool
+}
+
+func (s *seconds) Set(v string) error {
+	d, err := parseSeconds(v)
+	if err == nil {
+		*s = seconds{d, true}
+	}
+	return err
+}
+
+func (s *seconds) String() string {
+	if s.d == 0 && !s.set {
+		return ""
+	}
+	return s.d.String()
+}
+
+func parseSeconds(v string) (time.Duration, error) {
+	text := v
+	if _, err := strconv.ParseFloat(v, 64); err == nil {
+		text += "s"
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s is no duration like 10, 1.5 or 2m30s", quote(v))
+	case d < 0:
+		return 0, fmt.Errorf("%s is negative", quote(v))
+	}
+	return d, nil
+}
+
+// A code is an exit status.
+type code int
+
+func (c *code) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > 255 {
+		return fmt.Errorf("%s is no exit status from 0 to 255", quote(v))
+	}
+	*c = code(n)
+	return nil
+}
+
+func (c *code) String() string { return strconv.Itoa(int(*c)) }
+
+// A choice is one of a few words.
+type choice struct {
+	value string
+	among []string
+}
+
+func (c *choice) Set(v string) error {
+	if !slices.Contains(c.among, v) {
+		return &locks.UsageError{What: "unknown value " + quote(v), Near: locks.Nearest(v, c.among), Have: c.among}
+	}
+	c.value = v
+	return nil
+}
+
+func (c *choice) String() string { return c.value }
+
+// A level is a switch that may be repeated.
+type level int
+
+func (l *level) Set(v string) error {
+	if on, err := strconv.ParseBool(v); err == nil && len(v) > 1 {
+		*l = 0
+		if on {
+			*l = 1
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%s is neither true nor false, nor a number of times", quote(v))
+	}
+	*l = level(n)
+	return nil
+}
+
+func (l *level) String() string { return strconv.Itoa(int(*l)) }
+
+// quote shows a word of the user's in a message.
+func quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }

@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func TestWaitLineText(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 21, 5, 0, 0, 0, time.Local)
+	for _, tt := range []struct {
+		waiting locks.Waiting
+		want    string
+	}{
+		{locks.Waiting{}, "leaderrun: waiting for 0s"},
+		{locks.Waiting{Status: locks.Status{Holder: "h/1\x1b[2J"}}, `leaderrun: waiting for 0s; held by h/1\x1b[2J`},
+		{locks.Waiting{Status: locks.Status{Holder: "h", Since: since}, Position: 3},
+			"leaderrun: waiting for 0s; held by h since 2026-11-21 05:00:00; we are number 3 in the queue"},
+	} {
+		l := &waitLine{waiting: tt.waiting, since: time.Now()}
+		if got := l.text(); got != tt.want {
+			t.Errorf("got %q; want %q", got, tt.want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"äöüß", 3, "äöü"}, {"abc", 0, ""}, {"abc", -1, "abc"}} {
+		if got := cut(tt.text, tt.n); got != tt.want {
+			t.Errorf("cut(%q, %d) = %q; want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+}
+
+// TestWaitLineComesAndGoes has it shown, overwritten by a message, and wiped.
+func TestWaitLineComesAndGoes(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	l := &waitLine{out: p.term.sink, file: p.term.file, since: time.Now(), timer: time.NewTimer(time.Hour)}
+	p.term.wait = l
+	p.term.line("before")
+	l.draw()
+	p.term.line("over it")
+	l.wipe()
+	p.term.line("after")
+	l.draw() // a timer that fired late
+	p.term.flush()
+	want := "leaderrun: before\n" +
+		wipeLine + "leaderrun: waiting for 0s" +
+		wipeLine + "leaderrun: over it\n" +
+		wipeLine + "leaderrun: after\n"
+	if got := strings.ReplaceAll(b.String(), wipeLine+"leaderrun: waiting for 0s"[:0], wipeLine); got != want {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
+// TestNoWaitLine is what there is without a terminal: nothing.
+func TestNoWaitLine(t *testing.T) {
+	t.Parallel()
+	l := &waitLine{}
+	l.show(locks.Waiting{})
+	if l.timer != nil {
+		t.Error("a line was planned")
+	}
+	l.wipe()
+	if got := (*waitLine)(nil).cover(); got != nil {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/leaderrun/leaderrun"
+
+// deps lists what a package links, for a platform that has all of it.
+func deps(t *testing.T, pkg string) []string {
+	t.Helper()
+	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs", "-deps", pkg)
+	c.Env = append(c.Environ(), "GOOS=linux", "GOFLAGS=")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", pkg, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// TestImportsPointDownward holds the layers apart: main → cmd → runner → locks,
+// backends → locks, and no SDK in the core.
+func TestImportsPointDownward(t *testing.T) {
+	t.Parallel()
+	layers := []struct {
+		pkg     string
+		allowed []string // within the module, as prefixes
+	}{
+		{"/locks", []string{"/locks"}},
+		{"/locks/clock", []string{"/locks/clock"}},
+		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
+		{"/locks/file", []string{"/locks", "/locks/file"}},
+		{"/locks/helper", []string{"/locks", "/locks/helper"}},
+		{"/locks/etcd", []string{"/locks", "/locks/etcd"}},
+		{"/runner/proc", []string{"/runner/proc"}},
+		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
+		{"/runner", []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}},
+	}
+	for _, l := range layers {
+		for _, d := range deps(t, module+l.pkg) {
+			if inner, ok := strings.CutPrefix(d, module); ok && !slices.Contains(l.allowed, inner) {
+				t.Errorf("%s imports %s", l.pkg, inner)
+			}
+		}
+	}
+}
+
+// TestCoreLinksNoSDK keeps the process that kills small: only these modules of
+// others, and not package net (an eighth of its size).
+func TestCoreLinksNoSDK(t *testing.T) {
+	t.Parallel()
+	allowed := []string{module, "github.com/urfave/cli/v2", "github.com/xrash/smetrics", "golang.org/x/sys/unix"}
+	for _, d := range deps(t, module) {
+		if d == "net" {
+			t.Error("the core links package net")
+		}
+		if first, _, _ := strings.Cut(d, "/"); !strings.Contains(first, ".") {
+			continue // the standard library
+		}
+		if !slices.ContainsFunc(allowed, func(a string) bool { return d == a || strings.HasPrefix(d, a+"/") }) {
+			t.Errorf("the core links %s", d)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// A job is a program that a script runs.
+type job struct {
+	cmd            *exec.Cmd
+	stdout, stderr strings.Builder
+	done           chan struct{} // closed when it has ended and its output was read
+}
+
+// outputLimit is how long what a program left behind may keep its output open.
+const outputLimit = 5 * time.Second
+
+// launch starts a program. With a file it gets a terminal, and the file what that
+// shows.
+func launch(ts *testscript.TestScript, args []string, tty string) *job {
+	j := &job{done: make(chan struct{})}
+	j.cmd = exec.Command("env", args...) // env(1) looks in the script's PATH
+	j.cmd.Dir = ts.MkAbs(".")
+	j.cmd.Env = environ(ts)
+	j.cmd.Stdout, j.cmd.Stderr = &j.stdout, &j.stderr
+	j.cmd.WaitDelay = outputLimit
+	finish := func() {}
+	if tty != "" {
+		finish = attach(ts, j.cmd, tty)
+	}
+	ts.Check(j.cmd.Start())
+	go func() {
+		_ = j.cmd.Wait() // the state it ended in is in ProcessState
+		finish()
+		close(j.done)
+	}()
+	return j
+}
+
+// await waits until the program has ended, and checks its exit status.
+func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string) {
+	select {
+	case <-j.done:
+	case <-time.After(limit):
+		j.stop()
+		j.show(ts)
+		ts.Fatalf("it has not ended within %v", limit)
+	}
+	j.show(ts)
+	if got := codeOf(j.cmd.ProcessState); strconv.Itoa(got) != code {
+		ts.Fatalf("exit status %d, want %s", got, code)
+	}
+}
+
+// show makes the output that of the script's latest command.
+func (j *job) show(ts *testscript.TestScript) {
+	fmt.Fprint(ts.Stdout(), &j.stdout)
+	fmt.Fprint(ts.Stderr(), &j.stderr)
+}
+
+// stop ends a program that runs, if it does.
+func (j *job) stop() {
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		_ = j.cmd.Process.Signal(sig) // it may have ended
+		select {
+		case <-j.done:
+			return
+		case <-time.After(2 * outputLimit):
+		}
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	limit, args := within(ts, args)
+	usage(ts, !neg && len(args) >= 2, "exits [-within TIME] CODE PROGRAM [ARG...]")
+	launch(ts, args[1:], "").await(ts, limit, args[0])
+}
+
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	tty := len(args) > 0 && args[0] == "-tty"
+	if tty {
+		args = args[1:]
+	}
+	usage(ts, !neg && len(args) >= 2, "start [-tty] NAME PROGRAM [ARG...]")
+	w, name := worldOf(ts), args[0]
+	if w.jobs[name] != nil {
+		ts.Fatalf("there is a %s already", name)
+	}
+	file := ""
+	if tty {
+		file = ts.MkAbs(name + ".tty")
+	}
+	j := launch(ts, args[1:], file)
+	w.jobs[name] = j
+	ts.Setenv(name+"_pid", strconv.Itoa(j.cmd.Process.Pid))
+	ts.Defer(func() {
+		if w.jobs[name] == j {
+			j.stop()
+			ts.Logf("left running: %s: %v\n%s%s", name, j.cmd.ProcessState, &j.stdout, &j.stderr)
+		}
+	})
+}
+
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	limit, args := within(ts, args)
+	usage(ts, !neg && len(args) == 2, "await [-within TIME] CODE NAME")
+	w, name := worldOf(ts), args[1]
+	j := w.jobs[name]
+	if j == nil {
+		ts.Fatalf("there is no %s", name)
+	}
+	delete(w.jobs, name)
+	j.await(ts, limit, args[0])
+}
+
+// environ is the script's environment, which testscript does not tell.
+func environ(ts *testscript.TestScript) []string {
+	file := filepath.Join(ts.Getenv("WORK"), ".bin", "environ")
+	ts.Check(ts.Exec("sh", "-c", `env -0 >"$1"`, "sh", file))
+	return strings.Split(strings.TrimSuffix(ts.ReadFile(file), "\x00"), "\x00")
+}
+
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "signal SIGNAL NAME|FILE")
+	sig := unix.SignalNum("SIG" + args[0])
+	if sig == 0 {
+		ts.Fatalf("there is no signal %s", args[0])
+	}
+	if j := worldOf(ts).jobs[args[1]]; j != nil {
+		ts.Check(j.cmd.Process.Signal(sig))
+		return
+	}
+	ts.Check(unix.Kill(readPID(ts, args[1]), sig))
+}
+
+func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && (len(args) == 1 || len(args) == 2), "end FILE [CODE]")
+	code := "0"
+	if len(args) == 2 {
+		code = args[1]
+	}
+	var f *os.File
+	eventually(ts, patience, args[0]+" can be told to end", func() (ok bool) {
+		var err error
+		f, err = os.OpenFile(ts.MkAbs(args[0]+".end"), os.O_WRONLY|unix.O_NONBLOCK, 0)
+		return err == nil
+	})
+	_, err := f.WriteString(code + "\n")
+	ts.Check(err)
+	ts.Check(f.Close())
+}

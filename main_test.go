@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/helper"
+)
+
+// TestMain makes the programs of this module commands of the scripts.
+func TestMain(m *testing.M) {
+	// Scripts wait most of their time; a machine of two cores runs many at once.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){
+		"leaderrun":      main,
+		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"asuser":         asUser,
+	})
+}
+
+// TestScripts runs what a user sees, in testscripts/*.txtar. See
+// script_test.go for the commands that scripts have besides testscript's own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	shared := &sharedServer{parent: t}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testscripts",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(env *testscript.Env) error { return setup(env, shared) },
+		Condition:           condition,
+		Cmds:                scriptCommands(),
+	})
+}
+
+// setup gives each script a home, a place for its locks and a short program to
+// run, and nothing of the tester's environment but PATH.
+func setup(env *testscript.Env, shared *sharedServer) error {
+	home, bin := filepath.Join(env.WorkDir, "home"), filepath.Join(env.WorkDir, ".bin")
+	for _, dir := range []string{home, bin} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(bin, "stay"), []byte(stay), 0o755); err != nil {
+		return err
+	}
+	programs, err := exec.LookPath("leaderrun")
+	if err != nil {
+		return err
+	}
+	programs = filepath.Dir(programs)
+	for _, dir := range []string{filepath.Dir(programs), filepath.Dir(env.WorkDir)} {
+		if err := os.Chmod(dir, 0o755); err != nil { // for asuser
+			return err
+		}
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
+	env.Setenv("PATH", strings.Join([]string{bin, programs, os.Getenv("PATH")}, string(filepath.ListSeparator)))
+	env.Setenv("PROGRAMS", programs)
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's second at each exit
+	env.Values[worldKey{}] = &world{tb: env.T().(testing.TB), shared: shared, jobs: map[string]*job{}}
+	return nil
+}
+
+// stay is a job that runs until it is told to end.
+const stay = `#!/bin/sh
+# stay FILE: writes its process id into FILE, and ends when its exit status is
+# written into FILE.end.
+mkfifo "$1.end" && echo $$ >"$1.new" && mv "$1.new" "$1" && read code <"$1.end"
+exit "${code:-0}"
+`
+
+// condition knows the conditions of scripts besides testscript's own.
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "bundle":
+		r := new(locks.Registry)
+		bundle(r)
+		return slices.Contains(r.Schemes(), "etcd"), nil
+	case "namespaces": // a mount that nobody else sees
+		return exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// A sharedServer is one etcd server for the scripts that need nothing special
+// of it, started by the first of them.
+type sharedServer struct {
+	parent *testing.T
+	start  sync.Once
+	server *etcdtest.Server
+}
+
+func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
+	etcdtest.Binary(tb, "", "etcd") // if there is none, it is the script that is skipped
+	s.start.Do(func() { s.server = etcdtest.Start(s.parent, etcdtest.Options{}) })
+	return s.server
+}

@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package main
+
+import (
+	"os/exec"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// attach is not written for this system.
+func attach(ts *testscript.TestScript, _ *exec.Cmd, _ string) func() {
+	ts.Fatalf("start -tty works on Linux only")
+	return nil
+}

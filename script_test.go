@@ -1,0 +1,231 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// The commands of scripts besides testscript's own. A CODE is an exit status as
+// a shell shows it; a FILE that a process id is read from is one that the
+// program stay has written.
+//
+//	exits [-within TIME] CODE PROGRAM [ARG...]
+//	                                run a program that ends with this code
+//	start [-tty] NAME PROGRAM [ARG...]
+//	                                run one in the background; its process id is
+//	                                in $NAME_pid; with -tty, standard error is a
+//	                                terminal, and what it shows is in NAME.tty
+//	await [-within TIME] CODE NAME  wait until it has ended
+//	signal SIGNAL NAME|FILE         send a signal to it, or to a job
+//	end FILE [CODE]                 tell a job, a stay, to end
+//	waitfor [-within TIME] FILE...  wait until files are there
+//	waitgrep PATTERN FILE           wait until a file matches
+//	[!] alive FILE...               does the process run?
+//	gone FILE...                    wait until it does not
+//	events [-without KIND] FILE KIND...
+//	                                these events, and no others, in this order
+//	jsonlines FILE|stderr           each line is an object of JSON
+//	lines N FILE|stderr|stdout      there are so many lines
+//	need CONDITION WHAT             skip without it, or in CI fail
+//	etcd [KIND], http, proxy …      see servers_test.go
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"exits":     cmdExits,
+		"start":     cmdStart,
+		"await":     cmdAwait,
+		"signal":    cmdSignal,
+		"end":       cmdEnd,
+		"waitfor":   cmdWaitFor,
+		"waitgrep":  cmdWaitGrep,
+		"alive":     cmdAlive,
+		"gone":      cmdGone,
+		"events":    cmdEvents,
+		"jsonlines": cmdJSONLines,
+		"lines":     cmdLines,
+		"need":      cmdNeed,
+		"etcd":      cmdEtcd,
+		"http":      cmdHTTP,
+		"proxy":     cmdProxy,
+	}
+}
+
+// patience bounds what must happen at some time on a busy machine.
+const patience = 30 * time.Second
+
+// A world is what one script has started.
+type world struct {
+	tb     testing.TB
+	shared *sharedServer
+	jobs   map[string]*job
+	servers
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+// usage fails a script whose command is used wrongly.
+func usage(ts *testscript.TestScript, ok bool, text string) {
+	if !ok {
+		ts.Fatalf("usage: %s", text)
+	}
+}
+
+// eventually polls until ok.
+func eventually(ts *testscript.TestScript, limit time.Duration, what string, ok func() bool) {
+	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// within takes the option -within from a command's arguments.
+func within(ts *testscript.TestScript, args []string) (time.Duration, []string) {
+	if len(args) < 2 || args[0] != "-within" {
+		return patience, args
+	}
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	return d, args[2:]
+}
+
+// codeOf is the exit status as a shell shows it.
+func codeOf(st *os.ProcessState) int {
+	if ws := st.Sys().(syscall.WaitStatus); ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return st.ExitCode()
+}
+
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	limit, files := within(ts, args)
+	usage(ts, !neg && len(files) > 0, "waitfor [-within TIME] FILE...")
+	for _, f := range files {
+		eventually(ts, limit, f+" is there", func() bool {
+			_, err := os.Stat(ts.MkAbs(f))
+			return err == nil
+		})
+	}
+}
+
+func cmdWaitGrep(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "waitgrep PATTERN FILE")
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	var text []byte
+	defer func() { ts.Logf("[%s]\n%s", args[1], text) }()
+	eventually(ts, patience, args[1]+" matches "+args[0], func() bool {
+		text, _ = os.ReadFile(ts.MkAbs(args[1]))
+		return re.Match(text)
+	})
+}
+
+func cmdAlive(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) > 0, "[!] alive FILE...")
+	for _, f := range args {
+		if got := alive(readPID(ts, f)); got == neg {
+			ts.Fatalf("the process of %s: alive is %v, want %v", f, got, !neg)
+		}
+	}
+}
+
+func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
+	limit, files := within(ts, args)
+	usage(ts, !neg && len(files) > 0, "gone [-within TIME] FILE...")
+	for _, f := range files {
+		pid := readPID(ts, f)
+		eventually(ts, limit, "the process of "+f+" is gone", func() bool { return !alive(pid) })
+	}
+}
+
+func readPID(ts *testscript.TestScript, file string) int {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
+	ts.Check(err)
+	return pid
+}
+
+// alive reports whether a process runs. A zombie does not.
+func alive(pid int) bool {
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, '('):], []byte(") "))
+		return len(state) > 0 && state[0] != 'Z' && state[0] != 'X'
+	}
+	return unix.Kill(pid, 0) == nil
+}
+
+func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
+	without := ""
+	if len(args) > 1 && args[0] == "-without" {
+		without, args = args[1], args[2:]
+	}
+	usage(ts, !neg && len(args) > 0, "events [-without KIND] FILE KIND...")
+	var got []string
+	for _, e := range objects(ts, args[0]) {
+		for _, key := range []string{"time", "event", "lock", "holder"} {
+			if v, ok := e[key].(string); !ok || v == "" {
+				ts.Fatalf("an event without %q: %v", key, e)
+			}
+		}
+		if kind := e["event"].(string); kind != without {
+			got = append(got, kind)
+		}
+	}
+	if !slices.Equal(got, args[1:]) {
+		ts.Fatalf("%s has the events %v, want %v", args[0], got, args[1:])
+	}
+}
+
+func cmdJSONLines(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "jsonlines FILE|stderr")
+	if len(objects(ts, args[0])) == 0 {
+		ts.Fatalf("%s is empty", args[0])
+	}
+}
+
+// objects reads a file that has one object of JSON in each line.
+func objects(ts *testscript.TestScript, file string) []map[string]any {
+	var all []map[string]any
+	for line := range strings.Lines(ts.ReadFile(file)) {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(line), &o); err != nil || !strings.HasSuffix(line, "\n") {
+			ts.Fatalf("%s: %q is no line of JSON: %v", file, line, err)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "lines N FILE|stderr|stdout")
+	if n := strings.Count(ts.ReadFile(args[1]), "\n"); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%s has %d lines, want %s", args[1], n, args[0])
+	}
+}
+
+func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "need CONDITION WHAT")
+	ok, err := condition(args[0])
+	ts.Check(err)
+	switch {
+	case ok:
+	case os.Getenv("CI") == "true":
+		ts.Fatalf("needs %s", args[1])
+	default:
+		worldOf(ts).tb.Skipf("needs %s", args[1])
+	}
+}

@@ -1,0 +1,120 @@
+//go:build unix
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// servers are those of one script.
+type servers struct {
+	etcd  *etcdtest.Server
+	proxy *faultproxy.Proxy
+}
+
+// cmdEtcd is the command
+//
+//	etcd [own|tls|mtls|expired|auth]
+//	etcd stop|start|pause|resume
+//
+// The first form starts a server, or without an argument uses one that other
+// scripts use, too. $ETCD is its address, and LEADERRUN_BACKEND names it, with a
+// prefix of the script's own; ETCDCTL_ENDPOINTS makes etcdctl work. With tls the
+// server has a certificate of the authority in $CA; with mtls it wants one of
+// its clients, such as $CERT and $KEY; with expired its own has expired. With
+// auth there is a user alice, password secret, who may use the prefix /alice.
+// The second form does that to the script's own server.
+func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) <= 1, "etcd [KIND]")
+	w := worldOf(ts)
+	kind := ""
+	if len(args) == 1 {
+		kind = args[0]
+	}
+	switch kind {
+	case "":
+		w.announce(ts, w.shared.get(w.tb))
+	case "own":
+		w.announce(ts, etcdtest.Start(w.tb, etcdtest.Options{}))
+	case "tls", "mtls", "expired":
+		w.announce(ts, w.startTLS(ts, kind))
+	case "auth":
+		s := etcdtest.Start(w.tb, etcdtest.Options{})
+		s.EnableAuth("rootsecret", etcdtest.User{Name: "alice", Password: "secret", Prefix: "/alice"})
+		w.announce(ts, s)
+	case "stop":
+		w.etcd.Stop()
+	case "start":
+		w.etcd.Start()
+	case "pause":
+		w.etcd.Pause()
+	case "resume":
+		w.etcd.Resume()
+	default:
+		ts.Fatalf("unknown kind of etcd %q", kind)
+	}
+}
+
+// announce tells the script of a server.
+func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
+	w.etcd = s
+	ts.Setenv("ETCD", s.Addr())
+	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Name())
+	ts.Setenv("ETCDCTL_ENDPOINTS", s.Endpoint())
+	bin := filepath.Dir(etcdtest.Binary(w.tb, "", "etcdctl"))
+	ts.Setenv("PATH", ts.Getenv("PATH")+string(filepath.ListSeparator)+bin)
+}
+
+func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Server {
+	ca := etcdtest.NewCA(w.tb)
+	cert, key := ca.Issue("server", etcdtest.Cert{Expired: kind == "expired"})
+	o := &etcdtest.TLS{CertFile: cert, KeyFile: key}
+	if kind == "mtls" {
+		o.ClientCAFile = ca.CertFile
+		clientCert, clientKey := ca.Issue("client", etcdtest.Cert{})
+		ts.Setenv("CERT", clientCert)
+		ts.Setenv("KEY", clientKey)
+	}
+	ts.Setenv("CA", ca.CertFile)
+	return etcdtest.Start(w.tb, etcdtest.Options{TLS: o})
+}
+
+// cmdHTTP is the command "http": it starts a web server, $HTTP.
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 0, "http")
+	s := httptest.NewServer(http.NotFoundHandler())
+	ts.Defer(s.Close)
+	ts.Setenv("HTTP", s.Listener.Addr().String())
+}
+
+// cmdProxy is the command
+//
+//	proxy ADDRESS
+//	proxy cut|cut-replies|refuse|heal
+//
+// The first form puts a proxy, $PROXY, before an address; the second breaks
+// what is between the two, and mends it.
+func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "proxy ADDRESS|FAULT")
+	w := worldOf(ts)
+	switch args[0] {
+	case "cut":
+		w.proxy.CutAll()
+	case "cut-replies":
+		w.proxy.CutReplies()
+	case "refuse":
+		w.proxy.Refuse()
+	case "heal":
+		w.proxy.Heal()
+	default:
+		w.proxy = faultproxy.New(w.tb, args[0])
+		ts.Setenv("PROXY", w.proxy.Addr())
+	}
+}
