@@ -1,0 +1,62 @@
+# leaderrun: build, test, install. `make help` lists what there is.
+
+# Left out of the core: the library's own manual page generator.
+TAGS    = urfave_cli_no_docs
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS = -s -w -X main.version=$(VERSION) -X main.libexec=$(LIBEXEC)
+PREFIX  ?= /usr/local
+LIBEXEC ?= $(PREFIX)/libexec/leaderrun
+DESTDIR ?=
+CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leaderrun-test)
+
+# The race detector needs a C compiler.
+RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
+PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
+
+.PHONY: help build bundle install test servers lint vet bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the core and all helpers, into bin/
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/...
+
+bundle: ## one file with every backend linked in: bin/leaderrun-bundle
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS),bundle -ldflags '$(LDFLAGS)' -o bin/leaderrun-bundle .
+
+install: build ## into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBEXEC)
+	install -m 755 bin/leaderrun $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 bin/leaderrun-* $(DESTDIR)$(LIBEXEC)/
+
+test: servers ## every test, against real servers
+	go test $(RACE) -timeout 20m ./...
+	go test $(RACE) -timeout 10m -tags bundle .
+
+servers: ## install the servers that tests need, once, into a cache outside the tree
+	.ci/servers
+
+vet: ## go vet, on every platform
+	go vet ./...
+	@for p in $(PLATFORMS); do \
+		echo "GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./..."; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \
+	done
+
+lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint ## golangci-lint, and shellcheck where there is one
+	$< run ./...
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run .ci/servers locks/helper/leaderrun-toy; \
+	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
+
+$(CACHE)/golangci-lint-v2.15.0/golangci-lint:
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+bench: build servers ## measure against flock(1) and etcdctl; writes bench/RESULTS.md
+	go test -tags bench -count 1 -timeout 60m -v ./bench
+
+fuzz: ## each fuzz target for a while
+	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, t[i]; n = 0}' | \
+	while read -r pkg target; do go test -run '^$$' -fuzz "^$$target\$$" -fuzztime 30s "$$pkg" || exit 1; done
+
+clean: ## remove what was built
+	rm -rf bin
