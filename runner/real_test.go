@@ -11,11 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // real is a Run outside of any bubble: with real processes, the real clock and
 // a real socket. Only the lock is a model.

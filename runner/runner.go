@@ -90,7 +90,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if err != nil {
 		return proc.Exit{}, err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }() // it was released by then
 	if err := r.Timing.Gate(r.grant.TTL); err != nil && r.grant.TTL > 0 {
 		r.release(lease)
 		return proc.Exit{}, err
@@ -98,7 +98,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 
 	env := r.environment(locks.SecretEnv(lock))
 	if server, err := r.serve(func() socket.Answer { return r.answer(lease) }); err == nil {
-		defer server.Close()
+		defer func() { _ = server.Close() }() // what it leaves behind is in the temporary directory
 		env = append(env, "LEADERRUN_SOCKET="+server.Path())
 	} else {
 		r.Logger.Warn("the job cannot use leaderrun check", "err", err)

@@ -126,7 +126,7 @@ func TestLostBeforeTheStart(t *testing.T) {
 		r.happened = func(e Event) {
 			if e.Kind == EventAcquired {
 				r.lost <- locks.ErrLost
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 			}
 		}
 		exit, err := r.run()

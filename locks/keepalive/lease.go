@@ -139,7 +139,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	err := l.lock.Release(ctx)
 	if l.renewing.answer != nil { // a Renew that was cancelled by all this
 		select {
-		case <-l.renewing.answer:
+		case <-l.renewing.answer: //nolint:errcheck // what a renewal came to that was cancelled
 		case <-ctx.Done():
 		}
 	}

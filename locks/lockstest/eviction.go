@@ -48,7 +48,8 @@ func evictionIsLoss(e *env) {
 // releaseIsNoLoss: what we do ourselves is not reported as a loss.
 func releaseIsNoLoss(e *env) {
 	a := e.open("a")
-	if a.Lost() != a.Lost() {
+	first, second := a.Lost(), a.Lost()
+	if first != second {
 		e.Error("Lost is another channel on each call")
 	}
 	a.hold()

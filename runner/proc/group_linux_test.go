@@ -1,11 +1,14 @@
 package proc_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -94,15 +97,57 @@ func TestParentDeath(t *testing.T) {
 	until(t, "the first process is dead", func() bool { state, _, _, ok := stat(pid); return !ok || state == "Z" })
 }
 
-// The thread that the parent-death signal is tied to lives as long as the job,
-// though Go ends threads.
+// The parent-death signal is tied to the thread that forked, which therefore
+// lives as long as the job, though Go ends threads: here as fast as it can,
+// while orphans keep us busy.
 func TestParentDeathIsNotTheThreads(t *testing.T) {
 	t.Parallel()
-	j := start(t, `sleep 0.3; exit 6`)
-	for range 20 { // threads come and go
-		start(t, "exit 0").exits()
+	j := start(t, `for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (: & :); sleep 0.005; done; exit 6`)
+	for {
+		select {
+		case <-j.Exited():
+			if got := j.Exit(); got.Code != 6 {
+				t.Errorf("got %v, want 6", got)
+			}
+			return
+		default:
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
+			}
+			all.Wait()
+		}
 	}
-	if got := j.exits(); got.Code != 6 {
-		t.Errorf("got %v, want 6", got)
+}
+
+// A job that is gone is not signalled any more, as a stranger may have its id
+// by now.
+func TestReusedID(t *testing.T) {
+	t.Parallel()
+	for range 1000 {
+		old := start(t, "exit 0")
+		old.exits()
+		if !old.Gone() {
+			t.Fatal("the job is not gone")
+		}
+		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(old.PID()-1)), 0)
+		if errors.Is(err, os.ErrPermission) {
+			t.Skip("only root can choose the next process's id")
+		}
+		stranger := start(t, `trap 'exit 5' USR1; echo ready >$D/ready; while :; do sleep 0.01; done`)
+		if stranger.PID() != old.PID() {
+			continue // somebody was faster
+		}
+		stranger.wrote("ready")
+		old.signal(syscall.SIGTERM)
+		if err := old.Kill(); err != nil || !old.Gone() {
+			t.Errorf("kill: %v; gone: %t", err, old.Gone())
+		}
+		stranger.signal(syscall.SIGUSR1)
+		if got := stranger.exits(); got.Code != 5 {
+			t.Errorf("the stranger ended with %v", got)
+		}
+		return
 	}
+	t.Fatal("no id was given away twice")
 }

@@ -73,7 +73,7 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	if e.NotFound && e.Err != errNoInterpreter {
+	if e.NotFound && !errors.Is(e.Err, errNoInterpreter) {
 		return fmt.Sprintf("command %q was not found", e.Command)
 	}
 	return fmt.Sprintf("command %q cannot be executed: %v", e.Command, e.Err)

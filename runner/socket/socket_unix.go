@@ -3,6 +3,7 @@
 package socket
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -95,7 +96,7 @@ func (s *Server) accept(answer func() Answer) {
 		var failed error
 		err := conn.Read(func(fd uintptr) bool {
 			client, failed = acceptOne(int(fd))
-			return failed != unix.EAGAIN
+			return !errors.Is(failed, unix.EAGAIN)
 		})
 		switch {
 		case err != nil: // closed
@@ -152,7 +153,7 @@ func connect(path string, limit time.Duration) (int, error) {
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv)
 	for {
 		err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
-		if err != unix.EINTR { // a signal while the backlog is full
+		if !errors.Is(err, unix.EINTR) { // a signal while the backlog is full
 			break
 		}
 	}
