@@ -2,7 +2,7 @@ package proc
 
 import (
 	"os"
-	"sync"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,29 +19,28 @@ func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // since Linux 3.4; without it init reaps
 }
 
-// wait waits for the first process, and locks mu before that is reaped.
-// Meanwhile it reaps the orphans of the group: a job may run for months, and
-// leave one behind every minute.
-func wait(first *os.Process, mu *sync.Mutex) (syscall.WaitStatus, error) {
-	defer first.Release()
+// reapOrphans reaps them until the first process has ended: a job may run for
+// months, and leave one behind every minute.
+func (g *group) reapOrphans() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
 	for {
-		err := awaitZombie(unix.P_PGID, first.Pid)
-		if err != nil { // the first process has left its group
-			err = awaitZombie(unix.P_PID, first.Pid)
+		g.mu.Lock()
+		g.reap()
+		g.mu.Unlock()
+		select {
+		case <-ended:
+		case <-g.exited:
+			return
 		}
-		mu.Lock()
-		if ws, ended := reap(first.Pid); ended || err != nil {
-			return ws, err
-		}
-		mu.Unlock()
 	}
 }
 
-// awaitZombie blocks until a child has ended, and does not reap it.
-func awaitZombie(kind, id int) error {
-	for {
-		if err := unix.Waitid(kind, id, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
-			return err
-		}
+// wait blocks until the first process has ended, and does not reap it. By its
+// own id, as it may leave its group while we wait.
+func (g *group) wait(first *os.Process) {
+	for unix.Waitid(unix.P_PID, g.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
+	_ = first.Release() // it is reaped by its id
 }

@@ -4,7 +4,6 @@ package proc
 
 import (
 	"os"
-	"sync"
 	"syscall"
 )
 
@@ -12,13 +11,15 @@ func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: t
 
 func adoptOrphans() {}
 
-// wait waits for the first process, and locks mu when that is reaped: between
-// the two, the id of an emptied group might be given away.
-func wait(first *os.Process, mu *sync.Mutex) (syscall.WaitStatus, error) {
+func (g *group) reapOrphans() {}
+
+// wait waits for the first process and reaps it. In the moment after that, the
+// id of an emptied group might be given away.
+func (g *group) wait(first *os.Process) {
 	state, err := first.Wait()
-	mu.Lock()
-	if err != nil {
-		return 0, err
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.reaped, g.exit = true, exitOf(state.Sys().(syscall.WaitStatus))
 	}
-	return state.Sys().(syscall.WaitStatus), nil
 }

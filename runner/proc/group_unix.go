@@ -29,11 +29,12 @@ func (Group) Start(c Command) (Job, error) {
 
 type group struct {
 	pid    int // of the first process, and so of the group
-	exit   Exit
 	exited chan struct{}
 
-	mu   sync.Mutex // held while signalling, so that the group's id cannot be freed meanwhile
-	gone bool       // the id may belong to others by now
+	mu     sync.Mutex // held while signalling, so that the group's id cannot be freed meanwhile
+	reaped bool       // the first process was
+	exit   Exit       // how it ended
+	gone   bool       // the id may belong to others by now
 }
 
 // run starts the first process and waits for it, all on one thread: the
@@ -48,8 +49,13 @@ func (g *group) run(c Command, started chan<- error) {
 	}
 	g.pid = p.Pid
 	started <- nil
-	g.exit = exitOf(wait(p, &g.mu)) // from the reaping on, an empty group's id may be given away
-	g.gone = g.empty()
+	go g.reapOrphans()
+	g.wait(p)
+	g.mu.Lock()
+	g.reap()
+	if !g.reaped { // waiting for our own child cannot fail; do not call it a success
+		g.reaped, g.exit = true, Exit{Code: 255}
+	}
 	g.mu.Unlock()
 	close(g.exited)
 }
@@ -65,11 +71,8 @@ func execute(c Command) (*os.Process, error) {
 	return p, err
 }
 
-func exitOf(ws syscall.WaitStatus, err error) Exit {
-	switch {
-	case err != nil: // waiting for our own child cannot fail; do not call it a success
-		return Exit{Code: 255}
-	case ws.Signaled():
+func exitOf(ws syscall.WaitStatus) Exit {
+	if ws.Signaled() {
 		return Exit{Signal: ws.Signal()}
 	}
 	return Exit{Code: ws.ExitStatus()}
@@ -103,31 +106,31 @@ func (g *group) Gone() bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.gone = g.gone || g.empty()
+	g.reap()
 	return g.gone
 }
 
-// empty reaps what the first process left behind, after that was reaped
-// itself, and asks the kernel.
-func (g *group) empty() bool {
-	reap(g.pid)
-	return errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH)
+// reap reaps what has ended of the job, as far as it is our child, and asks
+// the kernel whether there is more. mu is held: once the first process is
+// reaped, the id of an empty group may be given away.
+func (g *group) reap() {
+	if g.gone {
+		return
+	}
+	for !g.reaped && g.reapOne(g.pid) { // it may have left its group
+	}
+	for g.reapOne(-g.pid) {
+	}
+	g.gone = g.reaped && errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH)
 }
 
-// reap reaps what has ended of a group, as far as it is ours to reap. It
-// reports whether its first process was among that, and how that ended.
-func reap(first int) (status syscall.WaitStatus, ended bool) {
-	for _, id := range []int{first, -first} { // the first process may have left its group
-		for {
-			var ws syscall.WaitStatus
-			pid, err := syscall.Wait4(id, &ws, syscall.WNOHANG, nil)
-			if pid == first {
-				status, ended = ws, true
-			}
-			if pid <= 0 && err != syscall.EINTR {
-				break
-			}
-		}
+// reapOne reaps one of those that wait4(2) finds under an id, and reports
+// whether there may be more.
+func (g *group) reapOne(id int) bool {
+	var ws syscall.WaitStatus
+	pid, err := syscall.Wait4(id, &ws, syscall.WNOHANG, nil)
+	if pid == g.pid {
+		g.reaped, g.exit = true, exitOf(ws)
 	}
-	return status, ended
+	return pid > 0 || err == syscall.EINTR
 }

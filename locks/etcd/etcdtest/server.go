@@ -222,17 +222,18 @@ func (s *Server) signal(sig os.Signal) {
 }
 
 // freePort returns a port below those that systems give to outgoing
-// connections, so that a server finds it free again after a restart.
+// connections, so that a server finds it free again after a restart. It does
+// not listen to find out: a process that another test is just forking would
+// keep that socket open for a moment more.
 func freePort(tb testing.TB) int {
 	tb.Helper()
 	for range 1000 {
 		port := 10000 + rand.IntN(20000)
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
-			continue
+			return port
 		}
-		_ = l.Close()
-		return port
+		_ = c.Close()
 	}
 	tb.Fatal("no free port")
 	return 0

@@ -1,0 +1,77 @@
+package etcd_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+)
+
+// authed starts a server that wants a login, whose tokens live for a second,
+// and returns a user's address of it.
+func authed(t *testing.T) (*etcdtest.Server, string) {
+	s := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl", "1"}})
+	s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
+	return s, "etcd://user:" + password + "@" + s.Addr() + "/mine"
+}
+
+// tokenLife is longer than tokens live there.
+const tokenLife = 2500 * time.Millisecond
+
+// TestLoginExpires: tokens end with a restart of the server (simple tokens are
+// kept in its memory) and by themselves, and are had anew where needed.
+func TestLoginExpires(t *testing.T) {
+	t.Parallel()
+	s, u := authed(t)
+	a := open(t, u, options("a"))
+	hold(t, a)
+	b, done := campaign(testContext(t), t, u, options("b"))
+	s.Kill()
+	s.Start()
+	for range 2 {
+		for _, l := range []locks.Lock{a, b} {
+			if err := l.Renew(testContext(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(tokenLife)
+	}
+	release(t, a)
+	if r := within(t, patience, done); r.err != nil {
+		t.Fatal(r.err)
+	}
+	release(t, b)
+}
+
+// TestWatchAfterLoginExpired: a waiter that has to watch somebody else than at
+// first does so with a login that is valid now, and not with that of its other
+// watch.
+func TestWatchAfterLoginExpired(t *testing.T) {
+	t.Parallel()
+	_, u := authed(t)
+	a := open(t, u, options("a"))
+	hold(t, a)
+	b, bDone := campaign(testContext(t), t, u, options("b"))
+	o := options("c")
+	var log syncBuffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c, cDone := campaign(testContext(t), t, u, o)
+	time.Sleep(tokenLife)
+	release(t, b)
+	within(t, patience, bDone)
+	time.Sleep(tokenLife / 2) // whoever polls now for want of a watch says so
+	start := time.Now()
+	release(t, a)
+	if r := within(t, patience, cDone); r.err != nil {
+		t.Error(r.err)
+	} else if took := r.at.Sub(start); took > promptly/4 {
+		t.Errorf("handed over after %v", took)
+	}
+	if n := strings.Count(log.String(), "disturbed"); n > 1 {
+		t.Errorf("the wait was disturbed %d times:\n%s", n, log.String())
+	}
+	release(t, c)
+}
