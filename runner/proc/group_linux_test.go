@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -98,26 +99,30 @@ func TestParentDeath(t *testing.T) {
 }
 
 // The parent-death signal is tied to the thread that forked, which therefore
-// lives as long as the job, though Go ends threads: here as fast as it can,
-// while orphans keep us busy.
+// lives as long as the job, though Go ends threads: here as fast as it can.
 func TestParentDeathIsNotTheThreads(t *testing.T) {
 	t.Parallel()
-	j := start(t, `for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do (: & :); sleep 0.005; done; exit 6`)
-	for {
-		select {
-		case <-j.Exited():
-			if got := j.Exit(); got.Code != 6 {
+	var jobs, threads sync.WaitGroup
+	var ended atomic.Bool
+	for range 4 {
+		threads.Go(func() {
+			for !ended.Load() {
+				var one sync.WaitGroup
+				one.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
+				one.Wait()
+			}
+		})
+	}
+	for range 50 {
+		jobs.Go(func() {
+			if got := start(t, "sleep 0.2; exit 6").exits(); got.Code != 6 {
 				t.Errorf("got %v, want 6", got)
 			}
-			return
-		default:
-			var all sync.WaitGroup
-			for range 8 {
-				all.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
-			}
-			all.Wait()
-		}
+		})
 	}
+	jobs.Wait()
+	ended.Store(true)
+	threads.Wait()
 }
 
 // A job that is gone is not signalled any more, as a stranger may have its id
