@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) {
 // script_test.go for the commands that scripts have besides testscript's own.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	heedSignals()
 	shared := &sharedServer{parent: t}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testscripts",
@@ -47,6 +50,17 @@ func TestScripts(t *testing.T) {
 		Condition:           condition,
 		Cmds:                scriptCommands(),
 	})
+}
+
+// heedSignals sees to it that scripts are not started with signals ignored, as
+// programs in the background of a shell script are: what is caught here is
+// reset in them.
+func heedSignals() {
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // setup gives each script a home, a place for its locks and a short program to

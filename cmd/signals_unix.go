@@ -42,7 +42,7 @@ func (s *signalValue) String() string {
 
 // listen catches the signals that the job gets when we are sent them: all that
 // can be caught, but for those that tell of ourselves (our children, our
-// faults, our reading and writing) and those that the Go runtime uses. A signal
+// faults, our reading and writing) and those that the Go runtime uses. HUP or INT
 // that we were started with ignored, as by nohup(1), stays ignored, by the job
 // too.
 //
