@@ -2,6 +2,8 @@ package etcd_test
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -74,4 +76,39 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 		t.Errorf("the wait was disturbed %d times:\n%s", n, log.String())
 	}
 	release(t, c)
+}
+
+// TestClientCertificateRotates: the files of our certificate are replaced while
+// we hold the lock, and the new one counts from the next connection on.
+func TestClientCertificateRotates(t *testing.T) {
+	t.Parallel()
+	ca, next := etcdtest.NewCA(t), etcdtest.NewCA(t)
+	serverCert, serverKey := ca.Issue("server", etcdtest.Cert{})
+	cert, key := ca.Issue("client", etcdtest.Cert{})
+	newCert, newKey := next.Issue("client", etcdtest.Cert{})
+	clientCA := filepath.Join(t.TempDir(), "client-ca.pem")
+	replace := func(files ...string) {
+		for i := 0; i < len(files); i += 2 {
+			b, err := os.ReadFile(files[i])
+			if err == nil {
+				err = os.WriteFile(files[i+1], b, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	replace(ca.CertFile, clientCA)
+	s := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: serverCert, KeyFile: serverKey, ClientCAFile: clientCA}})
+	o := options("a")
+	o.TTL = time.Minute
+	l := open(t, s.URL()+"?cacert="+ca.CertFile+"&cert="+cert+"&key="+key, o)
+	hold(t, l)
+	s.Kill()
+	replace(next.CertFile, clientCA, newCert, cert, newKey, key)
+	s.Start()
+	if err := l.Renew(testContext(t)); err != nil {
+		t.Error(err)
+	}
+	release(t, l)
 }

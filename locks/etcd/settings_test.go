@@ -33,7 +33,7 @@ func (s *settings) String() string {
 		out += " " + s.user + ":" + s.password
 	}
 	if s.tls != nil {
-		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", s.tls.RootCAs != nil, len(s.tls.Certificates) > 0, s.tls.ServerName, s.tls.InsecureSkipVerify)
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", s.tls.RootCAs != nil, s.tls.GetClientCertificate != nil, s.tls.ServerName, s.tls.InsecureSkipVerify)
 	}
 	return out
 }

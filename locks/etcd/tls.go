@@ -81,11 +81,17 @@ func (w *tlsWish) config() (*tls.Config, error) {
 		}
 	}
 	if w.cert != "" {
-		pair, err := tls.LoadX509KeyPair(w.cert, w.key)
-		if err != nil {
+		if _, err := tls.LoadX509KeyPair(w.cert, w.key); err != nil {
 			return nil, usage("%s: %v", w.certName, err)
 		}
-		c.Certificates = []tls.Certificate{pair}
+		c.GetClientCertificate = w.clientCertificate
 	}
 	return c, nil
+}
+
+// clientCertificate reads our certificate anew for each connection: a job may
+// run for longer than a certificate is valid.
+func (w *tlsWish) clientCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(w.cert, w.key)
+	return &pair, err
 }

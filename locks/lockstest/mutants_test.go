@@ -102,7 +102,15 @@ func testMutant(t *testing.T, defect, caught string, whole bool) {
 	if !whole {
 		which += "/^" + strings.ReplaceAll(caught, "/", "$/^") + "$"
 	}
-	failed := runMutant(t, defect, which)
+	// Some defects show only if things happen in a certain order, such as
+	// whose renewal was the last.
+	var failed []string
+	for range 4 {
+		failed = runMutant(t, defect, which)
+		if slices.Contains(failed, caught) {
+			break
+		}
+	}
 	if whole {
 		t.Logf("%s fails %s", defect, strings.Join(failed, " "))
 	}
