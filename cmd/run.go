@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,7 @@ func (p *program) run(o *options, args []string) error {
 		Command: command,
 		Lock:    o.lock,
 		Backend: locks.Redact(backend),
+		Store:   store(backend, os.Environ()),
 		Holder:  o.id,
 		Open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 			lock, err := p.Registry.Open(ctx, backend, locks.Options{
@@ -201,7 +203,7 @@ func (p *program) reenter(o *options, backend *url.URL, command proc.Command) (b
 		return false, nil
 	}
 	outer, err := socket.Ask(path, time.Second)
-	if err != nil || outer.Lock != o.lock || outer.Backend != locks.Redact(backend) || !outer.Ours(clock.Boot{}.Now()) {
+	if err != nil || outer.Lock != o.lock || outer.Backend != store(backend, command.Env) || !outer.Ours(clock.Boot{}.Now()) {
 		return false, nil
 	}
 	p.exit, err = become(command)
@@ -243,4 +245,25 @@ func (p *program) explain(o *options, err error) error {
 		return fmt.Errorf("%w: %w", locks.ErrDenied, err)
 	}
 	return err
+}
+
+// store says in which store a backend keeps its locks, for comparing: its
+// address, and for a bare name also the variables that may say where that is,
+// but for those with credentials. Two that differ may yet be the same store.
+func store(backend *url.URL, env []string) string {
+	address := locks.Redact(backend)
+	if backend.Host != "" || backend.Path != "" {
+		return address
+	}
+	own := "LEADERRUN_" + strings.ToUpper(backend.Scheme) + "_"
+	var settings []string
+	for _, kv := range env {
+		key, _, _ := strings.Cut(kv, "=")
+		secret := strings.Contains(key, "PASSWORD") || strings.Contains(key, "USER")
+		if !secret && (strings.HasPrefix(key, own) || strings.HasPrefix(key, "ETCDCTL_") || key == "HOME") {
+			settings = append(settings, kv)
+		}
+	}
+	slices.Sort(settings)
+	return strings.Join(append([]string{address}, settings...), "\n")
 }

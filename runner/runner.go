@@ -7,6 +7,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ type Config struct {
 	Command proc.Command
 	Lock    string // the lock's name
 	Backend string // what the user knows the backend by; no password
+	Store   string // tells a leaderrun in the job where our lock is kept; no password; "" means Backend
 	Holder  string // our id
 
 	// Open makes a handle for one campaign. It passes the function on as
@@ -163,7 +165,7 @@ func (r *run) answer(lease *keepalive.Lease) socket.Answer {
 	}
 	return socket.Answer{
 		Lock:     r.Lock,
-		Backend:  r.Backend,
+		Backend:  cmp.Or(r.Store, r.Backend),
 		Holder:   r.Holder,
 		Token:    r.grant.Token,
 		Lost:     lease.Err() != nil,

@@ -69,7 +69,15 @@ func (s *Server) Restart() {
 }
 
 // Pause freezes the server: connections stay and nothing answers.
-func (s *Server) Pause() { s.signal(pauseSignal) }
+func (s *Server) Pause() {
+	s.tb.Helper()
+	s.signal(pauseSignal)
+	for end := time.Now().Add(readyTimeout); !stopped(s.PID()); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.tb.Fatalf("etcd does not stop on %v", pauseSignal)
+		}
+	}
+}
 
 // Resume ends a Pause.
 func (s *Server) Resume() { s.signal(resumeSignal) }
