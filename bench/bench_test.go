@@ -1,0 +1,90 @@
+//go:build bench && linux
+
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+)
+
+// A bench is one run of all rows.
+type bench struct {
+	core     string // a copy of bin/leaderrun
+	helper   string // and of bin/leaderrun-etcd beside it
+	etcdctl  string
+	home     string   // of whatever is run
+	stderr   *os.File // of what is being run
+	sections []section
+}
+
+// TestBench runs the rows one after the other; -run TestBench/file runs one.
+// RESULTS.md is written only after all of them.
+func TestBench(t *testing.T) {
+	b := newBench(t)
+	rows := []struct {
+		name string
+		run  func(*testing.T) section
+	}{
+		{"file", b.file},
+		{"etcd", b.etcdFast},
+		{"fsync", b.etcdDurable},
+		{"handover", b.handOver},
+		{"requests", b.requests},
+		{"init", b.inits},
+		{"start", b.starts},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			s := row.run(t)
+			b.sections = append(b.sections, s)
+			t.Log("\n" + s.text())
+		})
+	}
+	switch {
+	case t.Failed():
+	case len(b.sections) < len(rows):
+		t.Log("not all rows were run: RESULTS.md stays as it is")
+	default:
+		b.write(t, "RESULTS.md")
+	}
+}
+
+func newBench(t *testing.T) *bench {
+	// What a command leaves running becomes our child, so that its use of CPU
+	// counts and nothing of it runs into the next command.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stderr.Close() })
+	b := &bench{home: t.TempDir(), stderr: stderr}
+	bin := t.TempDir()
+	b.core = install(t, bin, filepath.Join("..", "bin", "leaderrun"))
+	b.helper = install(t, bin, filepath.Join("..", "bin", "leaderrun-etcd"))
+	b.etcdctl = install(t, bin, etcdtest.Binary(t, "", "etcdctl"))
+	return b
+}
+
+// install copies a program and returns the path of the copy. A file that the
+// linker has just written is mapped in smaller pieces than one that was copied,
+// as an installed program was, and starts 5 to 10 % slower.
+func install(t *testing.T, dir, program string) string {
+	t.Helper()
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatalf("%v; run make build first", err)
+	}
+	path := filepath.Join(dir, filepath.Base(program))
+	if err := os.WriteFile(path, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,10 @@
+// Package bench measures leaderrun against flock(1) and `etcdctl lock`:
+//
+//	make bench
+//
+// builds the programs as they are released, runs them and their peers in turn
+// (A B A B …) on one machine, and writes RESULTS.md. Nothing here asserts on
+// time: a figure that misses its target is reported as such. A command that
+// fails, says anything on standard error, or overlaps with another holder of
+// the same lock, fails the run. Linux only.
+package bench

@@ -1,0 +1,132 @@
+//go:build bench && linux
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A command is a program, its arguments, and what its environment has besides
+// PATH and HOME.
+type command struct {
+	argv []string
+	env  []string
+}
+
+// shown is the command as the report names it.
+func (c command) shown() string {
+	words := slices.Clone(c.argv)
+	words[0] = filepath.Base(words[0])
+	for i, w := range words {
+		if strings.HasPrefix(w, os.TempDir()) {
+			words[i] = filepath.Base(w)
+		}
+		if rest, ok := strings.CutPrefix(w, "file://"); ok {
+			words[i] = "file:///" + filepath.Base(rest)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (b *bench) prepare(c command) *exec.Cmd {
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home}, c.env...)
+	return cmd
+}
+
+// A use is what one run took.
+type use struct {
+	wall time.Duration
+	cpu  time.Duration // user and system time of all its processes
+}
+
+// run runs a command to its end. One that fails, or says anything on standard
+// error, ends the benchmark.
+func (b *bench) run(t *testing.T, c command) use {
+	t.Helper()
+	b.rewind(t)
+	cmd := b.prepare(c)
+	cmd.Stderr = b.stderr
+	before := children(os.Getpid())
+	start := time.Now()
+	err := cmd.Run()
+	u := use{wall: time.Since(start)}
+	b.check(t, c, err)
+	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() + reapStrays(t, before)
+	return u
+}
+
+func (b *bench) rewind(t *testing.T) {
+	t.Helper()
+	if err := b.stderr.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.stderr.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) check(t *testing.T, c command, err error) {
+	t.Helper()
+	said, readErr := os.ReadFile(b.stderr.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	if err != nil || len(said) > 0 {
+		t.Fatalf("%s: %v; stderr: %q", c.shown(), err, said)
+	}
+}
+
+// reapStrays waits for processes that a command left behind and returns their
+// CPU time.
+func reapStrays(t *testing.T, before []int) (cpu time.Duration) {
+	t.Helper()
+	for _, pid := range children(os.Getpid()) {
+		if slices.Contains(before, pid) {
+			continue
+		}
+		var usage unix.Rusage
+		var err error = unix.EINTR
+		for err == unix.EINTR {
+			_, err = unix.Wait4(pid, nil, 0, &usage)
+		}
+		if err != nil {
+			t.Fatalf("wait for the stray process %d: %v", pid, err)
+		}
+		cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	return cpu
+}
+
+// children returns the processes whose parent is pid.
+func children(pid int) (pids []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is sound
+	for _, list := range lists {
+		b, _ := os.ReadFile(list) // a thread that has ended has no children
+		for _, field := range strings.Fields(string(b)) {
+			var child int
+			if _, err := fmt.Sscan(field, &child); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// tree returns a process and all below it.
+func tree(pid int) []int {
+	pids := []int{pid}
+	for _, child := range children(pid) {
+		pids = append(pids, tree(child)...)
+	}
+	return pids
+}

@@ -1,0 +1,164 @@
+//go:build bench && linux
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A section of the report is one row of the list of figures: what was run, and
+// what came out.
+type section struct {
+	title    string
+	commands []string
+	figures  []figure
+	notes    []string
+}
+
+// A figure is one measured quantity.
+type figure struct {
+	what   string
+	unit   string
+	ours   sample
+	peer   sample // empty: there is none
+	pairs  sample // the ratios of what was measured together; may be empty
+	target string // empty: none
+	met    bool
+}
+
+// versus makes a figure of a contest whose ratio of medians has a limit; 0:
+// it has none.
+func versus(what, unit string, ours, peer sample, limit float64) figure {
+	f := figure{what: what, unit: unit, ours: ours, peer: peer, pairs: ratios(ours, peer)}
+	if limit > 0 {
+		f.target, f.met = fmt.Sprintf("ratio ≤ %.4g", limit), f.ratio() <= limit
+	}
+	return f
+}
+
+// atMost makes a figure whose median has a limit; 0: it has none.
+func atMost(what, unit string, ours sample, limit float64) figure {
+	f := figure{what: what, unit: unit, ours: ours}
+	if limit > 0 {
+		f.target, f.met = fmt.Sprintf("≤ %.4g %s", limit, unit), ours.median() <= limit
+	}
+	return f
+}
+
+func (f figure) ratio() float64 { return f.ours.median() / f.peer.median() }
+
+func (f figure) row() string {
+	ratio, pairs, verdict := "", "", ""
+	if len(f.peer) > 0 && f.peer.median() > 0 {
+		ratio = fmt.Sprintf("%.2f", f.ratio())
+	}
+	if len(f.pairs) > 0 {
+		pairs = fmt.Sprintf("%.2f", f.pairs.median())
+	}
+	if f.target != "" {
+		verdict = "**no**"
+		if f.met {
+			verdict = "yes"
+		}
+	}
+	return strings.Join([]string{"", f.what + ", " + f.unit, f.count(), spread(f.ours), spread(f.peer), ratio, pairs, f.target, verdict, ""}, " | ")
+}
+
+func (f figure) count() string {
+	if len(f.peer) > 0 && len(f.peer) != len(f.ours) {
+		return fmt.Sprintf("%d, %d", len(f.ours), len(f.peer))
+	}
+	return fmt.Sprint(len(f.ours))
+}
+
+// spread prints median, p95 and p99, as far as the sample has them.
+func spread(s sample) string {
+	switch {
+	case len(s) == 0:
+		return ""
+	case len(s) < 20:
+		return fmt.Sprintf("%.4g", s.median())
+	}
+	return fmt.Sprintf("%.4g / %.4g / %.4g", s.median(), s.quantile(0.95), s.quantile(0.99))
+}
+
+func (s section) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n", s.title)
+	for _, c := range s.commands {
+		fmt.Fprintf(&b, "    %s\n", c)
+	}
+	b.WriteString("\n| | n | leaderrun | peer | ratio of medians | median of pairs' ratios | target | met |\n|---|---|---|---|---|---|---|---|\n")
+	for _, f := range s.figures {
+		b.WriteString(strings.TrimSpace(f.row()) + "\n")
+	}
+	for _, n := range s.notes {
+		b.WriteString("\n" + n + "\n")
+	}
+	return b.String()
+}
+
+// write writes the report.
+func (b *bench) write(t *testing.T, path string) {
+	var w strings.Builder
+	fmt.Fprintf(&w, "# Benchmark results\n\nWritten by `make bench`; see the package documentation. "+
+		"Times are median / p95 / p99. The two sides of a ratio ran in turn, A B A B …, in the same run; a target is judged by the ratio of medians.\n\n")
+	fmt.Fprintf(&w, "- Date: %s\n- Machine: %s, %d cores, Linux %s, %s; load average %s at the end\n- leaderrun: %s, built with %s\n- Peers: %s; %s\n",
+		time.Now().UTC().Format(time.DateOnly), cpuModel(t), runtime.NumCPU(), kernel(t), memory(t), found(t, "/proc/loadavg", `^(\S+ \S+)`),
+		firstLine(t, b.core, "version"), runtime.Version(), firstLine(t, "flock", "--version"), firstLine(t, b.etcdctl, "version"))
+	for _, s := range b.sections {
+		w.WriteString("\n" + s.text())
+	}
+	if err := os.WriteFile(path, []byte(w.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cpuModel(t *testing.T) string {
+	return found(t, "/proc/cpuinfo", `model name\s*: (.*)`)
+}
+
+func memory(t *testing.T) string {
+	var kib float64
+	if _, err := fmt.Sscan(found(t, "/proc/meminfo", `MemTotal:\s*(\d+)`), &kib); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%.0f GiB", kib/(1<<20))
+}
+
+// kernel returns the version alone: what a distributor or a host adds to it
+// tells where this ran.
+func kernel(t *testing.T) string {
+	return found(t, "/proc/sys/kernel/osrelease", `^(\d+(?:\.\d+)*)`)
+}
+
+// found returns what the first group of a pattern matches in a file.
+func found(t *testing.T, path, pattern string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(pattern).FindSubmatch(b)
+	if m == nil {
+		return "unknown"
+	}
+	return string(m[1])
+}
+
+func firstLine(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(program, args...).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
+}
