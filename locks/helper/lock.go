@@ -144,7 +144,7 @@ func (l *Lock) Close() error {
 	if closedWithin(l.gone, killTimeout) || closedWithin(l.process.exited, 0) {
 		return nil // at worst our log is stuck, and with it the reading of the helper's
 	}
-	return fmt.Errorf("%s (process %d) was killed, but is still there", l.process.name, l.process.os.Pid)
+	return fmt.Errorf("%s (process %d) was killed, but is still there", l.process.name, l.process.child.pid)
 }
 
 // SecretEnv implements locks.SecretReader.

@@ -294,9 +294,7 @@ func TestDeath(t *testing.T) {
 			if _, err := l.Acquire(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.process.os.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			l.process.kill()
 			eventually(t, "the helper is reaped", func() bool { return closedWithin(l.gone, 0) })
 			err := l.Renew(t.Context())
 			checkClass(t, "renew", err, locks.ErrUnavailable)

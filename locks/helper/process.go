@@ -11,13 +11,13 @@ import (
 // A process is a running helper and our ends of its pipes.
 type process struct {
 	name   string
-	os     *os.Process
+	child  child
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
 	exited chan struct{} // closed when it has been reaped
 
-	state *os.ProcessState // after exited; nil: somebody else reaped it
+	end string // how it ended, after exited
 
 	mu     sync.Mutex
 	reaped bool
@@ -44,13 +44,15 @@ func startProcess(path, name string) (*process, error) {
 			ours[i], theirs[i] = w, r
 		}
 	}
-	proc, err := os.StartProcess(path, []string{name}, &os.ProcAttr{Files: theirs[:], Sys: sysProcAttr()})
+	// A helper waits for its network most of the time. One thread that runs Go is
+	// enough, and saves it the handing over between threads.
+	child, err := spawn(path, name, append(os.Environ(), "GOMAXPROCS=1"), theirs)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])
 		return nil, err
 	}
-	p := &process{name: name, os: proc, stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
+	p := &process{name: name, child: child, stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
 	go p.reap()
 	return p, nil
 }
@@ -74,17 +76,13 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		p.killGroup()
+		p.child.killGroup()
 	}
 }
 
 // epitaph says how the process ended, after exited.
 func (p *process) epitaph(lastWords string) error {
-	how := "for an unknown reason"
-	if p.state != nil {
-		how = p.state.String()
-	}
-	s := fmt.Sprintf("%s ended (%s)", p.name, how)
+	s := fmt.Sprintf("%s ended (%s)", p.name, p.end)
 	if lastWords != "" {
 		s += ": " + lastWords
 	}

@@ -7,7 +7,7 @@ package helper
 // comes just now could meet another process group with the same number, if
 // one began in the same microseconds.
 func (p *process) await() {
-	p.state, _ = p.os.Wait()
+	p.end = p.child.wait()
 	p.mu.Lock()
 	p.reaped = true
 	p.mu.Unlock()

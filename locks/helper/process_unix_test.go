@@ -21,12 +21,12 @@ func TestSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
-		if err := unix.Kill(l.process.os.Pid, sig); err != nil {
+		if err := unix.Kill(l.process.child.pid, sig); err != nil {
 			t.Fatal(err)
 		}
 		checkClass(t, "renew after "+unix.SignalName(sig), l.Renew(t.Context()), nil)
 	}
-	if group, err := unix.Getpgid(l.process.os.Pid); err != nil || group != l.process.os.Pid {
+	if group, err := unix.Getpgid(l.process.child.pid); err != nil || group != l.process.child.pid {
 		t.Errorf("its process group is %d, %v; want its own", group, err)
 	}
 }
@@ -60,8 +60,8 @@ func TestGuard(t *testing.T) {
 	}
 	_ = guard.Close()
 	eventually(t, "it ends", func() bool { return closedWithin(l.process.exited, 0) })
-	if code := l.process.state.ExitCode(); code != 0 {
-		t.Errorf("exit status %d", code)
+	if end := l.process.end; end != "exit status 0" {
+		t.Errorf("it ended with %s", end)
 	}
 }
 

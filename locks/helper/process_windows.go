@@ -1,11 +1,35 @@
 package helper
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
-// sysProcAttr gives the helper a process group of its own, which the console's
-// Ctrl-C does not reach.
-func sysProcAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+// A child is a process that we started.
+type child struct {
+	pid int
+	os  *os.Process
 }
 
-func (p *process) killGroup() { _ = p.os.Kill() }
+// spawn starts a program in a process group of its own, which the console's
+// Ctrl-C does not reach.
+func spawn(path, name string, env []string, files [3]*os.File) (child, error) {
+	p, err := os.StartProcess(path, []string{name}, &os.ProcAttr{
+		Env: env, Files: files[:], Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP},
+	})
+	if err != nil {
+		return child{}, err
+	}
+	return child{p.Pid, p}, nil
+}
+
+func (c child) killGroup() { _ = c.os.Kill() }
+
+// wait reaps the child and says how it ended.
+func (c child) wait() string {
+	state, err := c.os.Wait()
+	if err != nil {
+		return "for an unknown reason"
+	}
+	return state.String()
+}

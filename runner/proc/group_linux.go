@@ -39,8 +39,7 @@ func (g *group) reapOrphans() {
 
 // wait blocks until the first process has ended, and does not reap it. By its
 // own id, as it may leave its group while we wait.
-func (g *group) wait(first *os.Process) {
+func (g *group) wait() {
 	for unix.Waitid(unix.P_PID, g.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
-	_ = first.Release() // it is reaped by its id
 }

@@ -2,10 +2,7 @@
 
 package proc
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
@@ -15,11 +12,15 @@ func (g *group) reapOrphans() {}
 
 // wait waits for the first process and reaps it. In the moment after that, the
 // id of an emptied group might be given away.
-func (g *group) wait(first *os.Process) {
-	state, err := first.Wait()
+func (g *group) wait() {
+	var ws syscall.WaitStatus
+	err := error(syscall.EINTR)
+	for err == syscall.EINTR {
+		_, err = syscall.Wait4(g.pid, &ws, 0, nil)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
-		g.reaped, g.exit = true, exitOf(state.Sys().(syscall.WaitStatus))
+		g.reaped, g.exit = true, exitOf(ws)
 	}
 }

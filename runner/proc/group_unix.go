@@ -42,15 +42,14 @@ type group struct {
 // threads (golang/go#27505).
 func (g *group) run(c Command, started chan<- error) {
 	runtime.LockOSThread()
-	p, err := execute(c)
-	if err != nil {
+	var err error
+	if g.pid, err = execute(c); err != nil {
 		started <- err
 		return
 	}
-	g.pid = p.Pid
 	started <- nil
 	go g.reapOrphans()
-	g.wait(p)
+	g.wait()
 	g.mu.Lock()
 	g.reap()
 	if !g.reaped { // waiting for our own child cannot fail; do not call it a success
@@ -61,14 +60,16 @@ func (g *group) run(c Command, started chan<- error) {
 }
 
 // execute starts a process as execvp(3) would: what the kernel does not know
-// how to execute is a script for the shell.
-func execute(c Command) (*os.Process, error) {
-	attr := &os.ProcAttr{Env: c.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: sysProcAttr()}
-	p, err := os.StartProcess(c.Path, c.Args, attr)
+// how to execute is a script for the shell. It does without package os, which
+// would first fork another process to learn whether the kernel's pidfds work:
+// that takes half a millisecond.
+func execute(c Command) (pid int, err error) {
+	attr := &syscall.ProcAttr{Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: sysProcAttr()}
+	pid, _, err = syscall.StartProcess(c.Path, c.Args, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
-		return os.StartProcess("/bin/sh", append([]string{"/bin/sh", c.Path}, c.Args[1:]...), attr)
+		pid, _, err = syscall.StartProcess("/bin/sh", append([]string{"/bin/sh", c.Path}, c.Args[1:]...), attr)
 	}
-	return p, err
+	return pid, err
 }
 
 func exitOf(ws syscall.WaitStatus) Exit {
