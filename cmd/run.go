@@ -61,7 +61,7 @@ func (p *program) settle(o *options, command bool) {
 // over to the runner.
 func (p *program) run(o *options, args []string) error {
 	p.held = int(o.conflict)
-	signals, ready := listen()
+	signals := listen()
 	if o.id == "" {
 		o.id = newID()
 	}
@@ -87,6 +87,9 @@ func (p *program) run(o *options, args []string) error {
 	if again, err := p.reenter(o, backend, command); again {
 		return err
 	}
+	if o.verbose > 0 || o.events != "" {
+		<-signals.ready // what we write to may be a pipe that nobody reads any more
+	}
 	events, err := openEvents(o.events)
 	if err != nil {
 		return err
@@ -111,7 +114,9 @@ func (p *program) run(o *options, args []string) error {
 				Logger:         logger,
 				Waiting:        waiting,
 			})
-			<-ready
+			if err == nil && !locks.IsPermanent(lock) { // a death without a release would cost a TTL
+				<-signals.ready
+			}
 			return lock, err
 		},
 		Try:            o.nonblock,
@@ -121,12 +126,19 @@ func (p *program) run(o *options, args []string) error {
 		Signal:         o.signal.Signal,
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
-		Signals:        signals,
+		Signals:        signals.caught,
 		Starter:        proc.Group{},
 		Logger:         logger,
 		Events:         events.write,
-		Waiting:        line.show,
-		Decided:        line.wipe,
+		Waiting: func(w locks.Waiting) {
+			signals.rest()
+			line.show(w)
+		},
+		Decided: func() {
+			signals.rest()
+			<-signals.ready
+			line.wipe()
+		},
 	})
 	if err != nil {
 		return p.explain(o, err)

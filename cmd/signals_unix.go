@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -40,32 +41,48 @@ func (s *signalValue) String() string {
 	return ""
 }
 
-// listen catches the signals that the job gets when we are sent them: all that
-// can be caught, but for those that tell of ourselves (our children, our
-// faults, our reading and writing) and those that the Go runtime uses. HUP or INT
-// that we were started with ignored, as by nohup(1), stays ignored, by the job
-// too.
+// A listener catches the signals that the job gets when we are sent them: all
+// that can be caught, but for those that tell of ourselves (our children, our
+// faults, our reading and writing) and those that the Go runtime uses. HUP or
+// INT that we were started with ignored, as by nohup(1), stays ignored, by the
+// job too.
 //
-// Catching a signal costs a dance of two threads, and all of them some 0.3 ms;
-// so that is done beside other things. When ready is closed it is done.
-func listen() (signals <-chan os.Signal, ready <-chan struct{}) {
-	var all []os.Signal
+// Catching a signal costs a dance of two threads, and all of them some 0.7 ms.
+// So it is done beside other things, and only those that end us, or that a job
+// may wait for, are caught before there is a job or somebody to wait for. The
+// runtime drops the others until then.
+type listener struct {
+	caught chan os.Signal
+	ready  chan struct{} // closed when the first ones are caught
+	once   sync.Once
+}
+
+func listen() *listener {
+	l := &listener{caught: make(chan os.Signal, 64), ready: make(chan struct{})}
+	go func() {
+		defer close(l.ready)
+		notify(l.caught, []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT,
+			syscall.SIGUSR1, syscall.SIGUSR2})
+		survive()
+	}()
+	return l
+}
+
+// rest has the others caught soon, too. It does not block.
+func (l *listener) rest() { go l.once.Do(l.catchRest) }
+
+func (l *listener) catchRest() {
+	var others []os.Signal
 	for n := syscall.Signal(1); n < 32; n++ {
 		switch n {
 		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGXFSZ,
 			syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
 			syscall.SIGPROF, syscall.SIGTTIN, syscall.SIGTTOU:
 		default:
-			all = append(all, n)
+			others = append(others, n)
 		}
 	}
-	caught, done := make(chan os.Signal, 64), make(chan struct{})
-	go func() {
-		defer close(done)
-		notify(caught, all)
-		survive()
-	}()
-	return caught, done
+	notify(l.caught, others)
 }
 
 // notify catches signals, but for those that we were started with ignored.

@@ -34,10 +34,18 @@ func (s *signalValue) String() string {
 	return s.Signal.String()
 }
 
-// listen catches the signals that end us. When ready is closed it does.
-func listen() (signals <-chan os.Signal, ready <-chan struct{}) {
-	caught, done := make(chan os.Signal, 64), make(chan struct{})
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
-	close(done)
-	return caught, done
+// A listener catches the signals that end us.
+type listener struct {
+	caught chan os.Signal
+	ready  chan struct{} // closed: they are caught
 }
+
+func listen() *listener {
+	l := &listener{caught: make(chan os.Signal, 64), ready: make(chan struct{})}
+	signal.Notify(l.caught, os.Interrupt, syscall.SIGTERM)
+	close(l.ready)
+	return l
+}
+
+// rest does nothing: there are no others.
+func (l *listener) rest() {}

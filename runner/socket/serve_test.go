@@ -24,20 +24,17 @@ func TestDirectory(t *testing.T) {
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range []struct{ run, tmp, want string }{
-		{good, os.TempDir(), good},
-		{"", good, good},
-		{long, good, good},
-		{filepath.Join(good, "none"), good, good},
-		{".", good, good},
-		{"", long, "/tmp"},
-		{"", "relative", "/tmp"},
+	t.Setenv("XDG_RUNTIME_DIR", short(t)) // may go away before the job does
+	for _, test := range []struct{ tmp, want string }{
+		{good, good},
+		{long, "/tmp"},
+		{filepath.Join(good, "none"), "/tmp"},
+		{"relative", "/tmp"},
 	} {
-		t.Setenv("XDG_RUNTIME_DIR", test.run)
 		t.Setenv("TMPDIR", test.tmp)
 		s := serve(t, always(answer))
 		if got := filepath.Dir(filepath.Dir(s.Path())); got != test.want {
-			t.Errorf("XDG_RUNTIME_DIR=%s TMPDIR=%s: got %s, want %s", test.run, test.tmp, got, test.want)
+			t.Errorf("TMPDIR=%s: got %s, want %s", test.tmp, got, test.want)
 		}
 		if _, err := socket.Ask(s.Path(), limit); err != nil {
 			t.Error(err)

@@ -45,6 +45,15 @@ func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
 func (s *Server) Close() error {
 	_ = s.file.Close() // nothing was written to it
 	s.done.Wait()
+	return s.remove()
+}
+
+// remove spares the two names that are known what os.RemoveAll does to find
+// them, unless the job has tampered with them.
+func (s *Server) remove() error {
+	if unix.Unlink(s.Path()) == nil && unix.Rmdir(s.dir) == nil {
+		return nil
+	}
 	return os.RemoveAll(s.dir)
 }
 
@@ -52,13 +61,13 @@ func (s *Server) Close() error {
 // room: that is at most 103 bytes on some systems.
 const maxDir = 103 - len("/leaderrun-4294967295/s")
 
-// privateDir makes a directory of mode 0700 for a socket.
+// privateDir makes a directory of mode 0700 for a socket. It is not in
+// $XDG_RUNTIME_DIR, which is taken away with the user's last session: a job that
+// was started with nohup lives on.
 func privateDir() (string, error) {
-	for _, base := range []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()} {
-		if filepath.IsAbs(base) && len(base) <= maxDir {
-			if dir, err := os.MkdirTemp(base, "leaderrun-"); err == nil {
-				return dir, nil
-			}
+	if base := os.TempDir(); filepath.IsAbs(base) && len(base) <= maxDir {
+		if dir, err := os.MkdirTemp(base, "leaderrun-"); err == nil {
+			return dir, nil
 		}
 	}
 	return os.MkdirTemp("/tmp", "leaderrun-")
