@@ -1,7 +1,8 @@
 # leaderrun: build, test, install. `make help` lists what there is.
 
-# Left out of the core: the library's own manual page generator.
-TAGS    = urfave_cli_no_docs
+# Left out: of the core, the library's own manual page generator; of helpers,
+# gRPC's tracing pages, and the HTTP server and templates that come with them.
+TAGS    = urfave_cli_no_docs,grpcnotrace
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X main.version=$(VERSION) -X main.libexec=$(LIBEXEC)
 PREFIX  ?= /usr/local

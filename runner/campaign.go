@@ -132,7 +132,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 // acquired ends a campaign that was won, unless a signal came in its last
 // moment. Later signals are the job's.
 func (r *run) acquired(signalled error, lock locks.Lock, lease *keepalive.Lease) (locks.Lock, *keepalive.Lease, error) {
-	r.grant = lease.Grant()
+	r.lease, r.grant = lease, lease.Grant()
 	r.Logger.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
 	r.emit(Event{Kind: EventAcquired})
 	close(r.held)

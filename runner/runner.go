@@ -7,7 +7,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -63,8 +62,10 @@ func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before th
 // run is one Run under way.
 type run struct {
 	Config
+	lease    *keepalive.Lease
 	grant    locks.Grant
-	held     chan struct{} // closed when grant is set and the acquisition was told
+	held     chan struct{} // closed when lease and grant are set and the acquisition was told
+	over     chan struct{} // closed when the run has ended
 	failures chan error    // failed renewals of a lease that is held
 }
 
@@ -83,7 +84,10 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.serve == nil {
 		c.serve = socket.Serve
 	}
-	r := &run{Config: c, held: make(chan struct{}), failures: make(chan error, 1)}
+	r := &run{Config: c, held: make(chan struct{}), over: make(chan struct{}), failures: make(chan error, 1)}
+	server := r.listen()
+	defer server.close()
+	defer close(r.over)
 
 	lock, lease, err := r.campaign(ctx)
 	if r.Decided != nil {
@@ -99,9 +103,8 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 
 	env := r.environment(locks.SecretEnv(lock))
-	if server, err := r.serve(func() socket.Answer { return r.answer(lease) }); err == nil {
-		defer func() { _ = server.Close() }() // what it leaves behind is in the temporary directory
-		env = append(env, "LEADERRUN_SOCKET="+server.Path())
+	if path, err := server.path(); err == nil {
+		env = append(env, "LEADERRUN_SOCKET="+path)
 	} else {
 		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
 	}
@@ -154,21 +157,5 @@ func (r *run) release(lease *keepalive.Lease) {
 	default:
 		r.Logger.Info("released")
 		r.emit(Event{Kind: EventReleased})
-	}
-}
-
-// answer is what a client of LEADERRUN_SOCKET is told.
-func (r *run) answer(lease *keepalive.Lease) socket.Answer {
-	e, ends := lease.Deadline()
-	if !ends {
-		e = 0
-	}
-	return socket.Answer{
-		Lock:     r.Lock,
-		Backend:  cmp.Or(r.Store, r.Backend),
-		Holder:   r.Holder,
-		Token:    r.grant.Token,
-		Lost:     lease.Err() != nil,
-		Deadline: e,
 	}
 }

@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"cmp"
+
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// A listening is a socket for the job that is made while the campaign goes on:
+// it takes as long to make as a lock of the file backend to take.
+type listening struct {
+	done   chan struct{} // closed when the rest is set
+	server *socket.Server
+	err    error
+}
+
+func (r *run) listen() *listening {
+	l := &listening{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.server, l.err = r.serve(r.answer)
+	}()
+	return l
+}
+
+// path returns the socket's path, or why there is none.
+func (l *listening) path() (string, error) {
+	<-l.done
+	if l.err != nil {
+		return "", l.err
+	}
+	return l.server.Path(), nil
+}
+
+// close removes the socket. If it cannot, what is left is in the temporary
+// directory.
+func (l *listening) close() {
+	<-l.done
+	if l.err == nil {
+		_ = l.server.Close()
+	}
+}
+
+// answer is what a client of LEADERRUN_SOCKET is told. One that comes before
+// the lock is ours waits with us.
+func (r *run) answer() socket.Answer {
+	select {
+	case <-r.held:
+	case <-r.over:
+		return socket.Answer{Lock: r.Lock, Lost: true}
+	}
+	e, ends := r.lease.Deadline()
+	if !ends {
+		e = 0
+	}
+	return socket.Answer{
+		Lock:     r.Lock,
+		Backend:  cmp.Or(r.Store, r.Backend),
+		Holder:   r.Holder,
+		Token:    r.grant.Token,
+		Lost:     r.lease.Err() != nil,
+		Deadline: e,
+	}
+}
