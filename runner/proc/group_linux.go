@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,11 @@ func adoptOrphans() {
 // reapOrphans reaps them until the first process has ended: a job may run for
 // months, and leave one behind every minute.
 func (g *group) reapOrphans() {
+	select { // a job that is over by then is spared the catching of a signal
+	case <-time.After(100 * time.Millisecond):
+	case <-g.exited:
+		return
+	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
