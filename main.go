@@ -9,38 +9,14 @@ package main
 
 import (
 	"os"
-	"runtime/debug"
 
 	"github.com/leaderrun/leaderrun/cmd"
-	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/file"
-	"github.com/leaderrun/leaderrun/locks/helper"
 )
 
-// Set by the release build.
+// Set by the release build; see LDFLAGS in the Makefile.
 var (
 	version = ""
 	libexec = "" // where helper programs were installed to, besides the other places they are looked for in
 )
 
-func main() { os.Exit(run()) }
-
-func run() int {
-	registry := new(locks.Registry)
-	registry.Register("file", file.Open)
-	bundle(registry)
-	programs := helper.Programs{Libexec: libexec, Known: cmd.KnownHelpers(), Linked: registry.Schemes()}
-	registry.Fallback = programs.Open
-	return cmd.Main(os.Args, cmd.Env{Version: buildVersion(), Registry: registry, Programs: programs})
-}
-
-// buildVersion is the release's, or what go install was asked for.
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
+func main() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(version, libexec))) }

@@ -27,9 +27,9 @@ var known = []backend{
 	{"etcd", "a lease", "create revision", "first come", "a watch", "ttl in whole seconds, 2s or more"},
 }
 
-// KnownHelpers returns the schemes of the backends that exist as helper
+// knownHelpers returns the schemes of the backends that exist as helper
 // programs of this version.
-func KnownHelpers() []string {
+func knownHelpers() []string {
 	var schemes []string
 	for _, b := range known {
 		if b.scheme != "file" {

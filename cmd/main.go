@@ -15,7 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
 
-// An Env is what the program is made of; main fills it in.
+// An Env is what the program is made of; see NewEnv.
 type Env struct {
 	Version  string
 	Registry *locks.Registry

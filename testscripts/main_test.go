@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package testscripts
 
 import (
 	"flag"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/helper"
@@ -30,20 +30,23 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"leaderrun":      main,
+		"leaderrun":      func() { os.Exit(cmd.Main(os.Args, newEnv())) },
 		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },
 		"asuser":         asUser,
 	})
 }
 
-// TestScripts runs what a user sees, in testscripts/*.txtar. See
-// script_test.go for the commands that scripts have besides testscript's own.
+// newEnv is that of a program that was built without the Makefile's variables.
+func newEnv() cmd.Env { return cmd.NewEnv("", "") }
+
+// TestScripts runs what a user sees, in *.txtar. See commands_test.go for the
+// commands that scripts have besides testscript's own.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	heedSignals()
 	shared := &sharedServer{parent: t}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testscripts",
+		Dir:                 ".",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(env *testscript.Env) error { return setup(env, shared) },
@@ -108,9 +111,7 @@ func condition(name string) (bool, error) {
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "bundle":
-		r := new(locks.Registry)
-		bundle(r)
-		return slices.Contains(r.Schemes(), "etcd"), nil
+		return slices.Contains(newEnv().Registry.Schemes(), "etcd"), nil
 	case "namespaces": // a mount that nobody else sees
 		return exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 	}

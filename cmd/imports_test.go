@@ -1,4 +1,4 @@
-package main
+package cmd
 
 import (
 	"os/exec"
@@ -25,6 +25,8 @@ func deps(t *testing.T, pkg string) []string {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
+	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}
+	core := slices.Concat(runner, []string{"/cmd", "/locks/file", "/locks/helper"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -37,7 +39,9 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/etcd", []string{"/locks", "/locks/etcd"}},
 		{"/runner/proc", []string{"/runner/proc"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
-		{"/runner", []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}},
+		{"/runner", runner},
+		{"/cmd", core},
+		{"", slices.Concat(core, []string{""})},
 	}
 	for _, l := range layers {
 		for _, d := range deps(t, module+l.pkg) {

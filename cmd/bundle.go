@@ -1,0 +1,14 @@
+//go:build bundle
+
+package cmd
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd"
+)
+
+// registerBundled links every backend into this one file, for people who copy a
+// single binary. It starts slower and is larger with each backend.
+func registerBundled(r *locks.Registry) {
+	r.Register("etcd", etcd.Open)
+}
