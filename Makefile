@@ -32,7 +32,7 @@ install: build ## into $(DESTDIR)$(PREFIX)
 
 test: servers ## every test, against real servers
 	go test $(RACE) -timeout 20m ./...
-	go test $(RACE) -timeout 10m -tags bundle ./testscripts
+	go test $(RACE) -timeout 10m -tags bundle ./cmd ./testscripts
 
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers
