@@ -77,7 +77,6 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	conn := c.etcd.ActiveConnection()
 	c.kv, c.lease, c.auth = pb.NewKVClient(conn), pb.NewLeaseClient(conn), pb.NewAuthClient(conn)
 	conn.Connect()
-	go warm()
 	return c, nil
 }
 
