@@ -22,8 +22,8 @@ help: ## list the targets
 build: ## the core and all helpers, into bin/
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/...
 
-bundle: ## one file with every backend linked in: bin/leaderrun-bundle
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS),bundle -ldflags '$(LDFLAGS)' -o bin/leaderrun-bundle .
+bundle: ## one file with every backend linked in: bin/bundle/leaderrun
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS),bundle -ldflags '$(LDFLAGS)' -o bin/bundle/leaderrun .
 
 install: build ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBEXEC)

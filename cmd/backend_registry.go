@@ -14,7 +14,7 @@ func NewEnv(version, libexec string) Env {
 	registry := new(locks.Registry)
 	registry.Register("file", file.Open)
 	registerBundled(registry)
-	programs := helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
+	programs := &helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
 	return Env{Version: buildVersion(version), Registry: registry, Programs: programs}
 }

@@ -19,7 +19,7 @@ import (
 type Env struct {
 	Version  string
 	Registry *locks.Registry
-	Programs helper.Programs // finds the helper programs of backends that are not built in
+	Programs *helper.Programs // finds the helper programs of backends that are not built in
 }
 
 // Main runs the program with the given arguments, the first of which is its
@@ -31,7 +31,9 @@ func Main(args []string, env Env) int {
 	routed, err := route(args, app.Commands)
 	if err == nil {
 		p.given, p.dashed = routed, slices.Contains(args, "--")
+		p.beginHelper(routed)
 		err = app.Run(routed)
+		p.Programs.End()
 	}
 	if p.term.log == nil { // the options were not read
 		p.term.early(args)

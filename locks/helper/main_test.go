@@ -44,7 +44,7 @@ var mains = map[string]func() int{
 const limit = 10 * time.Second
 
 // stage returns programs for all roles.
-func stageFor(t testing.TB, roles ...string) Programs {
+func stageFor(t testing.TB, roles ...string) *Programs {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func stageFor(t testing.TB, roles ...string) Programs {
 			t.Fatal(err)
 		}
 	}
-	return Programs{Libexec: dir}
+	return &Programs{Libexec: dir}
 }
 
 func options() locks.Options {

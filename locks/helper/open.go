@@ -19,12 +19,12 @@ const defaultConnectTimeout = 5 * time.Second
 
 // open starts a helper and tells it to open the backend. It waits for no
 // answer: what is wrong comes out of Acquire.
-func open(path string, u *url.URL, o locks.Options) (*Lock, error) {
+func (p *Programs) open(path string, u *url.URL, o locks.Options) (*Lock, error) {
 	if len(u.String()) > maxURL {
 		return nil, &locks.UsageError{What: fmt.Sprintf("a backend URL of more than %d bytes", maxURL)}
 	}
 	where := locks.Error{Op: "open", Backend: address(u), Name: o.Name}
-	p, err := startProcess(path, prefix+u.Scheme)
+	proc, err := p.start(path, u.Scheme)
 	if err != nil {
 		where.Class, where.Err = locks.ErrUnavailable, fmt.Errorf("start the helper program: %w", err)
 		return nil, &where
@@ -35,9 +35,9 @@ func open(path string, u *url.URL, o locks.Options) (*Lock, error) {
 	if o.Waiting == nil {
 		o.Waiting = func(locks.Waiting) {}
 	}
-	l := &Lock{session: newSession(u.Scheme, where, p.stdin), process: p, report: o.Waiting, gone: make(chan struct{})}
+	l := &Lock{session: newSession(u.Scheme, where, proc.stdin), process: proc, report: o.Waiting, gone: make(chan struct{})}
 	l.session.clean = cleaner(u)
-	l.session.kill = p.kill
+	l.session.kill = proc.kill
 	l.session.hurry(o.ConnectTimeout)
 	go l.supervise(newForwarder(u.Scheme, o.Logger, l.session.clean))
 	if _, err = l.session.send(context.Background(), openRequest(u.String(), o, level(o.Logger))); err != nil {

@@ -80,6 +80,14 @@ func (p *process) kill() {
 	}
 }
 
+// discard ends a process to which nothing was said.
+func (p *process) discard() {
+	_ = p.stdin.Close()
+	p.kill()
+	<-p.exited
+	p.closeOutput()
+}
+
 // epitaph says how the process ended, after exited.
 func (p *process) epitaph(lastWords string) error {
 	s := fmt.Sprintf("%s ended (%s)", p.name, p.end)

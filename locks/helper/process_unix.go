@@ -3,6 +3,7 @@
 package helper
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -36,7 +37,7 @@ func (c child) killGroup() { _ = unix.Kill(-c.pid, unix.SIGKILL) }
 func (c child) wait() string {
 	var ws syscall.WaitStatus
 	err := error(syscall.EINTR)
-	for err == syscall.EINTR {
+	for errors.Is(err, syscall.EINTR) {
 		_, err = syscall.Wait4(c.pid, &ws, 0, nil)
 	}
 	switch {

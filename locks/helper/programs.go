@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -31,6 +32,8 @@ type Programs struct {
 	Known []string
 	// Linked are the schemes that need no helper, for messages.
 	Linked []string
+
+	begun atomic.Pointer[begun]
 }
 
 // A Program is a helper that is installed, or known and missing.
@@ -44,12 +47,12 @@ type Program struct {
 const prefix = "leaderrun-"
 
 // Find returns the path of a scheme's helper. The error says what to do.
-func (p Programs) Find(scheme string) (string, error) {
+func (p *Programs) Find(scheme string) (string, error) {
 	return p.find(p.dirs(), scheme)
 }
 
 // List returns what is installed and what could be, by scheme.
-func (p Programs) List() []Program {
+func (p *Programs) List() []Program {
 	dirs := p.dirs()
 	schemes := slices.Concat(p.Known, installed(dirs))
 	slices.Sort(schemes)
@@ -68,7 +71,7 @@ func (p Programs) List() []Program {
 // Open is a locks.Opener for each scheme that has a helper. It starts the
 // helper and does not wait for it: what the helper finds wrong comes out of
 // Acquire.
-func (p Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if ctx.Err() != nil {
 		return nil, &locks.Error{Op: "open", Backend: address(u), Name: o.Name, Err: ctx.Err()}
 	}
@@ -80,14 +83,14 @@ func (p Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks.
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, u, o)
+	l, err := p.open(path, u, o)
 	if err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-func (p Programs) find(dirs []string, scheme string) (string, error) {
+func (p *Programs) find(dirs []string, scheme string) (string, error) {
 	if !isScheme(scheme) {
 		return "", p.unknown(dirs, scheme)
 	}
@@ -117,14 +120,14 @@ func (d distrust) Error() string { return string(d) }
 // errNoProgram: it is a directory, or may not be executed.
 var errNoProgram = errors.New("not a program")
 
-func (p Programs) unknown(dirs []string, scheme string) error {
+func (p *Programs) unknown(dirs []string, scheme string) error {
 	have := slices.Concat(p.Linked, p.Known, installed(dirs))
 	slices.Sort(have)
 	return locks.Unknown("backend", scheme, slices.Compact(have))
 }
 
 // dirs returns where to look.
-func (p Programs) dirs() []string {
+func (p *Programs) dirs() []string {
 	var dirs []string
 	if self, err := os.Executable(); err == nil {
 		if self, err = filepath.EvalSymlinks(self); err == nil {
@@ -166,4 +169,4 @@ func exe() string {
 	return ""
 }
 
-var _ locks.Opener = Programs{}.Open
+var _ locks.Opener = (*Programs)(nil).Open

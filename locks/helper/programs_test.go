@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 	second, _ := put(t, "zk", 0o755)
 	plainFile, _ := put(t, "zk", 0o644)
 	file := filepath.Join(first, "leaderrun-zk"+exe())
-	got, err := Programs{}.find([]string{t.TempDir(), filepath.Join(first, "none"), file, plainFile, first, second}, "zk")
+	got, err := new(Programs).find([]string{t.TempDir(), filepath.Join(first, "none"), file, plainFile, first, second}, "zk")
 	if err != nil || got != path {
 		t.Errorf("got %q, %v; want %q", got, err, path)
 	}
@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	p := Programs{Known: []string{"etcd", "zk"}, Linked: []string{"file"}}
+	p := &Programs{Known: []string{"etcd", "zk"}, Linked: []string{"file"}}
 	dirs := []string{t.TempDir()}
 	_, err := p.find(dirs, "etcd")
 	checkClass(t, "known and missing", err, locks.ErrUnavailable)
@@ -79,18 +79,18 @@ func TestWhere(t *testing.T) {
 	a, b, c, d := abs("a"), abs("b"), abs("c"), abs("d")
 	t.Setenv("LEADERRUN_LIBEXEC", a)
 	t.Setenv("PATH", strings.Join([]string{c, ".", "", "bin", d}, string(filepath.ListSeparator)))
-	if got, want := (Programs{Libexec: b}).dirs(), []string{filepath.Dir(self), a, b, c, d}; !slices.Equal(got, want) {
+	if got, want := (&Programs{Libexec: b}).dirs(), []string{filepath.Dir(self), a, b, c, d}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	t.Setenv("LEADERRUN_LIBEXEC", "relative")
-	if got, want := (Programs{}).dirs(), []string{filepath.Dir(self), c, d}; !slices.Equal(got, want) {
+	if got, want := new(Programs).dirs(), []string{filepath.Dir(self), c, d}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	third, path := put(t, "third", 0o755)
 	loose, _ := put(t, "loose", 0o777)
 	_, _ = put(t, "no+t.plain", 0o644)
 	t.Setenv("PATH", third+string(filepath.ListSeparator)+loose)
-	list := Programs{Known: []string{"etcd"}}.List()
+	list := (&Programs{Known: []string{"etcd"}}).List()
 	var schemes []string
 	for _, p := range list {
 		schemes = append(schemes, p.Scheme)
@@ -115,8 +115,8 @@ func TestNotExecutable(t *testing.T) {
 	if err := os.WriteFile(path, []byte{0, 1, 2}, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := open(path, &url.URL{Scheme: "broken"}, options())
+	_, err := new(Programs).open(path, &url.URL{Scheme: "broken"}, options())
 	checkClass(t, "open", err, locks.ErrUnavailable)
-	_, err = open(path, &url.URL{Scheme: "broken", Path: strings.Repeat("x", maxURL)}, options())
+	_, err = new(Programs).open(path, &url.URL{Scheme: "broken", Path: strings.Repeat("x", maxURL)}, options())
 	checkClass(t, "open of a long URL", err, locks.ErrUsage)
 }

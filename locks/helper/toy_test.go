@@ -21,7 +21,7 @@ func TestToy(t *testing.T) {
 	}
 	dir := t.TempDir()
 	contender := func(holder string) locks.Lock {
-		l, err := Programs{Libexec: here}.Open(t.Context(), &url.URL{Scheme: "toy", Path: dir},
+		l, err := (&Programs{Libexec: here}).Open(t.Context(), &url.URL{Scheme: "toy", Path: dir},
 			locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func TestTrusted(t *testing.T) {
 				}
 			}
 			elsewhere, _ := put(t, "zk", 0o755)
-			if _, err := (Programs{}).find([]string{dir, elsewhere}, "zk"); errors.Is(err, locks.ErrDenied) != tt.refused {
+			if _, err := new(Programs).find([]string{dir, elsewhere}, "zk"); errors.Is(err, locks.ErrDenied) != tt.refused {
 				t.Errorf("got %v; refused should be %v", err, tt.refused)
 			}
 			// The same through a link in a good directory.

@@ -2,7 +2,10 @@
 
 package proc
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 func sysProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
@@ -15,7 +18,7 @@ func (g *group) reapOrphans() {}
 func (g *group) wait() {
 	var ws syscall.WaitStatus
 	err := error(syscall.EINTR)
-	for err == syscall.EINTR {
+	for errors.Is(err, syscall.EINTR) {
 		_, err = syscall.Wait4(g.pid, &ws, 0, nil)
 	}
 	g.mu.Lock()
