@@ -49,6 +49,10 @@ type use struct {
 	cpu  time.Duration // user and system time of all its processes
 }
 
+// breath is the pause before each run, so that what the last one left for the
+// server and the kernel to tidy up is not charged to this one.
+const breath = 10 * time.Millisecond
+
 // run runs a command to its end. One that fails, or says anything on standard
 // error, ends the benchmark.
 func (b *bench) run(t *testing.T, c command) use {
@@ -57,6 +61,7 @@ func (b *bench) run(t *testing.T, c command) use {
 	cmd := b.prepare(c)
 	cmd.Stderr = b.stderr
 	before := children(os.Getpid())
+	time.Sleep(breath)
 	start := time.Now()
 	err := cmd.Run()
 	u := use{wall: time.Since(start)}
