@@ -141,7 +141,9 @@ func hintOf(err error) string {
 // oneLine joins the lines of an error of several, and puts into words what a
 // context's end means to a user.
 func oneLine(s string) string {
-	s = strings.ReplaceAll(s, context.DeadlineExceeded.Error(), "no answer in time")
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		s = strings.ReplaceAll(s, end.Error(), "no answer in time")
+	}
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
 }
 

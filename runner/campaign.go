@@ -23,20 +23,18 @@ const (
 // campaign waits for the lock as long as it may.
 func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error) {
 	ctx, stop := r.untilSignal(ctx)
-	if limit := r.limit(); limit != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, *limit)
-		defer cancel()
-	}
+	ctx, limit, cancel := r.limited(ctx)
+	defer cancel()
 	var last error // what the campaign ends with if it ends now
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		q := new(queue)
+		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
 		if err == nil {
 			return r.acquired(stop(), lock, lease)
 		}
 		before := last
 		last = r.verdict(ctx, q, err, last)
+		limit.learn()
 		if !r.Try && again(last) && ctx.Err() == nil {
 			r.retrying(before, last)
 			sleep(ctx, pause/2+rand.N(pause/2))
@@ -49,14 +47,6 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error
 		}
 		return nil, nil, last
 	}
-}
-
-// limit is how long the campaign may take; nil: as long as it takes.
-func (r *run) limit() *time.Duration {
-	if r.Try {
-		return &r.ConnectTimeout
-	}
-	return r.Wait
 }
 
 // verdict says what a campaign whose last attempt failed with err would end
@@ -102,6 +92,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 		if r.Waiting != nil {
 			r.Waiting(w)
 		}
+		q.limit.learn()
 	})
 	if err != nil && ctx.Err() == nil {
 		err = &openError{err}
@@ -213,6 +204,8 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // queue is what one attempt has learned of those it waits for.
 type queue struct {
+	limit *limit
+
 	mu   sync.Mutex
 	seen *locks.Status
 }

@@ -62,6 +62,16 @@ func TestCampaignEnds(t *testing.T) {
 		{"held, then the place is lost, then no answer", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrHeld, 2, seconds(10)},
 		{"the end itself is a failure", false, seconds(10), []acquisition{stubborn(hangs(seconds(10), fails(errDown)))}, locks.ErrUnavailable, 1, seconds(10)},
 
+		// A wait shorter than the first answer: that is waited for, and no other.
+		{"short, held", false, seconds(0.001), []acquisition{hangs(seconds(2), waits(time.Hour, "bob", nil))}, locks.ErrHeld, 1, seconds(2)},
+		{"short, held, polled", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(&locks.HeldError{}))}, locks.ErrHeld, 1, seconds(2)},
+		{"short, down", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errDown)), granted}, locks.ErrUnavailable, 1, seconds(2)},
+		{"short, something odd", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errOdd)), granted}, locks.ErrUnavailable, 1, seconds(2)},
+		{"short, denied", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errDenied))}, locks.ErrDenied, 1, seconds(2)},
+		{"short, no answer", false, seconds(0.001), []acquisition{never}, locks.ErrUnavailable, 1, seconds(5)},
+		{"short, held at once", false, seconds(1), []acquisition{waits(time.Hour, "bob", nil)}, locks.ErrHeld, 1, seconds(1)},
+		{"short, down at once", false, seconds(0.9), []acquisition{fails(errDown), never}, locks.ErrUnavailable, 2, seconds(0.9)},
+
 		{"denied", false, 0, []acquisition{fails(errDenied)}, locks.ErrDenied, 1, 0},
 		{"down, then denied", false, 0, []acquisition{fails(errDown), fails(errDenied)}, locks.ErrDenied, 2, seconds(0.2)},
 		{"held, then denied", false, 0, []acquisition{waits(seconds(1), "bob", fails(errDenied))}, locks.ErrDenied, 1, seconds(1)},
@@ -132,7 +142,7 @@ func TestOpenFails(t *testing.T) {
 			}
 			exit, err := r.run()
 			r.failed(exit, err, locks.ErrUnavailable)
-			r.notStarted(0, seconds(3), seconds(3))
+			r.notStarted(0, seconds(5), seconds(5)) // the connect timeout: nothing was learned yet
 		})
 	})
 }
@@ -145,6 +155,19 @@ func TestAcquiredAsTheWaitEnds(t *testing.T) {
 		r.job.begin = runs(time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
+	})
+}
+
+// So is one that is the first answer, though the wait was over before that.
+func TestAcquiredAfterAShortWait(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.wait(seconds(0.001))
+		r.acquire = []acquisition{hangs(seconds(2), granted)}
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.within(r.when("start"), seconds(2), seconds(2))
+		r.quiet()
 	})
 }
 
