@@ -92,6 +92,9 @@ type Options struct {
 	Name string
 	// Holder is who we are, as others see it in a Status. Any text.
 	Holder string
+	// RunID is random and no other run's. A backend that can keeps it beside
+	// the holder, for Status.RunID. At most 64 bytes; may be empty.
+	RunID string
 	// TTL is the lease to ask for, in (0, 24h]. A backend rounds it up to what
 	// its server can grant and reports that in Grant.TTL.
 	TTL time.Duration
@@ -125,6 +128,7 @@ type Waiting struct {
 type Status struct {
 	Held    bool          `json:"held"`
 	Holder  string        `json:"holder,omitempty"`
+	RunID   string        `json:"run_id,omitempty"` // the holder's Options.RunID; "": not known
 	Host    string        `json:"host,omitempty"`
 	PID     int           `json:"pid,omitempty"`
 	Since   time.Time     `json:"since,omitzero"` // by the holder's wall clock: for people, never for decisions

@@ -19,6 +19,7 @@ type record struct {
 	Holder  string    `json:"holder"`
 	Host    string    `json:"host,omitempty"`
 	PID     int       `json:"pid,omitempty"`
+	RunID   string    `json:"run_id,omitempty"`
 	Since   time.Time `json:"since,omitzero"` // of the wait, and once it leads, of the term
 	TTL     string    `json:"ttl,omitempty"`  // as time.Duration prints it
 	Version string    `json:"version,omitempty"`
@@ -27,7 +28,7 @@ type record struct {
 func (e *entry) record() []byte {
 	host, _ := os.Hostname() // without a name it is left out
 	b, err := json.Marshal(record{
-		Holder: e.o.Holder, Host: host, PID: os.Getpid(), Version: e.o.Version,
+		Holder: e.o.Holder, Host: host, PID: os.Getpid(), RunID: e.o.RunID, Version: e.o.Version,
 		Since: time.Now().UTC().Truncate(time.Millisecond), TTL: e.o.TTL.String(),
 	})
 	if err != nil {
@@ -43,7 +44,7 @@ func statusOf(kv *mvccpb.KeyValue) locks.Status {
 	if len(kv.Value) > maxRecord || json.Unmarshal(kv.Value, &r) != nil {
 		return s
 	}
-	s.Holder, s.Host, s.PID, s.Since = r.Holder, r.Host, r.PID, r.Since
+	s.Holder, s.RunID, s.Host, s.PID, s.Since = r.Holder, r.RunID, r.Host, r.PID, r.Since
 	if ttl, err := time.ParseDuration(r.TTL); err == nil && ttl > 0 {
 		s.TTL = ttl
 	}

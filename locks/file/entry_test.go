@@ -18,7 +18,7 @@ func TestEntryFits(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", "\x00", "\x7f", "\xff", "\u0085", "é", "\"", "😀"} {
 		long := strings.Repeat(unit, 10_000)
-		h := holder{ID: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long}
+		h := holder{ID: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long, RunID: long}
 		e := entry{token: maxToken, reserved: maxToken, boot: strings.Repeat("b", 64), holder: h.encode()}
 		m := &memory{}
 		g := testLedger(m, e.boot, start)

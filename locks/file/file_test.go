@@ -47,7 +47,7 @@ func dirURL(dir string) *url.URL { return &url.URL{Scheme: "file", Path: dir} }
 // open makes a handle on the lock "a" in dir, which the test's end closes.
 func open(t testing.TB, dir string) *Locker {
 	t.Helper()
-	return openWith(t, dir, locks.Options{Name: "a", Holder: "host/1/" + t.Name(), Version: "v1"})
+	return openWith(t, dir, locks.Options{Name: "a", Holder: "host/1/" + t.Name(), Version: "v1", RunID: "5e0f31c2a97b4d68"})
 }
 
 func openWith(t testing.TB, dir string, o locks.Options) *Locker {

@@ -19,11 +19,12 @@ type holder struct {
 	PID     int       `json:"pid"`
 	Since   time.Time `json:"since"`
 	Version string    `json:"leaderrun"`
+	RunID   string    `json:"run_id"`
 }
 
 func newHolder(o locks.Options, now time.Time) holder {
 	host, _ := os.Hostname() // for people only; "" will do
-	return holder{ID: o.Holder, Host: host, PID: os.Getpid(), Since: now, Version: o.Version}
+	return holder{ID: o.Holder, Host: host, PID: os.Getpid(), Since: now, Version: o.Version, RunID: o.RunID}
 }
 
 // encode returns h as JSON, its texts cut so that an entry fits in its block
@@ -40,6 +41,8 @@ func (h holder) encode() string {
 	b = h.Since.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 	b = append(b, `","leaderrun":`...)
 	b = appendQuoted(b, cut(h.Version, 50))
+	b = append(b, `,"run_id":`...)
+	b = appendQuoted(b, cut(h.RunID, 64))
 	return string(append(b, '}'))
 }
 
@@ -52,6 +55,7 @@ func (e entry) status() locks.Status {
 	return locks.Status{
 		Held:   true,
 		Holder: h.ID,
+		RunID:  h.RunID,
 		Host:   h.Host,
 		PID:    h.PID,
 		Since:  h.Since,

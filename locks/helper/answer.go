@@ -68,6 +68,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		TTL:            r.TTL,
 		ConnectTimeout: r.ConnectTimeout,
 		Version:        r.Version,
+		RunID:          r.RunID,
 		Logger:         s.log,
 		Waiting:        s.nowWaiting,
 	}, nil

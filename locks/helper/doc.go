@@ -42,7 +42,7 @@
 //
 // The core has then already sent two requests, as it waits for nothing:
 //
-//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","log_level":"warn"}
+//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn"}
 //	{"id":2,"method":"acquire"}
 //
 // Hello must come within connect_timeout_ns of the start, and the answer to
@@ -65,7 +65,9 @@
 //
 //   - open comes first, and once. It checks the URL and the environment.
 //     log_level is debug, info, warn or error: what is below need not be
-//     logged. Result: secret_env, a list of the environment variables that hold
+//     logged. run_id tells this run from all others; a helper that keeps it
+//     beside the holder, and returns it in a status, lets a command that takes
+//     the lock it runs under be recognised. Result: secret_env, a list of the environment variables that hold
 //     this backend's credentials. An error ends the session.
 //   - acquire campaigns for the lock and is answered when it is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result:
@@ -92,8 +94,8 @@
 //
 // An error has a message and, unless nothing fits, a class:
 //
-//   - held: somebody else holds the lock. It has a status: held, holder, host,
-//     pid, since, ttl_ns, token, waiters; as much as is known.
+//   - held: somebody else holds the lock. It has a status: held, holder,
+//     run_id, host, pid, since, ttl_ns, token, waiters; as much as is known.
 //   - lost: the lock, or the place in the queue, is surely not ours any more.
 //     Final, and never a guess: it kills the job.
 //   - denied: for lack of permission; another attempt would fare no better.

@@ -121,7 +121,7 @@ func fitWaiting(w locks.Waiting) locks.Waiting {
 }
 
 func fitStatus(s locks.Status) locks.Status {
-	s.Holder, s.Host = cut(s.Holder, maxText), cut(s.Host, maxText)
+	s.Holder, s.Host, s.RunID = cut(s.Holder, maxText), cut(s.Host, maxText), cut(s.RunID, maxText)
 	s.Since = s.Since.UTC()
 	if y := s.Since.Year(); y < 1 || y > 9999 {
 		s.Since = time.Time{}

@@ -58,6 +58,7 @@ func openRequest(url string, o locks.Options, level string) request {
 		TTL:            o.TTL,
 		ConnectTimeout: o.ConnectTimeout,
 		Version:        o.Version,
+		RunID:          cut(o.RunID, maxText),
 		LogLevel:       level,
 	}
 }

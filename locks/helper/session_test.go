@@ -114,10 +114,10 @@ func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
 // written in shell picks them apart with patterns.
 func TestForm(t *testing.T) {
 	t.Parallel()
-	o := locks.Options{Name: "jobs/nightly", Holder: "host/123/x7", TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second, Version: "v1.2.0"}
+	o := locks.Options{Name: "jobs/nightly", Holder: "host/123/x7", TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second, Version: "v1.2.0", RunID: "5e0f31c2a97b4d68"}
 	held := &locks.HeldError{Status: locks.Status{Held: true, Holder: "web-1"}}
 	for want, v := range map[string]any{
-		`{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","log_level":"warn"}`: func() request {
+		`{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn"}`: func() request {
 			r := openRequest("etcd://user:password@host:2379/prefix", o, "warn")
 			r.ID = []byte("1")
 			return r

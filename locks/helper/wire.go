@@ -54,6 +54,7 @@ type request struct {
 	TTL            time.Duration `json:"ttl_ns,omitempty"`
 	ConnectTimeout time.Duration `json:"connect_timeout_ns,omitempty"`
 	Version        string        `json:"version,omitempty"`
+	RunID          string        `json:"run_id,omitempty"`
 	LogLevel       string        `json:"log_level,omitempty"`
 }
 

@@ -3,6 +3,8 @@ package lockstest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -61,6 +63,7 @@ func (e *env) options(holder string) locks.Options {
 		TTL:            ttl,
 		ConnectTimeout: 5 * time.Second,
 		Version:        "lockstest",
+		RunID:          fmt.Sprintf("%016x", rand.Uint64()),
 	}
 }
 

@@ -73,7 +73,7 @@ func (l *memLock) fail(op string, class, err error) error {
 var errClosed = errors.New("the handle is closed")
 
 func (l *memLock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	rec, _ := json.Marshal(record{Holder: l.o.Holder})
+	rec, _ := json.Marshal(record{Holder: l.o.Holder, RunID: l.o.RunID})
 	p := &place{key: l.key, nonce: fmt.Sprint(nonces.Add(1)), record: rec, ttl: l.o.TTL}
 	if err := l.set(nil); err != nil {
 		return locks.Grant{}, l.fail("acquire", nil, err)
@@ -126,6 +126,9 @@ func (l *memLock) held() error {
 		return locks.ErrHeld
 	}
 	st := l.m.status(l.key)
+	if l.m.is("takes-itself-for-the-holder") {
+		st.RunID = l.o.RunID
+	}
 	if l.m.is("raw-holder-in-error") {
 		return fmt.Errorf("%w: %w by %s", &locks.HeldError{Status: st}, locks.ErrHeld, st.Holder)
 	}

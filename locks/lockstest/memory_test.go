@@ -53,6 +53,7 @@ type place struct {
 // A record is what a place says about its owner.
 type record struct {
 	Holder string `json:"holder"`
+	RunID  string `json:"run_id"`
 }
 
 func newMemory(defect string, leases bool) *memory {
@@ -231,7 +232,7 @@ func (m *memory) status(key string) locks.Status {
 	}
 	var r record
 	if len(raw) <= 64<<10 && json.Unmarshal(raw, &r) == nil && !m.is("anonymous") {
-		st.Holder = r.Holder
+		st.Holder, st.RunID = r.Holder, r.RunID
 	}
 	return st
 }

@@ -21,6 +21,7 @@ var mutants = []struct{ defect, caught string }{
 	{"try-leaves-place", "TryOnHeldLock"},
 	{"held-without-status", "TryOnHeldLock"},
 	{"anonymous", "TryOnHeldLock"},
+	{"takes-itself-for-the-holder", "TryOnHeldLock"},
 	{"wakes-nobody", "WaiterWakes"},
 	{"waiting-must-be-set", "SilentWaiter"},
 	{"waiting-is-silent", "WaitingTells"},

@@ -23,7 +23,7 @@ func tryOnHeldLock(e *env) {
 		if took := time.Since(start); took > prompt {
 			e.Errorf("the refusal took %v", took)
 		}
-		checkStatus(e, st, a.o.Holder, grant.Token)
+		checkStatus(e, st, a.o, grant.Token)
 	}
 	if after := e.leftovers(); len(after) != len(before) {
 		e.Errorf("stored before the attempts: %q, and after: %q", before, after)
@@ -36,7 +36,7 @@ func tryOnHeldLock(e *env) {
 	e.clean()
 }
 
-func checkStatus(e *env, st locks.Status, holder string, token uint64) {
+func checkStatus(e *env, st locks.Status, holder locks.Options, token uint64) {
 	e.Helper()
 	if !st.Held {
 		e.Errorf("the status does not say that the lock is held: %+v", st)
@@ -44,8 +44,11 @@ func checkStatus(e *env, st locks.Status, holder string, token uint64) {
 	if e.c.Anonymous {
 		return
 	}
-	if st.Holder != holder {
-		e.Errorf("the status says that the holder is %q; want %q", st.Holder, holder)
+	if st.Holder != holder.Holder {
+		e.Errorf("the status says that the holder is %q; want %q", st.Holder, holder.Holder)
+	}
+	if st.RunID != "" && st.RunID != holder.RunID { // by which a run knows itself, and somebody else must not pass for it
+		e.Errorf("the status says that the holder's run is %q; want %q", st.RunID, holder.RunID)
 	}
 	if st.Token != 0 && st.Token != token {
 		e.Errorf("the status says that the token is %d; want %d", st.Token, token)
@@ -88,7 +91,7 @@ func waitingTells(e *env) {
 	for i := range 2 {
 		k := e.open(fmt.Sprint("waiter ", i))
 		w := k.campaign().queued()
-		checkStatus(e, w.Status, a.o.Holder, grant.Token)
+		checkStatus(e, w.Status, a.o, grant.Token)
 		if e.c.Places != (w.Lease > 0) {
 			e.Errorf("Waiting says that the place's lease is %v, while Config.Places is %v", w.Lease, e.c.Places)
 		}
