@@ -4,5 +4,6 @@ package cmd
 
 import "github.com/leaderrun/leaderrun/runner/proc"
 
-// become replaces this process by the command. It returns only if it fails.
-func become(c proc.Command) (int, error) { return 0, proc.Exec(c) }
+// become replaces this process by the command, in the job of the leaderrun with
+// the given process id. It returns only if it fails.
+func become(c proc.Command, around int) (int, error) { return 0, proc.Exec(c, around) }

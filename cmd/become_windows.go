@@ -3,7 +3,7 @@ package cmd
 import "github.com/leaderrun/leaderrun/runner/proc"
 
 // become runs the command and returns its exit status: there is no exec here.
-func become(c proc.Command) (int, error) {
+func become(c proc.Command, _ int) (int, error) {
 	job, err := proc.Group{}.Start(c)
 	if err != nil {
 		return 0, err

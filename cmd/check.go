@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -41,12 +42,25 @@ func (p *program) checkCommand() *cli.Command {
 // check says no by its exit status alone, as test(1) does. The clock is read
 // after the answer came, so that no delay on its way makes it too good.
 func (p *program) check(path string, length time.Duration) error {
-	answer, err := socket.Ask(path, checkLimit)
-	if err != nil {
-		return fmt.Errorf("%w: leaderrun does not answer: %w", locks.ErrLost, err)
+	for answer, err := range socket.Chain(path, checkLimit) {
+		if err != nil {
+			return fmt.Errorf("%w: leaderrun does not answer: %w", locks.ErrLost, err)
+		}
+		if isOfJob(answer.Answer) {
+			if !answer.Ours(clock.Boot{}.Now().Add(length)) {
+				p.exit = exitLost
+			}
+			return nil
+		}
 	}
-	if !answer.Ours(clock.Boot{}.Now().Add(length)) {
-		p.exit = exitLost
-	}
-	return nil
+	return fmt.Errorf("%w: no leaderrun around this job holds %s with the token %s",
+		locks.ErrLost, quote(os.Getenv("LEADERRUN_LOCK_NAME")), quote(os.Getenv("LEADERRUN_TOKEN")))
+}
+
+// isOfJob reports whether a lease is the one that the job was told of. With
+// nested use that may be another than the innermost: of a lock a, taken once
+// more inside b inside a.
+func isOfJob(a socket.Answer) bool {
+	lock, token := os.Getenv("LEADERRUN_LOCK_NAME"), os.Getenv("LEADERRUN_TOKEN")
+	return (lock == "" || lock == a.Lock) && (token == "" || token == strconv.FormatUint(a.Token, 10))
 }

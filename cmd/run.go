@@ -5,21 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
 func (p *program) runCommand() *cli.Command {
@@ -84,26 +82,44 @@ func (p *program) run(o *options, args []string) error {
 	if command.Path, err = proc.Find(args[0]); err != nil {
 		return p.misnamed(args[0], err)
 	}
-	if again, err := p.reenter(o, backend, command); again {
-		return err
+	nested := nestOf(o, backend)
+	if outer, ok := nested.inStore(); ok {
+		if again, err := p.reenter(nested, outer, command); again {
+			return err
+		}
 	}
+	exit, err := p.supervise(o, backend, command, nested, signals, logger)
+	var outer *runner.OuterError
+	switch {
+	case errors.As(err, &outer):
+		return p.enter(nested, outer, command)
+	case err != nil:
+		return p.explain(o, err)
+	}
+	p.exit = exit.Status()
+	return nil
+}
+
+// supervise campaigns for the lock and runs the command under it.
+func (p *program) supervise(o *options, backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (proc.Exit, error) {
 	if o.verbose > 0 || o.events != "" {
 		<-signals.ready // what we write to may be a pipe that nobody reads any more
 	}
 	events, err := openEvents(o.events)
 	if err != nil {
-		return err
+		return proc.Exit{}, err
 	}
 	defer events.close()
 
 	line := p.term.waitLine(o)
-	timing := o.timing()
-	exit, err := runner.Run(context.Background(), runner.Config{
+	runID := newRunID()
+	return runner.Run(context.Background(), runner.Config{
 		Command: command,
 		Lock:    o.lock,
 		Backend: locks.Redact(backend),
 		Store:   store(backend, os.Environ()),
 		Holder:  o.id,
+		RunID:   runID,
 		Open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 			lock, err := p.Registry.Open(ctx, backend, locks.Options{
 				Name:           o.lock,
@@ -111,6 +127,7 @@ func (p *program) run(o *options, args []string) error {
 				TTL:            o.ttl.d,
 				ConnectTimeout: o.connectTimeout.d,
 				Version:        p.Version,
+				RunID:          runID,
 				Logger:         logger,
 				Waiting:        waiting,
 			})
@@ -122,7 +139,7 @@ func (p *program) run(o *options, args []string) error {
 		Try:            o.nonblock,
 		Wait:           o.waitLimit(),
 		ConnectTimeout: o.connectTimeout.d,
-		Timing:         timing,
+		Timing:         o.timing(),
 		Signal:         o.signal.Signal,
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
@@ -139,12 +156,8 @@ func (p *program) run(o *options, args []string) error {
 			<-signals.ready
 			line.wipe()
 		},
+		Outer: nested.holds(),
 	})
-	if err != nil {
-		return p.explain(o, err)
-	}
-	p.exit = exit.Status()
-	return nil
 }
 
 // command returns what to run, as an argument vector, and names the lock after
@@ -206,21 +219,8 @@ func newID() string {
 	return fmt.Sprintf("%s/%d/%08x", host, os.Getpid(), rand.Uint32())
 }
 
-// reenter runs the command under the lease of a leaderrun around us, if that
-// holds the same lock: to wait for it would be to wait for ourselves. The
-// outer one goes on to supervise, and the first result is true.
-func (p *program) reenter(o *options, backend *url.URL, command proc.Command) (bool, error) {
-	path := os.Getenv("LEADERRUN_SOCKET")
-	if path == "" {
-		return false, nil
-	}
-	outer, err := socket.Ask(path, time.Second)
-	if err != nil || outer.Lock != o.lock || outer.Backend != store(backend, command.Env) || !outer.Ours(clock.Boot{}.Now()) {
-		return false, nil
-	}
-	p.exit, err = become(command)
-	return true, err
-}
+// newRunID makes a text that no other run, on any machine, has made.
+func newRunID() string { return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) }
 
 // A reworded error is one with another text.
 type reworded struct {
@@ -257,25 +257,4 @@ func (p *program) explain(o *options, err error) error {
 		return fmt.Errorf("%w: %w", locks.ErrDenied, err)
 	}
 	return err
-}
-
-// store says in which store a backend keeps its locks, for comparing: its
-// address, and for a bare name also the variables that may say where that is,
-// but for those with credentials. Two that differ may yet be the same store.
-func store(backend *url.URL, env []string) string {
-	address := locks.Redact(backend)
-	if backend.Host != "" || backend.Path != "" {
-		return address
-	}
-	own := "LEADERRUN_" + strings.ToUpper(backend.Scheme) + "_"
-	var settings []string
-	for _, kv := range env {
-		key, _, _ := strings.Cut(kv, "=")
-		secret := strings.Contains(key, "PASSWORD") || strings.Contains(key, "USER")
-		if !secret && (strings.HasPrefix(key, own) || strings.HasPrefix(key, "ETCDCTL_") || key == "HOME") {
-			settings = append(settings, kv)
-		}
-	}
-	slices.Sort(settings)
-	return strings.Join(append([]string{address}, settings...), "\n")
 }

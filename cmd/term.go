@@ -119,6 +119,12 @@ func (t *term) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
+// drain waits, for a limited time, until all so far is printed.
+func (t *term) drain() {
+	_, _ = t.sink.Write(nil)
+	t.sink.drain(sinkFlush)
+}
+
 // flush waits, for a limited time, until all is printed.
 func (t *term) flush() { t.sink.close() }
 

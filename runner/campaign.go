@@ -53,6 +53,9 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error
 // with. Contention and outage never look alike: the lock is held if that is
 // the last thing we were told.
 func (r *run) verdict(ctx context.Context, q *queue, err, before error) error {
+	if outer := r.outer(q, err); outer != nil {
+		return outer
+	}
 	ended, lost := ctx.Err() != nil, errors.Is(err, locks.ErrLost)
 	switch held := q.held(); {
 	case errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUnavailable), !again(err):
@@ -73,7 +76,8 @@ func (r *run) verdict(ctx context.Context, q *queue, err, before error) error {
 // again reports whether another attempt may end otherwise.
 func again(err error) bool {
 	var open *openError
-	return !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied) && !errors.As(err, &open)
+	var outer *OuterError
+	return !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied) && !errors.As(err, &open) && !errors.As(err, &outer)
 }
 
 // An openError is one of Open, which contacts no server: a helper program is
@@ -85,6 +89,10 @@ func (e *openError) Unwrap() error { return e.error }
 // attempt campaigns once, with a handle of its own.
 func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lease, error) {
 	lock, err := r.Open(ctx, func(w locks.Waiting) {
+		if r.Outer != nil && r.Outer(w.Status) {
+			q.end(w.Status)
+			return
+		}
 		if q.set(w) {
 			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
 			r.emit(Event{Kind: EventWaiting, Reason: (&locks.HeldError{Status: w.Status}).Error()})
@@ -206,8 +214,9 @@ func sleep(ctx context.Context, d time.Duration) {
 type queue struct {
 	limit *limit
 
-	mu   sync.Mutex
-	seen *locks.Status
+	mu    sync.Mutex
+	seen  *locks.Status
+	outer *locks.Status
 }
 
 // set takes news, and reports whether they tell of another holder.

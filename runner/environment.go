@@ -6,23 +6,47 @@ import (
 	"strings"
 )
 
+// WithLease returns an environment that tells a job of its lease, and of no
+// other.
+func WithLease(env []string, lock, holder string, token uint64) []string {
+	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER")
+	return append(env,
+		"LEADERRUN_TOKEN="+strconv.FormatUint(token, 10),
+		"LEADERRUN_LOCK_NAME="+lock,
+		"LEADERRUN_HOLDER="+holder,
+	)
+}
+
+func without(env []string, variables ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		key, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(variables, key)
+	})
+}
+
 // environment is the job's: ours, without what another leaderrun around us may
 // have put there, and with what this one promises (LEADERRUN_SOCKET is added by
 // who serves it). With ScrubEnv it lacks the given variables and the backend's
 // address, which may hold a password.
 func (r *run) environment(secrets []string) []string {
-	drop := []string{"LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SOCKET"}
+	drop := []string{"LEADERRUN_SOCKET"}
 	if r.ScrubEnv {
 		drop = append(drop, secrets...)
 		drop = append(drop, "LEADERRUN_BACKEND")
 	}
-	env := slices.DeleteFunc(slices.Clone(r.Command.Env), func(kv string) bool {
-		key, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(drop, key)
-	})
-	return append(env,
-		"LEADERRUN_TOKEN="+strconv.FormatUint(r.grant.Token, 10),
-		"LEADERRUN_LOCK_NAME="+r.Lock,
-		"LEADERRUN_HOLDER="+r.Holder,
-	)
+	return WithLease(without(r.Command.Env, drop...), r.Lock, r.Holder, r.grant.Token)
+}
+
+// maxSocket is more than the path of a socket can have, in bytes: what is
+// longer is none, and must not fill our answers.
+const maxSocket = 256
+
+// around is the socket of the leaderrun in whose job we run, or "".
+func (r *run) around() string {
+	for _, kv := range r.Command.Env {
+		if path, ok := strings.CutPrefix(kv, "LEADERRUN_SOCKET="); ok && len(path) < maxSocket {
+			return path
+		}
+	}
+	return ""
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"os"
 
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
@@ -58,6 +59,9 @@ func (r *run) answer() socket.Answer {
 		Backend:  cmp.Or(r.Store, r.Backend),
 		Holder:   r.Holder,
 		Token:    r.grant.Token,
+		PID:      os.Getpid(),
+		RunID:    r.RunID,
+		Around:   r.around(),
 		Lost:     r.lease.Err() != nil,
 		Deadline: e,
 	}

@@ -28,6 +28,7 @@ type Config struct {
 	Backend string // what the user knows the backend by; no password
 	Store   string // tells a leaderrun in the job where our lock is kept; no password; "" means Backend
 	Holder  string // our id
+	RunID   string // random, as in locks.Options; "": the lock's record cannot prove that it is ours
 
 	// Open makes a handle for one campaign. It passes the function on as
 	// locks.Options.Waiting.
@@ -45,9 +46,10 @@ type Config struct {
 	Starter proc.Starter
 	Clock   clock.Clock // nil: the boot clock
 	Logger  *slog.Logger
-	Events  func(Event)         // may be nil; called from several goroutines, and must not block for long
-	Waiting func(locks.Waiting) // may be nil; called while the lock is held by others, and must not block
-	Decided func()              // may be nil; called when the campaign has ended
+	Events  func(Event)             // may be nil; called from several goroutines, and must not block for long
+	Waiting func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
+	Outer   func(locks.Status) bool // may be nil; see [OuterError]; must not block
+	Decided func()                  // may be nil; called when the campaign has ended
 
 	// serve is socket.Serve, but in tests: testing/synctest cannot see through
 	// a system call.
@@ -74,9 +76,10 @@ type run struct {
 // ends only the campaign.
 //
 // Without an error the job ran to its end under the lock, and the Exit is its
-// own. Otherwise the error is a *[SignalError], a *proc.StartError, or wraps
-// one of locks' classes: ErrHeld and ErrUnavailable if the lock was not had,
-// ErrLost if the job was stopped because leadership was lost.
+// own. Otherwise the error is a *[SignalError], an *[OuterError], a
+// *proc.StartError, or wraps one of locks' classes: ErrHeld and ErrUnavailable
+// if the lock was not had, ErrLost if the job was stopped because leadership was
+// lost.
 func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}

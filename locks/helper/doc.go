@@ -67,8 +67,9 @@
 //     log_level is debug, info, warn or error: what is below need not be
 //     logged. run_id tells this run from all others; a helper that keeps it
 //     beside the holder, and returns it in a status, lets a command that takes
-//     the lock it runs under be recognised. Result: secret_env, a list of the environment variables that hold
-//     this backend's credentials. An error ends the session.
+//     the lock it runs under be recognised. Result: secret_env, a list of the
+//     environment variables that hold this backend's credentials. An error ends
+//     the session.
 //   - acquire campaigns for the lock and is answered when it is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result:
 //     token, from 1 up, greater than that of each earlier grant of this lock;

@@ -23,6 +23,11 @@ type Answer struct {
 	Backend string `json:"backend"` // no password
 	Holder  string `json:"holder"`
 	Token   uint64 `json:"token"`
+	PID     int    `json:"pid"`              // of leaderrun
+	RunID   string `json:"run_id,omitempty"` // as in the lock's record
+	// Around is the socket of the leaderrun in whose job this one runs; "" if
+	// there is none.
+	Around string `json:"around,omitempty"`
 	// Lost reports that the term has ended.
 	Lost bool `json:"lost,omitempty"`
 	// Deadline is the moment until which the lease is surely ours; 0 if it
