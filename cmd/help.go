@@ -59,9 +59,9 @@ func (p *program) helpCommand() *cli.Command {
 			case name == "":
 				name = "run"
 			}
-			c := find(ctx.App.Commands, name)
+			c := find(p.commands(), name)
 			if c == nil {
-				return locks.Unknown("subcommand", name, commandNames(ctx.App.Commands))
+				return locks.Unknown("subcommand", name, commandNames(p.commands()))
 			}
 			return printHelp(p.out, c)
 		},

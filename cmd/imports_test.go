@@ -12,7 +12,7 @@ const module = "github.com/leaderrun/leaderrun"
 // deps lists what a package links, for a platform that has all of it.
 func deps(t *testing.T, pkg string) []string {
 	t.Helper()
-	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs", "-deps", pkg)
+	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace", "-deps", pkg)
 	c.Env = append(c.Environ(), "GOOS=linux", "GOFLAGS=")
 	out, err := c.Output()
 	if err != nil {

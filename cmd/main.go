@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"slices"
@@ -27,12 +28,12 @@ type Env struct {
 func Main(args []string, env Env) int {
 	p := &program{Env: env, out: os.Stdout, term: newTerm(os.Stderr)}
 	args = hidePasswords(args)
-	app := p.app()
-	routed, err := route(args, app.Commands)
+	commands := p.commands()
+	routed, err := route(args, commands)
 	if err == nil {
 		p.given, p.dashed = routed, slices.Contains(args, "--")
 		p.beginHelper(routed)
-		err = app.Run(routed)
+		err = dispatch(find(commands, routed[1]), routed[2:])
 		p.Programs.End()
 	}
 	if p.term.log == nil { // the options were not read
@@ -52,42 +53,46 @@ type program struct {
 	held   int       // the exit status for a lock that is held
 }
 
-// app describes the commands. Arguments reach it normalized by route, so that
-// of the library's parsing little more is used than flags, their variables and
-// their precedence.
-func (p *program) app() *cli.App {
-	app := &cli.App{
-		Name:            "leaderrun",
-		HideHelp:        true,
-		HideHelpCommand: true,
-		HideVersion:     true,
-		Writer:          io.Discard,
-		ErrWriter:       io.Discard,
-		OnUsageError:    usageError,
-		// The error of a job that failed satisfies the library's ExitCoder: it
-		// must not end the process before the lock is released.
-		ExitErrHandler: func(*cli.Context, error) {},
-		Commands: []*cli.Command{
-			p.runCommand(),
-			p.checkCommand(),
-			p.backendsCommand(),
-			p.versionCommand(),
-			p.helpCommand(),
-		},
+// commands describes the subcommands.
+func (p *program) commands() []*cli.Command {
+	all := []*cli.Command{
+		p.runCommand(),
+		p.checkCommand(),
+		p.backendsCommand(),
+		p.versionCommand(),
+		p.helpCommand(),
 	}
-	for _, c := range app.Commands {
-		c.OnUsageError = usageError
-		c.HideHelp = true
+	for _, c := range all {
 		c.Flags = append(c.Flags, helpFlag())
 	}
-	return app
+	return all
 }
 
-// usageError takes what the library finds wrong with the arguments after route
-// found nothing.
-func usageError(_ *cli.Context, err error, _ bool) error {
-	return &locks.UsageError{What: locks.RedactText(err.Error())}
+// dispatch runs a subcommand with arguments as route spells them. Of the
+// library it uses flags, their variables and their precedence. Its App would
+// find the subcommand, too, but link templates for a help that is not ours,
+// which are a quarter of the program and a tenth of its start-up; and it ends
+// the process when an error satisfies its ExitCoder, as that of a job that
+// failed does, before the lock is released.
+func dispatch(c *cli.Command, args []string) error {
+	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range c.Flags {
+		if err := f.Apply(set); err != nil {
+			return wrongOption(err)
+		}
+	}
+	if err := set.Parse(args); err != nil {
+		return wrongOption(err)
+	}
+	ctx := cli.NewContext(nil, set, nil)
+	ctx.Command = c
+	return c.Action(ctx)
 }
+
+// wrongOption takes what the library finds wrong with the options after route
+// found nothing.
+func wrongOption(err error) error { return &locks.UsageError{What: locks.RedactText(err.Error())} }
 
 // isGiven reports whether an option is on the command line. Another one may
 // have a value, too, from its variable.

@@ -27,7 +27,7 @@ func testProgram(w io.Writer) *program {
 	return &program{Env: Env{Registry: new(locks.Registry)}, out: io.Discard, term: &term{file: os.Stderr, sink: newSink(w)}}
 }
 
-func testCommands() []*cli.Command { return testProgram(io.Discard).app().Commands }
+func testCommands() []*cli.Command { return testProgram(io.Discard).commands() }
 
 // within fails a test in which f takes longer than the limit.
 func within(t *testing.T, limit time.Duration, what string, f func()) {

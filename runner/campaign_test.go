@@ -63,12 +63,12 @@ func TestCampaignEnds(t *testing.T) {
 		{"the end itself is a failure", false, seconds(10), []acquisition{stubborn(hangs(seconds(10), fails(errDown)))}, locks.ErrUnavailable, 1, seconds(10)},
 
 		// A wait shorter than the first answer: that is waited for, and no other.
-		{"short, held", false, seconds(0.001), []acquisition{hangs(seconds(2), waits(time.Hour, "bob", nil))}, locks.ErrHeld, 1, seconds(2)},
-		{"short, held, polled", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(&locks.HeldError{}))}, locks.ErrHeld, 1, seconds(2)},
-		{"short, down", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errDown)), granted}, locks.ErrUnavailable, 1, seconds(2)},
-		{"short, something odd", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errOdd)), granted}, locks.ErrUnavailable, 1, seconds(2)},
-		{"short, denied", false, seconds(0.001), []acquisition{hangs(seconds(2), fails(errDenied))}, locks.ErrDenied, 1, seconds(2)},
-		{"short, no answer", false, seconds(0.001), []acquisition{never}, locks.ErrUnavailable, 1, seconds(5)},
+		{"short, held", false, seconds(0.001), []acquisition{hangs(seconds(0.5), waits(time.Hour, "bob", nil))}, locks.ErrHeld, 1, seconds(0.5)},
+		{"short, held, polled", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(&locks.HeldError{}))}, locks.ErrHeld, 1, seconds(0.5)},
+		{"short, down", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(errDown)), granted}, locks.ErrUnavailable, 1, seconds(0.5)},
+		{"short, something odd", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(errOdd)), granted}, locks.ErrUnavailable, 1, seconds(0.5)},
+		{"short, denied", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(errDenied))}, locks.ErrDenied, 1, seconds(0.5)},
+		{"short, no answer", false, seconds(0.001), []acquisition{never}, locks.ErrUnavailable, 1, seconds(1)},
 		{"short, held at once", false, seconds(1), []acquisition{waits(time.Hour, "bob", nil)}, locks.ErrHeld, 1, seconds(1)},
 		{"short, down at once", false, seconds(0.9), []acquisition{fails(errDown), never}, locks.ErrUnavailable, 2, seconds(0.9)},
 
@@ -142,7 +142,7 @@ func TestOpenFails(t *testing.T) {
 			}
 			exit, err := r.run()
 			r.failed(exit, err, locks.ErrUnavailable)
-			r.notStarted(0, seconds(5), seconds(5)) // the connect timeout: nothing was learned yet
+			r.notStarted(0, seconds(3), seconds(3))
 		})
 	})
 }
@@ -162,11 +162,11 @@ func TestAcquiredAsTheWaitEnds(t *testing.T) {
 func TestAcquiredAfterAShortWait(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.wait(seconds(0.001))
-		r.acquire = []acquisition{hangs(seconds(2), granted)}
+		r.acquire = []acquisition{hangs(seconds(0.5), granted)}
 		r.job.begin = runs(time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.within(r.when("start"), seconds(2), seconds(2))
+		r.within(r.when("start"), seconds(0.5), seconds(0.5))
 		r.quiet()
 	})
 }
