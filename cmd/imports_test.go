@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}
-	core := slices.Concat(runner, []string{"/cmd", "/locks/file", "/locks/helper"})
+	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/locks/file", "/locks/helper"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -37,7 +37,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/file", []string{"/locks", "/locks/file"}},
 		{"/locks/helper", []string{"/locks", "/locks/helper"}},
 		{"/locks/etcd", []string{"/locks", "/locks/etcd"}},
-		{"/runner/proc", []string{"/runner/proc"}},
+		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/proc", "/locks/clock"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner", runner},
 		{"/cmd", core},

@@ -26,6 +26,9 @@ type Env struct {
 // Main runs the program with the given arguments, the first of which is its
 // own name, and returns the exit status.
 func Main(args []string, env Env) int {
+	if status, ok := beGuard(args); ok {
+		return status
+	}
 	p := &program{Env: env, out: os.Stdout, term: newTerm(os.Stderr)}
 	args = hidePasswords(args)
 	commands := p.commands()

@@ -111,6 +111,8 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	}
 	defer events.close()
 
+	starter, done := newStarter()
+	defer done()
 	line := p.term.waitLine(o)
 	runID := newRunID()
 	return runner.Run(context.Background(), runner.Config{
@@ -144,7 +146,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
 		Signals:        signals.caught,
-		Starter:        proc.Group{},
+		Starter:        starter,
 		Logger:         logger,
 		Events:         events.write,
 		Waiting: func(w locks.Waiting) {

@@ -148,6 +148,9 @@ func (r *run) acquired(signalled error, lock locks.Lock, lease *keepalive.Lease)
 func (r *run) renewed(n keepalive.Renewal) {
 	<-r.held
 	if n.Err == nil {
+		if job := r.job.Load(); job != nil {
+			(*job).Extend(r.Timing.KillAt(n.Deadline))
+		}
 		return
 	}
 	left := n.Deadline.Sub(n.Done).Milliseconds()

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -21,6 +22,7 @@ type job struct {
 	on       func(*job, syscall.Signal) // what it does on a signal; nil: it dies
 	dying    time.Duration              // from SIGKILL until it is gone
 	immortal bool                       // SIGKILL does nothing
+	failed   chan error                 // may be nil
 	refuse   error                      // what Start and the kill return
 	signals  error                      // what Signal returns
 
@@ -31,11 +33,12 @@ type job struct {
 	first   bool // the first process is alive
 	others  int  // and so many others
 	kills   int
+	killBy  clock.Instant // the latest
 }
 
 const jobPID = 4711
 
-func (j *job) Start(c proc.Command) (proc.Job, error) {
+func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	var start *proc.StartError
 	if errors.As(j.refuse, &start) {
 		j.r.note("start fails")
@@ -43,7 +46,7 @@ func (j *job) Start(c proc.Command) (proc.Job, error) {
 	}
 	j.r.note("start")
 	j.mu.Lock()
-	j.started, j.first = &c, true
+	j.started, j.first, j.killBy = &c, true, killBy
 	j.mu.Unlock()
 	if j.begin != nil {
 		j.begin(j)
@@ -51,7 +54,20 @@ func (j *job) Start(c proc.Command) (proc.Job, error) {
 	return j, nil
 }
 
-func (j *job) PID() int                { return jobPID }
+func (j *job) PID() int             { return jobPID }
+func (j *job) Failed() <-chan error { return j.failed }
+
+func (j *job) Extend(killBy clock.Instant) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.killBy = max(j.killBy, killBy)
+}
+
+func (j *job) Stop(sig os.Signal) error {
+	err := j.Signal(sig)
+	_ = j.Signal(syscall.SIGCONT)
+	return err
+}
 func (j *job) Exited() <-chan struct{} { return j.exited }
 
 func (j *job) Exit() proc.Exit {

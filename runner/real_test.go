@@ -15,11 +15,17 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/guard"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if guard.IsRole(os.Args) {
+		os.Exit(guard.Main(os.Args))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // real is a Run outside of any bubble: with real processes, the real clock and
 // a real socket. Only the lock is a model.
@@ -27,7 +33,9 @@ func real(t *testing.T, script string) *rig {
 	t.Helper()
 	t.Parallel()
 	r := newRig(t)
-	r.c.serve, r.c.Starter, r.c.Clock = nil, proc.Group{}, nil
+	g := guard.Begin()
+	t.Cleanup(g.Close)
+	r.c.serve, r.c.Starter, r.c.Clock = nil, g, nil
 	r.c.Command = proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: append(os.Environ(), "DIR="+t.TempDir())}
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -67,6 +68,7 @@ type run struct {
 	lease    *keepalive.Lease
 	grant    locks.Grant
 	held     chan struct{} // closed when lease and grant are set and the acquisition was told
+	job      atomic.Pointer[proc.Job]
 	over     chan struct{} // closed when the run has ended
 	failures chan error    // failed renewals of a lease that is held
 }
@@ -112,7 +114,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
 	}
 
-	job, err := r.start(lease, env)
+	job, err := r.start(lock, lease, env)
 	if err != nil {
 		r.release(lease)
 		return proc.Exit{}, err
@@ -127,7 +129,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 }
 
 // start starts the job, if there is still time to stop it again.
-func (r *run) start(lease *keepalive.Lease, env []string) (proc.Job, error) {
+func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc.Job, error) {
 	e, ends := lease.Deadline()
 	if err := lease.Err(); err != nil {
 		return nil, err
@@ -136,14 +138,32 @@ func (r *run) start(lease *keepalive.Lease, env []string) (proc.Job, error) {
 		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(e.Sub(now)))
 	}
 	command := r.Command
-	command.Env = env
-	job, err := r.Starter.Start(command)
+	command.Env, command.Will = env, willOf(lock)
+	job, err := r.Starter.Start(command, r.killBy(e, ends))
 	if err != nil {
 		return nil, err
 	}
+	r.job.Store(&job)
+	job.Extend(r.killBy(lease.Deadline())) // it may have been renewed meanwhile
 	r.Logger.Info("started", "pid", job.PID())
 	r.emit(Event{Kind: EventStarted, PID: job.PID()})
 	return job, nil
+}
+
+// killBy is when the job is killed by whoever else can kill it, if the lease
+// ends as its deadline says.
+func (r *run) killBy(deadline clock.Instant, ends bool) clock.Instant {
+	if !ends {
+		return clock.Never
+	}
+	return r.Timing.KillAt(deadline)
+}
+
+// willOf says what becomes of a lock when we die before our job.
+func willOf(lock locks.Lock) proc.Will {
+	w := proc.Will{Hold: locks.Carrier(lock)}
+	w.Helper, w.Release, w.Words = locks.LastWords(lock)
+	return w
 }
 
 // release gives the lock up. That it may fail is no error: the TTL frees it.

@@ -8,8 +8,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // ending reports whether a signal asks a process to end.
@@ -25,6 +23,3 @@ func ending(sig os.Signal) bool {
 func signalName(sig os.Signal) string {
 	return strings.TrimPrefix(unix.SignalName(sig.(syscall.Signal)), "SIG")
 }
-
-// resume continues a job that may have been stopped.
-func resume(j proc.Job) { _ = j.Signal(syscall.SIGCONT) }

@@ -3,13 +3,9 @@ package runner
 import (
 	"os"
 	"syscall"
-
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // ending reports whether a signal asks a process to end.
 func ending(sig os.Signal) bool { return sig == os.Interrupt || sig == syscall.SIGTERM }
 
 func signalName(sig os.Signal) string { return sig.String() }
-
-func resume(proc.Job) {}

@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 )
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
-
-const never = clock.Instant(math.MaxInt64)
 
 // Whether a job that was killed is gone is looked at after the first of these
 // pauses, then ever less often.
@@ -49,7 +46,7 @@ type supervisor struct {
 // supervise returns when no process of the job is left, or none that could be
 // killed.
 func (s *supervisor) supervise() {
-	s.killBy = never
+	s.killBy = clock.Never
 	exited, lost := s.job.Exited(), s.lease.Done()
 	for !s.finished() {
 		timer := clock.NewTimer(s.Clock, s.wake())
@@ -64,6 +61,8 @@ func (s *supervisor) supervise() {
 			lost = nil
 			s.lose(s.lease.Err())
 			s.kill("the lease is lost")
+		case err := <-s.job.Failed():
+			s.unguarded(err)
 		case <-exited:
 			exited = nil
 			s.ended()
@@ -76,7 +75,7 @@ func (s *supervisor) supervise() {
 
 // wake is the next moment at which there is something to do unasked.
 func (s *supervisor) wake() clock.Instant {
-	next := never
+	next := clock.Never
 	if s.killed == 0 {
 		next = min(s.killBy, s.killAt())
 		if !s.stopping {
@@ -110,14 +109,14 @@ func (s *supervisor) killAt() clock.Instant {
 	if e, ends := s.lease.Deadline(); ends {
 		return s.Timing.KillAt(e)
 	}
-	return never
+	return clock.Never
 }
 
 func (s *supervisor) termAt() clock.Instant {
 	if e, ends := s.lease.Deadline(); ends {
 		return s.Timing.TermAt(e)
 	}
-	return never
+	return clock.Never
 }
 
 // lose notes that leadership cannot be kept, and reports whether that is news.
@@ -145,14 +144,12 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 }
 
-// stop signals the job, and sees to it that it is killed after its grace. A
-// job that was stopped is continued, or it could not act on the signal.
+// stop signals the job, and sees to it that it is killed after its grace.
 func (s *supervisor) stop(sig os.Signal, reason string) {
 	s.Logger.Info("signalling the job", "signal", signalName(sig), "reason", reason)
-	if err := s.job.Signal(sig); err != nil {
+	if err := s.job.Stop(sig); err != nil {
 		s.Logger.Warn("the job could not be signalled", "signal", signalName(sig), "err", err)
 	}
-	resume(s.job)
 	s.emit(Event{Kind: EventSignalled, Signal: signalName(sig), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
@@ -174,9 +171,21 @@ func (s *supervisor) kill(reason string) {
 	}
 }
 
+// unguarded is called when nobody but us can kill the job any more, and it is
+// being killed for that.
+func (s *supervisor) unguarded(err error) {
+	if s.killed != 0 {
+		s.Logger.Info("leaderrun kills the job itself", "err", err)
+		return
+	}
+	s.lose(err)
+	s.kill(err.Error())
+}
+
 // ended is called when the first process has ended. What it left behind is
 // stopped like the job itself.
 func (s *supervisor) ended() {
+	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
 	code := s.job.Exit().Status()
 	s.Logger.Info("exited", "code", code)

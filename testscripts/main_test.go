@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
+	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
+		os.Exit(cmd.Main(os.Args, newEnv()))
+	}
 	testscript.Main(m, map[string]func(){
 		"leaderrun":      func() { os.Exit(cmd.Main(os.Args, newEnv())) },
 		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },

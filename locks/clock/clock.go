@@ -4,6 +4,7 @@
 package clock
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -12,6 +13,9 @@ import (
 // from an arbitrary start. It means nothing on another machine or after a
 // reboot. The zero Instant is before every reading.
 type Instant int64
+
+// Never is a moment that does not come. Nothing can be added to it.
+const Never Instant = math.MaxInt64
 
 // Add returns the moment d later.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
@@ -51,7 +55,9 @@ type Timer struct {
 func NewTimer(c Clock, at Instant) *Timer {
 	t := &Timer{clock: c, at: at, fired: make(chan struct{})}
 	t.C = t.fired
-	t.check()
+	if at != Never {
+		t.check()
+	}
 	return t
 }
 

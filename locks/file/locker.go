@@ -156,8 +156,9 @@ func (l *Locker) Close() error {
 }
 
 var (
-	_ locks.Lock   = (*Locker)(nil)
-	_ locks.Opener = Open
+	_ locks.Lock    = (*Locker)(nil)
+	_ locks.Opener  = Open
+	_ locks.Carried = (*Locker)(nil)
 )
 
 // Permanent implements [locks.Permanent].

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -147,6 +148,11 @@ func (l *Lock) Close() error {
 	return fmt.Errorf("%s (process %d) was killed, but is still there", l.process.name, l.process.child.pid)
 }
 
+// LastWords implements locks.Remote.
+func (l *Lock) LastWords() (pid int, input *os.File, words []byte) {
+	return l.process.child.pid, l.process.stdin, []byte(`{"id":"guard","method":"release"}` + "\n")
+}
+
 // SecretEnv implements locks.SecretReader.
 func (l *Lock) SecretEnv() []string {
 	l.session.mu.Lock()
@@ -199,4 +205,5 @@ func (l *Lock) over(ctx context.Context, op string) error {
 var (
 	_ locks.Lock         = (*Lock)(nil)
 	_ locks.SecretReader = (*Lock)(nil)
+	_ locks.Remote       = (*Lock)(nil)
 )

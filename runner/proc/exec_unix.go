@@ -16,5 +16,26 @@ func Exec(c Command, leaderrun int) error {
 	if errors.Is(err, syscall.ENOEXEC) {
 		err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", c.Path}, c.Args[1:]...), c.Env)
 	}
-	return startError(c.Path, err)
+	return NewStartError(c.Path, err)
+}
+
+// Spawn starts a process as execvp(3) would: what the kernel does not know how
+// to execute is a script for the shell. It does without package os, which would
+// first fork another process to learn whether the kernel's pidfds work: that
+// takes half a millisecond.
+func Spawn(c Command, files []uintptr, sys *syscall.SysProcAttr) (pid int, err error) {
+	attr := &syscall.ProcAttr{Env: c.Env, Files: files, Sys: sys}
+	pid, _, err = syscall.StartProcess(c.Path, c.Args, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		pid, _, err = syscall.StartProcess("/bin/sh", append([]string{"/bin/sh", c.Path}, c.Args[1:]...), attr)
+	}
+	return pid, err
+}
+
+// ExitOf is how a process ended that was waited for.
+func ExitOf(ws syscall.WaitStatus) Exit {
+	if ws.Signaled() {
+		return Exit{Signal: ws.Signal()}
+	}
+	return Exit{Code: ws.ExitStatus()}
 }

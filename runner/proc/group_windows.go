@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
 // Group starts each job as a process of its own console group. Only the first
@@ -13,14 +15,14 @@ type Group struct{}
 var _ Starter = Group{}
 
 // Start implements [Starter].
-func (Group) Start(c Command) (Job, error) {
+func (Group) Start(c Command, _ clock.Instant) (Job, error) {
 	p, err := os.StartProcess(c.Path, c.Args, &os.ProcAttr{
 		Env:   c.Env,
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		Sys:   &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP},
 	})
 	if err != nil {
-		return nil, startError(c.Path, err)
+		return nil, NewStartError(c.Path, err)
 	}
 	j := &single{p: p, exited: make(chan struct{})}
 	go func() {
@@ -45,6 +47,13 @@ func (j *single) Exit() Exit              { return j.exit }
 
 // Signal ends the process, whatever the signal: Windows has no other.
 func (j *single) Signal(os.Signal) error { return j.Kill() }
+
+func (j *single) Stop(os.Signal) error { return j.Kill() }
+
+// Extend does nothing: nobody else can kill the job here.
+func (j *single) Extend(clock.Instant) {}
+
+func (j *single) Failed() <-chan error { return nil }
 
 func (j *single) Kill() error {
 	if err := j.p.Kill(); !errors.Is(err, os.ErrProcessDone) {

@@ -1,10 +1,6 @@
-// Package proc starts, signals and kills a whole job: the first process and
-// whatever it started.
-//
-// What "whole" means depends on the system. Today it is the process group of
-// the first process, on every unix; a process that leaves the group leaves
-// the job. Stronger containment takes the place of [Group] behind the same
-// interface.
+// Package proc is what the runner knows of processes: how a command is found,
+// and what can be done with a job that runs it. Package guard keeps jobs where
+// there is one for the system; [Group] is for the others.
 package proc
 
 import (
@@ -14,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
 // A Command is what to run. Standard streams, working directory, umask and
@@ -22,6 +20,21 @@ type Command struct {
 	Path string   // the executable, resolved
 	Args []string // with the name first, as in argv
 	Env  []string // KEY=value, complete
+	Will Will
+}
+
+// A Will says what becomes of the lock when leaderrun dies before its job.
+// The zero Will leaves it to its lease.
+type Will struct {
+	// Hold, if not nil, is a file that carries the lock as long as any process
+	// has it open: it is kept open until no process of the job is left.
+	Hold *os.File
+	// Release, if not nil, is a pipe to which Words are written when no process
+	// of the job is left.
+	Release *os.File
+	Words   []byte
+	// Helper is a child of ours that is no part of the job; 0: there is none.
+	Helper int
 }
 
 // A Job is a started command with all its processes. Its methods are safe for
@@ -29,26 +42,35 @@ type Command struct {
 type Job interface {
 	// PID is the process id of the first process.
 	PID() int
-	// Signal sends sig to every process of the job. There being none left is
-	// no error.
+	// Signal sends sig to the first process and those that stayed with it, as a
+	// terminal would. There being none left is no error.
 	Signal(sig os.Signal) error
-	// Kill ends every process of the job at once. It does not wait.
+	// Stop sends sig to every process of the job, and continues those that
+	// were stopped, or they could not act on it.
+	Stop(sig os.Signal) error
+	// Kill ends every process of the job at once. It does not wait. It may be
+	// called again for what was missed.
 	Kill() error
-	// Exited is closed when the first process has ended and was reaped. Others
-	// may live on.
+	// Extend moves the moment at which the job is killed by whoever else can
+	// kill it, should we not be able to.
+	Extend(killBy clock.Instant)
+	// Exited is closed when the first process has ended. Others may live on.
 	Exited() <-chan struct{}
 	// Exit says how the first process ended. Valid once Exited is closed.
 	Exit() Exit
 	// Gone reports whether no process of the job is left, as far as it can be
 	// proved; it does not block.
 	Gone() bool
+	// Failed tells why nobody but us can kill the job any more. It may be nil.
+	Failed() <-chan error
 }
 
 // A Starter starts jobs.
 type Starter interface {
-	// Start starts a job, which is killed when this process dies, as far as
-	// the system can promise that. An error is a *[StartError].
-	Start(Command) (Job, error)
+	// Start starts a job that is killed at a moment if that is not moved, or
+	// when this process dies, as far as the system can promise that. An error
+	// is a *[StartError] if it is the command's.
+	Start(c Command, killBy clock.Instant) (Job, error)
 }
 
 // An Exit says how a process ended: of a signal, or with a code.
@@ -83,10 +105,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 var errNoInterpreter = errors.New("its interpreter was not found")
 
-// startError says why what was found cannot be executed. That there is no such
+// NewStartError says why what was found cannot be executed. That there is no such
 // file may mean the interpreter that it names; timeout(1) makes no difference
 // in its exit status, either.
-func startError(path string, err error) error {
+func NewStartError(path string, err error) error {
 	e := &StartError{Command: path, NotFound: errors.Is(err, os.ErrNotExist), Err: err}
 	if cause := errors.Unwrap(err); cause != nil { // without the path
 		e.Err = cause

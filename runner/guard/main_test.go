@@ -1,6 +1,6 @@
 //go:build unix
 
-package proc_test
+package guard_test
 
 import (
 	"fmt"
@@ -14,13 +14,18 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/guard"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // The test binary is also the program that some tests run: roles.
-const roleVariable = "PROC_TEST_ROLE"
+const roleVariable = "GUARD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
+	if guard.IsRole(os.Args) {
+		os.Exit(guard.Main(os.Args))
+	}
 	switch os.Getenv(roleVariable) {
 	case "":
 		goleak.VerifyTestMain(m)
@@ -49,7 +54,9 @@ func supervise() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 127
 	}
-	job, err := proc.Group{}.Start(proc.Command{Path: path, Args: os.Args[1:], Env: os.Environ()})
+	g := guard.Begin()
+	defer g.Close()
+	job, err := g.Start(proc.Command{Path: path, Args: os.Args[1:], Env: os.Environ()}, clock.Never)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 126
@@ -81,11 +88,20 @@ func play(t *testing.T, role string, args, env []string) proc.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := proc.Group{}.Start(proc.Command{Path: self, Args: args, Env: append([]string{roleVariable + "=" + role, noDelay}, env...)})
+	j, err := begin(t).Start(proc.Command{Path: self, Args: args, Env: append([]string{roleVariable + "=" + role, noDelay}, env...)}, clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return j
+}
+
+// begin begins a guard, which is not given up in the crowd of a test run.
+func begin(t *testing.T) *guard.Guard {
+	t.Helper()
+	g := guard.Begin()
+	g.SetPatience(time.Minute)
+	t.Cleanup(g.Close)
+	return g
 }
 
 // A script is a job of the shell with a directory of its own, $D.
@@ -100,11 +116,11 @@ func start(t *testing.T, text string) script {
 	t.Helper()
 	s := script{t: t, dir: t.TempDir()}
 	var err error
-	s.Job, err = proc.Group{}.Start(proc.Command{
+	s.Job, err = begin(t).Start(proc.Command{
 		Path: "/bin/sh",
 		Args: []string{"sh", "-c", text},
 		Env:  append(os.Environ(), "D="+s.dir),
-	})
+	}, clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package proc_test
+package guard_test
 
 import (
 	"errors"

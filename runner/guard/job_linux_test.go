@@ -1,7 +1,6 @@
-package proc_test
+package guard_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,7 +36,7 @@ func members(group int, in string) (pids []int) {
 	return pids
 }
 
-// Orphans of the job come to us, and are reaped: also while the job goes on,
+// Orphans of the job come to the guard, and are reaped: also while the job goes on,
 // which may be for months.
 func TestOrphansAreReaped(t *testing.T) {
 	t.Parallel()
@@ -46,7 +45,8 @@ func TestOrphansAreReaped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the orphan is ours", func() bool { _, parent, _, _ := stat(pid); return parent == os.Getpid() })
+	_, guard, _, _ := stat(j.PID())
+	until(t, "the orphan is the guard's", func() bool { _, parent, _, _ := stat(pid); return parent == guard })
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -72,30 +72,38 @@ func TestNoZombies(t *testing.T) {
 	}
 }
 
-// When the process that started a job is killed, the job's first process is
-// killed by the kernel.
+// When leaderrun is killed, its guard kills the job; when the guard is, too, the
+// kernel kills the job's first process.
 func TestParentDeath(t *testing.T) {
 	t.Parallel()
-	pidFile := filepath.Join(t.TempDir(), "pid")
-	c := supervised(t, "", "sh", "-c", `trap '' HUP TERM INT; echo $$ >`+pidFile+`; `+idle)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
+	for _, both := range []bool{false, true} {
+		pidFile := filepath.Join(t.TempDir(), "pid")
+		c := supervised(t, "", "sh", "-c", `trap '' HUP TERM INT; echo $$ >`+pidFile+`; `+idle)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var pid int
+		until(t, "the job runs", func() bool {
+			b, _ := os.ReadFile(pidFile)
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+			return pid > 0 && strings.HasSuffix(string(b), "\n")
+		})
+		_, guard, _, _ := stat(pid)
+		if _, leaderrun, _, _ := stat(guard); leaderrun != c.Process.Pid {
+			t.Errorf("the guard's parent is %d, want %d", leaderrun, c.Process.Pid)
+		}
+		if both {
+			_ = syscall.Kill(guard, syscall.SIGSTOP)
+		}
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait()
+		if both {
+			_ = syscall.Kill(guard, syscall.SIGKILL)
+		}
+		until(t, "the first process is dead", func() bool { state, _, _, ok := stat(pid); return !ok || state == "Z" })
 	}
-	var pid int
-	until(t, "the job runs", func() bool {
-		b, _ := os.ReadFile(pidFile)
-		pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-		return pid > 0 && strings.HasSuffix(string(b), "\n")
-	})
-	_, parent, _, _ := stat(pid)
-	if parent != c.Process.Pid {
-		t.Errorf("the job's parent is %d, want %d", parent, c.Process.Pid)
-	}
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Wait()
-	until(t, "the first process is dead", func() bool { state, _, _, ok := stat(pid); return !ok || state == "Z" })
 }
 
 // The parent-death signal is tied to the thread that forked, which therefore
@@ -123,36 +131,4 @@ func TestParentDeathIsNotTheThreads(t *testing.T) {
 	jobs.Wait()
 	ended.Store(true)
 	threads.Wait()
-}
-
-// A job that is gone is not signalled any more, as a stranger may have its id
-// by now.
-func TestReusedID(t *testing.T) {
-	t.Parallel()
-	for range 1000 {
-		old := start(t, "exit 0")
-		old.exits()
-		if !old.Gone() {
-			t.Fatal("the job is not gone")
-		}
-		err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(strconv.Itoa(old.PID()-1)), 0)
-		if errors.Is(err, os.ErrPermission) {
-			t.Skip("only root can choose the next process's id")
-		}
-		stranger := start(t, `trap 'exit 5' USR1; echo ready >$D/ready; while :; do sleep 0.01; done`)
-		if stranger.PID() != old.PID() {
-			continue // somebody was faster
-		}
-		stranger.wrote("ready")
-		old.signal(syscall.SIGTERM)
-		if err := old.Kill(); err != nil || !old.Gone() {
-			t.Errorf("kill: %v; gone: %t", err, old.Gone())
-		}
-		stranger.signal(syscall.SIGUSR1)
-		if got := stranger.exits(); got.Code != 5 {
-			t.Errorf("the stranger ended with %v", got)
-		}
-		return
-	}
-	t.Fatal("no id was given away twice")
 }

@@ -1,0 +1,128 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A conn is one end of the socket.
+type conn struct {
+	file *os.File
+
+	wmu sync.Mutex // one frame at a time
+
+	buf   []byte // what was read and makes no whole frame yet
+	files []int  // what came with it
+}
+
+// writeTimeout is how long a frame may take: the other end is frozen if so much
+// is there for it to read.
+const writeTimeout = 100 * time.Millisecond
+
+// newConn takes over a descriptor of a socket.
+func newConn(fd int) (*conn, error) {
+	unix.CloseOnExec(fd)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, err
+	}
+	return &conn{file: os.NewFile(uintptr(fd), "guard")}, nil
+}
+
+func (c *conn) send(f frame) error {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	_ = c.file.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := c.file.Write(f.encode())
+	return err
+}
+
+// sendFiles sends a small frame, and files with it.
+func (c *conn) sendFiles(f frame, files ...int) error {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	raw, err := c.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	err = raw.Write(func(fd uintptr) bool {
+		sent = unix.Sendmsg(int(fd), f.encode(), unix.UnixRights(files...), nil, 0)
+		return !errors.Is(sent, unix.EAGAIN)
+	})
+	return errors.Join(err, sent)
+}
+
+// receive blocks until there is a frame. After the other end has closed the
+// socket, or died, it returns io.EOF.
+func (c *conn) receive() (frame, error) {
+	for {
+		f, rest, ok := cutFrame(c.buf)
+		if ok {
+			c.buf = rest
+			return f, nil
+		}
+		if err := c.fill(); err != nil {
+			return frame{}, err
+		}
+	}
+}
+
+// fill reads what there is.
+func (c *conn) fill() error {
+	raw, err := c.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var data [4096]byte
+	var rights [64]byte
+	var n, nrights int
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		n, nrights, _, _, failed = unix.Recvmsg(int(fd), data[:], rights[:], receiveFlags)
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	c.take(rights[:nrights])
+	if n == 0 {
+		return io.EOF
+	}
+	c.buf = append(c.buf, data[:n]...)
+	return nil
+}
+
+// take notes the files that came.
+func (c *conn) take(rights []byte) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil {
+		return
+	}
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+			c.files = append(c.files, fd)
+		}
+	}
+}
+
+// file returns the next file that came, or nil.
+func (c *conn) nextFile(name string) *os.File {
+	if len(c.files) == 0 {
+		return nil
+	}
+	fd := c.files[0]
+	c.files = c.files[1:]
+	return os.NewFile(uintptr(fd), name)
+}

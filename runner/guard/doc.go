@@ -1,0 +1,35 @@
+// Package guard keeps a job by two processes, each of which can kill all of it
+// when the other one is dead, frozen or starved: leaderrun, and the guard, which
+// is the same program in another role.
+//
+// The guard is the job's parent, and as a subreaper the foster parent of all
+// that the job leaves behind: what descends from the guard is the job, and when
+// the guard has no child left, nothing of it is. It kills the job when it is
+// told to, when leaderrun has died, which closes the socket between them, and
+// when a moment has passed that leaderrun, as long as it renews, keeps moving.
+// It needs nothing from leaderrun for that.
+//
+// If the guard dies, leaderrun inherits its children, kills them, and reports
+// the failure. The same if the guard does not answer in time.
+//
+// # What they say
+//
+// The socket is a stream of frames: a byte that says what, the length of the
+// rest in four, and the rest. Numbers are in network order.
+//
+//	leaderrun to guard
+//	W  the will's files come with this byte; one byte says which: 1 hold, 2 release
+//	S  start: deadline, path, arguments, environment, the will's words
+//	D  deadline: the moment, on the boot clock, at which the job is to be killed
+//	s  signal the first process's group
+//	t  stop: signal all of the job, and continue what was stopped
+//	K  kill all of the job
+//
+//	guard to leaderrun
+//	P  started: process id
+//	E  not started: errno
+//	D  a deadline is armed
+//	k  a kill was received
+//	X  the first process has ended: its wait status, and whether nothing is left
+//	G  nothing of the job is left now
+package guard

@@ -1,0 +1,158 @@
+//go:build unix
+
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// The kinds of frames; see the package documentation.
+const (
+	kindWill     = 'W'
+	kindStart    = 'S'
+	kindDeadline = 'D'
+	kindSignal   = 's'
+	kindStop     = 't'
+	kindKill     = 'K'
+	kindStarted  = 'P'
+	kindFailed   = 'E'
+	kindKilling  = 'k'
+	kindExited   = 'X'
+	kindGone     = 'G'
+)
+
+// Which files come with a will.
+const (
+	willHolds = 1 << iota
+	willReleases
+)
+
+// goneToo is added to a wait status if nothing else is left.
+const goneToo = 1 << 32
+
+const header = 5
+
+// A frame is one message.
+type frame struct {
+	kind byte
+	body []byte
+}
+
+func (f frame) encode() []byte {
+	b := binary.BigEndian.AppendUint32([]byte{f.kind}, uint32(len(f.body)))
+	return append(b, f.body...)
+}
+
+// cutFrame takes the first frame off b; ok is false if there is no whole one.
+func cutFrame(b []byte) (f frame, rest []byte, ok bool) {
+	if len(b) < header {
+		return frame{}, b, false
+	}
+	n := int(binary.BigEndian.Uint32(b[1:header]))
+	if len(b)-header < n {
+		return frame{}, b, false
+	}
+	return frame{b[0], slices.Clone(b[header : header+n])}, b[header+n:], true
+}
+
+var errFrame = errors.New("a frame that makes no sense")
+
+func number(kind byte, n int64) frame {
+	return frame{kind, binary.BigEndian.AppendUint64(nil, uint64(n))}
+}
+
+// number is what the frame has been made of by number.
+func (f frame) number() (int64, error) {
+	if len(f.body) != 8 {
+		return 0, errFrame
+	}
+	return int64(binary.BigEndian.Uint64(f.body)), nil
+}
+
+// A task is what a start frame says.
+type task struct {
+	killBy  clock.Instant
+	command proc.Command
+	words   []byte
+}
+
+func (t task) frame() frame {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.killBy))
+	b = appendText(b, t.command.Path)
+	b = appendTexts(b, t.command.Args)
+	b = appendTexts(b, t.command.Env)
+	return frame{kindStart, appendText(b, string(t.words))}
+}
+
+func (f frame) task() (t task, err error) {
+	b := &body{rest: f.body}
+	t.killBy = clock.Instant(b.number(8))
+	t.command.Path = b.text()
+	t.command.Args = b.texts()
+	t.command.Env = b.texts()
+	t.words = []byte(b.text())
+	if b.short || len(b.rest) > 0 {
+		return task{}, errFrame
+	}
+	return t, nil
+}
+
+func appendText(b []byte, s string) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+	return append(b, s...)
+}
+
+func appendTexts(b []byte, all []string) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(len(all)))
+	for _, s := range all {
+		b = appendText(b, s)
+	}
+	return b
+}
+
+// A body is read from its front. Once it was too short, all is zero.
+type body struct {
+	rest  []byte
+	short bool
+}
+
+func (b *body) take(n uint64) []byte {
+	if b.short || n > uint64(len(b.rest)) {
+		b.short = true
+		return nil
+	}
+	taken := b.rest[:n]
+	b.rest = b.rest[n:]
+	return taken
+}
+
+func (b *body) number(size uint64) (n uint64) {
+	for _, c := range b.take(size) {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
+
+func (b *body) text() string { return string(b.take(b.number(4))) }
+
+func (b *body) texts() (all []string) {
+	for n := b.number(4); n > 0 && !b.short; n-- {
+		all = append(all, b.text())
+	}
+	return all
+}
+
+// failure is why a command was not started.
+func (f frame) failure() error {
+	n, err := f.number()
+	if err != nil {
+		return err
+	}
+	return syscall.Errno(n)
+}

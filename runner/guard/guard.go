@@ -1,0 +1,155 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A Guard is leaderrun's side: a proc.Starter of one job.
+type Guard struct {
+	ready chan struct{} // closed when the rest is set
+	err   error         // why there is no guard
+	conn  *conn
+	birth uint64 // when it was started, see proc.Tree
+	child *child
+
+	patience time.Duration // how long it may take to answer that it kills
+}
+
+var _ proc.Starter = (*Guard)(nil)
+
+// Begin starts a guard and does not wait for it: that takes a millisecond, as
+// long as a lock of the file backend. Close must be called.
+func Begin() *Guard {
+	g := &Guard{ready: make(chan struct{}), patience: killPatience}
+	go func() {
+		defer close(g.ready)
+		if g.err = g.launch(); g.err != nil {
+			g.err = fmt.Errorf("start the guard process: %w", g.err)
+		}
+	}()
+	return g
+}
+
+func (g *Guard) launch() error {
+	proc.AdoptOrphans()
+	path, err := self()
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(theirs) }()
+	if g.conn, err = newConn(ours); err != nil {
+		_ = unix.Close(ours)
+		return err
+	}
+	attr := &syscall.ProcAttr{Files: inherited(theirs), Sys: &syscall.SysProcAttr{Setpgid: true}}
+	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
+	if err != nil {
+		_ = g.conn.file.Close()
+		return &os.PathError{Op: "fork/exec", Path: path, Err: err}
+	}
+	g.birth = proc.Started(pid)
+	g.child = awaited(pid)
+	return nil
+}
+
+// socketpair returns two connected sockets, which no process gets that is
+// started meanwhile.
+func socketpair() (ours, theirs int, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	unix.CloseOnExec(fds[0])
+	unix.CloseOnExec(fds[1])
+	return fds[0], fds[1], nil
+}
+
+// inherited are the files of a process that is to have a descriptor under its
+// own number, and what we have from those who started us, for the job
+// ("9>file"). What has a higher number the kernel passes on by itself.
+func inherited(fd int) []uintptr {
+	files := []uintptr{0, 1, 2}
+	for n := 3; n < fd; n++ {
+		flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+		if err != nil || flags&unix.FD_CLOEXEC != 0 {
+			files = append(files, math.MaxUint) // closed
+			continue
+		}
+		files = append(files, uintptr(n))
+	}
+	return append(files, uintptr(fd))
+}
+
+// Start implements [proc.Starter]. It waits for the guard.
+func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	if <-g.ready; g.err != nil {
+		return nil, g.err
+	}
+	j := newJob(g, c.Will, killBy)
+	if err := j.start(c); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Close ends a guard that has no job, or none any more, and waits for it.
+func (g *Guard) Close() {
+	if <-g.ready; g.err != nil {
+		return
+	}
+	_ = g.conn.file.Close()
+	<-g.child.ended
+}
+
+// A child is a process that we started and reap.
+type child struct {
+	pid   int
+	ended chan struct{} // closed when it has been reaped
+
+	mu     sync.Mutex
+	reaped bool
+}
+
+func awaited(pid int) *child {
+	c := &child{pid: pid, ended: make(chan struct{})}
+	go func() {
+		awaitEnd(pid)
+		c.mu.Lock()
+		for _, err := unix.Wait4(pid, nil, 0, nil); errors.Is(err, unix.EINTR); {
+			_, err = unix.Wait4(pid, nil, 0, nil)
+		}
+		c.reaped = true
+		c.mu.Unlock()
+		close(c.ended)
+	}()
+	return c
+}
+
+// kill kills it. Until it is reaped nobody else can have its id.
+func (c *child) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reaped {
+		_ = unix.Kill(c.pid, unix.SIGKILL)
+	}
+}

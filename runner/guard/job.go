@@ -1,0 +1,251 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// Why leaderrun takes over from its guard.
+var (
+	errDied   = errors.New("the guard process has died")
+	errSilent = errors.New("the guard process does not answer")
+)
+
+// killPatience is how long the guard may take to answer that it kills.
+const killPatience = 200 * time.Millisecond
+
+// A job is the proc.Job of a guard.
+type job struct {
+	g    *Guard
+	will proc.Will
+	pid  int
+
+	started chan error    // nil, or why it was not
+	exited  chan struct{} // closed when exit is set
+	failed  chan error
+
+	mu     sync.Mutex
+	exit   proc.Exit
+	ended  bool
+	gone   bool
+	taken  bool          // by us, from the guard
+	wanted clock.Instant // the latest deadline that was sent
+	armed  clock.Instant // the latest that was acknowledged
+	kill   *time.Timer   // runs until a kill is acknowledged
+}
+
+func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
+	return &job{
+		g: g, will: will, wanted: killBy, armed: killBy,
+		started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
+	}
+}
+
+// start has the guard start the command. The guard is armed before it does.
+func (j *job) start(c proc.Command) error {
+	if err := j.bequeath(); err != nil {
+		return err
+	}
+	go j.listen()
+	if err := j.g.conn.send(task{killBy: j.wanted, command: c, words: j.will.Words}.frame()); err != nil {
+		return errors.Join(errDied, err)
+	}
+	err := <-j.started
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return proc.NewStartError(c.Path, errno)
+	}
+	if err == nil {
+		go j.watch()
+	}
+	return err
+}
+
+// bequeath sends the files of the will.
+func (j *job) bequeath() error {
+	var which byte
+	var fds []int
+	if f := j.will.Hold; f != nil {
+		which, fds = which|willHolds, append(fds, descriptor(f))
+	}
+	if f := j.will.Release; f != nil {
+		which, fds = which|willReleases, append(fds, descriptor(f))
+	}
+	if which == 0 {
+		return nil
+	}
+	return j.g.conn.sendFiles(frame{kindWill, []byte{which}}, fds...)
+}
+
+// descriptor is a file's, which File.Fd would make blocking.
+func descriptor(f *os.File) int {
+	n := -1
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { n = int(fd) })
+	}
+	return n
+}
+
+// listen takes what the guard says until it ends.
+func (j *job) listen() {
+	for {
+		f, err := j.g.conn.receive()
+		if err != nil {
+			break
+		}
+		j.hear(f)
+	}
+	j.deliver(errDied)
+	j.fail(errDied)
+}
+
+func (j *job) hear(f frame) {
+	n, _ := f.number()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch f.kind {
+	case kindStarted:
+		j.pid = int(n)
+		j.deliver(nil)
+	case kindFailed:
+		j.deliver(f.failure())
+		j.gone = true
+	case kindDeadline:
+		j.armed = clock.Instant(n)
+	case kindKilling:
+		if j.kill != nil {
+			j.kill.Stop()
+			j.kill = nil
+		}
+	case kindExited:
+		j.gone = n&goneToo != 0
+		j.end(proc.ExitOf(syscall.WaitStatus(n)))
+	case kindGone:
+		j.gone = true
+	}
+}
+
+// deliver tells start how it went, once.
+func (j *job) deliver(err error) {
+	select {
+	case j.started <- err:
+	default:
+	}
+}
+
+// end notes how the first process ended; mu is held.
+func (j *job) end(e proc.Exit) {
+	if !j.ended {
+		j.ended, j.exit = true, e
+		close(j.exited)
+	}
+}
+
+// watch fails the job when the guard has not acknowledged a newer deadline by
+// the time that it would kill the job.
+func (j *job) watch() {
+	for at := j.deadline(); ; {
+		timer := clock.NewTimer(clock.Boot{}, at)
+		select {
+		case <-timer.C:
+		case <-j.g.child.ended:
+			timer.Stop()
+			return
+		}
+		if j.overdue() {
+			j.fail(errSilent)
+		}
+		last := at
+		if at = j.deadline(); at == last { // the guard has killed the job, or we have
+			return
+		}
+	}
+}
+
+func (j *job) deadline() clock.Instant {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.armed
+}
+
+func (j *job) overdue() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.wanted > j.armed && clock.Boot{}.Now() >= j.armed && !j.gone
+}
+
+// fail has us take over from the guard, unless the job is gone.
+func (j *job) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.gone || j.taken || j.pid == 0 {
+		return
+	}
+	j.taken = true
+	j.failed <- err
+	go j.takeOver()
+}
+
+// tell sends the guard a frame. That it reads none fails the job.
+func (j *job) tell(f frame) {
+	// If its end of the socket is closed, listen finds out why.
+	if errors.Is(j.g.conn.send(f), os.ErrDeadlineExceeded) {
+		j.fail(errSilent)
+	}
+}
+
+func (j *job) PID() int                { return j.pid }
+func (j *job) Exited() <-chan struct{} { return j.exited }
+func (j *job) Failed() <-chan error    { return j.failed }
+
+func (j *job) Exit() proc.Exit {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.exit
+}
+
+func (j *job) Gone() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.gone
+}
+
+func (j *job) Signal(sig os.Signal) error {
+	j.tell(number(kindSignal, int64(sig.(syscall.Signal))))
+	return nil
+}
+
+func (j *job) Stop(sig os.Signal) error {
+	j.tell(number(kindStop, int64(sig.(syscall.Signal))))
+	return nil
+}
+
+// Kill has the guard kill the job. If the guard is not quick to answer, we do
+// it.
+func (j *job) Kill() error {
+	j.mu.Lock()
+	if j.kill == nil && !j.gone {
+		j.kill = time.AfterFunc(j.g.patience, func() { j.fail(errSilent) })
+	}
+	j.mu.Unlock()
+	j.tell(frame{kind: kindKill})
+	return nil
+}
+
+func (j *job) Extend(killBy clock.Instant) {
+	j.mu.Lock()
+	newer := killBy > j.wanted
+	j.wanted = max(j.wanted, killBy)
+	j.mu.Unlock()
+	if newer {
+		j.tell(number(kindDeadline, int64(killBy)))
+	}
+}

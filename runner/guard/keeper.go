@@ -1,0 +1,225 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// How often a kill is repeated, for what was just being started when the last
+// one went out: at first in quick succession, then, if something survives even
+// that, seldom.
+const (
+	quickly = 500 * time.Microsecond
+	slowly  = 20 * time.Millisecond
+	many    = 200
+)
+
+// A keeper is the guard's side: it owns the job. All of it belongs to the
+// goroutine in keep, so that nothing is signalled while it is being reaped.
+type keeper struct {
+	conn *conn
+
+	killBy   clock.Instant
+	orphaned bool // leaderrun has died
+
+	job    int // the first process and its group; 0: none was started
+	ended  bool
+	exit   syscall.WaitStatus // if ended
+	told   bool               // leaderrun knows that it ended
+	gone   bool
+	kills  int
+	killAt clock.Instant // when to kill again
+	lookAt clock.Instant // when to look again whether anything is left
+
+	hold, release *os.File
+	words         []byte
+}
+
+func newKeeper(c *conn) *keeper {
+	return &keeper{conn: c, killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never}
+}
+
+// keep returns when nothing of the job is left, or leaderrun has died before
+// there was one.
+func (k *keeper) keep() {
+	frames := make(chan frame)
+	go k.read(frames)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	for !k.gone && (!k.orphaned || k.job != 0) {
+		timer := clock.NewTimer(clock.Boot{}, min(k.killBy, k.killAt, k.lookAt))
+		select {
+		case f, ok := <-frames:
+			if !ok {
+				frames, k.orphaned = nil, true
+				k.kill()
+			} else if !k.obey(f) {
+				return
+			}
+		case <-ended:
+			k.reap()
+		case <-timer.C:
+			k.due()
+		}
+		timer.Stop()
+	}
+}
+
+func (k *keeper) read(frames chan<- frame) {
+	defer close(frames)
+	for {
+		f, err := k.conn.receive()
+		if err != nil {
+			return
+		}
+		frames <- f
+	}
+}
+
+// obey does what it is told, and reports whether there is more to do.
+func (k *keeper) obey(f frame) bool {
+	switch f.kind {
+	case kindWill:
+		if len(f.body) == 1 && f.body[0]&willHolds != 0 {
+			k.hold = k.conn.nextFile("hold")
+		}
+		if len(f.body) == 1 && f.body[0]&willReleases != 0 {
+			k.release = k.conn.nextFile("release")
+		}
+	case kindStart:
+		return k.start(f)
+	case kindDeadline:
+		if n, err := f.number(); err == nil {
+			k.killBy = clock.Instant(n)
+			k.say(f)
+		}
+	case kindSignal:
+		k.signal(f, false)
+	case kindStop:
+		k.signal(f, true)
+	case kindKill:
+		k.say(frame{kind: kindKilling})
+		k.kill()
+	}
+	return true
+}
+
+// say tells leaderrun something. If it is not there to hear it, its end of the
+// socket is closed, and that is seen.
+func (k *keeper) say(f frame) { _ = k.conn.send(f) }
+
+func (k *keeper) start(f frame) bool {
+	t, err := f.task()
+	if err == nil && k.job == 0 {
+		k.killBy, k.words = t.killBy, t.words
+		k.job, err = proc.Spawn(t.command, []uintptr{0, 1, 2}, jobAttr())
+	}
+	if err != nil {
+		errno := syscall.EINVAL
+		errors.As(err, &errno)
+		k.say(number(kindFailed, int64(errno)))
+		return false
+	}
+	k.say(number(kindStarted, int64(k.job)))
+	return true
+}
+
+// signal signals the first process's group or, at a stop, all of the job.
+func (k *keeper) signal(f frame, stop bool) {
+	n, err := f.number()
+	if err != nil || k.job == 0 {
+		return
+	}
+	sig := syscall.Signal(n)
+	if !stop {
+		k.signalGroup(sig)
+		return
+	}
+	k.signalAll(sig, syscall.SIGCONT)
+}
+
+// due does what a moment that has come demands.
+func (k *keeper) due() {
+	if (clock.Boot{}).Now() >= min(k.killBy, k.killAt) {
+		k.kill()
+	} else {
+		k.reap()
+	}
+}
+
+// kill kills all that is there of the job, and sees to it that it is done again
+// until nothing is.
+func (k *keeper) kill() {
+	k.killBy = clock.Never
+	if k.job == 0 {
+		return
+	}
+	k.signalAll(syscall.SIGKILL)
+	k.kills++
+	pause := quickly
+	if k.kills > many {
+		pause = slowly
+	}
+	k.killAt = clock.Boot{}.Now().Add(pause)
+	k.reap()
+}
+
+// reap reaps what has ended, and tells of it.
+func (k *keeper) reap() {
+	if k.job == 0 {
+		return
+	}
+	more := true
+	for more && !k.gone {
+		more = k.reapOne()
+	}
+	if k.gone {
+		k.execute()
+	}
+	switch {
+	case k.ended && !k.told && k.gone:
+		k.say(number(kindExited, int64(k.exit)|goneToo))
+	case k.ended && !k.told:
+		k.say(number(kindExited, int64(k.exit)))
+	case k.gone:
+		k.say(frame{kind: kindGone})
+	}
+	k.told = k.ended
+}
+
+// reapOne reports whether there may be more. When there is no child left,
+// nothing of the job is.
+func (k *keeper) reapOne() (more bool) {
+	var ws syscall.WaitStatus
+	pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
+	switch {
+	case errors.Is(err, syscall.EINTR):
+		return true
+	case err != nil: // ECHILD
+		k.gone = k.ended && k.nothingLeft()
+	case pid == k.job:
+		k.ended, k.exit = true, ws
+	}
+	return pid > 0
+}
+
+// execute executes the will, if leaderrun has died, and gives away what it held
+// for that.
+func (k *keeper) execute() {
+	if k.orphaned && k.release != nil {
+		_, _ = k.release.Write(k.words) // if that fails, the lease runs out
+	}
+	for _, f := range []*os.File{k.hold, k.release} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package guard
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// takeOver kills the guard and the job, and returns when nothing of them is
+// left: with the guard dead, what it had is ours.
+func (j *job) takeOver() {
+	tree := proc.Tree{Keep: j.isNotOfTheJob}
+	j.g.child.kill()
+	for clean := 0; clean < 2; { // one look can miss what is just being started
+		j.killGroup()
+		_, _ = tree.Signal(0, false, syscall.SIGKILL)
+		if j.allDead(tree) {
+			clean++
+		} else {
+			clean = 0
+		}
+		time.Sleep(quickly)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.gone = true
+	j.end(proc.Exit{Signal: syscall.SIGKILL})
+}
+
+// isNotOfTheJob is for a helper, and for what was our child before we were
+// leaderrun.
+func (j *job) isNotOfTheJob(pid int, started uint64) bool {
+	return pid == j.will.Helper || started < j.g.birth
+}
+
+func (j *job) guardIsDead() bool {
+	select {
+	case <-j.g.child.ended:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,16 @@
+package guard
+
+import "github.com/leaderrun/leaderrun/runner/proc"
+
+// killGroup does nothing: the processes of the group are found as others are,
+// while the group's id may be a stranger's.
+func (j *job) killGroup() {}
+
+// allDead reaps what has ended and reports whether nothing is left.
+func (j *job) allDead(tree proc.Tree) bool {
+	if !j.guardIsDead() {
+		return false
+	}
+	left, err := tree.Reap()
+	return left == 0 && err == nil
+}

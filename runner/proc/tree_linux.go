@@ -1,0 +1,253 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process that left the job's group is found by its parents: what loses its
+// own parent becomes a child of the nearest subreaper above it, and that is the
+// process that owns the job. So its descendants are the job.
+
+// A Tree is all that descends from this process, but for some of its children
+// and what descends from those.
+type Tree struct {
+	// Keep are the children that are left alone.
+	Keep func(pid int, started uint64) bool
+}
+
+// AdoptOrphans makes this process a subreaper (since Linux 3.4): the parent of
+// those of its descendants that lose theirs.
+func AdoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// A process is a line of /proc.
+type process struct {
+	pid, parent, group int
+	state              byte
+	started            uint64 // after the boot, in ticks of 10 ms
+}
+
+func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' }
+
+// Signal sends signals to each process of it that is alive, and returns how many
+// there are. If one of our children is in the given group, the group gets them as
+// a whole, unless it has got them already: as long as such a child is not
+// reaped, the group's id belongs to nobody else.
+//
+// SIGKILL goes to a process when it is met, and not after all have been looked
+// at: a job in which each process starts the next one and ends is caught so.
+func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, err error) {
+	self := os.Getpid()
+	var met []process
+	send := func(p process) {
+		if p.group == group && p.parent == self && !already {
+			already = true
+			for _, sig := range sigs {
+				_ = unix.Kill(-group, sig)
+			}
+		}
+		if p.group != group || !already {
+			p.signal(sigs)
+		}
+	}
+	err = t.each(func(p process) {
+		if !p.alive() {
+			return
+		}
+		alive++
+		if sigs[0] == unix.SIGKILL {
+			send(p)
+		} else {
+			met = append(met, p)
+		}
+	})
+	for _, p := range met {
+		send(p)
+	}
+	return alive, err
+}
+
+// Reap reaps those children that have ended, and returns how many children are
+// left. It is for a process that has others: one that has not can use wait4.
+func (t Tree) Reap() (left int, err error) {
+	self := os.Getpid()
+	err = t.each(func(p process) {
+		if p.parent != self {
+			return
+		}
+		if pid, _ := unix.Wait4(p.pid, nil, unix.WNOHANG, nil); pid != p.pid {
+			left++
+		}
+	})
+	return left, err
+}
+
+// each calls f for each process of it that is there, parents first.
+func (t Tree) each(f func(process)) error {
+	self := os.Getpid()
+	kids, err := children(self)
+	if err != nil { // before Linux 4.2, or the kernel was built without it
+		return t.search(f)
+	}
+	for len(kids) > 0 {
+		pid := kids[0]
+		kids = kids[1:]
+		p, err := readProcess(pid)
+		if err != nil || p.parent == self && t.keeps(p) {
+			continue
+		}
+		f(p)
+		more, _ := children(pid) // if it is gone, they are ours now
+		kids = append(kids, more...)
+	}
+	return nil
+}
+
+// children returns the children of a process. The kernel keeps them by thread.
+func children(pid int) (kids []int, err error) {
+	threads, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = threads.Close() }()
+	names, err := threads.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		list, err := os.ReadFile(threads.Name() + "/" + name + "/children")
+		if err != nil && pid == os.Getpid() {
+			return nil, err
+		}
+		for _, field := range bytes.Fields(list) {
+			if kid, err := strconv.Atoi(string(field)); err == nil {
+				kids = append(kids, kid)
+			}
+		}
+	}
+	return kids, nil
+}
+
+// search is each where all processes of the system must be looked at.
+func (t Tree) search(f func(process)) error {
+	self := os.Getpid()
+	all := map[int]process{}
+	err := eachProcess(func(p process) {
+		all[p.pid] = p
+		if p.parent == self && !t.keeps(p) {
+			f(p)
+		}
+	})
+	for _, p := range all {
+		if p.parent != self && t.has(all, p) {
+			f(p)
+		}
+	}
+	return err
+}
+
+func (t Tree) keeps(p process) bool { return t.Keep != nil && t.Keep(p.pid, p.started) }
+
+// has reports whether a process descends from a child of ours.
+func (t Tree) has(all map[int]process, p process) bool {
+	self := os.Getpid()
+	for range len(all) { // what was read at different times may make a circle
+		if p.parent == self {
+			return !t.keeps(p)
+		}
+		var ok bool
+		if p, ok = all[p.parent]; !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// signal signals a process, and not another that has got its id since.
+func (p process) signal(sigs []unix.Signal) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if errors.Is(err, unix.ENOSYS) { // before Linux 5.3
+		for _, sig := range sigs {
+			_ = unix.Kill(p.pid, sig)
+		}
+		return
+	}
+	if err != nil { // it is gone
+		return
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if now, err := readProcess(p.pid); err != nil || now.started != p.started {
+		return
+	}
+	for _, sig := range sigs {
+		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+}
+
+// eachProcess calls f for all that are in /proc, in the order of their ids.
+func eachProcess(f func(process)) error {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for {
+		names, err := dir.Readdirnames(64)
+		for _, name := range names {
+			pid, err := strconv.Atoi(name)
+			if err != nil {
+				continue
+			}
+			if p, err := readProcess(pid); err == nil {
+				f(p)
+			}
+		}
+		if len(names) == 0 || err != nil {
+			return nil //nolint:nilerr // io.EOF
+		}
+	}
+}
+
+// readProcess reads /proc/PID/stat, without package os: there may be thousands.
+func readProcess(pid int) (process, error) {
+	path := append(strconv.AppendInt([]byte("/proc/"), int64(pid), 10), "/stat"...)
+	fd, err := unix.Open(string(path), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return process{}, err
+	}
+	var buf [512]byte
+	n, err := unix.Read(fd, buf[:])
+	_ = unix.Close(fd)
+	if err != nil {
+		return process{}, err
+	}
+	return parseStat(pid, buf[:n])
+}
+
+var errStat = errors.New("not as in proc(5)")
+
+// parseStat takes what follows the name, which is in brackets and may be
+// anything: the state, the ids of parent and group, and, as the 20th field of
+// these, the start.
+func parseStat(pid int, line []byte) (process, error) {
+	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
+	if len(fields) < 20 {
+		return process{}, errStat
+	}
+	p := process{pid: pid, state: fields[0][0]}
+	var err1, err2, err3 error
+	p.parent, err1 = strconv.Atoi(string(fields[1]))
+	p.group, err2 = strconv.Atoi(string(fields[2]))
+	p.started, err3 = strconv.ParseUint(string(fields[19]), 10, 64)
+	return p, errors.Join(err1, err2, err3)
+}
+
+// Started returns when a process started, for Tree.Keep; 0 if that is unknown.
+func Started(pid int) uint64 {
+	p, _ := readProcess(pid)
+	return p.started
+}

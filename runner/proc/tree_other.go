@@ -1,0 +1,23 @@
+//go:build !linux
+
+package proc
+
+import "syscall"
+
+// A Tree is all that descends from this process. It cannot be found here: what
+// leaves the job's group leaves the job.
+type Tree struct {
+	Keep func(pid int, started uint64) bool
+}
+
+// AdoptOrphans does nothing: there are no subreapers.
+func AdoptOrphans() {}
+
+// Signal finds nothing.
+func (Tree) Signal(int, bool, ...syscall.Signal) (int, error) { return 0, nil }
+
+// Reap finds nothing.
+func (Tree) Reap() (int, error) { return 0, nil }
+
+// Started returns 0: it is unknown.
+func Started(int) uint64 { return 0 }
