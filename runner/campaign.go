@@ -184,6 +184,8 @@ func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
 	var signalled error
 	var done sync.WaitGroup
 	done.Go(func() {
+		pulse := r.pulse(StageWaiting)
+		defer pulse.stop()
 		for {
 			select {
 			case sig := <-r.Signals:
@@ -192,6 +194,8 @@ func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
 					cancel()
 					return
 				}
+			case <-pulse.C:
+				pulse.beat()
 			case <-ctx.Done():
 				return
 			}

@@ -52,6 +52,12 @@ type Config struct {
 	Outer   func(locks.Status) bool // may be nil; see [OuterError]; must not block
 	Decided func()                  // may be nil; called when the campaign has ended
 
+	// Alive, which may be nil, is called when a stage begins, and again whenever
+	// the time that it returned is over (0: never): for as long as that stage
+	// lasts, and whoever could end it is able to. There is one call at a time,
+	// and it must not block.
+	Alive func(Stage) time.Duration
+
 	// serve is socket.Serve, but in tests: testing/synctest cannot see through
 	// a system call.
 	serve func(func() socket.Answer) (*socket.Server, error)
@@ -168,6 +174,9 @@ func willOf(lock locks.Lock) proc.Will {
 
 // release gives the lock up. That it may fail is no error: the TTL frees it.
 func (r *run) release(lease *keepalive.Lease) {
+	if r.Alive != nil {
+		r.Alive(StageOver)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
 	defer cancel()
 	lost := lease.Err()

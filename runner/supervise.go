@@ -32,6 +32,7 @@ type supervisor struct {
 	*run
 	job   proc.Job
 	lease *keepalive.Lease
+	pulse *pulse
 
 	lost       error         // why leadership counts as lost; nil: it does not
 	stopping   bool          // the job was signalled, by us or on somebody's behalf
@@ -48,6 +49,8 @@ type supervisor struct {
 func (s *supervisor) supervise() {
 	s.killBy = clock.Never
 	exited, lost := s.job.Exited(), s.lease.Done()
+	s.pulse = s.run.pulse(StageLeading)
+	defer s.pulse.stop()
 	for !s.finished() {
 		timer := clock.NewTimer(s.Clock, s.wake())
 		select {
@@ -68,6 +71,8 @@ func (s *supervisor) supervise() {
 			s.ended()
 		case <-timer.C:
 			s.due()
+		case <-s.pulse.C:
+			s.beat()
 		}
 		timer.Stop()
 	}
