@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -44,9 +46,7 @@ func startProcess(path, name string) (*process, error) {
 			ours[i], theirs[i] = w, r
 		}
 	}
-	// A helper waits for its network most of the time. One thread that runs Go is
-	// enough, and saves it the handing over between threads.
-	child, err := spawn(path, name, append(os.Environ(), "GOMAXPROCS=1"), theirs)
+	child, err := spawn(path, name, environment(), theirs)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])
@@ -55,6 +55,19 @@ func startProcess(path, name string) (*process, error) {
 	p := &process{name: name, child: child, stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
 	go p.reap()
 	return p, nil
+}
+
+// environment is a helper's: ours, without what a service manager such as
+// systemd told us, and no other process, about how to speak with it. A helper
+// waits for its network most of the time. One thread that runs Go is enough, and
+// saves it the handing over between threads.
+func environment() []string {
+	ours := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		key, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(ours, key)
+	})
+	return append(env, "GOMAXPROCS=1")
 }
 
 // reap waits for the end of the process. What it wrote can still be read then,
