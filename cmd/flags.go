@@ -20,6 +20,7 @@ type options struct {
 	connectTimeout seconds
 	shellCommand   string
 	scrubEnv       bool
+	notifyJob      bool
 	ttl            seconds
 	signal         signalValue
 	killAfter      seconds
@@ -67,6 +68,9 @@ func (o *options) lockFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "scrub-env", Category: "Running", EnvVars: []string{"LEADERRUN_SCRUB_ENV"},
 			Destination: &o.scrubEnv,
 			Usage:       "keep the backend's credentials out of the job's environment"},
+		&cli.BoolFlag{Name: "notify-job", Category: "Running", EnvVars: []string{"LEADERRUN_NOTIFY_JOB"},
+			Destination: &o.notifyJob,
+			Usage:       "the job tells systemd that it is ready, not leaderrun; needs NotifyAccess=all in its unit"},
 
 		&cli.GenericFlag{Name: "ttl", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TTL"},
 			Value: &o.ttl, DefaultText: "15s",

@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}
-	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/locks/file", "/locks/helper"})
+	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/notify", "/locks/file", "/locks/helper"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -39,6 +39,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/etcd", []string{"/locks", "/locks/etcd"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/proc", "/locks/clock"}},
+		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner", runner},
 		{"/cmd", core},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/notify"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -113,6 +114,10 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 
 	starter, done := newStarter()
 	defer done()
+	service := newService(o, logger)
+	defer service.manager.Close()
+	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
+
 	line := p.term.waitLine(o)
 	runID := newRunID()
 	return runner.Run(context.Background(), runner.Config{
@@ -148,7 +153,11 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Signals:        signals.caught,
 		Starter:        starter,
 		Logger:         logger,
-		Events:         events.write,
+		Events: func(e runner.Event) {
+			events.write(e)
+			service.event(e)
+		},
+		Alive: service.alive(),
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
 			line.show(w)

@@ -61,7 +61,7 @@ func listen() *listener {
 	l := &listener{caught: make(chan os.Signal, 64), ready: make(chan struct{})}
 	go func() {
 		defer close(l.ready)
-		notify(l.caught, []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT,
+		catch(l.caught, []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT,
 			syscall.SIGUSR1, syscall.SIGUSR2})
 		survive()
 	}()
@@ -82,11 +82,11 @@ func (l *listener) catchRest() {
 			others = append(others, n)
 		}
 	}
-	notify(l.caught, others)
+	catch(l.caught, others)
 }
 
-// notify catches signals, but for those that we were started with ignored.
-func notify(to chan<- os.Signal, all []os.Signal) {
+// catch catches signals, but for those that we were started with ignored.
+func catch(to chan<- os.Signal, all []os.Signal) {
 	all = slices.DeleteFunc(all, signal.Ignored)
 	if len(all) > 0 { // none would mean every signal
 		signal.Notify(to, all...)

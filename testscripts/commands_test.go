@@ -42,6 +42,7 @@ import (
 //	lines N FILE|stderr|stdout      there are so many lines
 //	need CONDITION WHAT             skip without it, or in CI fail
 //	etcd [KIND], http, proxy …      see servers_test.go
+//	systemd [-abstract] FILE        see systemd_test.go
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"exits":     cmdExits,
@@ -60,6 +61,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"etcd":      cmdEtcd,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,
+		"systemd":   cmdSystemd,
 	}
 }
 
