@@ -8,10 +8,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// beginHelper starts the helper program that a run is going to need before its
-// options are read, which takes a tenth as long as the helper to start. Inside
-// a job none may be needed, as the lock may be ours already.
-func (p *program) beginHelper(routed []string) {
+// begin starts the processes that a run is going to need before its options are
+// read, which takes a tenth as long as they to start. Inside a job none may be
+// needed, as the lock may be ours already.
+func (p *program) begin(routed []string) {
 	if routed[1] != "run" || os.Getenv("LEADERRUN_SOCKET") != "" {
 		return
 	}
@@ -23,5 +23,14 @@ func (p *program) beginHelper(routed []string) {
 	}
 	if u, err := locks.Parse(backend); err == nil && !slices.Contains(p.Registry.Schemes(), u.Scheme) {
 		p.Programs.Begin(u.Scheme)
+	}
+	p.starter = newStarter()
+}
+
+// end ends what was begun and not used.
+func (p *program) end() {
+	p.Programs.End()
+	if p.starter != nil {
+		p.starter.Close()
 	}
 }

@@ -35,9 +35,9 @@ func Main(args []string, env Env) int {
 	routed, err := route(args, commands)
 	if err == nil {
 		p.given, p.dashed = routed, slices.Contains(args, "--")
-		p.beginHelper(routed)
+		p.begin(routed)
 		err = dispatch(find(commands, routed[1]), routed[2:])
-		p.Programs.End()
+		p.end()
 	}
 	if p.term.log == nil { // the options were not read
 		p.term.early(args)
@@ -48,12 +48,13 @@ func Main(args []string, env Env) int {
 // A program is one invocation.
 type program struct {
 	Env
-	out    io.Writer // for data that was asked for
-	term   *term     // for everything else
-	given  []string  // the arguments, as route spells them
-	dashed bool      // there is a "--" among those that the user wrote
-	exit   int       // the exit status, if there is no error
-	held   int       // the exit status for a lock that is held
+	out     io.Writer // for data that was asked for
+	term    *term     // for everything else
+	given   []string  // the arguments, as route spells them
+	dashed  bool      // there is a "--" among those that the user wrote
+	starter starter   // of the job; nil: none was begun
+	exit    int       // the exit status, if there is no error
+	held    int       // the exit status for a lock that is held
 }
 
 // commands describes the subcommands.

@@ -112,8 +112,9 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	}
 	defer events.close()
 
-	starter, done := newStarter()
-	defer done()
+	if p.starter == nil {
+		p.starter = newStarter()
+	}
 	service := newService(o, logger)
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
@@ -151,7 +152,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
 		Signals:        signals.caught,
-		Starter:        starter,
+		Starter:        p.starter,
 		Logger:         logger,
 		Events: func(e runner.Event) {
 			events.write(e)

@@ -2,17 +2,12 @@
 
 package cmd
 
-import (
-	"github.com/leaderrun/leaderrun/runner/guard"
-	"github.com/leaderrun/leaderrun/runner/proc"
-)
+import "github.com/leaderrun/leaderrun/runner/guard"
 
-// newStarter returns what starts the job, and a function that must be called
-// when nothing of that is left.
-func newStarter() (proc.Starter, func()) {
-	g := guard.Begin()
-	return g, g.Close
-}
+// A starter starts the job. It must be closed when nothing of that is left.
+type starter = *guard.Guard
+
+func newStarter() starter { return guard.Begin() }
 
 // beGuard lives the life of a guard, if this process was started to be one.
 func beGuard(args []string) (status int, ok bool) {

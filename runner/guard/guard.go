@@ -59,7 +59,11 @@ func (g *Guard) launch() error {
 		_ = unix.Close(ours)
 		return err
 	}
-	attr := &syscall.ProcAttr{Files: inherited(theirs), Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &syscall.ProcAttr{
+		Env:   []string{"GOMAXPROCS=1"}, // nothing of it runs for long
+		Files: inherited(theirs),
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
+	}
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
 		_ = g.conn.file.Close()

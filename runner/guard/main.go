@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -36,17 +37,21 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
-	ignoreSignals()
 	proc.AdoptOrphans()
+	time.AfterFunc(unhurried, ignoreSignals)
 	newKeeper(c).keep()
 	return 0
 }
+
+// unhurried is when signals are begun to be ignored: a short job is spared what
+// that costs. Before, they end the guard, and leaderrun kills the job.
+const unhurried = 50 * time.Millisecond
 
 // ignoreSignals drops the signals that a service manager or an operator may
 // send to all processes: it is leaderrun that decides what comes of them. They
 // are caught rather than ignored, as the job would inherit that; what we were
 // started with ignored stays so.
 func ignoreSignals() {
-	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE}
+	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 	signal.Notify(make(chan os.Signal, 1), slices.DeleteFunc(all, signal.Ignored)...)
 }
