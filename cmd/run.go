@@ -168,7 +168,8 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 			<-signals.ready
 			line.wipe()
 		},
-		Outer: nested.holds(),
+		Outer:    nested.holds(),
+		Terminal: signals.terminal,
 	})
 }
 

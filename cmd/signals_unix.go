@@ -13,6 +13,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/terminal"
 )
 
 const defaultSignal = syscall.SIGTERM
@@ -47,6 +50,9 @@ func (s *signalValue) String() string {
 // INT that we were started with ignored, as by nohup(1), stays ignored, by the
 // job too.
 //
+// Those that stop a process are left alone until there is a job: Ctrl-Z while we
+// wait stops us like any program.
+//
 // Catching a signal costs a dance of two threads, and all of them some 0.7 ms.
 // So it is done beside other things, and only those that end us, or that a job
 // may wait for, are caught before there is a job or somebody to wait for. The
@@ -77,12 +83,29 @@ func (l *listener) catchRest() {
 		switch n {
 		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGXFSZ,
 			syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
-			syscall.SIGPROF, syscall.SIGTTIN, syscall.SIGTTOU:
+			syscall.SIGPROF, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
 		default:
 			others = append(others, n)
 		}
 	}
 	catch(l.caught, others)
+}
+
+// terminal has the signals that stop a process caught, and returns the terminal
+// that we were started on, or nil. Off a terminal TSTP alone is one to be passed
+// on, and to catch it delays nothing.
+func (l *listener) terminal() runner.Terminal {
+	tty := terminal.Open()
+	if tty == nil {
+		go l.catchStops(syscall.SIGTSTP)
+		return nil
+	}
+	l.catchStops(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT)
+	return tty
+}
+
+func (l *listener) catchStops(all ...os.Signal) {
+	catch(l.caught, slices.DeleteFunc(all, terminal.Ignored))
 }
 
 // catch catches signals, but for those that we were started with ignored.

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner"
 )
 
 const defaultSignal = syscall.SIGTERM
@@ -46,6 +48,9 @@ func listen() *listener {
 	close(l.ready)
 	return l
 }
+
+// terminal returns nil: what a console is to a job needs no sharing.
+func (l *listener) terminal() runner.Terminal { return nil }
 
 // rest does nothing: there are no others.
 func (l *listener) rest() {}

@@ -45,6 +45,7 @@ func (s *sink) Write(p []byte) (int, error) {
 
 func (s *sink) run() {
 	defer close(s.done)
+	undisturbed()
 	for c := range s.queue {
 		if c.mark != nil {
 			close(c.mark)

@@ -6,7 +6,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/runner/terminal"
 )
+
+// undisturbed lets a goroutine write to a terminal that belongs to the job.
+func undisturbed() { terminal.Undisturbed() }
 
 // columns returns how wide a terminal is, and whether f is one.
 func columns(f *os.File) (int, bool) {

@@ -28,6 +28,7 @@ type job struct {
 
 	mu      sync.Mutex
 	started *proc.Command
+	stopped chan os.Signal
 	exited  chan struct{}
 	exit    proc.Exit
 	first   bool // the first process is alive
@@ -54,8 +55,9 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	return j, nil
 }
 
-func (j *job) PID() int             { return jobPID }
-func (j *job) Failed() <-chan error { return j.failed }
+func (j *job) PID() int                  { return jobPID }
+func (j *job) Stopped() <-chan os.Signal { return j.stopped }
+func (j *job) Failed() <-chan error      { return j.failed }
 
 func (j *job) Extend(killBy clock.Instant) {
 	j.mu.Lock()

@@ -76,7 +76,7 @@ func newRig(t *testing.T) *rig {
 		renew:   func(int) reply { return reply{} },
 		lost:    make(chan error, 1),
 	}
-	r.job = &job{r: r, exited: make(chan struct{})}
+	r.job = &job{r: r, exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
 	r.c = Config{
 		Command:        proc.Command{Path: "/bin/job", Args: []string{"job"}, Env: []string{"HOME=/"}},
 		Lock:           "nightly",

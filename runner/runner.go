@@ -57,6 +57,8 @@ type Config struct {
 	// lasts, and whoever could end it is able to. There is one call at a time,
 	// and it must not block.
 	Alive func(Stage) time.Duration
+	// Terminal may be nil, or return nil: there is none. Called before the start.
+	Terminal func() Terminal
 
 	// serve is socket.Serve, but in tests: testing/synctest cannot see through
 	// a system call.
@@ -73,6 +75,7 @@ type run struct {
 	Config
 	lease    *keepalive.Lease
 	grant    locks.Grant
+	tty      Terminal      // ours, or nil
 	held     chan struct{} // closed when lease and grant are set and the acquisition was told
 	job      atomic.Pointer[proc.Job]
 	over     chan struct{} // closed when the run has ended
@@ -127,6 +130,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 	s := &supervisor{run: r, job: job, lease: lease}
 	s.supervise()
+	s.takeBack()
 	exit, err := s.result()
 	if !s.unkillable {
 		r.release(lease)
@@ -145,7 +149,9 @@ func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc
 	}
 	command := r.Command
 	command.Env, command.Will = env, willOf(lock)
+	command.Terminal = r.offer()
 	job, err := r.Starter.Start(command, r.killBy(e, ends))
+	r.offered(job)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type supervisor struct {
 	look       time.Duration // pause until the next look for what is left
 	survives   bool          // something survives SIGKILL
 	unkillable bool          // and we have given up on it
+	continued  bool          // the next SIGCONT is one that we have acted on
 }
 
 // supervise returns when no process of the job is left, or none that could be
@@ -66,6 +67,8 @@ func (s *supervisor) supervise() {
 			s.kill("the lease is lost")
 		case err := <-s.job.Failed():
 			s.unguarded(err)
+		case sig := <-s.job.Stopped():
+			s.stopped(sig)
 		case <-exited:
 			exited = nil
 			s.ended()
@@ -140,6 +143,9 @@ func (s *supervisor) lose(err error) bool {
 // pass hands on a signal that we were sent. The first that asks for an end
 // starts the grace.
 func (s *supervisor) pass(sig os.Signal) {
+	if s.ofTerminal(sig) {
+		return
+	}
 	if ending(sig) {
 		s.stop(sig, "we were sent it")
 		return

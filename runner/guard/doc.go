@@ -19,7 +19,8 @@
 //
 //	leaderrun to guard
 //	W  the will's files come with this byte; one byte says which: 1 hold, 2 release
-//	S  start: deadline, path, arguments, environment, the will's words
+//	S  start: deadline, whether the job gets the terminal, path, arguments,
+//	   environment, the will's words
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
 //	s  signal the first process's group
 //	t  stop: signal all of the job, and continue what was stopped
@@ -30,6 +31,7 @@
 //	E  not started: errno
 //	D  a deadline is armed
 //	k  a kill was received
+//	T  the first process was stopped: by which signal
 //	X  the first process has ended: its wait status, and whether nothing is left
 //	G  nothing of the job is left now
 package guard

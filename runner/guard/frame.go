@@ -24,6 +24,7 @@ const (
 	kindFailed   = 'E'
 	kindKilling  = 'k'
 	kindExited   = 'X'
+	kindStopped  = 'T'
 	kindGone     = 'G'
 )
 
@@ -78,12 +79,17 @@ func (f frame) number() (int64, error) {
 // A task is what a start frame says.
 type task struct {
 	killBy  clock.Instant
+	tty     bool // the job's group is to be the terminal's foreground group
 	command proc.Command
 	words   []byte
 }
 
 func (t task) frame() frame {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.killBy))
+	b = append(b, 0)
+	if t.tty {
+		b[len(b)-1] = 1
+	}
 	b = appendText(b, t.command.Path)
 	b = appendTexts(b, t.command.Args)
 	b = appendTexts(b, t.command.Env)
@@ -93,6 +99,7 @@ func (t task) frame() frame {
 func (f frame) task() (t task, err error) {
 	b := &body{rest: f.body}
 	t.killBy = clock.Instant(b.number(8))
+	t.tty = b.number(1) != 0
 	t.command.Path = b.text()
 	t.command.Args = b.texts()
 	t.command.Env = b.texts()

@@ -30,6 +30,7 @@ type job struct {
 
 	started chan error    // nil, or why it was not
 	exited  chan struct{} // closed when exit is set
+	stopped chan os.Signal
 	failed  chan error
 
 	mu     sync.Mutex
@@ -46,6 +47,7 @@ func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 	return &job{
 		g: g, will: will, wanted: killBy, armed: killBy,
 		started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
+		stopped: make(chan os.Signal, 1),
 	}
 }
 
@@ -55,7 +57,7 @@ func (j *job) start(c proc.Command) error {
 		return err
 	}
 	go j.listen()
-	if err := j.g.conn.send(task{killBy: j.wanted, command: c, words: j.will.Words}.frame()); err != nil {
+	if err := j.g.conn.send(task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words}.frame()); err != nil {
 		return errors.Join(errDied, err)
 	}
 	err := <-j.started
@@ -124,6 +126,11 @@ func (j *job) hear(f frame) {
 		if j.kill != nil {
 			j.kill.Stop()
 			j.kill = nil
+		}
+	case kindStopped:
+		select {
+		case j.stopped <- syscall.Signal(n):
+		default:
 		}
 	case kindExited:
 		j.gone = n&goneToo != 0
@@ -202,9 +209,10 @@ func (j *job) tell(f frame) {
 	}
 }
 
-func (j *job) PID() int                { return j.pid }
-func (j *job) Exited() <-chan struct{} { return j.exited }
-func (j *job) Failed() <-chan error    { return j.failed }
+func (j *job) PID() int                  { return j.pid }
+func (j *job) Exited() <-chan struct{}   { return j.exited }
+func (j *job) Failed() <-chan error      { return j.failed }
+func (j *job) Stopped() <-chan os.Signal { return j.stopped }
 
 func (j *job) Exit() proc.Exit {
 	j.mu.Lock()

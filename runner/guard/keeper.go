@@ -120,7 +120,7 @@ func (k *keeper) start(f frame) bool {
 	t, err := f.task()
 	if err == nil && k.job == 0 {
 		k.killBy, k.words = t.killBy, t.words
-		k.job, err = proc.Spawn(t.command, []uintptr{0, 1, 2}, jobAttr())
+		k.job, err = spawn(t)
 	}
 	if err != nil {
 		errno := syscall.EINVAL
@@ -130,6 +130,21 @@ func (k *keeper) start(f frame) bool {
 	}
 	k.say(number(kindStarted, int64(k.job)))
 	return true
+}
+
+// spawn starts the job. That its group gets the terminal happens before the
+// command runs.
+func spawn(t task) (pid int, err error) {
+	attr := jobAttr()
+	if t.tty {
+		tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = syscall.Close(tty) }()
+		attr.Foreground, attr.Ctty = true, tty
+	}
+	return proc.Spawn(t.command, []uintptr{0, 1, 2}, attr)
 }
 
 // signal signals the first process's group or, at a stop, all of the job.
@@ -199,12 +214,14 @@ func (k *keeper) reap() {
 // nothing of the job is.
 func (k *keeper) reapOne() (more bool) {
 	var ws syscall.WaitStatus
-	pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
+	pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED, nil)
 	switch {
 	case errors.Is(err, syscall.EINTR):
 		return true
 	case err != nil: // ECHILD
 		k.gone = k.ended && k.nothingLeft()
+	case pid == k.job && ws.Stopped():
+		k.say(number(kindStopped, int64(ws.StopSignal())))
 	case pid == k.job:
 		k.ended, k.exit = true, ws
 	}

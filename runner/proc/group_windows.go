@@ -41,9 +41,10 @@ type single struct {
 	exited chan struct{}
 }
 
-func (j *single) PID() int                { return j.p.Pid }
-func (j *single) Exited() <-chan struct{} { return j.exited }
-func (j *single) Exit() Exit              { return j.exit }
+func (j *single) PID() int                  { return j.p.Pid }
+func (j *single) Stopped() <-chan os.Signal { return nil }
+func (j *single) Exited() <-chan struct{}   { return j.exited }
+func (j *single) Exit() Exit                { return j.exit }
 
 // Signal ends the process, whatever the signal: Windows has no other.
 func (j *single) Signal(os.Signal) error { return j.Kill() }

@@ -21,6 +21,11 @@ type Command struct {
 	Args []string // with the name first, as in argv
 	Env  []string // KEY=value, complete
 	Will Will
+
+	// Terminal is our controlling terminal if the job's group is to be its
+	// foreground group before the command runs, else nil. A start that fails may
+	// have made that change, too.
+	Terminal *os.File
 }
 
 // A Will says what becomes of the lock when leaderrun dies before its job.
@@ -55,6 +60,9 @@ type Job interface {
 	// kill it, should we not be able to.
 	Extend(killBy clock.Instant)
 	// Exited is closed when the first process has ended. Others may live on.
+	// Stopped tells with which signal the first process was stopped. A stop that
+	// is not received before the next one may be forgotten. Nil: not known here.
+	Stopped() <-chan os.Signal
 	Exited() <-chan struct{}
 	// Exit says how the first process ended. Valid once Exited is closed.
 	Exit() Exit

@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"os"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A Terminal is the one that we were started on, which we share with the job as
+// a shell shares it with us. Package terminal has it.
+type Terminal interface {
+	// Offer returns the terminal if the job is to have it from its start on.
+	Offer() *os.File
+	// Started says what the job's process group is.
+	Started(group int)
+	// Give gives it to the job, if it is ours to give, and reports whether the
+	// job has it now.
+	Give() bool
+	// Take takes it back if the job was given it, and reports whether it was.
+	// With restore, it is put into the modes that it was given with.
+	Take(restore bool) bool
+	// Yield answers a signal that stops those of our own group who want the
+	// terminal. It takes the terminal back for them and reports true, or false
+	// if it is somebody else's.
+	Yield() bool
+	// Continued is called when we were stopped and continued by others.
+	Continued()
+	// Suspend stops us, and all of our process group, as the signal does. It
+	// returns when we are continued, or reports false: nobody could do that, and
+	// so we were not stopped.
+	Suspend(os.Signal) bool
+	// Close ends its use.
+	Close()
+}
+
+// offer returns what a job's command needs to know of the terminal.
+func (r *run) offer() *os.File {
+	if r.Terminal != nil {
+		r.tty = r.Terminal()
+	}
+	if r.tty == nil {
+		return nil
+	}
+	return r.tty.Offer()
+}
+
+// offered is called after the start, which has failed if there is no job. It
+// may have changed the terminal even so.
+func (r *run) offered(job proc.Job) {
+	switch {
+	case r.tty == nil:
+	case job == nil:
+		r.tty.Take(true)
+		r.tty.Close()
+	default:
+		r.tty.Started(job.PID())
+	}
+}
+
+// takeBack takes the terminal back from a job that has ended. One that was
+// killed has left its modes behind; those that another leaves are meant, as of
+// stty(1).
+func (s *supervisor) takeBack() {
+	if s.tty == nil {
+		return
+	}
+	s.tty.Take(s.killed != 0 || s.exited && s.job.Exit().Signal != nil)
+	s.tty.Close()
+}

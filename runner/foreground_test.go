@@ -1,0 +1,153 @@
+//go:build unix
+
+package runner
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A tty is a Terminal that notes what is done with it.
+type tty struct {
+	r      *rig
+	ours   bool // it is ours to give
+	given  bool
+	away   time.Duration // how long a Suspend lasts
+	orphan bool          // or it has no effect
+}
+
+func (r *rig) onTerminal() *tty {
+	f := &tty{r: r, ours: true}
+	r.c.Terminal = func() Terminal { return f }
+	return f
+}
+
+func (f *tty) Offer() *os.File { f.given = f.ours; return nil }
+func (f *tty) Started(int)     {}
+func (f *tty) Continued()      { f.r.note("continued") }
+func (f *tty) Yield() bool     { f.r.note("yield"); return f.ours }
+func (f *tty) Close()          {}
+
+func (f *tty) Give() bool {
+	if f.ours && !f.given {
+		f.given = true
+		f.r.note("give")
+	}
+	return f.given
+}
+
+func (f *tty) Take(restore bool) bool {
+	had := f.given
+	if f.given = false; had && restore {
+		f.r.note("restore")
+	} else if had {
+		f.r.note("take")
+	}
+	return had
+}
+
+func (f *tty) Suspend(sig os.Signal) bool {
+	f.r.note("suspend " + signalName(sig))
+	f.r.suspend(f.away)
+	if !f.orphan {
+		f.r.signals <- syscall.SIGCONT
+	}
+	return !f.orphan
+}
+
+// stop stops the job.
+func (r *rig) stop(at time.Duration, sig syscall.Signal) {
+	r.at(at, func() { r.job.stopped <- sig })
+}
+
+// watchCONT notes when the job is continued.
+func (r *rig) watchCONT() {
+	r.job.on = func(j *job, sig syscall.Signal) {
+		if sig == syscall.SIGCONT {
+			r.note("resume")
+		} else if ending(sig) {
+			j.die(sig)
+		}
+	}
+}
+
+// A stopped job stops us, and goes on when we do, with the terminal.
+func TestStopped(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.onTerminal().away = seconds(2)
+		r.watchCONT()
+		r.stop(seconds(1), syscall.SIGTSTP)
+		r.send(seconds(2), syscall.SIGCONT) // another one, of somebody else's
+		r.job.begin = runs(seconds(3), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(5), "1s restore", "1s suspend TSTP", "3s give", "3s resume",
+			"4s continued", "4s resume", "5s exit", "5s take")...)
+	})
+}
+
+// A job whose time has come while we were stopped does not go on before it is
+// killed.
+func TestStoppedTooLong(t *testing.T) {
+	for name, away := range map[string]time.Duration{"killed": seconds(13), "expired": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.onTerminal().away = away
+				r.outlived = away == time.Hour // the guard's task
+				r.watchCONT()
+				r.stop(seconds(1), syscall.SIGTSTP)
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				for _, what := range r.trace {
+					if _, do, _ := strings.Cut(what, " "); do == "resume" || do == "give" {
+						t.Errorf("%s, after it was stopped for %v", what, away)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A job that wants the terminal gets it if we have it; if nobody can bring us
+// into the foreground, it is told that there is none.
+func TestStoppedForTheTerminal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		f := r.onTerminal()
+		f.ours = false
+		r.watchCONT()
+		r.at(seconds(1), func() { f.ours = true; r.job.stopped <- syscall.SIGTTIN })
+		r.job.begin = runs(seconds(3), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(3), "1s give", "1s resume", "3s exit", "3s take")...)
+	})
+}
+
+func TestStoppedAsAnOrphan(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		f := r.onTerminal()
+		f.ours, f.orphan = false, true
+		r.stop(seconds(1), syscall.SIGTTIN)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGHUP})
+		r.did(ran(seconds(1), "1s suspend TTIN", "1s signal HUP", "1s exit")...)
+	})
+}
+
+// Without a terminal a job that stops stays stopped.
+func TestStoppedElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.watchCONT()
+		r.stop(seconds(1), syscall.SIGSTOP)
+		r.job.begin = runs(seconds(3), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(3), "3s exit")...)
+	})
+}

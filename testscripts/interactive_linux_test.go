@@ -1,0 +1,433 @@
+package testscripts
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// theirPrograms are what the shells of these tests run.
+var theirPrograms = map[string]string{
+	// Echoes lines, and notes the signals that it gets. It says when it is there.
+	"talk": `#!/usr/bin/perl
+for my $s (qw(INT QUIT HUP WINCH CONT)) {
+	$SIG{$s} = sub { open my $f, '>>', 'signals'; print $f "$s\n"; close $f };
+}
+open my $f, '>', 'pid'; print $f "$$\n"; close $f;
+$| = 1;
+print "ready\n";
+while (1) {
+	my $n = sysread STDIN, my $line, 1000;
+	next if !defined $n && $!{EINTR};
+	exit 0 unless $n;
+	chomp $line;
+	print "heard <$line>\n";
+	exit 5 if $line eq 'bye';
+}
+`,
+	// As "talk" without handlers.
+	"plain": `#!/bin/sh
+echo $$ >pid
+echo re""ady
+while read line; do echo "heard <$line>"; done
+exit 6
+`,
+	// Counts, and goes on.
+	"hangup": `#!/bin/sh
+trap "echo HUP >>signals" HUP
+echo ready
+while :; do sleep 0.02; done 2>/dev/null
+`,
+	// Leaves the terminal in another mode whatever happens.
+	"raw": `#!/bin/bash
+stty -echo -icanon
+echo $$ >pid
+echo re""ady
+while read -n 1 c; do echo "heard <$c>"; done
+`,
+}
+
+// The ways to run a program that must not differ. With timeout the program is
+// in our own process group.
+var wrappers = map[string]string{
+	"shell":     "",
+	"timeout":   "timeout --foreground 300 ",
+	"leaderrun": "leaderrun -l x -- ",
+}
+
+// under runs a test once for each wrapper: the expectations are the same.
+func under(t *testing.T, f func(t *testing.T, s *shell, w string)) {
+	t.Parallel()
+	for name, w := range wrappers {
+		t.Run(name, func(t *testing.T) { f(t, bash(t), w) })
+	}
+}
+
+// What ends a job, and what it prints, is the same in a pipeline and elsewhere.
+func TestTerminalStatus(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.is(w+"sh -c 'exit 3'", "3")
+		s.is("("+w+"sh -c 'kill -9 $$'; echo $?) 2>&1 | tail -1", "137\n0")
+		s.is(w+"yes | head -1; echo ${PIPESTATUS[*]}", "y\n141 0\n0")
+		s.is("yes | "+w+"head -1; echo ${PIPESTATUS[*]}", "y\n141 0\n0")
+		s.is("echo 1 | "+w+"cat | cat", "1\n0")
+		s.is("echo $("+w+"tty)", s.run("tty"))
+	})
+}
+
+// A job reads what is typed.
+func TestTerminalRead(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.key(w + "plain\n")
+		s.expect("ready")
+		s.key("one\n")
+		s.expect("heard <one>")
+		s.key(ctrlD)
+		if got := s.ends(); !strings.HasSuffix(got, "6") {
+			t.Errorf("got %q, want the status 6", got)
+		}
+	})
+}
+
+// stty has its effect, as it ends normally.
+func TestTerminalModesAreMeant(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.run(w + "stty -echo")
+		if s.has(unix.ECHO) {
+			t.Error("the terminal echoes")
+		}
+		s.run(w + "stty echo")
+		if !s.has(unix.ECHO) {
+			t.Error("the terminal does not echo")
+		}
+	})
+}
+
+// Ctrl-C and Ctrl-\ end a job that does not care, with the same status.
+func TestTerminalKeysEnd(t *testing.T) {
+	for key, status := range map[string]string{ctrlC: "130", ctrlBS: "131"} {
+		t.Run(status, func(t *testing.T) {
+			under(t, func(t *testing.T, s *shell, w string) {
+				if status == "131" && strings.HasPrefix(w, "timeout") {
+					t.Skip("timeout itself is hit, too, and ends first")
+				}
+				s.key(w + "plain\n")
+				s.expect("ready")
+				s.key(key)
+				if got := s.ends(); !strings.HasSuffix(got, status) {
+					t.Errorf("got %q, want the status %s", got, status)
+				}
+				s.is("jobs", "0")
+			})
+		})
+	}
+}
+
+// A job that handles a key's signal gets it once, and goes on; so it is with
+// the size of the window.
+func TestTerminalKeysAreTheJobs(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		if strings.HasPrefix(w, "timeout") {
+			t.Skip("timeout passes on what the terminal sent already")
+		}
+		s.key(w + "talk\n")
+		s.expect("ready")
+		want := ""
+		for _, step := range []struct {
+			do   func()
+			name string
+		}{
+			{func() { s.key(ctrlC) }, "INT"},
+			{func() { s.key(ctrlBS) }, "QUIT"},
+			{func() { s.resize(30) }, "WINCH"},
+			{func() { s.key(ctrlC) }, "INT"},
+		} {
+			step.do()
+			want += step.name + "\n"
+			s.key("x\n") // perl may see the signal only now
+			s.expect("heard <x>")
+			s.await("signals", want)
+		}
+		s.key("bye\n")
+		if got := s.ends(); !strings.HasSuffix(got, "5") {
+			t.Errorf("got %q, want the status 5", got)
+		}
+		s.await("signals", want)
+	})
+}
+
+// Ctrl-Z stops the job for the shell, fg and bg continue it.
+func TestTerminalStop(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.key(w + "plain\n")
+		s.expect("ready")
+		for _, word := range []string{"one", "two"} {
+			s.key(ctrlZ)
+			s.expect(`\[1\]\+  Stopped`)
+			s.expect(prompt)
+			s.is("echo here", "here\n0")
+			s.key("fg\n")
+			s.expect("plain")
+			s.key(word + "\n")
+			s.expect("heard <" + word + ">")
+		}
+		s.key(ctrlZ)
+		s.expect("Stopped")
+		s.expect(prompt)
+		if strings.HasPrefix(w, "timeout") {
+			return // it ignores SIGTTIN, and so it waits in the background for ever
+		}
+		s.key("bg\n") // it reads, and is stopped for that
+		s.stoppedByReading()
+		s.key("fg\n")
+		s.expect("plain")
+		s.key("three\n")
+		s.expect("heard <three>")
+		s.key(ctrlC)
+		if got := s.ends(); !strings.HasSuffix(got, "130") {
+			t.Errorf("got %q, want the status 130", got)
+		}
+	})
+}
+
+// Ctrl-Z stops the whole pipeline, though only the job has the terminal.
+func TestTerminalStopOfPipeline(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.key(w + "plain | cat\n")
+		s.expect("ready")
+		s.key("one\n")
+		s.expect("heard <one>")
+		s.key(ctrlZ)
+		s.expect(`\[1\]\+  Stopped`)
+		s.expect(prompt)
+		s.key("fg\n")
+		s.expect("plain")
+		s.key("two\n")
+		s.expect("heard <two>")
+		s.key(ctrlD)
+		s.ends()
+	})
+}
+
+// A job in the background that reads is stopped, for fg to go on with.
+func TestTerminalBackground(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		if strings.HasPrefix(w, "timeout") {
+			t.Skip("timeout is not stopped when its command is")
+		}
+		s.key(w + "plain &\n")
+		s.expect("ready")
+		s.stoppedByReading()
+		s.key("fg\n")
+		s.expect("plain")
+		s.key("one\n")
+		s.expect("heard <one>")
+		s.key(ctrlD)
+		if got := s.ends(); !strings.HasSuffix(got, "6") {
+			t.Errorf("got %q, want the status 6", got)
+		}
+	})
+}
+
+// Modes that a job cannot restore are restored for it, and given back to it
+// when it goes on.
+func TestTerminalModesAreRestored(t *testing.T) {
+	s := bash(t)
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		s.key("leaderrun -l x -- raw\n")
+		s.expect("ready")
+		s.signal("pid", sig)
+		s.ends()
+		s.key("leaderrun -l x -- stty -a | cat\n")
+		s.expect(` icanon`)
+		s.expect(` echo `)
+		s.expect(prompt)
+	}
+	s.key("leaderrun -l x -- raw\n")
+	s.expect("ready")
+	s.signal("pid", syscall.SIGSTOP)
+	s.expect("Stopped")
+	s.expect(prompt)
+	s.is("stty -a | grep -c -e -icanon", "0\n1")
+	s.key("fg\n")
+	s.expect("raw")
+	s.key("y") // without a newline: the mode is raw again
+	s.expect("heard <y>")
+	s.signal("pid", syscall.SIGKILL)
+	s.ends()
+}
+
+// TSTP for leaderrun alone stops the job and, with it, leaderrun.
+func TestTerminalStopByKill(t *testing.T) {
+	s := bash(t)
+	s.key("leaderrun -l x -- plain\n")
+	s.expect("ready")
+	s.signalLeaderrun("pid", syscall.SIGTSTP)
+	s.expect("Stopped")
+	s.expect(prompt)
+	s.is("echo here", "here\n0")
+	s.key("fg\n")
+	s.expect("plain")
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.key(ctrlC)
+	s.ends()
+}
+
+// After STOP, which cannot be passed on, fg gives the job its terminal again.
+func TestTerminalFreeze(t *testing.T) {
+	s := bash(t)
+	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; sleep 1000'\n")
+	s.expect("ready")
+	s.foreground("pid")
+	s.signalLeaderrun("pid", syscall.SIGSTOP)
+	s.expect("Stopped")
+	s.expect(prompt)
+	s.key("fg\n")
+	s.expect("sleep")
+	s.foreground("pid")
+	s.key(ctrlC)
+	if got := s.ends(); !strings.HasSuffix(got, "130") {
+		t.Errorf("got %q, want the status 130", got)
+	}
+}
+
+// In a pipeline the terminal goes to whom asks for it.
+func TestTerminalPager(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		if strings.HasPrefix(w, "timeout") {
+			t.Skip("timeout and less, which stops their group itself, are in a race")
+		}
+		s.run("seq 1000 >numbers")
+		for _, command := range []string{w + "less numbers", "cat numbers | " + w + "less", w + "cat numbers | less"} {
+			s.key(command + "\n")
+			s.expect(`\b23\r?\n`)
+			s.key(" ")
+			s.expect(`\b46\r?\n`)
+			s.key(ctrlZ)
+			s.expect("Stopped")
+			s.expect(prompt)
+			s.key("fg\n")
+			s.expect(`\b46\r?\n`)
+			s.key(" ")
+			s.expect(`\b69\r?\n`)
+			s.key("q")
+			if got := s.ends(); !strings.HasSuffix(got, "0") {
+				t.Errorf("%s: got %q, want the status 0", command, got)
+			}
+			s.is("jobs", "0")
+		}
+	})
+}
+
+// An editor edits, stops and goes on.
+func TestTerminalEditor(t *testing.T) {
+	under(t, func(t *testing.T, s *shell, w string) {
+		s.key(w + "vi -u NONE file\n")
+		s.expect(`~[^~]+~`)
+		s.key("ione\x1b")
+		s.expect("one")
+		s.key(ctrlZ)
+		s.expect("Stopped")
+		s.expect(prompt)
+		if !s.has(unix.ECHO) || !s.has(unix.ICANON) {
+			t.Error("the modes are the editor's")
+		}
+		s.key("fg\n")
+		s.expect(`~[^~]+~`)
+		s.key("atwo\x1b:wq\r")
+		if got := s.ends(); !strings.HasSuffix(got, "0") {
+			t.Errorf("got %q, want the status 0", got)
+		}
+		s.is("cat file", "onetwo\n0")
+	})
+}
+
+// stoppedByReading waits until the shell's one job is stopped as it read in the
+// background.
+func (s *shell) stoppedByReading() {
+	s.t.Helper()
+	s.expect("Stopped")
+	s.key("jobs -l\n")
+	s.expect(`Stopped \(tty input\)`)
+	s.expect(prompt)
+}
+
+// While the lock is another's, the keys are ours.
+func TestTerminalWaiting(t *testing.T) {
+	s := bash(t)
+	s.key("leaderrun -l x -- sh -c 'echo $$ >holder; exec sleep 1000' &\n")
+	s.expect(prompt)
+	s.text("holder")
+	s.key("leaderrun -v -l x -- echo not yet\n")
+	s.expect("waiting holder")
+	s.key(ctrlC)
+	if got := s.ends(); !strings.HasSuffix(got, "130") {
+		t.Errorf("got %q, want the status 130", got)
+	}
+	s.key("leaderrun -v -l x -- plain\n")
+	s.expect("waiting holder")
+	s.key(ctrlZ)
+	s.expect("Stopped")
+	s.expect(prompt)
+	s.run("kill %1")
+	s.key("fg %2\n")
+	s.expect("ready")
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.key(ctrlC)
+	s.ends()
+}
+
+// As the leader of a session, with nobody to go back to, Ctrl-Z stops nothing.
+func TestTerminalLeader(t *testing.T) {
+	s := onTerminal(t, "leaderrun", "-l", "x", "--", "plain")
+	s.expect("ready")
+	for _, word := range []string{"one", "two"} {
+		s.key(ctrlZ)
+		s.expect(`\^Z`)
+		s.key(word + "\n")
+		s.expect("heard <" + word + ">")
+	}
+	s.key(ctrlC)
+	if got := s.status(); got != 130 {
+		t.Errorf("got the status %d, want 130", got)
+	}
+}
+
+// When the terminal goes away, so does the job, told once.
+func TestTerminalHangup(t *testing.T) {
+	s := onTerminal(t, "leaderrun", "-l", "x", "-k", "1", "--", "hangup")
+	s.expect("ready")
+	_ = s.master.Close()
+	s.status()
+	if got := strings.Count(s.text("signals"), "HUP"); got != 1 {
+		t.Errorf("the job got HUP %d times, want once", got)
+	}
+}
+
+// Messages do not stop us when the terminal is the job's.
+func TestTerminalTostop(t *testing.T) {
+	s := bash(t)
+	s.run("stty tostop")
+	s.is("leaderrun -vv -l x -- sh -c 'exit 3' 2>&1 | grep -c started", "1\n0")
+	s.key("leaderrun -vv -l x -- plain\n")
+	s.expect(`(?s)started.*ready|ready.*started`)
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.key(ctrlD)
+	if got := s.ends(); !strings.HasSuffix(got, "6") {
+		t.Errorf("got %q, want the status 6", got)
+	}
+}
+
+// Without a controlling terminal, a job that is stopped stays so.
+func TestTerminalSetsid(t *testing.T) {
+	s := bash(t)
+	s.key("setsid -w leaderrun -l x -- sh -c 'echo $$ >pid; kill -STOP $$; echo on >on; exit 4'; echo =$?\n")
+	s.text("pid")
+	s.continuing("pid", "on")
+	s.expect("=4")
+}
