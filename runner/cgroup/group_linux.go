@@ -1,0 +1,203 @@
+package cgroup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Group is a handle on the cgroup of one job. Its methods are safe for
+// concurrent use, and from several processes with a handle each. A handle has
+// all its descriptors from the start: a process that has run out of them can
+// still kill.
+type Group struct {
+	path   string
+	dir    *os.File // with a shared lock: the group has an owner
+	kill   *os.File // cgroup.kill
+	events *os.File // cgroup.events
+}
+
+// nameFormat is the name of each group: of the process that made it, and unique.
+const nameFormat = "leaderrun-%d-%016x"
+
+// errSwept says that a sweep took a group for a leftover, in the moment between
+// its making and its locking.
+var errSwept = fmt.Errorf("swept away: %w", os.ErrNotExist)
+
+// New makes a fresh group. Nothing is left behind if it fails, and the error
+// says in one line why there can be no group here: no cgroup version 2, or not
+// to be seen from here; no permission to make one or to put a process into it;
+// a kernel before 5.14, which lacks cgroup.kill.
+//
+// It also removes what groups of dead runs it finds beside its own, if no
+// process is left in them.
+func New() (*Group, error) {
+	if err := startsInside(); err != nil {
+		return nil, err
+	}
+	home, err := ownDir()
+	if err != nil {
+		return nil, err
+	}
+	sweep(home)
+	for range 100 { // one will do, unless others sweep just then
+		path := filepath.Join(home, fmt.Sprintf(nameFormat, os.Getpid(), rand.Uint64()))
+		var g *Group
+		if g, err = create(path); err == nil {
+			return g, nil
+		}
+		_ = removeTree(path)
+		if !errors.Is(err, errSwept) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("make a cgroup: %w", err)
+}
+
+// startsInside asks whether a process can be started in another cgroup than its
+// parent's, which takes clone3(2): some sandboxes do not let it pass. A call
+// with arguments of no size tells; it starts nothing.
+func startsInside() error {
+	if _, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0); errno != unix.EINVAL {
+		return fmt.Errorf("start a process in a cgroup: %w", os.NewSyscallError("clone3", errno))
+	}
+	return nil
+}
+
+func create(path string) (*Group, error) {
+	// Programs look for limits in their own cgroup, also as other users.
+	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // G301: for that
+		return nil, err
+	}
+	g, err := Open(path)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	if err := g.takesProcesses(); err != nil {
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// explain says why something is missing in a group that was just made.
+func explain(path string, err error) error {
+	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, errSwept) {
+		return err
+	}
+	if _, missing := os.Stat(path); missing != nil {
+		return errSwept
+	}
+	return fmt.Errorf("the kernel is older than 5.14: %w", err)
+}
+
+// takesProcesses refuses a cgroup that is not a domain. It is none if one above
+// it is threaded, or has both processes and controllers for those below; no
+// process can be started in it then.
+func (g *Group) takesProcesses() error {
+	text, err := os.ReadFile(filepath.Join(g.path, "cgroup.type"))
+	if kind := string(bytes.TrimSpace(text)); err == nil && kind != "domain" {
+		err = fmt.Errorf("it takes no processes, being of type %q", kind)
+	}
+	return err
+}
+
+// Open returns another handle on a group, by its path. That there is none any
+// more is an [os.ErrNotExist].
+func Open(path string) (*Group, error) {
+	if !ours(path) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: errors.New("not a group of ours")}
+	}
+	g := &Group{path: path}
+	if err := g.open(); err != nil {
+		g.close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// ours reports whether a path is that of a group, by its name.
+func ours(path string) bool {
+	var pid int
+	var id uint64
+	name := filepath.Base(path)
+	_, err := fmt.Sscanf(name, nameFormat, &pid, &id)
+	return err == nil && name == fmt.Sprintf(nameFormat, pid, id)
+}
+
+func (g *Group) open() (err error) {
+	if g.dir, err = os.Open(g.path); err != nil {
+		return err
+	}
+	// The lock tells a sweep that the group has an owner. It ends with the
+	// process, whichever way that does.
+	err = unix.Flock(int(g.dir.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errSwept
+	} else if err != nil {
+		return &os.PathError{Op: "lock", Path: g.path, Err: err}
+	}
+	if g.kill, err = os.OpenFile(filepath.Join(g.path, "cgroup.kill"), os.O_WRONLY, 0); err != nil {
+		return err
+	}
+	g.events, err = os.Open(filepath.Join(g.path, "cgroup.events"))
+	return err
+}
+
+// close closes what is open; to close a nil file does nothing.
+func (g *Group) close() {
+	for _, f := range []*os.File{g.dir, g.kill, g.events} {
+		f.Close()
+	}
+}
+
+// FD is a descriptor for the CgroupFD of [syscall.SysProcAttr], valid until
+// Remove. No process may be started with it once Kill was called.
+func (g *Group) FD() int { return int(g.dir.Fd()) }
+
+// Path is the directory of the group.
+func (g *Group) Path() string { return g.path }
+
+// Kill kills every process of the group, whatever its user, and also if it is
+// stopped or frozen, without waiting for its end. That there is none, or that
+// the group was removed, is no error. Kernels before 6.14 may spare a process
+// that is being forked right then: kill again while the group is populated.
+func (g *Group) Kill() error {
+	_, err := g.kill.Write([]byte("1"))
+	if removed(err) {
+		return nil
+	}
+	return err
+}
+
+// Populated reports whether a process is left in the group, or in a cgroup
+// below it. Zombies do not count: they run nothing and hold nothing. Of a group
+// that was removed none is left; if there is an error, it is true.
+func (g *Group) Populated() (bool, error) {
+	var b [256]byte
+	n, err := g.events.ReadAt(b[:], 0)
+	text := string(b[:n])
+	switch {
+	case removed(err) || strings.Contains(text, "populated 0\n"):
+		return false, nil
+	case strings.Contains(text, "populated 1\n"):
+		return true, nil
+	case err == nil || errors.Is(err, io.EOF):
+		err = &os.PathError{Op: "read", Path: g.events.Name(), Err: fmt.Errorf("unexpected: %q", text)}
+	}
+	return true, err
+}
+
+// removed says whether an error means that the cgroup was removed, by us or by
+// others. Only one without processes can be.
+func removed(err error) bool {
+	return errors.Is(err, syscall.ENODEV) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrClosed)
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package cgroup
+
+import (
+	"errors"
+	"syscall"
+)
+
+// A Group is what there is none of on this system.
+type Group struct{}
+
+var errNone = errors.New("only Linux has cgroups")
+
+// New fails.
+func New() (*Group, error) { return nil, errNone }
+
+// Open fails.
+func Open(string) (*Group, error) { return nil, errNone }
+
+func (*Group) FD() int                     { return -1 }
+func (*Group) Path() string                { return "" }
+func (*Group) Kill() error                 { return errNone }
+func (*Group) Signal(syscall.Signal) error { return errNone }
+func (*Group) Populated() (bool, error)    { return true, errNone }
+func (*Group) Remove() error               { return errNone }
