@@ -11,24 +11,26 @@ var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "
 
 // options are what a user may ask of a run.
 type options struct {
-	backend        string
-	lock           string
-	id             string
-	nonblock       bool
-	wait           seconds
-	conflict       code
-	connectTimeout seconds
-	shellCommand   string
-	scrubEnv       bool
-	notifyJob      bool
-	ttl            seconds
-	signal         signalValue
-	killAfter      seconds
-	onRenewError   choice
-	verbose        level
-	quiet          bool
-	logFormat      choice
-	events         string
+	backend                         string
+	lock                            string
+	id                              string
+	nonblock                        bool
+	wait                            seconds
+	conflict                        code
+	connectTimeout                  seconds
+	shellCommand                    string
+	scrubEnv                        bool
+	waitChildren                    bool
+	containment, requireContainment choice
+	notifyJob                       bool
+	ttl                             seconds
+	signal                          signalValue
+	killAfter                       seconds
+	onRenewError                    choice
+	verbose                         level
+	quiet                           bool
+	logFormat                       choice
+	events                          string
 }
 
 // flags returns the options of run, with their variables. An option without a
@@ -68,6 +70,15 @@ func (o *options) lockFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "scrub-env", Category: "Running", EnvVars: []string{"LEADERRUN_SCRUB_ENV"},
 			Destination: &o.scrubEnv,
 			Usage:       "keep the backend's credentials out of the job's environment"},
+		&cli.GenericFlag{Name: "containment", Category: "Running", EnvVars: []string{"LEADERRUN_CONTAINMENT"},
+			Value: &o.containment, DefaultText: "auto",
+			Usage: "keep the job together by `auto|pgroup|subreaper|pidns|cgroup`: auto is the best there is but for pidns"},
+		&cli.GenericFlag{Name: "require-containment", Category: "Running", EnvVars: []string{"LEADERRUN_REQUIRE_CONTAINMENT"},
+			Value: &o.requireContainment,
+			Usage: "do not start if the best there is is weaker than `subreaper|pidns|cgroup`"},
+		&cli.BoolFlag{Name: "wait-children", Category: "Running", EnvVars: []string{"LEADERRUN_WAIT_CHILDREN"},
+			Destination: &o.waitChildren,
+			Usage:       "when the command has ended, wait for what it left behind instead of ending it"},
 		&cli.BoolFlag{Name: "notify-job", Category: "Running", EnvVars: []string{"LEADERRUN_NOTIFY_JOB"},
 			Destination: &o.notifyJob,
 			Usage:       "the job tells systemd that it is ready, not leaderrun; needs NotifyAccess=all in its unit"},
@@ -113,6 +124,9 @@ func newOptions() *options {
 		signal:         signalValue{defaultSignal},
 		onRenewError:   choice{"retry", []string{"retry", "stop"}},
 		logFormat:      choice{"text", []string{"text", "json"}},
+
+		containment:        choice{"auto", append([]string{"auto"}, tiers()...)},
+		requireContainment: choice{"", tiers()},
 	}
 }
 

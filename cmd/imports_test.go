@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive"}
-	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/notify", "/runner/terminal", "/locks/file", "/locks/helper"})
+	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/locks/file", "/locks/helper"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -38,7 +38,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/helper", []string{"/locks", "/locks/helper"}},
 		{"/locks/etcd", []string{"/locks", "/locks/etcd"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/proc", "/locks/clock"}},
+		{"/runner/cgroup", []string{"/runner/cgroup"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},

@@ -115,6 +115,9 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	if p.starter == nil {
 		p.starter = newStarter()
 	}
+	if err := contain(p.starter, o); err != nil {
+		return proc.Exit{}, err
+	}
 	service := newService(o, logger)
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
@@ -151,6 +154,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Signal:         o.signal.Signal,
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
+		WaitChildren:   o.waitChildren,
 		Signals:        signals.caught,
 		Starter:        p.starter,
 		Logger:         logger,

@@ -2,12 +2,43 @@
 
 package cmd
 
-import "github.com/leaderrun/leaderrun/runner/guard"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/guard"
+)
 
 // A starter starts the job. It must be closed when nothing of that is left.
 type starter = *guard.Guard
 
 func newStarter() starter { return guard.Begin() }
+
+// tiers are the ways to keep a job together.
+func tiers() (names []string) {
+	for _, t := range guard.Tiers() {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// contain sees to it that the job is kept together as the options say, or
+// refuses.
+func contain(s starter, o *options) error {
+	c := guard.Containment{
+		Use:   guard.Tier(strings.TrimPrefix(o.containment.value, "auto")),
+		Least: guard.Tier(o.requireContainment.value),
+	}
+	if c == (guard.Containment{}) {
+		return nil
+	}
+	if err := s.Contain(c); err != nil {
+		return &hinted{&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)},
+			"see the containment tiers in README.md, or leave the option out"}
+	}
+	return nil
+}
 
 // beGuard lives the life of a guard, if this process was started to be one.
 func beGuard(args []string) (status int, ok bool) {

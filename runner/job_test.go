@@ -65,6 +65,8 @@ func (j *job) Extend(killBy clock.Instant) {
 	j.killBy = max(j.killBy, killBy)
 }
 
+func (j *job) Containment() (tier, why string) { return "model", "" }
+
 func (j *job) Stop(sig os.Signal) error {
 	err := j.Signal(sig)
 	_ = j.Signal(syscall.SIGCONT)

@@ -41,6 +41,7 @@ type Config struct {
 	Timing         Timing
 	Signal         os.Signal // sent first when leadership cannot be kept
 	StopOnFailure  bool      // signal at the first failed renewal already
+	WaitChildren   bool      // let what the job leaves behind end by itself
 	ScrubEnv       bool      // keep the backend's credentials from the job
 
 	Signals <-chan os.Signal // what we are sent, to be passed on
@@ -157,7 +158,11 @@ func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc
 	}
 	r.job.Store(&job)
 	job.Extend(r.killBy(lease.Deadline())) // it may have been renewed meanwhile
-	r.Logger.Info("started", "pid", job.PID())
+	tier, why := job.Containment()
+	r.Logger.Info("started", "pid", job.PID(), "containment", tier)
+	if why != "" {
+		r.Logger.Debug("the job is contained less strongly than it could be", "err", why)
+	}
 	r.emit(Event{Kind: EventStarted, PID: job.PID()})
 	return job, nil
 }

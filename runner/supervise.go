@@ -19,6 +19,7 @@ var errNoRenewal = errors.New("no renewal was acknowledged in time")
 const (
 	firstLook = time.Millisecond
 	lastLook  = 20 * time.Millisecond
+	unhurried = 250 * time.Millisecond // while what the job left behind is let end by itself
 )
 
 // patience is how long after SIGKILL a job counts as surviving it, and how long
@@ -92,6 +93,9 @@ func (s *supervisor) wake() clock.Instant {
 	}
 	if s.exited || s.killed != 0 {
 		s.look = min(max(2*s.look, firstLook), lastLook)
+		if !s.stopping { // it may take months
+			s.look = unhurried
+		}
 		next = min(next, s.Clock.Now().Add(s.look))
 	}
 	return next
@@ -201,7 +205,7 @@ func (s *supervisor) ended() {
 	code := s.job.Exit().Status()
 	s.Logger.Info("exited", "code", code)
 	s.emit(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
-	if !s.job.Gone() && !s.stopping {
+	if !s.job.Gone() && !s.stopping && !s.WaitChildren {
 		s.stop(s.Signal, "the first process has ended")
 	}
 }

@@ -20,14 +20,15 @@
 //	leaderrun to guard
 //	W  the will's files come with this byte; one byte says which: 1 hold, 2 release
 //	S  start: deadline, whether the job gets the terminal, path, arguments,
-//	   environment, the will's words
+//	   environment, the will's words, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
 //	s  signal the first process's group
 //	t  stop: signal all of the job, and continue what was stopped
 //	K  kill all of the job
 //
 //	guard to leaderrun
-//	P  started: process id
+//	P  started: process id, tier, why it is no stronger one, path of the cgroup
+//	N  not started, for want of the containment: why
 //	E  not started: errno
 //	D  a deadline is armed
 //	k  a kill was received

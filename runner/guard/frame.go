@@ -22,6 +22,7 @@ const (
 	kindKill     = 'K'
 	kindStarted  = 'P'
 	kindFailed   = 'E'
+	kindUncaged  = 'N'
 	kindKilling  = 'k'
 	kindExited   = 'X'
 	kindStopped  = 'T'
@@ -82,6 +83,8 @@ type task struct {
 	tty     bool // the job's group is to be the terminal's foreground group
 	command proc.Command
 	words   []byte
+
+	containment Containment
 }
 
 func (t task) frame() frame {
@@ -93,7 +96,9 @@ func (t task) frame() frame {
 	b = appendText(b, t.command.Path)
 	b = appendTexts(b, t.command.Args)
 	b = appendTexts(b, t.command.Env)
-	return frame{kindStart, appendText(b, string(t.words))}
+	b = appendText(b, string(t.words))
+	b = appendText(b, string(t.containment.Use))
+	return frame{kindStart, appendText(b, string(t.containment.Least))}
 }
 
 func (f frame) task() (t task, err error) {
@@ -104,10 +109,30 @@ func (f frame) task() (t task, err error) {
 	t.command.Args = b.texts()
 	t.command.Env = b.texts()
 	t.words = []byte(b.text())
+	t.containment = Containment{Tier(b.text()), Tier(b.text())}
 	if b.short || len(b.rest) > 0 {
 		return task{}, errFrame
 	}
 	return t, nil
+}
+
+// A started is what is said of a job that was started.
+type started struct {
+	pid  int
+	tier Tier
+	why  string // it is not a stronger one
+	path string // of its cgroup, if it has one
+}
+
+func (s started) frame() frame {
+	b := binary.BigEndian.AppendUint64(nil, uint64(s.pid))
+	b = appendText(appendText(b, string(s.tier)), s.why)
+	return frame{kindStarted, appendText(b, s.path)}
+}
+
+func (f frame) started() started {
+	b := &body{rest: f.body}
+	return started{int(b.number(8)), Tier(b.text()), b.text(), b.text()}
 }
 
 func appendText(b []byte, s string) []byte {

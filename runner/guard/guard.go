@@ -26,7 +26,8 @@ type Guard struct {
 	birth uint64 // when it was started, see proc.Tree
 	child *child
 
-	patience time.Duration // how long it may take to answer that it kills
+	containment Containment
+	patience    time.Duration // how long it may take to answer that it kills
 }
 
 var _ proc.Starter = (*Guard)(nil)
@@ -37,15 +38,34 @@ func Begin() *Guard {
 	g := &Guard{ready: make(chan struct{}), patience: killPatience}
 	go func() {
 		defer close(g.ready)
-		if g.err = g.launch(); g.err != nil {
-			g.err = fmt.Errorf("start the guard process: %w", g.err)
-		}
+		g.err = g.launch()
 	}()
 	return g
 }
 
-func (g *Guard) launch() error {
-	proc.AdoptOrphans()
+// Contain says how the job is to be kept together, before Start. An error says
+// that it cannot be done here. It waits for the guard.
+func (g *Guard) Contain(c Containment) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	g.containment = c
+	if c.Use != Pidns {
+		return nil
+	}
+	g.Close() // a namespace begins with its first process
+	if g.err = g.launch(); g.err != nil {
+		return fmt.Errorf("the tier pidns cannot be had here: %w", g.err)
+	}
+	return nil
+}
+
+func (g *Guard) launch() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("start the guard process: %w", err)
+		}
+	}()
 	path, err := self()
 	if err != nil {
 		return err
@@ -63,6 +83,9 @@ func (g *Guard) launch() error {
 		Env:   []string{"GOMAXPROCS=1"}, // nothing of it runs for long
 		Files: inherited(theirs),
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
+	}
+	if g.containment.Use == Pidns {
+		namespaced(attr.Sys)
 	}
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
@@ -109,11 +132,23 @@ func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if <-g.ready; g.err != nil {
 		return nil, g.err
 	}
+	if g.containment.Use != Pgroup {
+		proc.AdoptOrphans()
+	}
 	j := newJob(g, c.Will, killBy)
 	if err := j.start(c); err != nil {
 		return nil, err
 	}
 	return j, nil
+}
+
+// visible returns the id of the first process, which the guard knows by another
+// one if it is in a namespace of its own.
+func (g *Guard) visible(pid int) int {
+	if g.containment.Use == Pidns {
+		return proc.ChildOf(g.child.pid)
+	}
+	return pid
 }
 
 // Close ends a guard that has no job, or none any more, and waits for it.

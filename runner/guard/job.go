@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ type job struct {
 	g    *Guard
 	will proc.Will
 	pid  int
+	as   started
 
 	started chan error    // nil, or why it was not
 	exited  chan struct{} // closed when exit is set
@@ -57,7 +59,7 @@ func (j *job) start(c proc.Command) error {
 		return err
 	}
 	go j.listen()
-	if err := j.g.conn.send(task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words}.frame()); err != nil {
+	if err := j.g.conn.send(task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, containment: j.g.containment}.frame()); err != nil {
 		return errors.Join(errDied, err)
 	}
 	err := <-j.started
@@ -115,8 +117,12 @@ func (j *job) hear(f frame) {
 	defer j.mu.Unlock()
 	switch f.kind {
 	case kindStarted:
-		j.pid = int(n)
+		j.as = f.started()
+		j.pid = j.g.visible(j.as.pid)
 		j.deliver(nil)
+	case kindUncaged:
+		j.deliver(fmt.Errorf("contain the job: %s", f.body))
+		j.gone = true
 	case kindFailed:
 		j.deliver(f.failure())
 		j.gone = true
@@ -213,6 +219,9 @@ func (j *job) PID() int                  { return j.pid }
 func (j *job) Exited() <-chan struct{}   { return j.exited }
 func (j *job) Failed() <-chan error      { return j.failed }
 func (j *job) Stopped() <-chan os.Signal { return j.stopped }
+
+// Containment implements [proc.Job].
+func (j *job) Containment() (tier, why string) { return string(j.as.tier), j.as.why }
 
 func (j *job) Exit() proc.Exit {
 	j.mu.Lock()

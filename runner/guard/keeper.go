@@ -30,6 +30,7 @@ type keeper struct {
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
 
+	cage   cage
 	job    int // the first process and its group; 0: none was started
 	ended  bool
 	exit   syscall.WaitStatus // if ended
@@ -118,24 +119,32 @@ func (k *keeper) say(f frame) { _ = k.conn.send(f) }
 
 func (k *keeper) start(f frame) bool {
 	t, err := f.task()
-	if err == nil && k.job == 0 {
-		k.killBy, k.words = t.killBy, t.words
-		k.job, err = spawn(t)
+	if err != nil || k.job != 0 {
+		k.say(frame{kindUncaged, []byte(errFrame.Error())})
+		return false
 	}
-	if err != nil {
+	var why string
+	if k.cage, why, err = newCage(t.containment); err != nil {
+		k.say(frame{kindUncaged, []byte(err.Error())})
+		return false
+	}
+	k.killBy, k.words = t.killBy, t.words
+	if k.job, err = k.spawn(t); err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
 		k.say(number(kindFailed, int64(errno)))
+		k.cage.remove()
 		return false
 	}
-	k.say(number(kindStarted, int64(k.job)))
+	k.say(started{k.job, k.cage.tier(), why, cgroupPath(k.cage)}.frame())
 	return true
 }
 
 // spawn starts the job. That its group gets the terminal happens before the
 // command runs.
-func spawn(t task) (pid int, err error) {
+func (k *keeper) spawn(t task) (pid int, err error) {
 	attr := jobAttr()
+	k.cage.prepare(attr)
 	if t.tty {
 		tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 		if err != nil {
@@ -155,10 +164,10 @@ func (k *keeper) signal(f frame, stop bool) {
 	}
 	sig := syscall.Signal(n)
 	if !stop {
-		k.signalGroup(sig)
+		k.cage.signalGroup(k, sig)
 		return
 	}
-	k.signalAll(sig, syscall.SIGCONT)
+	k.cage.signalAll(k, sig, syscall.SIGCONT)
 }
 
 // due does what a moment that has come demands.
@@ -177,7 +186,7 @@ func (k *keeper) kill() {
 	if k.job == 0 {
 		return
 	}
-	k.signalAll(syscall.SIGKILL)
+	k.cage.signalAll(k, syscall.SIGKILL)
 	k.kills++
 	pause := quickly
 	if k.kills > many {
@@ -197,6 +206,7 @@ func (k *keeper) reap() {
 		more = k.reapOne()
 	}
 	if k.gone {
+		k.cage.remove()
 		k.execute()
 	}
 	switch {
@@ -219,7 +229,7 @@ func (k *keeper) reapOne() (more bool) {
 	case errors.Is(err, syscall.EINTR):
 		return true
 	case err != nil: // ECHILD
-		k.gone = k.ended && k.nothingLeft()
+		k.gone = k.ended && k.cage.nothingLeft(k)
 	case pid == k.job && ws.Stopped():
 		k.say(number(kindStopped, int64(ws.StopSignal())))
 	case pid == k.job:
@@ -227,6 +237,9 @@ func (k *keeper) reapOne() (more bool) {
 	}
 	return pid > 0
 }
+
+// lookAgain is for a job of which something may be left that is not our child.
+func (k *keeper) lookAgain() { k.lookAt = clock.Boot{}.Now().Add(slowly) }
 
 // execute executes the will, if leaderrun has died, and gives away what it held
 // for that.

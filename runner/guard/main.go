@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // role is the name under which the program is a guard.
@@ -37,7 +35,6 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
-	proc.AdoptOrphans()
 	time.AfterFunc(unhurried, ignoreSignals)
 	newKeeper(c).keep()
 	return 0

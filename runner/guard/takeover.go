@@ -17,7 +17,8 @@ func (j *job) takeOver() {
 	for clean := 0; clean < 2; { // one look can miss what is just being started
 		j.killGroup()
 		_, _ = tree.Signal(0, false, syscall.SIGKILL)
-		if j.allDead(tree) {
+		empty := j.as.path == "" || killCgroup(j.as.path)
+		if j.allDead(tree) && empty {
 			clean++
 		} else {
 			clean = 0

@@ -54,6 +54,8 @@ func (j *single) Stop(os.Signal) error { return j.Kill() }
 // Extend does nothing: nobody else can kill the job here.
 func (j *single) Extend(clock.Instant) {}
 
+func (j *single) Containment() (tier, why string) { return "process", "" }
+
 func (j *single) Failed() <-chan error { return nil }
 
 func (j *single) Kill() error {

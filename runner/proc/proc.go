@@ -69,6 +69,9 @@ type Job interface {
 	// Gone reports whether no process of the job is left, as far as it can be
 	// proved; it does not block.
 	Gone() bool
+	// Containment says how the job is kept together and, if there is a stronger
+	// way that was not asked for, why not that. For people.
+	Containment() (tier, why string)
 	// Failed tells why nobody but us can kill the job any more. It may be nil.
 	Failed() <-chan error
 }

@@ -132,6 +132,19 @@ func children(pid int) (kids []int, err error) {
 	return kids, nil
 }
 
+// ChildOf returns a child of another process, or 0 if there is none.
+func ChildOf(pid int) (child int) {
+	if kids, err := children(pid); err == nil && len(kids) > 0 {
+		return kids[0]
+	}
+	_ = eachProcess(func(p process) {
+		if p.parent == pid {
+			child = p.pid
+		}
+	})
+	return child
+}
+
 // search is each where all processes of the system must be looked at.
 func (t Tree) search(f func(process)) error {
 	self := os.Getpid()

@@ -1,0 +1,94 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// A Tier is a way to keep a job together, so that none of it can get away.
+type Tier string
+
+// The tiers, the weakest first.
+const (
+	// Pgroup is the first process's group: what leaves it has left the job.
+	Pgroup Tier = "pgroup"
+	// Subreaper is all that descends from the guard, which adopts what loses its
+	// parent. Linux only.
+	Subreaper Tier = "subreaper"
+	// Pidns is a pid namespace, in which the guard is init: the kernel kills all
+	// of it with the guard. Linux only, and only if asked for: the job's processes
+	// have other ids than those in /proc.
+	Pidns Tier = "pidns"
+	// Cgroup is a cgroup (v2) of the job's own, besides Subreaper. Linux only,
+	// where we may make one.
+	Cgroup Tier = "cgroup"
+)
+
+// Tiers are all of them, the weakest first.
+func Tiers() []Tier { return []Tier{Pgroup, Subreaper, Pidns, Cgroup} }
+
+func (t Tier) weaker(than Tier) bool { return slices.Index(Tiers(), t) < slices.Index(Tiers(), than) }
+
+// A Containment says which tier is to be used.
+type Containment struct {
+	Use   Tier // "": the best there is, but for Pidns
+	Least Tier // nothing weaker will do; "": anything will
+}
+
+// A cage is a tier as the guard uses it.
+type cage interface {
+	tier() Tier
+	// prepare makes a start one into the cage.
+	prepare(*syscall.SysProcAttr)
+	// signalGroup signals the first process's group.
+	signalGroup(k *keeper, sig syscall.Signal)
+	// signalAll signals every process of the job.
+	signalAll(k *keeper, sigs ...syscall.Signal)
+	// nothingLeft is asked when the guard has no child.
+	nothingLeft(k *keeper) bool
+	// remove removes what the cage was made of, after the end.
+	remove()
+}
+
+// newCage makes the cage that is wanted. If it is not the strongest, why says
+// what is in the way of that.
+func newCage(c Containment) (made cage, why string, err error) {
+	made, why, err = makeCage(c.Use)
+	if err == nil && made.tier().weaker(c.Least) {
+		made.remove()
+		err = errors.New(why)
+		if why == "" {
+			err = fmt.Errorf("the tier %s is weaker", made.tier())
+		}
+	}
+	return made, why, err
+}
+
+// groupCage is [Pgroup].
+type groupCage struct{}
+
+func (groupCage) tier() Tier                   { return Pgroup }
+func (groupCage) prepare(*syscall.SysProcAttr) {}
+func (groupCage) remove()                      {}
+
+func (groupCage) signalGroup(k *keeper, sig syscall.Signal) { _ = syscall.Kill(-k.job, sig) }
+
+func (groupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+	for _, sig := range sigs {
+		_ = syscall.Kill(-k.job, sig)
+	}
+}
+
+// nothingLeft asks the kernel, as what the job left behind need not be our child.
+// While the group is not empty, nobody else can have its id.
+func (groupCage) nothingLeft(k *keeper) bool {
+	if errors.Is(syscall.Kill(-k.job, 0), syscall.ESRCH) {
+		return true
+	}
+	k.lookAgain()
+	return false
+}

@@ -1,0 +1,156 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/cgroup"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+func makeCage(use Tier) (made cage, why string, err error) {
+	switch use {
+	case Pgroup:
+		return groupCage{}, "", nil
+	case Pidns:
+		return pidCage{}, "", nil
+	case Subreaper:
+		proc.AdoptOrphans()
+		return treeCage{}, "", nil
+	}
+	proc.AdoptOrphans()
+	group, err := cgroup.New()
+	switch {
+	case err == nil:
+		return cgroupCage{group: group}, "", nil
+	case use == Cgroup:
+		return nil, "", err
+	}
+	return treeCage{}, err.Error(), nil
+}
+
+// namespaced has the guard made the init of a pid namespace. Without privileges
+// that takes a user namespace, too.
+func namespaced(attr *syscall.SysProcAttr) {
+	attr.Cloneflags |= syscall.CLONE_NEWPID
+	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+		attr.Cloneflags |= syscall.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	}
+}
+
+// treeCage is [Subreaper].
+type treeCage struct{}
+
+func (treeCage) tier() Tier                   { return Subreaper }
+func (treeCage) prepare(*syscall.SysProcAttr) {}
+func (treeCage) remove()                      {}
+
+func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
+	if !k.ended {
+		_ = syscall.Kill(-k.job, sig)
+		return
+	}
+	// The group's id may be a stranger's by now, unless one of our children is
+	// in it.
+	_, _ = proc.Tree{}.Signal(k.job, false, sig)
+}
+
+func (treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+	for _, sig := range sigs {
+		if !k.ended {
+			_ = syscall.Kill(-k.job, sig) // at one moment, so that no process of it can slip through by forking
+		}
+	}
+	_, _ = proc.Tree{}.Signal(k.job, !k.ended, sigs...)
+}
+
+// nothingLeft is true: what had lost its parent would have become our child.
+func (treeCage) nothingLeft(*keeper) bool { return true }
+
+// cgroupCage is [Cgroup]. The tree is still looked at: a job that may can leave
+// its cgroup.
+type cgroupCage struct {
+	treeCage
+	group *cgroup.Group
+}
+
+func (c cgroupCage) tier() Tier { return Cgroup }
+func (c cgroupCage) remove()    { _ = c.group.Remove() } // if it cannot be, the next run sweeps it
+
+func (c cgroupCage) prepare(attr *syscall.SysProcAttr) {
+	attr.UseCgroupFD, attr.CgroupFD = true, c.group.FD()
+}
+
+func (c cgroupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+	if sigs[0] == syscall.SIGKILL {
+		_ = c.group.Kill()
+	}
+	c.treeCage.signalAll(k, sigs...)
+}
+
+func (c cgroupCage) nothingLeft(k *keeper) bool {
+	if left, _ := c.group.Populated(); left {
+		k.lookAgain()
+		return false
+	}
+	return true
+}
+
+// pidCage is [Pidns]: all that we see is the job.
+type pidCage struct{}
+
+func (pidCage) tier() Tier                   { return Pidns }
+func (pidCage) prepare(*syscall.SysProcAttr) {}
+func (pidCage) remove()                      {}
+func (pidCage) nothingLeft(*keeper) bool     { return true }
+
+func (pidCage) signalGroup(k *keeper, sig syscall.Signal) {
+	to := -k.job
+	if k.ended {
+		to = -1
+	}
+	_ = syscall.Kill(to, sig)
+}
+
+func (pidCage) signalAll(_ *keeper, sigs ...syscall.Signal) {
+	for _, sig := range sigs {
+		_ = syscall.Kill(-1, sig)
+	}
+}
+
+// cgroupPath is what leaderrun needs to kill a caged job without the guard.
+func cgroupPath(c cage) string {
+	if c, ok := c.(cgroupCage); ok {
+		return c.group.Path()
+	}
+	return ""
+}
+
+// killCgroup kills what is in a cgroup, and removes it once nothing is.
+func killCgroup(path string) (empty bool) {
+	g, err := cgroup.Open(path)
+	if err != nil { // it is gone
+		return true
+	}
+	_ = g.Kill()
+	left, _ := g.Populated()
+	return !left && g.Remove() == nil
+}
+
+// check reports why a containment cannot be had.
+func (c Containment) check() error {
+	if c.Use != "" && c.Use.weaker(c.Least) {
+		return fmt.Errorf("the tier %s is weaker than %s", c.Use, c.Least)
+	}
+	if c.Use != Cgroup && c.Least != Cgroup {
+		return nil
+	}
+	g, err := cgroup.New()
+	if err != nil {
+		return fmt.Errorf("the tier cgroup cannot be had here: %w", err)
+	}
+	return g.Remove()
+}

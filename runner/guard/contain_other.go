@@ -1,0 +1,24 @@
+//go:build unix && !linux
+
+package guard
+
+import (
+	"errors"
+	"syscall"
+)
+
+func makeCage(use Tier) (cage, string, error) { return groupCage{}, "", Containment{Use: use}.check() }
+
+func namespaced(*syscall.SysProcAttr) {}
+
+func cgroupPath(cage) string { return "" }
+
+func killCgroup(string) bool { return true }
+
+// check reports why a containment cannot be had.
+func (c Containment) check() error {
+	if c.Use != "" && c.Use != Pgroup || c.Least != "" && c.Least != Pgroup {
+		return errors.New("this system has the tier pgroup only")
+	}
+	return nil
+}
