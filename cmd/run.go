@@ -115,6 +115,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	if p.starter == nil {
 		p.starter = newStarter()
 	}
+	proc.BeInit()
 	if err := contain(p.starter, o); err != nil {
 		return proc.Exit{}, err
 	}
