@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/runner/proc/proctest"
 )
 
 // testPatience bounds what must happen at some time.
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "relay":
-		relay()
+		proctest.Relay()
 	default:
 		if err := play(role); err != nil {
 			fmt.Println("error:", err)
@@ -133,23 +134,6 @@ func forbid(call uint32) error {
 func descriptors() int {
 	names, _ := filepath.Glob("/proc/self/fd/*")
 	return len(names)
-}
-
-// relay is a job that is never the same process for long: each forks the next
-// and ends. It is made of raw system calls, as a fork has no Go runtime.
-//
-//go:norace
-func relay() {
-	runtime.LockOSThread()
-	pause := syscall.Timespec{Nsec: 200_000}
-	for {
-		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
-		if pid != 0 || errno != 0 {
-			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
-		}
-		syscall.RawSyscall(syscall.SYS_SETSID, 0, 0, 0)
-		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
-	}
 }
 
 // needCgroup skips a test where this process can have no groups at all. In CI
