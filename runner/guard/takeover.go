@@ -9,6 +9,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
+// nobodys is no group's id.
+const nobodys = -1
+
 // takeOver kills the guard and the job, and returns when nothing of them is
 // left: with the guard dead, what it had is ours.
 func (j *job) takeOver() {
@@ -16,7 +19,7 @@ func (j *job) takeOver() {
 	j.g.child.kill()
 	for clean := 0; clean < 2; { // one look can miss what is just being started
 		j.killGroup()
-		_, _ = tree.Signal(0, false, syscall.SIGKILL)
+		_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)
 		empty := j.as.path == "" || killCgroup(j.as.path)
 		if j.allDead(tree) && empty {
 			clean++

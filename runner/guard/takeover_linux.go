@@ -11,6 +11,6 @@ func (j *job) allDead(tree proc.Tree) bool {
 	if !j.guardIsDead() {
 		return false
 	}
-	left, err := tree.Reap()
-	return left == 0 && err == nil
+	seen, err := tree.Reap()
+	return seen == 0 && err == nil
 }

@@ -71,19 +71,19 @@ func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, e
 	return alive, err
 }
 
-// Reap reaps those children that have ended, and returns how many children are
-// left. It is for a process that has others: one that has not can use wait4.
-func (t Tree) Reap() (left int, err error) {
+// Reap reaps those children that have ended, and returns how many there were to
+// look at, reaped or not: a child that has just ended may have left another one
+// to us since we looked. When there was none, nothing of the tree is left. It is
+// for a process that has other children: one that has not can use wait4.
+func (t Tree) Reap() (seen int, err error) {
 	self := os.Getpid()
 	err = t.each(func(p process) {
-		if p.parent != self {
-			return
-		}
-		if pid, _ := unix.Wait4(p.pid, nil, unix.WNOHANG, nil); pid != p.pid {
-			left++
+		if p.parent == self {
+			seen++
+			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
 		}
 	})
-	return left, err
+	return seen, err
 }
 
 // each calls f for each process of it that is there, parents first.
@@ -93,10 +93,14 @@ func (t Tree) each(f func(process)) error {
 	if err != nil { // before Linux 4.2, or the kernel was built without it
 		return t.search(f)
 	}
-	for len(kids) > 0 {
+	var hidden error
+	for ours := len(kids); len(kids) > 0; ours-- {
 		pid := kids[0]
 		kids = kids[1:]
 		p, err := readProcess(pid)
+		if err != nil && ours > 0 { // it is there until it is reaped
+			hidden = err
+		}
 		if err != nil || p.parent == self && t.keeps(p) {
 			continue
 		}
@@ -104,7 +108,7 @@ func (t Tree) each(f func(process)) error {
 		more, _ := children(pid) // if it is gone, they are ours now
 		kids = append(kids, more...)
 	}
-	return nil
+	return hidden
 }
 
 // children returns the children of a process. The kernel keeps them by thread.
@@ -180,24 +184,23 @@ func (t Tree) has(all map[int]process, p process) bool {
 	return false
 }
 
-// signal signals a process, and not another that has got its id since.
+// signal signals a process, and not another that has got its id since. Without
+// pidfds (before Linux 5.3, or forbidden by an old container's seccomp filter,
+// or there is no descriptor left) it could be another by a hair's breadth.
 func (p process) signal(sigs []unix.Signal) {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if errors.Is(err, unix.ENOSYS) { // before Linux 5.3
-		for _, sig := range sigs {
-			_ = unix.Kill(p.pid, sig)
-		}
-		return
+	fd, noPidfd := unix.PidfdOpen(p.pid, 0)
+	if noPidfd == nil {
+		defer func() { _ = unix.Close(fd) }()
 	}
-	if err != nil { // it is gone
-		return
-	}
-	defer func() { _ = unix.Close(fd) }()
 	if now, err := readProcess(p.pid); err != nil || now.started != p.started {
 		return
 	}
 	for _, sig := range sigs {
-		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+		if noPidfd != nil {
+			_ = unix.Kill(p.pid, sig)
+		} else {
+			_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+		}
 	}
 }
 

@@ -1,0 +1,226 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A family is a child of ours with a grandchild in a session of its own and an
+// orphan, which has come to us.
+type family struct {
+	child              *exec.Cmd
+	grandchild, orphan int
+}
+
+const sleeper = `setsid sh -c 'echo $$; exec sleep 1000' & wait`
+
+// newFamily makes one. Its members end with the test.
+func newFamily(t *testing.T) family {
+	t.Helper()
+	AdoptOrphans()
+	var f family
+	f.child, f.grandchild = spawn(t, sleeper)
+	parent, orphan := spawn(t, sleeper)
+	f.orphan = orphan
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	eventually(t, "the orphan is ours", func() bool { return look(t, orphan).parent == os.Getpid() })
+	return f
+}
+
+// spawn starts a command of the shell that prints a process id, and ends both
+// with the test.
+func spawn(t *testing.T, text string) (*exec.Cmd, int) {
+	t.Helper()
+	c := exec.Command("sh", "-c", text)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 20)
+	n, _ := out.Read(line)
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(line[:n])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := look(t, pid)
+	t.Cleanup(func() {
+		p.signal([]unix.Signal{unix.SIGKILL})
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		_, _ = unix.Wait4(pid, nil, 0, nil) // if it is ours
+	})
+	return c, pid
+}
+
+func look(t *testing.T, pid int) process {
+	t.Helper()
+	p, err := readProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// Both ways to find the tree find all of it, wherever its members are, and
+// nothing that is kept.
+func TestEach(t *testing.T) {
+	f, kept := newFamily(t), newFamily(t)
+	tree := Tree{Keep: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
+	for name, each := range map[string]func(func(process)) error{"children": tree.each, "search": tree.search} {
+		var got []int
+		if err := each(func(p process) { got = append(got, p.pid) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, pid := range []int{f.child.Process.Pid, f.grandchild, f.orphan, kept.orphan} {
+			if !slices.Contains(got, pid) {
+				t.Errorf("%s: %d is not in %v", name, pid, got)
+			}
+		}
+		for _, pid := range []int{kept.child.Process.Pid, kept.grandchild, os.Getpid(), os.Getppid()} {
+			if slices.Contains(got, pid) {
+				t.Errorf("%s: %d is in %v", name, pid, got)
+			}
+		}
+	}
+}
+
+// Signals reach all but what is kept, and Reap tells when nothing is left.
+func TestSignalAndReap(t *testing.T) {
+	f, kept := newFamily(t), newFamily(t)
+	tree := Tree{Keep: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
+	if n, err := tree.Signal(-1, false, unix.SIGKILL); n < 4 || err != nil {
+		t.Errorf("%d processes got it, %v", n, err)
+	}
+	eventually(t, "nothing is left", func() bool {
+		seen, err := tree.Reap()
+		return seen == 0 && err == nil
+	})
+	for _, pid := range []int{f.child.Process.Pid, f.grandchild, f.orphan, kept.orphan} {
+		if err := unix.Kill(pid, 0); err != unix.ESRCH {
+			t.Errorf("%d is there: %v", pid, err)
+		}
+	}
+	for _, pid := range []int{kept.child.Process.Pid, kept.grandchild} {
+		if !look(t, pid).alive() {
+			t.Errorf("%d, which was to be kept, is dead", pid)
+		}
+	}
+}
+
+// A child that was just reaped may have left another one to us: that there was
+// one is no proof of anything.
+func TestReapedIsSeen(t *testing.T) {
+	c := exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := c.Process.Pid
+	eventually(t, "it has ended", func() bool { return !look(t, pid).alive() })
+	tree := Tree{Keep: func(kid int, _ uint64) bool { return kid != pid }}
+	if seen, err := tree.Reap(); seen != 1 || err != nil {
+		t.Errorf("got %d, %v; want 1", seen, err)
+	}
+	if seen, err := tree.Reap(); seen != 0 || err != nil {
+		t.Errorf("got %d, %v; want 0", seen, err)
+	}
+	_ = c.Wait()
+}
+
+// A process that has got the id of one that was to be signalled is not that one.
+func TestReusedID(t *testing.T) {
+	_, pid := spawn(t, sleeper)
+	signalOnlyIt(t, pid)
+}
+
+// signalOnlyIt signals a process that is there no more, and one that now has its
+// id.
+func signalOnlyIt(t *testing.T, pid int) {
+	t.Helper()
+	p := look(t, pid)
+	earlier := p
+	earlier.started--
+	earlier.signal([]unix.Signal{unix.SIGKILL})
+	p.signal([]unix.Signal{unix.SIGSTOP}) // which what was killed before does not do
+	eventually(t, "it has stopped", func() bool { return look(t, pid).state == 'T' })
+	p.signal([]unix.Signal{unix.SIGKILL})
+	eventually(t, "it is dead", func() bool { q, err := readProcess(pid); return err != nil || !q.alive() })
+}
+
+// The names of processes are their own choice.
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	const rest = ` S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 21`
+	for _, name := range []string{"sh", "a b", ") Z 1 1 (", "((", "\n"} {
+		got, err := parseStat(7, []byte("7 ("+name+")"+rest))
+		if want := (process{pid: 7, parent: 2, group: 3, state: 'S', started: 4711}); got != want || err != nil {
+			t.Errorf("%q: got %+v, %v; want %+v", name, got, err, want)
+		}
+	}
+	for _, line := range []string{"", "7 (sh)", "7 (sh) S 2 3", "7 (sh)" + strings.ReplaceAll(rest, "4711", "x")} {
+		if _, err := parseStat(7, []byte(line)); err == nil {
+			t.Errorf("%q makes sense", line)
+		}
+	}
+}
+
+// Where the kernel, or a filter, has no pidfds, signals go by id.
+func TestWithoutPidfds(t *testing.T) {
+	if os.Getenv("PROC_TEST_LIMIT") == "" {
+		c := exec.Command(os.Args[0], "-test.run=^TestWithoutPidfds$", "-test.v")
+		c.Env = append(os.Environ(), "PROC_TEST_LIMIT=1")
+		if out, err := c.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: TestWithoutPidfds")) {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	_, pid := spawn(t, sleeper)
+	forbidPidfds(t)
+	signalOnlyIt(t, pid)
+}
+
+// forbidPidfds has pidfd_open fail as container runtimes of before 2020 do.
+func forbidPidfds(t *testing.T) {
+	t.Helper()
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PIDFD_OPEN, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+		t.Skip(errno)
+	}
+	_, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		t.Skip(errno)
+	}
+	if _, err := unix.PidfdOpen(os.Getpid(), 0); err != unix.EPERM {
+		t.Fatalf("pidfd_open: got %v, want EPERM", err)
+	}
+}
