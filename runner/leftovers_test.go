@@ -178,3 +178,19 @@ func TestKillIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// When the guard dies, so does the job, perhaps at the same moment: that is a
+// loss and not the job's end.
+func TestGuardDiesWithTheJob(t *testing.T) {
+	died := errors.New("the guard has died")
+	often(t, func(t *testing.T, r *rig) {
+		r.job.failed = make(chan error, 1)
+		r.at(seconds(2), func() {
+			r.job.failed <- died
+			r.job.die(syscall.SIGKILL)
+		})
+		if _, err := r.run(); !errors.Is(err, locks.ErrLost) || !errors.Is(err, died) {
+			t.Errorf("got %v, want a loss because %v", err, died)
+		}
+	})
+}

@@ -200,6 +200,11 @@ func (s *supervisor) unguarded(err error) {
 // ended is called when the first process has ended. What it left behind is
 // stopped like the job itself.
 func (s *supervisor) ended() {
+	select {
+	case err := <-s.job.Failed(): // and that is why it has ended
+		s.unguarded(err)
+	default:
+	}
 	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
 	code := s.job.Exit().Status()
