@@ -23,8 +23,12 @@ type conn struct {
 }
 
 // writeTimeout is how long a frame may take: the other end is frozen if so much
-// is there for it to read.
-const writeTimeout = 100 * time.Millisecond
+// is there for it to read. A start is long, and is sent to a process that is
+// just being started itself.
+const (
+	writeTimeout = 100 * time.Millisecond
+	startTimeout = 10 * time.Second
+)
 
 // newConn takes over a descriptor of a socket.
 func newConn(fd int) (*conn, error) {
@@ -38,7 +42,11 @@ func newConn(fd int) (*conn, error) {
 func (c *conn) send(f frame) error {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
-	_ = c.file.SetWriteDeadline(time.Now().Add(writeTimeout))
+	timeout := writeTimeout
+	if f.kind == kindStart {
+		timeout = startTimeout
+	}
+	_ = c.file.SetWriteDeadline(time.Now().Add(timeout))
 	_, err := c.file.Write(f.encode())
 	return err
 }
@@ -63,7 +71,10 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 // socket, or died, it returns io.EOF.
 func (c *conn) receive() (frame, error) {
 	for {
-		f, rest, ok := cutFrame(c.buf)
+		f, rest, ok, err := cutFrame(c.buf)
+		if err != nil {
+			return frame{}, err
+		}
 		if ok {
 			c.buf = rest
 			return f, nil

@@ -40,6 +40,9 @@ const goneToo = 1 << 32
 
 const header = 5
 
+// longest is more than Linux lets arguments and environment be (6 MiB).
+const longest = 16 << 20
+
 // A frame is one message.
 type frame struct {
 	kind byte
@@ -52,15 +55,19 @@ func (f frame) encode() []byte {
 }
 
 // cutFrame takes the first frame off b; ok is false if there is no whole one.
-func cutFrame(b []byte) (f frame, rest []byte, ok bool) {
+func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	if len(b) < header {
-		return frame{}, b, false
+		return frame{}, b, false, nil
 	}
-	n := int(binary.BigEndian.Uint32(b[1:header]))
-	if len(b)-header < n {
-		return frame{}, b, false
+	n := binary.BigEndian.Uint32(b[1:header])
+	if n > longest {
+		return frame{}, b, false, errFrame
 	}
-	return frame{b[0], slices.Clone(b[header : header+n])}, b[header+n:], true
+	end := header + int(n)
+	if len(b) < end {
+		return frame{}, b, false, nil
+	}
+	return frame{b[0], slices.Clone(b[header:end])}, b[end:], true, nil
 }
 
 var errFrame = errors.New("a frame that makes no sense")

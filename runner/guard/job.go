@@ -20,6 +20,12 @@ var (
 	errSilent = errors.New("the guard process does not answer")
 )
 
+// errLate is why a job is not started. The guard says so by a number that is no
+// error's.
+var errLate = errors.New("the lease was about to end when the job was to be started")
+
+const errnoLate = syscall.Errno(0)
+
 // killPatience is how long the guard may take to answer that it kills.
 const killPatience = 200 * time.Millisecond
 
@@ -55,21 +61,54 @@ func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 
 // start has the guard start the command. The guard is armed before it does.
 func (j *job) start(c proc.Command) error {
+	if (clock.Boot{}).Now() >= j.wanted {
+		return errLate
+	}
 	if err := j.bequeath(); err != nil {
 		return err
 	}
 	go j.listen()
-	if err := j.g.conn.send(task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, containment: j.g.containment}.frame()); err != nil {
-		return errors.Join(errDied, err)
+	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, containment: j.g.containment}.frame()
+	if len(f.body) > longest {
+		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}
-	err := <-j.started
+	if err := j.g.conn.send(f); err != nil {
+		return j.abandon(errors.Join(errDied, err))
+	}
+	err := j.answer()
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	switch {
+	case errors.As(err, &errno) && errno == errnoLate:
+		return errLate
+	case errors.As(err, &errno):
 		return proc.NewStartError(c.Path, errno)
+	case err != nil:
+		return j.abandon(err)
 	}
-	if err == nil {
-		go j.watch()
+	go j.watch()
+	return nil
+}
+
+// answer waits for the guard to say how the start went, as long as there is time
+// to kill what it starts.
+func (j *job) answer() error {
+	timer := clock.NewTimer(clock.Boot{}, min(j.wanted, clock.Boot{}.Now().Add(startTimeout)))
+	defer timer.Stop()
+	select {
+	case err := <-j.started:
+		return err
+	case <-timer.C:
+		return errSilent
 	}
+}
+
+// abandon is for a start of which it is not known how it went: it returns when
+// nothing is left of what the guard may have started.
+func (j *job) abandon(err error) error {
+	j.mu.Lock()
+	j.taken = true
+	j.mu.Unlock()
+	j.takeOver()
 	return err
 }
 

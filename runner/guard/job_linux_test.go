@@ -72,40 +72,6 @@ func TestNoZombies(t *testing.T) {
 	}
 }
 
-// When leaderrun is killed, its guard kills the job; when the guard is, too, the
-// kernel kills the job's first process.
-func TestParentDeath(t *testing.T) {
-	t.Parallel()
-	for _, both := range []bool{false, true} {
-		pidFile := filepath.Join(t.TempDir(), "pid")
-		c := supervised(t, "", "sh", "-c", `trap '' HUP TERM INT; echo $$ >`+pidFile+`; `+idle)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var pid int
-		until(t, "the job runs", func() bool {
-			b, _ := os.ReadFile(pidFile)
-			pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-			return pid > 0 && strings.HasSuffix(string(b), "\n")
-		})
-		_, guard, _, _ := stat(pid)
-		if _, leaderrun, _, _ := stat(guard); leaderrun != c.Process.Pid {
-			t.Errorf("the guard's parent is %d, want %d", leaderrun, c.Process.Pid)
-		}
-		if both {
-			_ = syscall.Kill(guard, syscall.SIGSTOP)
-		}
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Wait()
-		if both {
-			_ = syscall.Kill(guard, syscall.SIGKILL)
-		}
-		until(t, "the first process is dead", func() bool { state, _, _, ok := stat(pid); return !ok || state == "Z" })
-	}
-}
-
 // The parent-death signal is tied to the thread that forked, which therefore
 // lives as long as the job, though Go ends threads: here as fast as it can.
 func TestParentDeathIsNotTheThreads(t *testing.T) {

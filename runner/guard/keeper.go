@@ -140,9 +140,12 @@ func (k *keeper) start(f frame) bool {
 	return true
 }
 
-// spawn starts the job. That its group gets the terminal happens before the
-// command runs.
+// spawn starts the job, unless it would have to be killed at once: we may have
+// been frozen. That its group gets the terminal happens before the command runs.
 func (k *keeper) spawn(t task) (pid int, err error) {
+	if (clock.Boot{}).Now() >= t.killBy {
+		return 0, errnoLate
+	}
 	attr := jobAttr()
 	k.cage.prepare(attr)
 	if t.tty {

@@ -5,7 +5,6 @@ package guard_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,6 +35,10 @@ func TestMain(m *testing.M) {
 		if os.WriteFile(os.Getenv("OUT"), []byte(text), 0o600) != nil {
 			os.Exit(1)
 		}
+	case "big":
+		hold(1 << 30)
+	case "relay":
+		relay()
 	case "leave":
 		parent, err := syscall.Getpgid(os.Getppid())
 		if err != nil || syscall.Setpgid(0, parent) != nil {
@@ -43,39 +46,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(7)
 	}
-}
-
-// supervise is a small leaderrun: it runs its arguments as a job and exits like
-// it.
-func supervise() int {
-	os.Unsetenv(roleVariable)
-	path, err := proc.Find(os.Args[1])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 127
-	}
-	g := guard.Begin()
-	defer g.Close()
-	job, err := g.Start(proc.Command{Path: path, Args: os.Args[1:], Env: os.Environ()}, clock.Never)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 126
-	}
-	<-job.Exited()
-	return job.Exit().Status()
-}
-
-// supervised is a command that runs a job in a process of its own. It gets the
-// shell's words before it, such as a ulimit.
-func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, self}, job...)...)
-	c.Env = append(os.Environ(), roleVariable+"=supervise", noDelay)
-	return c
 }
 
 // noDelay keeps the race detector from sleeping at the exit.

@@ -1,0 +1,285 @@
+package guard_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// deaf is a program that ignores what it can. It is started with the directory
+// and the cookie, and needs nothing else.
+const deaf = `
+trap '' TERM INT HUP QUIT USR1 USR2
+echo $$ >$1/pid && echo ready >$1/ready
+while :; do sleep 1; done
+`
+
+// A crash is a leaderrun in a process of its own, with a guard and a job, and
+// what becomes of them when some of these are killed or frozen.
+type crash struct {
+	t         *testing.T
+	dir       string
+	cookie    string // in an argument or the environment of each of the job's processes
+	cmd       *exec.Cmd
+	leaderrun int
+	guard     process
+	job       process   // the first
+	known     []process // of the job
+	extras    []process // of leaderrun's, and not of the job
+}
+
+// A process is told by its start from another that has got its id since: the
+// tests here use up thousands.
+type process struct {
+	pid     int
+	started uint64
+}
+
+func processOf(pid int) process { return process{pid, proc.Started(pid)} }
+
+// alive reports whether it runs.
+func (p process) alive() bool {
+	state, _, _, ok := stat(p.pid)
+	return ok && state != "Z" && state != "X" && proc.Started(p.pid) == p.started
+}
+
+// reap ends it and waits for it if it has become our child.
+func (p process) reap() {
+	_, parent, _, _ := stat(p.pid)
+	if p.pid == 0 || parent != os.Getpid() || proc.Started(p.pid) != p.started {
+		return
+	}
+	_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	for _, err := syscall.Wait4(p.pid, nil, 0, nil); err == syscall.EINTR; {
+		_, err = syscall.Wait4(p.pid, nil, 0, nil)
+	}
+}
+
+var cookies atomic.Int64
+
+// launch starts a job of the shell, with the cookie $C, the program $DEAF, this
+// program as $SELF, and a directory $D, in which it makes the file ready.
+func launch(t *testing.T, before, job string, options ...string) *crash {
+	t.Helper()
+	r := prepare(t, before, job, options...)
+	r.start()
+	return r
+}
+
+func prepare(t *testing.T, before, job string, options ...string) *crash {
+	t.Helper()
+	proc.AdoptOrphans() // so that what leaderrun leaves behind is ours to reap
+	r := &crash{t: t, dir: t.TempDir(), cookie: fmt.Sprintf("cookie-%d-%d", os.Getpid(), cookies.Add(1))}
+	for _, dir := range []string{r.dir, filepath.Dir(r.dir)} { // for other users
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"lock", "released", "log", "stderr"} {
+		r.make(name, "")
+	}
+	r.make("deaf", deaf)
+	if err := errors.Join(syscall.Mkfifo(r.dir+"/control", 0o666), os.Chmod(r.dir+"/control", 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	options = append([]string{"-hold", r.dir + "/lock", "-release", r.dir + "/released", "-control", r.dir + "/control", "-log", r.dir + "/log"}, options...)
+	r.cmd = supervised(t, before, append(options, "sh", "-c", job)...)
+	r.cmd.Env = append(r.cmd.Env, "D="+r.dir, "C="+r.cookie, "DEAF=/bin/sh "+r.dir+"/deaf "+r.dir+" "+r.cookie)
+	return r
+}
+
+func (r *crash) start() {
+	r.t.Helper()
+	stderr, err := os.OpenFile(r.dir+"/stderr", os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer stderr.Close()
+	r.cmd.Stderr = stderr
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.leaderrun = r.cmd.Process.Pid
+	r.t.Cleanup(r.clean)
+}
+
+// running is launch for a job that starts, and waits for it.
+func running(t *testing.T, before, job string, options ...string) *crash {
+	t.Helper()
+	r := launch(t, before, job, options...)
+	r.isRunning()
+	return r
+}
+
+// isRunning waits until the job is ready.
+func (r *crash) isRunning() {
+	r.t.Helper()
+	r.job = processOf(r.number("started"))
+	_, guard, _, _ := stat(r.job.pid)
+	r.guard = processOf(guard)
+	until(r.t, "the job is ready", func() bool { return r.read("ready") != "" })
+	r.known = []process{r.job}
+	if pid, err := strconv.Atoi(strings.TrimSpace(r.read("pid"))); err == nil {
+		r.known = append(r.known, processOf(pid))
+	}
+}
+
+func (r *crash) make(name, text string) {
+	r.t.Helper()
+	path := write(r.t, filepath.Join(r.dir, name), text, 0o666)
+	if err := os.Chmod(path, 0o666); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *crash) read(name string) string {
+	text, _ := os.ReadFile(filepath.Join(r.dir, name))
+	return string(text)
+}
+
+// said waits until leaderrun has said something, and returns the rest of that
+// line.
+func (r *crash) said(what string) (rest string) {
+	r.t.Helper()
+	until(r.t, "leaderrun says "+what, func() (ok bool) {
+		_, rest, _ = strings.Cut("\n"+r.read("log"), "\n"+what)
+		rest, _, ok = strings.Cut(rest, "\n")
+		return ok
+	})
+	return strings.TrimSpace(rest)
+}
+
+func (r *crash) number(what string) int {
+	r.t.Helper()
+	n, err := strconv.Atoi(r.said(what))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// tell has leaderrun do something, and does not wait until it has.
+func (r *crash) tell(what string) {
+	r.t.Helper()
+	f, err := os.OpenFile(r.dir+"/control", os.O_RDWR, 0)
+	if err == nil {
+		_, err = f.WriteString(what + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *crash) signal(pid int, sig syscall.Signal) {
+	r.t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		r.t.Fatalf("signal %v to %d: %v", sig, pid, err)
+	}
+}
+
+// kill kills leaderrun.
+func (r *crash) kill() {
+	r.t.Helper()
+	r.signal(r.leaderrun, syscall.SIGKILL)
+	_ = r.cmd.Wait()
+}
+
+// left are the job's processes that run. One that is being killed and has lost
+// its memory has lost the cookie, too: some are known by their ids.
+func (r *crash) left() (all []process) {
+	for _, p := range r.known {
+		if p.alive() {
+			all = append(all, p)
+		}
+	}
+	paths, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range paths {
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		p := processOf(pid)
+		args, _ := os.ReadFile(path + "/cmdline")
+		env, _ := os.ReadFile(path + "/environ")
+		if pid != r.leaderrun && bytes.Contains(append(args, env...), []byte(r.cookie)) && !slices.Contains(r.extras, p) && p.alive() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// free reports whether somebody else could have the lock: its file, or its
+// record.
+func (r *crash) free() (file, record bool) {
+	r.t.Helper()
+	f, err := os.Open(r.dir + "/lock")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil, r.read("released") != ""
+}
+
+// becomesFree waits until both are free, and checks that nothing runs when the first
+// of them is.
+func (r *crash) becomesFree() {
+	r.t.Helper()
+	until(r.t, "the lock is free", func() bool {
+		file, record := r.free()
+		if left := r.left(); (file || record) && len(left) > 0 {
+			r.t.Fatalf("the lock is free (file %t, record %t), and of the job runs %v", file, record, left)
+		}
+		return file && record
+	})
+	if got := r.read("released"); got != "release\n" {
+		r.t.Errorf("the last words are %q", got)
+	}
+}
+
+// nothingLeft is the audit at the end.
+func (r *crash) nothingLeft() {
+	r.t.Helper()
+	if left := r.left(); len(left) > 0 {
+		r.t.Errorf("of the job runs %v", left)
+	}
+	until(r.t, "the guard is gone", func() bool { return !r.guard.alive() })
+}
+
+// clean ends what a test that failed has left, and reaps what came to us.
+func (r *crash) clean() {
+	if r.t.Failed() {
+		state, _, _, _ := stat(r.leaderrun)
+		r.t.Logf("leaderrun (%s) says:\n%s%s", state, r.read("log"), r.read("stderr"))
+	}
+	_ = r.cmd.Process.Kill()
+	_ = r.cmd.Wait()
+	var orphans []process
+	for end := time.Now().Add(10 * time.Second); len(r.left()) > 0 && time.Now().Before(end); {
+		left := r.left()
+		for _, p := range left {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		orphans = append(orphans, left...)
+	}
+	for _, p := range slices.Concat(orphans, r.extras, r.known, []process{r.guard}) {
+		p.reap()
+	}
+}
+
+// users are those as whom we can run.
+func users() []string {
+	if os.Getuid() != 0 {
+		return []string{strconv.Itoa(os.Getuid())}
+	}
+	return []string{"0", "65534"}
+}

@@ -1,0 +1,204 @@
+//go:build unix
+
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// aTask is one with all that there can be in it.
+var aTask = task{
+	killBy: clock.Never,
+	command: proc.Command{
+		Path: "/bin/sh",
+		Args: []string{"sh", "", "a b\n\xff"},
+		Env:  []string{"A=", "B=1"},
+	},
+	words: []byte(`{"id":"guard"}` + "\n"),
+}
+
+func TestTaskRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []task{aTask, {words: []byte{}}} {
+		got, err := want.frame().task()
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	}
+}
+
+// What is cut short anywhere, or has something after its end, is no task.
+func TestTaskCutShort(t *testing.T) {
+	t.Parallel()
+	body := aTask.frame().body
+	for n := range body {
+		if got, err := (frame{kindStart, body[:n]}).task(); err == nil {
+			t.Errorf("%d of %d bytes: got %+v", n, len(body), got)
+		}
+	}
+	if _, err := (frame{kindStart, append(body, 0)}).task(); err == nil {
+		t.Error("a byte too many was taken")
+	}
+}
+
+func TestNumberRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []int64{0, 1, -1, int64(clock.Never), goneToo | 9} {
+		if got, err := number(kindExited, want).number(); got != want || err != nil {
+			t.Errorf("got %d, %v; want %d", got, err, want)
+		}
+	}
+	if _, err := (frame{kindExited, []byte("short")}).number(); err == nil {
+		t.Error("five bytes are taken for a number")
+	}
+}
+
+// connected returns two ends.
+func connected(t *testing.T) (a, b *conn) {
+	t.Helper()
+	ours, theirs, err := socketpair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fd, c := range map[int]**conn{ours: &a, theirs: &b} {
+		if *c, err = newConn(fd); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = (*c).file.Close() })
+	}
+	return a, b
+}
+
+// Frames arrive whole and in order, however long they are; then comes the end.
+func TestConn(t *testing.T) {
+	t.Parallel()
+	a, b := connected(t)
+	long := frame{kindStart, bytes.Repeat([]byte("x"), 3_000_000)}
+	frames := []frame{{kind: kindKill}, long, number(kindDeadline, 7)}
+	go func() {
+		for _, f := range frames {
+			if err := a.send(f); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = a.file.Close()
+	}()
+	for _, want := range frames {
+		got, err := b.receive()
+		if err != nil || got.kind != want.kind || !bytes.Equal(got.body, want.body) {
+			t.Fatalf("got %q, %d bytes, %v; want %q, %d bytes", got.kind, len(got.body), err, want.kind, len(want.body))
+		}
+	}
+	if _, err := b.receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want the end", err)
+	}
+}
+
+// A length that no frame has is refused when it is read, not waited for.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	for _, head := range []string{"S\xff\xff\xff\xff", "S\x7f\xff\xff\xff", "S\x01\x00\x00\x01"} {
+		a, b := connected(t)
+		if _, err := a.file.WriteString(head); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.receive(); !errors.Is(err, errFrame) {
+			t.Errorf("%q: got %v, want %v", head, err, errFrame)
+		}
+	}
+}
+
+// A reader that reads nothing does not block us for long.
+func TestSendToNobody(t *testing.T) {
+	t.Parallel()
+	a, _ := connected(t)
+	f := frame{kindSignal, make([]byte, 60_000)}
+	for range 1000 {
+		if err := a.send(f); err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("got %v, want a deadline", err)
+			}
+			return
+		}
+	}
+	t.Error("60 MB were sent")
+}
+
+// Files come with their frame and are closed in what we start.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	a, b := connected(t)
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.sendFiles(frame{kindWill, []byte{willHolds}}, descriptor(f)); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	if _, err := b.receive(); err != nil {
+		t.Fatal(err)
+	}
+	got := b.nextFile("hold")
+	if got == nil || b.nextFile("release") != nil {
+		t.Fatal("one file was sent, and did not come alone")
+	}
+	defer got.Close()
+	if flags, err := unix.FcntlInt(got.Fd(), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+		t.Errorf("the job would inherit it: flags %x, %v", flags, err)
+	}
+}
+
+// A guard that comes to it too late does not start the job.
+func TestSpawnTooLate(t *testing.T) {
+	t.Parallel()
+	ran := filepath.Join(t.TempDir(), "ran")
+	late := task{killBy: clock.Boot{}.Now(), command: proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}}}
+	pid, err := newKeeper(nil).spawn(late)
+	if pid != 0 || !errors.Is(err, errnoLate) {
+		t.Errorf("got %d, %v", pid, err)
+	}
+}
+
+// Whatever comes, it is a frame, or the beginning of one, or no sense: it takes
+// no more memory than came.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(aTask.frame().encode())
+	f.Add(append(number(kindDeadline, 1).encode(), frame{kind: kindKill}.encode()...))
+	f.Add([]byte("S\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add([]byte("S\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for {
+			f, rest, ok, err := cutFrame(b)
+			if !ok {
+				if len(rest) != len(b) {
+					t.Error("something was lost")
+				}
+				if err == nil && len(b) > header+longest {
+					t.Error("more is waited for than a frame can be")
+				}
+				return
+			}
+			if whole := append(f.encode(), rest...); !bytes.Equal(whole, b) {
+				t.Errorf("%q was read as %q and %q", b, f.encode(), rest)
+			}
+			b = rest
+			if task, err := f.task(); err == nil && !bytes.Equal(task.frame().body, f.body) {
+				t.Errorf("%q was read as %+v", f.body, task)
+			}
+			_ = f.failure()
+		}
+	})
+}

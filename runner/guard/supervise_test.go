@@ -1,0 +1,210 @@
+//go:build unix
+
+package guard_test
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// supervised is a command that runs a job in a process of its own, which may
+// have options of the type supervisor before it. It gets the shell's words
+// before it, such as a ulimit.
+func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, self}, job...)...)
+	c.Env = append(os.Environ(), roleVariable+"=supervise", noDelay)
+	return c
+}
+
+// A supervisor is a small leaderrun: it runs a job and exits like it.
+type supervisor struct {
+	uid           int
+	deadline      time.Duration // after the start; 0: none
+	hold, release string        // the will's files
+	helper        bool
+	freeze        bool   // the guard, before the start
+	control, log  string // files that it is told things by, and tells them
+
+	mu  sync.Mutex
+	job proc.Job
+}
+
+// supervise is the role.
+func supervise() int {
+	var s supervisor
+	flags := flag.NewFlagSet("supervise", flag.ContinueOnError)
+	flags.IntVar(&s.uid, "uid", os.Getuid(), "")
+	flags.DurationVar(&s.deadline, "deadline", 0, "")
+	flags.StringVar(&s.hold, "hold", "", "")
+	flags.StringVar(&s.release, "release", "", "")
+	flags.BoolVar(&s.helper, "helper", false, "")
+	flags.BoolVar(&s.freeze, "freeze", false, "")
+	flags.StringVar(&s.control, "control", "", "")
+	flags.StringVar(&s.log, "log", "", "")
+	if flags.Parse(os.Args[1:]) != nil {
+		return 125
+	}
+	if err := s.become(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 125
+	}
+	os.Unsetenv(roleVariable)
+	os.Setenv("SELF", fmt.Sprintf("/proc/%d/exe", os.Getpid()))
+	return s.run(flags.Args())
+}
+
+// become becomes another user, in a program that is this user's from its start.
+func (s *supervisor) become() error {
+	if s.uid == os.Getuid() {
+		return nil
+	}
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(s.uid); err != nil {
+		return err
+	}
+	if err := syscall.Setuid(s.uid); err != nil {
+		return err
+	}
+	return syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+}
+
+func (s *supervisor) run(args []string) int {
+	path, err := proc.Find(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 127
+	}
+	g := guard.Begin()
+	defer g.Close()
+	if s.control != "" {
+		go s.listen(g)
+	}
+	killBy := clock.Never
+	if s.deadline != 0 {
+		killBy = clock.Boot{}.Now().Add(s.deadline)
+	}
+	s.say("deadline %d", killBy)
+	if s.freeze {
+		_ = syscall.Kill(g.PID(), syscall.SIGSTOP)
+	}
+	command := proc.Command{Path: path, Args: args, Env: os.Environ(), Will: s.will()}
+	job, err := g.Start(command, killBy)
+	if err != nil {
+		s.say("refused %v", err)
+		fmt.Fprintln(os.Stderr, err)
+		return 126
+	}
+	s.mu.Lock()
+	s.job = job
+	s.mu.Unlock()
+	s.say("started %d", job.PID())
+	return s.watch(job)
+}
+
+// watch tells what happens until nothing of the job is left.
+func (s *supervisor) watch(job proc.Job) int {
+	exited, look := job.Exited(), time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for exited != nil || !job.Gone() {
+		select {
+		case err := <-job.Failed():
+			s.say("failed %v", err)
+		case <-exited:
+			exited = nil
+			s.say("exited %d", job.Exit().Status())
+			if s.log == "" { // a test of nothing but the exit
+				return job.Exit().Status()
+			}
+		case <-look.C:
+		}
+	}
+	s.say("gone")
+	return job.Exit().Status()
+}
+
+// will makes the lock's files what a backend makes them.
+func (s *supervisor) will() (w proc.Will) {
+	var err error
+	if s.hold != "" {
+		if w.Hold, err = os.OpenFile(s.hold, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+			err = syscall.Flock(int(w.Hold.Fd()), syscall.LOCK_EX)
+		}
+	}
+	if s.release != "" && err == nil {
+		w.Words = []byte("release\n")
+		w.Release, err = os.OpenFile(s.release, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	}
+	if s.helper && err == nil {
+		c := exec.Command("sleep", "1000")
+		err = c.Start()
+		w.Helper = c.Process.Pid
+		s.say("helper %d", w.Helper)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// listen does what it is told, line by line.
+func (s *supervisor) listen(g *guard.Guard) {
+	f, err := os.OpenFile(s.control, os.O_RDWR, 0)
+	if err != nil {
+		panic(err)
+	}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		s.mu.Lock()
+		job := s.job
+		s.mu.Unlock()
+		what, arg, _ := strings.Cut(lines.Text(), " ")
+		switch what {
+		case "kill":
+			_ = job.Kill()
+		case "stop":
+			_ = job.Stop(syscall.SIGTERM)
+		case "patience":
+			d, _ := time.ParseDuration(arg)
+			g.SetPatience(d)
+		case "flood": // more than the socket takes
+			for range 100_000 {
+				_ = job.Signal(syscall.SIGCONT)
+			}
+		case "extend":
+			d, _ := time.ParseDuration(arg)
+			job.Extend(clock.Boot{}.Now().Add(d))
+		}
+		s.say("did %s", lines.Text())
+	}
+}
+
+// say adds a line to the log.
+func (s *supervisor) say(format string, args ...any) {
+	if s.log == "" {
+		return
+	}
+	f, err := os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	fmt.Fprintf(f, format+"\n", args...)
+}

@@ -1,0 +1,181 @@
+package guard_test
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// When leaderrun is killed, its guard kills the job, and only then is the lock
+// free.
+func TestLeaderrunKilled(t *testing.T) {
+	t.Parallel()
+	for name, text := range hardy {
+		for _, user := range users() {
+			t.Run(name+" as "+user, func(t *testing.T) {
+				t.Parallel()
+				if name == "big" && testing.Short() {
+					t.Skip("needs 1 GiB of memory")
+				}
+				r := running(t, "", text, "-uid", user)
+				if file, record := r.free(); file || record {
+					t.Fatal("the lock is free while the job runs")
+				}
+				killed := time.Now()
+				r.kill()
+				r.becomesFree()
+				t.Logf("after %v", time.Since(killed))
+				r.nothingLeft()
+			})
+		}
+	}
+}
+
+// When leaderrun is frozen, its guard kills the job at its deadline, and not
+// before. leaderrun is told when it goes on.
+func TestLeaderrunFrozen(t *testing.T) {
+	t.Parallel()
+	for _, user := range users() {
+		r := running(t, "", hardy["other sessions"], "-uid", user, "-deadline", "3s")
+		deadline := clock.Instant(r.number("deadline"))
+		r.signal(r.leaderrun, syscall.SIGSTOP)
+		until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
+		late := clock.Boot{}.Now().Sub(deadline)
+		if late < 0 {
+			t.Errorf("it was killed %v before its deadline", -late)
+		}
+		t.Logf("dead and looked for %v after the deadline", late)
+		r.nothingLeft()
+		r.signal(r.leaderrun, syscall.SIGCONT)
+		if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
+			t.Errorf("leaderrun goes on, and sees %q", r.read("log"))
+		}
+	}
+}
+
+// A deadline that is moved in time is none any more.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	r := running(t, "", hardy["deaf"], "-deadline", "3s")
+	r.tell("extend 1h")
+	r.said("did extend")
+	deadline := clock.Instant(r.number("deadline"))
+	until(t, "the deadline has passed", func() bool { return clock.Boot{}.Now() > deadline.Add(300*time.Millisecond) })
+	if !r.job.alive() {
+		t.Error("the job was killed at a deadline that had been moved")
+	}
+	r.kill()
+	r.becomesFree()
+	r.nothingLeft()
+}
+
+// When its guard is killed, leaderrun kills the job, and nothing else. It is
+// leaderrun that has the lock then, and the guard has no say in it.
+func TestGuardKilled(t *testing.T) {
+	t.Parallel()
+	for name, text := range hardy {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			user := users()[len(name)%len(users())]
+			r := running(t, `sleep 1000 & echo $! >$D/before; sleep 0.1;`, text, "-helper", "-uid", user)
+			before, err := strconv.Atoi(strings.TrimSpace(r.read("before")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.extras = []process{processOf(before), processOf(r.number("helper"))}
+			killed := time.Now()
+			r.signal(r.guard.pid, syscall.SIGKILL)
+			r.said("gone")
+			t.Logf("after %v", time.Since(killed))
+			r.nothingLeft()
+			if got, want := r.said("failed"), "the guard process has died"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if record := r.read("released"); record != "" {
+				t.Errorf("the dead guard has said %q", record)
+			}
+			for _, p := range r.extras {
+				if !p.alive() {
+					t.Errorf("%d, which is no part of the job, is dead", p.pid)
+				}
+			}
+		})
+	}
+}
+
+// A guard that is frozen when leaderrun needs it is killed by leaderrun, and the
+// job with it.
+func TestGuardFrozen(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		tell    string
+		options []string
+	}{
+		"when it is to kill":         {"kill", nil},
+		"when the deadline is moved": {"extend 1h", []string{"-deadline", "3s"}},
+		"and reads nothing":          {"flood", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := running(t, "", hardy["other sessions"], test.options...)
+			r.signal(r.guard.pid, syscall.SIGSTOP)
+			r.tell(test.tell)
+			if got, want := r.said("failed"), "the guard process does not answer"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			now, deadline := clock.Boot{}.Now(), clock.Instant(r.number("deadline"))
+			if test.options != nil && now < deadline {
+				t.Error("it was given up before the deadline")
+			}
+			r.said("gone")
+			r.nothingLeft()
+		})
+	}
+}
+
+// When leaderrun and its guard are killed, the kernel kills the job's first
+// process at least. leaderrun is frozen first, or it would do that. (To freeze
+// the guard is no use: when leaderrun is dead, the kernel continues it, as its
+// group is then an orphan.)
+func TestBothKilled(t *testing.T) {
+	t.Parallel()
+	for _, user := range users() {
+		r := running(t, "", hardy["deaf"], "-uid", user)
+		r.signal(r.leaderrun, syscall.SIGSTOP)
+		r.signal(r.guard.pid, syscall.SIGKILL)
+		until(t, "the first process is dead", func() bool { return !r.job.alive() })
+		r.kill()
+	}
+}
+
+// The job has the descriptors that leaderrun was started with and no other: none
+// of leaderrun's, of its guard's or of the lock's.
+func TestOnlyOurDescriptors(t *testing.T) {
+	t.Parallel()
+	r := prepare(t, "", `exec >$D/fds; for f in /proc/$$/fd/*; do readlink $f >/dev/null && echo ${f##*/}; done; exec $DEAF`)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	r.cmd.ExtraFiles = make([]*os.File, 253)
+	for _, n := range []int{3, 7, 255} {
+		r.cmd.ExtraFiles[n-3] = null
+	}
+	r.start()
+	r.isRunning()
+	got := strings.Fields(r.read("fds"))
+	slices.SortFunc(got, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	if got, want := strings.Join(got, " "), "0 1 2 3 7 255"; got != want {
+		t.Errorf("the job has the descriptors %s, want %s", got, want)
+	}
+	r.kill()
+	r.becomesFree()
+}
