@@ -27,7 +27,7 @@ type conn struct {
 // just being started itself.
 const (
 	writeTimeout = 100 * time.Millisecond
-	startTimeout = 10 * time.Second
+	startTimeout = time.Minute
 )
 
 // newConn takes over a descriptor of a socket.

@@ -17,7 +17,7 @@ import (
 // started is dead.
 func TestGuardFrozenAtTheStart(t *testing.T) {
 	t.Parallel()
-	r := launch(t, "", hardy["other sessions"], "-freeze", "-deadline", "1s")
+	r := launch(t, "", hardy["other sessions"], "-freeze", "-deadline", "3s")
 	if got, want := r.said("refused"), "the guard process does not answer"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

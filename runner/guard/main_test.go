@@ -113,7 +113,7 @@ func (s script) exits() proc.Exit {
 	s.t.Helper()
 	select {
 	case <-s.Exited():
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		s.t.Fatal("the first process goes on")
 	}
 	return s.Exit()
@@ -138,13 +138,16 @@ func (s script) signal(sig syscall.Signal) {
 	}
 }
 
+// patience bounds what must happen at some time on a busy machine.
+const patience = 30 * time.Second
+
 // until polls.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if f() {
 			return
 		}
 	}
-	t.Fatalf("not within 10 s: %s", what)
+	t.Fatalf("not within %v: %s", patience, what)
 }

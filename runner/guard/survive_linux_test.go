@@ -43,27 +43,30 @@ func TestLeaderrunKilled(t *testing.T) {
 func TestLeaderrunFrozen(t *testing.T) {
 	t.Parallel()
 	for _, user := range users() {
-		r := running(t, "", hardy["other sessions"], "-uid", user, "-deadline", "3s")
-		deadline := clock.Instant(r.number("deadline"))
-		r.signal(r.leaderrun, syscall.SIGSTOP)
-		until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
-		late := clock.Boot{}.Now().Sub(deadline)
-		if late < 0 {
-			t.Errorf("it was killed %v before its deadline", -late)
-		}
-		t.Logf("dead and looked for %v after the deadline", late)
-		r.nothingLeft()
-		r.signal(r.leaderrun, syscall.SIGCONT)
-		if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
-			t.Errorf("leaderrun goes on, and sees %q", r.read("log"))
-		}
+		t.Run("as "+user, func(t *testing.T) {
+			t.Parallel()
+			r := running(t, "", hardy["other sessions"], "-uid", user, "-deadline", "6s")
+			deadline := clock.Instant(r.number("deadline"))
+			r.signal(r.leaderrun, syscall.SIGSTOP)
+			until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
+			late := clock.Boot{}.Now().Sub(deadline)
+			if late < 0 {
+				t.Errorf("it was killed %v before its deadline", -late)
+			}
+			t.Logf("seen dead %v after the deadline", late)
+			r.nothingLeft()
+			r.signal(r.leaderrun, syscall.SIGCONT)
+			if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
+				t.Errorf("leaderrun goes on, and sees %q", r.read("log"))
+			}
+		})
 	}
 }
 
 // A deadline that is moved in time is none any more.
 func TestExtend(t *testing.T) {
 	t.Parallel()
-	r := running(t, "", hardy["deaf"], "-deadline", "3s")
+	r := running(t, "", hardy["deaf"], "-deadline", "6s")
 	r.tell("extend 1h")
 	r.said("did extend")
 	deadline := clock.Instant(r.number("deadline"))
@@ -119,7 +122,7 @@ func TestGuardFrozen(t *testing.T) {
 		options []string
 	}{
 		"when it is to kill":         {"kill", nil},
-		"when the deadline is moved": {"extend 1h", []string{"-deadline", "3s"}},
+		"when the deadline is moved": {"extend 1h", []string{"-deadline", "6s"}},
 		"and reads nothing":          {"flood", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
