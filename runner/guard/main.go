@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 )
 
 // role is the name under which the program is a guard.
@@ -35,14 +34,10 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
-	time.AfterFunc(unhurried, ignoreSignals)
+	go ignoreSignals() // beside the campaign
 	newKeeper(c).keep()
 	return 0
 }
-
-// unhurried is when signals are begun to be ignored: a short job is spared what
-// that costs. Before, they end the guard, and leaderrun kills the job.
-const unhurried = 50 * time.Millisecond
 
 // ignoreSignals drops the signals that a service manager or an operator may
 // send to all processes: it is leaderrun that decides what comes of them. They
