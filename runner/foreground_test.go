@@ -28,14 +28,27 @@ func (r *rig) onTerminal() *tty {
 	return f
 }
 
-func (f *tty) Offer() *os.File { f.given = f.ours; return nil }
+func (f *tty) Offer() *os.File { f.given = f.isOurs(); return nil }
 func (f *tty) Started(int)     {}
 func (f *tty) Continued()      { f.r.note("continued") }
-func (f *tty) Yield() bool     { f.r.note("yield"); return f.ours }
+func (f *tty) Yield() bool     { f.r.note("yield"); return f.isOurs() }
 func (f *tty) Close()          {}
 
+func (f *tty) isOurs() bool {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	return f.ours
+}
+
+// bring makes us the foreground group.
+func (f *tty) bring() {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	f.ours = true
+}
+
 func (f *tty) Give() bool {
-	if f.ours && !f.given {
+	if f.isOurs() && !f.given {
 		f.given = true
 		f.r.note("give")
 	}
@@ -121,7 +134,7 @@ func TestStoppedForTheTerminal(t *testing.T) {
 		f := r.onTerminal()
 		f.ours = false
 		r.watchCONT()
-		r.at(seconds(1), func() { f.ours = true; r.job.stopped <- syscall.SIGTTIN })
+		r.at(seconds(1), func() { f.bring(); r.job.stopped <- syscall.SIGTTIN })
 		r.job.begin = runs(seconds(3), 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})

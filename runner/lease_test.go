@@ -228,7 +228,7 @@ func TestAnswer(t *testing.T) {
 		r.job.begin = runs(seconds(8), 0)
 		check := func(at, deadline time.Duration) {
 			r.at(at, func() {
-				a := r.answer()
+				a := r.ask()
 				if a.Lost || a.Deadline != epoch.Add(deadline) || a.Token != token || a.Lock != "nightly" || a.Holder != "host/1/a" || a.Backend != "model://server" {
 					t.Errorf("%v: got %+v, want the deadline %v", at, a, deadline)
 				}
@@ -239,7 +239,7 @@ func TestAnswer(t *testing.T) {
 		check(seconds(6.1), seconds(20.985))
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		if !r.answer().Lost {
+		if !r.ask().Lost {
 			t.Error("after the release: the lease is ours, want lost")
 		}
 	})
@@ -250,7 +250,7 @@ func TestAnswerOfAPermanentLock(t *testing.T) {
 		r.permanent, r.server.ttl = true, 0
 		r.job.begin = runs(seconds(8), 0)
 		r.at(seconds(5), func() {
-			if a := r.answer(); a.Lost || a.Deadline != 0 {
+			if a := r.ask(); a.Lost || a.Deadline != 0 {
 				t.Errorf("got %+v, want no deadline", a)
 			}
 		})

@@ -104,6 +104,14 @@ func (r *rig) serve(answer func() socket.Answer) (*socket.Server, error) {
 	return nil, errors.New("no socket")
 }
 
+// ask asks as a client of the socket does.
+func (r *rig) ask() socket.Answer {
+	r.mu.Lock()
+	answer := r.answer
+	r.mu.Unlock()
+	return answer()
+}
+
 func (r *rig) event(e Event) {
 	r.mu.Lock()
 	r.events = append(r.events, e)

@@ -8,6 +8,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -153,6 +154,9 @@ func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc
 	command.Terminal = r.offer()
 	job, err := r.Starter.Start(command, r.killBy(e, ends))
 	r.offered(job)
+	if errors.Is(err, proc.ErrUnguarded) {
+		return nil, fmt.Errorf("%w: %w", locks.ErrLost, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +195,9 @@ func (r *run) release(lease *keepalive.Lease) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
 	defer cancel()
 	lost := lease.Err()
+	if e, ends := lease.Deadline(); lost == nil && ends && r.Clock.Now() >= e {
+		lost = keepalive.ErrExpired // which we know first if we were frozen
+	}
 	err := lease.Release(ctx)
 	switch {
 	case lost != nil: // it was not ours any more, and this only tidied up

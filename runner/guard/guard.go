@@ -49,6 +49,7 @@ func (g *Guard) Contain(c Containment) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	<-g.ready
 	g.containment = c
 	if c.Use != Pidns {
 		return nil

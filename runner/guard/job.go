@@ -14,15 +14,19 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// Why leaderrun takes over from its guard.
-var (
-	errDied   = errors.New("the guard process has died")
-	errSilent = errors.New("the guard process does not answer")
-)
+// A failure is why the guard cannot be relied on. It is a [proc.ErrUnguarded].
+type failure string
 
-// errLate is why a job is not started. The guard says so by a number that is no
-// error's.
-var errLate = errors.New("the lease was about to end when the job was to be started")
+func (f failure) Error() string        { return string(f) }
+func (f failure) Is(target error) bool { return target == proc.ErrUnguarded }
+
+const (
+	errDied   failure = "the guard process has died"
+	errSilent failure = "the guard process does not answer"
+	// errLate is why a job is not started. The guard says so by a number that is
+	// no error's.
+	errLate failure = "the lease was about to end when the job was to be started"
+)
 
 const errnoLate = syscall.Errno(0)
 

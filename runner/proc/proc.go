@@ -98,6 +98,10 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
+// ErrUnguarded is why a job is not started: there is nobody, or no time left, to
+// kill it.
+var ErrUnguarded = errors.New("the job would not be guarded")
+
 // A StartError says why a command cannot be run.
 type StartError struct {
 	Command  string
