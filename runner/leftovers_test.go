@@ -185,10 +185,10 @@ func TestGuardDiesWithTheJob(t *testing.T) {
 	died := errors.New("the guard has died")
 	often(t, func(t *testing.T, r *rig) {
 		r.job.failed = make(chan error, 1)
-		r.at(seconds(2), func() {
-			r.job.failed <- died
-			r.job.die(syscall.SIGKILL)
-		})
+		r.job.begin = func(j *job) { // before anybody looks
+			j.failed <- died
+			j.die(syscall.SIGKILL)
+		}
 		if _, err := r.run(); !errors.Is(err, locks.ErrLost) || !errors.Is(err, died) {
 			t.Errorf("got %v, want a loss because %v", err, died)
 		}

@@ -45,6 +45,19 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
+// That is so, too, if the job is dead before the lease is known to have ended.
+func TestSuspendAndDieAtOnce(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.outlived = true
+		r.at(seconds(4.2), func() { r.suspend(time.Hour) })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		if slices.Contains(r.kinds(), EventReleased) {
+			t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
+		}
+	})
+}
+
 // What is left of the lease when the machine wakes up is used.
 func TestSuspendIntoTheGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

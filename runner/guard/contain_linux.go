@@ -145,7 +145,7 @@ func (c Containment) check() error {
 	if c.Use != "" && c.Use.weaker(c.Least) {
 		return fmt.Errorf("the tier %s is weaker than %s", c.Use, c.Least)
 	}
-	if c.Use != Cgroup && c.Least != Cgroup {
+	if c.Use != Cgroup && (c.Use != "" || !Subreaper.weaker(c.Least)) {
 		return nil
 	}
 	g, err := cgroup.New()
