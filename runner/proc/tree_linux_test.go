@@ -114,10 +114,11 @@ func TestEach(t *testing.T) {
 func TestSignalAndReap(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
 	tree := Tree{Keep: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
-	if n, err := tree.Signal(-1, false, unix.SIGKILL); n < 4 || err != nil {
-		t.Errorf("%d processes got it, %v", n, err)
-	}
 	eventually(t, "nothing is left", func() bool {
+		// One pass can miss what becomes ours just then: its parent was killed first.
+		if _, err := tree.Signal(-1, false, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
 		seen, err := tree.Reap()
 		return seen == 0 && err == nil
 	})
