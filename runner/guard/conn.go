@@ -128,7 +128,7 @@ func (c *conn) take(rights []byte) {
 	}
 }
 
-// file returns the next file that came, or nil.
+// nextFile returns the next file that came, or nil.
 func (c *conn) nextFile(name string) *os.File {
 	if len(c.files) == 0 {
 		return nil

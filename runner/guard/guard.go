@@ -175,7 +175,8 @@ func awaited(pid int) *child {
 	go func() {
 		awaitEnd(pid)
 		c.mu.Lock()
-		for _, err := unix.Wait4(pid, nil, 0, nil); errors.Is(err, unix.EINTR); {
+		err := error(unix.EINTR)
+		for errors.Is(err, unix.EINTR) {
 			_, err = unix.Wait4(pid, nil, 0, nil)
 		}
 		c.reaped = true

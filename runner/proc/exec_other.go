@@ -2,5 +2,5 @@
 
 package proc
 
-// dieWith does nothing: a process does not die with its parent here.
-func dieWith(int) {}
+// dieWithGuard does nothing: a process does not die with its parent here.
+func dieWithGuard(int) {}
