@@ -58,8 +58,7 @@ func (p *pulse) stop() {
 
 // beat says that we lead, if we surely do. Once we do not, we never will again.
 func (s *supervisor) beat() {
-	e, ends := s.lease.Deadline()
-	if s.stopping || s.lease.Err() != nil || ends && s.Clock.Now() >= e {
+	if s.stopping || s.lostLease() != nil {
 		s.pulse.stop()
 		return
 	}

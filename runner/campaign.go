@@ -21,7 +21,7 @@ const (
 )
 
 // campaign waits for the lock as long as it may.
-func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error) {
+func (r *run) campaign(ctx context.Context) (locks.Lock, error) {
 	ctx, stop := r.untilSignal(ctx)
 	ctx, limit, cancel := r.limited(ctx)
 	defer cancel()
@@ -30,7 +30,8 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error
 		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
 		if err == nil {
-			return r.acquired(stop(), lock, lease)
+			r.lease, r.grant = lease, lease.Grant()
+			return r.acquired(stop(), lock)
 		}
 		before := last
 		last = r.verdict(ctx, q, err, last)
@@ -43,9 +44,9 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, *keepalive.Lease, error
 			}
 		}
 		if err := stop(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return nil, nil, last
+		return nil, last
 	}
 }
 
@@ -130,17 +131,16 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 
 // acquired ends a campaign that was won, unless a signal came in its last
 // moment. Later signals are the job's.
-func (r *run) acquired(signalled error, lock locks.Lock, lease *keepalive.Lease) (locks.Lock, *keepalive.Lease, error) {
-	r.lease, r.grant = lease, lease.Grant()
+func (r *run) acquired(signalled error, lock locks.Lock) (locks.Lock, error) {
 	r.Logger.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
 	r.emit(Event{Kind: EventAcquired})
 	close(r.held)
 	if signalled != nil {
-		r.release(lease)
+		r.release()
 		_ = lock.Close() // it was released
-		return nil, nil, signalled
+		return nil, signalled
 	}
-	return lock, lease, nil
+	return lock, nil
 }
 
 // renewed is told of each attempt to renew a lease. The first may be over

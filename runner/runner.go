@@ -105,7 +105,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	defer server.close()
 	defer close(r.over)
 
-	lock, lease, err := r.campaign(ctx)
+	lock, err := r.campaign(ctx)
 	if r.Decided != nil {
 		r.Decided()
 	}
@@ -114,7 +114,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 	defer func() { _ = lock.Close() }() // it was released by then
 	if err := r.Timing.Gate(r.grant.TTL); err != nil && r.grant.TTL > 0 {
-		r.release(lease)
+		r.release()
 		return proc.Exit{}, err
 	}
 
@@ -125,34 +125,33 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
 	}
 
-	job, err := r.start(lock, lease, env)
+	job, err := r.start(lock, env)
 	if err != nil {
-		r.release(lease)
+		r.release()
 		return proc.Exit{}, err
 	}
-	s := &supervisor{run: r, job: job, lease: lease}
+	s := &supervisor{run: r, job: job}
 	s.supervise()
 	s.takeBack()
 	exit, err := s.result()
 	if !s.unkillable {
-		r.release(lease)
+		r.release()
 	}
 	return exit, err
 }
 
 // start starts the job, if there is still time to stop it again.
-func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc.Job, error) {
-	e, ends := lease.Deadline()
-	if err := lease.Err(); err != nil {
+func (r *run) start(lock locks.Lock, env []string) (proc.Job, error) {
+	if err := r.lease.Err(); err != nil {
 		return nil, err
 	}
-	if now := r.Clock.Now(); ends && now >= r.Timing.TermAt(e) {
-		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(e.Sub(now)))
+	if now := r.Clock.Now(); now >= r.termAt() {
+		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(r.expiry().Sub(now)))
 	}
 	command := r.Command
 	command.Env, command.Will = env, willOf(lock)
 	command.Terminal = r.offer()
-	job, err := r.Starter.Start(command, r.killBy(e, ends))
+	job, err := r.Starter.Start(command, r.killAt())
 	r.offered(job)
 	if errors.Is(err, proc.ErrUnguarded) {
 		return nil, fmt.Errorf("%w: %w", locks.ErrLost, err)
@@ -161,7 +160,7 @@ func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc
 		return nil, err
 	}
 	r.job.Store(&job)
-	job.Extend(r.killBy(lease.Deadline())) // it may have been renewed meanwhile
+	job.Extend(r.killAt()) // it may have been renewed meanwhile
 	tier, why := job.Containment()
 	r.Logger.Info("started", "pid", job.PID(), "containment", tier)
 	if why != "" {
@@ -169,15 +168,6 @@ func (r *run) start(lock locks.Lock, lease *keepalive.Lease, env []string) (proc
 	}
 	r.emit(Event{Kind: EventStarted, PID: job.PID()})
 	return job, nil
-}
-
-// killBy is when the job is killed by whoever else can kill it, if the lease
-// ends as its deadline says.
-func (r *run) killBy(deadline clock.Instant, ends bool) clock.Instant {
-	if !ends {
-		return clock.Never
-	}
-	return r.Timing.KillAt(deadline)
 }
 
 // willOf says what becomes of a lock when we die before our job.
@@ -188,17 +178,14 @@ func willOf(lock locks.Lock) proc.Will {
 }
 
 // release gives the lock up. That it may fail is no error: the TTL frees it.
-func (r *run) release(lease *keepalive.Lease) {
+func (r *run) release() {
 	if r.Alive != nil {
 		r.Alive(StageOver)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
 	defer cancel()
-	lost := lease.Err()
-	if e, ends := lease.Deadline(); lost == nil && ends && r.Clock.Now() >= e {
-		lost = keepalive.ErrExpired // which we know first if we were frozen
-	}
-	err := lease.Release(ctx)
+	lost := r.lostLease()
+	err := r.lease.Release(ctx)
 	switch {
 	case lost != nil: // it was not ours any more, and this only tidied up
 		r.Logger.Debug("release after loss", "err", err)

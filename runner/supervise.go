@@ -8,7 +8,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/locks/keepalive"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -32,7 +31,6 @@ const patience = 10 * time.Second
 type supervisor struct {
 	*run
 	job   proc.Job
-	lease *keepalive.Lease
 	pulse *pulse
 
 	lost       error         // why leadership counts as lost; nil: it does not
@@ -115,20 +113,6 @@ func (s *supervisor) due() {
 	if now >= s.killBy {
 		s.kill("the grace is over")
 	}
-}
-
-func (s *supervisor) killAt() clock.Instant {
-	if e, ends := s.lease.Deadline(); ends {
-		return s.Timing.KillAt(e)
-	}
-	return clock.Never
-}
-
-func (s *supervisor) termAt() clock.Instant {
-	if e, ends := s.lease.Deadline(); ends {
-		return s.Timing.TermAt(e)
-	}
-	return clock.Never
 }
 
 // lose notes that leadership cannot be kept, and reports whether that is news.
@@ -230,20 +214,16 @@ func (s *supervisor) finished() bool {
 		s.survives = true
 		s.Logger.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
 	}
-	e, ends := s.lease.Deadline()
-	s.unkillable = s.survives && ends && now > e.Add(patience)
+	e := s.expiry()
+	s.unkillable = s.survives && e != clock.Never && now > e.Add(patience)
 	return s.unkillable
 }
 
 // result says how the run ended, once nothing of the job is left. A job that
 // ended by itself ended under the lock only if the lease was still ours then.
 func (s *supervisor) result() (proc.Exit, error) {
-	if e, ends := s.lease.Deadline(); s.lost == nil {
-		if err := s.lease.Err(); err != nil {
-			s.lose(err)
-		} else if ends && s.Clock.Now() >= e {
-			s.lose(keepalive.ErrExpired)
-		}
+	if err := s.lostLease(); err != nil {
+		s.lose(err)
 	}
 	if s.lost != nil {
 		return proc.Exit{}, s.lost
