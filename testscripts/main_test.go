@@ -3,6 +3,7 @@
 package testscripts
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -115,10 +116,20 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "bundle":
 		return slices.Contains(newEnv().Registry.Schemes(), "etcd"), nil
+	case "cpu-quota":
+		return hasQuota(), nil
 	case "namespaces": // a mount that nobody else sees
 		return exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// hasQuota reports whether a cgroup of ours could be kept from the processor,
+// with cgroups of version 1 or 2.
+func hasQuota() bool {
+	v1, _ := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat")
+	v2, _ := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control")
+	return bytes.Contains(v1, []byte("nr_throttled")) || slices.Contains(strings.Fields(string(v2)), "cpu")
 }
 
 // A sharedServer is one etcd server for the scripts that need nothing special
