@@ -268,7 +268,33 @@ func (s *shell) signalLeaderrun(name string, sig syscall.Signal) {
 // foreground waits until that process's group has the terminal.
 func (s *shell) foreground(name string) {
 	s.t.Helper()
-	want, got := s.pid(name), 0
+	s.foregroundIs(s.pid(name))
+}
+
+// isBack waits until the shell itself has the terminal again: what is typed
+// before may be read by the job that is being stopped.
+func (s *shell) isBack() {
+	s.t.Helper()
+	s.expect(prompt)
+	s.foregroundIs(s.cmd.Process.Pid)
+}
+
+// isStopped waits until a process is stopped.
+func (s *shell) isStopped(name string) {
+	s.t.Helper()
+	stat := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid(name)))
+		if stat = string(b); strings.Contains(stat, ") T ") {
+			return
+		}
+	}
+	s.t.Fatalf("not stopped: %s", stat)
+}
+
+func (s *shell) foregroundIs(want int) {
+	s.t.Helper()
+	got := 0
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.control(func(fd int) (err error) {
 			got, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
@@ -288,7 +314,7 @@ func (s *shell) continuing(pid, file string) {
 		if _, err := os.Stat(filepath.Join(s.dir, file)); err == nil {
 			return
 		}
-		s.signal(pid, syscall.SIGCONT)
+		_ = syscall.Kill(s.pid(pid), syscall.SIGCONT) // it may have ended since
 	}
 	s.t.Fatalf("there is no %s", file)
 }

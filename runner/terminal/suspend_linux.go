@@ -18,37 +18,33 @@ import (
 // of a terminal stop nobody.
 //
 // That rule is the kernel's, and so the signal is really sent, with its default
-// action. To this very thread: then it has had its effect when tgkill returns.
-func (t *Terminal) Suspend(sig os.Signal) bool {
+// action, and to all of the group at one moment: if the others were stopped
+// first, they might be continued before we have stopped, and we for ever.
+func (t *Terminal) Suspend(sig os.Signal) (was bool) {
 	s := sig.(syscall.Signal)
 	limit := time.Second
 	switch s {
-	case unix.SIGTSTP: // whether it had an effect matters little
-		limit = 20 * time.Millisecond
+	case unix.SIGTSTP: // if it comes later, it is passed on, and the job stopped again
+		limit = 100 * time.Millisecond
 	case unix.SIGSTOP:
 		s = unix.SIGTSTP
 	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, unix.SIGCONT)
 	defer signal.Stop(continued)
-
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	during(s, ignored, func() { _ = unix.Kill(0, s) })
-	during(s, byDefault, func() { _ = unix.Tgkill(unix.Getpid(), unix.Gettid(), s) })
-	select {
-	case <-continued:
-		return true
-	case <-time.After(limit):
-		return false
-	}
+	byDefault(s, func() {
+		_ = unix.Kill(0, s)
+		select {
+		case <-continued:
+			was = true
+		case <-time.After(limit):
+		}
+	})
+	return was
 }
 
-// What a process may do about a signal: SIG_DFL and SIG_IGN.
-const (
-	byDefault uintptr = 0
-	ignored   uintptr = 1
-)
+// ignored is SIG_IGN; SIG_DFL is 0.
+const ignored uintptr = 1
 
 // An action is the kernel's struct sigaction, or more than that.
 type action [8]uintptr
@@ -61,16 +57,15 @@ func handler() int {
 	return 0
 }
 
-// during calls f while a signal has another action than Go's runtime gave it,
-// which package signal cannot arrange: what it has once caught it catches for
-// ever. Nothing is started meanwhile that could inherit it.
-func during(sig syscall.Signal, what uintptr, f func()) {
+// byDefault calls f while a signal has its default action, which package signal
+// cannot arrange: what it has once caught it catches for ever.
+func byDefault(sig syscall.Signal, f func()) {
 	var before action
 	if !sigaction(sig, nil, &before) {
 		return
 	}
 	now := before
-	now[handler()] = what
+	now[handler()] = 0
 	if sigaction(sig, &now, nil) {
 		f()
 		sigaction(sig, &before, nil)
