@@ -116,6 +116,9 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "bundle":
 		return slices.Contains(newEnv().Registry.Schemes(), "etcd"), nil
+	case "tini":
+		_, err := exec.LookPath(name)
+		return err == nil, nil
 	case "cpu-quota":
 		return hasQuota(), nil
 	case "namespaces": // a mount that nobody else sees
