@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,14 +21,6 @@ type conn struct {
 	files []int  // what came with it
 }
 
-// writeTimeout is how long a frame may take: the other end is frozen if so much
-// is there for it to read. A start is long, and is sent to a process that is
-// just being started itself.
-const (
-	writeTimeout = 100 * time.Millisecond
-	startTimeout = time.Minute
-)
-
 // newConn takes over a descriptor of a socket.
 func newConn(fd int) (*conn, error) {
 	unix.CloseOnExec(fd)
@@ -37,18 +28,6 @@ func newConn(fd int) (*conn, error) {
 		return nil, err
 	}
 	return &conn{file: os.NewFile(uintptr(fd), "guard")}, nil
-}
-
-func (c *conn) send(f frame) error {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
-	timeout := writeTimeout
-	if f.kind == kindStart {
-		timeout = startTimeout
-	}
-	_ = c.file.SetWriteDeadline(time.Now().Add(timeout))
-	_, err := c.file.Write(f.encode())
-	return err
 }
 
 // sendFiles sends a small frame, and files with it.
@@ -65,24 +44,6 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 		return !errors.Is(sent, unix.EAGAIN)
 	})
 	return errors.Join(err, sent)
-}
-
-// receive blocks until there is a frame. After the other end has closed the
-// socket, or died, it returns io.EOF.
-func (c *conn) receive() (frame, error) {
-	for {
-		f, rest, ok, err := cutFrame(c.buf)
-		if err != nil {
-			return frame{}, err
-		}
-		if ok {
-			c.buf = rest
-			return f, nil
-		}
-		if err := c.fill(); err != nil {
-			return frame{}, err
-		}
-	}
 }
 
 // fill reads what there is.

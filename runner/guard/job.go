@@ -1,5 +1,3 @@
-//go:build unix
-
 package guard
 
 import (
@@ -183,7 +181,7 @@ func (j *job) hear(f frame) {
 		}
 	case kindExited:
 		j.gone = n&goneToo != 0
-		j.end(proc.ExitOf(syscall.WaitStatus(n)))
+		j.end(exitOf(n))
 	case kindGone:
 		j.gone = true
 	}

@@ -1,0 +1,41 @@
+package guard
+
+import "time"
+
+// writeTimeout is how long a frame may take: the other end is frozen if so much
+// is there for it to read. A start is long, and is sent to a process that is
+// just being started itself.
+const (
+	writeTimeout = 100 * time.Millisecond
+	startTimeout = time.Minute
+)
+
+func (c *conn) send(f frame) error {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	timeout := writeTimeout
+	if f.kind == kindStart {
+		timeout = startTimeout
+	}
+	_ = c.file.SetWriteDeadline(time.Now().Add(timeout))
+	_, err := c.file.Write(f.encode())
+	return err
+}
+
+// receive blocks until there is a frame. After the other end has closed the
+// socket, or died, it returns io.EOF.
+func (c *conn) receive() (frame, error) {
+	for {
+		f, rest, ok, err := cutFrame(c.buf)
+		if err != nil {
+			return frame{}, err
+		}
+		if ok {
+			c.buf = rest
+			return f, nil
+		}
+		if err := c.fill(); err != nil {
+			return frame{}, err
+		}
+	}
+}
