@@ -1,20 +1,21 @@
 package cmd
 
-import "github.com/leaderrun/leaderrun/runner/proc"
+import "github.com/leaderrun/leaderrun/runner/guard"
 
-// A starter starts the job.
-type starter = *groupStarter
+// A starter starts the job. It must be closed when nothing of that is left.
+type starter = *guard.Guard
 
-type groupStarter struct{ proc.Group }
+func newStarter() starter { return guard.Begin() }
 
 // tiers: there is one way to keep a job together here, and nothing to choose.
 func tiers() []string { return nil }
 
 func contain(starter, *options) error { return nil }
 
-func newStarter() starter { return new(groupStarter) }
-
-func (*groupStarter) Close() {}
-
-// beGuard: there are no guards here.
-func beGuard([]string) (status int, ok bool) { return 0, false }
+// beGuard lives the life of a guard, if this process was started to be one.
+func beGuard(args []string) (status int, ok bool) {
+	if !guard.IsRole(args) {
+		return 0, false
+	}
+	return guard.Main(args), true
+}

@@ -1,16 +1,60 @@
 package proc
 
 import (
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
-func setLimits(object windows.Handle, limits *windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION) error {
-	_, err := windows.SetInformationJobObject(object, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(limits)), uint32(unsafe.Sizeof(*limits)))
-	return err
+// An Object is a Job Object: the system keeps in it what the processes in it
+// start, and there is no way out. One process may be in several, each within
+// another.
+type Object windows.Handle
+
+// Killed is the exit status of a process that was killed, as a unix shell has
+// it.
+const Killed = 137
+
+// NewObject makes one with nothing in it. What we start can inherit it, if that
+// is asked for at the start.
+func NewObject() (Object, error) {
+	h, err := windows.CreateJobObject(inheritable(), nil)
+	return Object(h), os.NewSyscallError("CreateJobObject", err)
 }
+
+// Enclose puts us, and what we start from now on, into an object to which
+// nobody else has a handle. When the system closes that, which our death does
+// however it comes about, it kills all that is in the object.
+func Enclose() error {
+	h, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return os.NewSyscallError("CreateJobObject", err)
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if _, err := windows.SetInformationJobObject(h, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
+		return os.NewSyscallError("SetInformationJobObject", err)
+	}
+	return os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(h, windows.CurrentProcess()))
+}
+
+// Kill kills all that is in it, and does not wait.
+func (o Object) Kill() error {
+	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(windows.Handle(o), Killed))
+}
+
+// Empty reports whether no process is in it.
+func (o Object) Empty() (bool, error) {
+	var a accounting
+	err := windows.QueryInformationJobObject(windows.Handle(o), windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
+	return err == nil && a.active == 0, os.NewSyscallError("QueryInformationJobObject", err)
+}
+
+// Close gives it up. What is in it goes on.
+func (o Object) Close() { _ = windows.CloseHandle(windows.Handle(o)) }
 
 // An accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
 type accounting struct {
@@ -21,9 +65,8 @@ type accounting struct {
 	ended     uint32
 }
 
-func activeProcesses(object windows.Handle) (uint32, error) {
-	var a accounting
-	err := windows.QueryInformationJobObject(object, windows.JobObjectBasicAccountingInformation,
-		uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
-	return a.active, err
+func inheritable() *windows.SecurityAttributes {
+	a := &windows.SecurityAttributes{InheritHandle: 1}
+	a.Length = uint32(unsafe.Sizeof(*a))
+	return a
 }

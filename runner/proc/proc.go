@@ -1,6 +1,5 @@
 // Package proc is what the runner knows of processes: how a command is found,
-// and what can be done with a job that runs it. Package guard keeps jobs where
-// there is one for the system; [Group] is for the others.
+// and what can be done with a job that runs it. Package guard keeps jobs.
 package proc
 
 import (

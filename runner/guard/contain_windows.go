@@ -1,0 +1,10 @@
+package guard
+
+// A Tier is a way to keep a job together. There is one here, and nothing to
+// choose: what a job starts is in its Job Object, from which nothing gets away.
+type Tier string
+
+const jobObject Tier = "job object"
+
+// A Containment says which tier is to be used.
+type Containment struct{ Use, Least Tier }

@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A Guard is leaderrun's side: a proc.Starter of one job.
+//
+// There are two Job Objects. The job alone is in one that leaderrun makes and
+// the guard inherits: each of them can kill all that is in it, and see when
+// nothing is left. The guard is in another one around that, of which only it has
+// a handle: if it dies, the system kills the job at once, even if leaderrun is
+// frozen. If leaderrun had a handle of that one, too, the system would wait for
+// both of them to die.
+type Guard struct {
+	ready  chan struct{} // closed when the rest is set
+	err    error         // why there is no guard
+	conn   *conn
+	child  *child
+	object proc.Object // of the job
+
+	containment Containment
+	patience    time.Duration // how long it may take to answer that it kills
+}
+
+var _ proc.Starter = (*Guard)(nil)
+
+// Begin starts a guard and does not wait for it. Close must be called.
+func Begin() *Guard {
+	g := &Guard{ready: make(chan struct{}), patience: killPatience}
+	go func() {
+		defer close(g.ready)
+		if err := g.launch(); err != nil {
+			g.err = fmt.Errorf("start the guard process: %w", err)
+		}
+	}()
+	return g
+}
+
+func (g *Guard) launch() error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if g.object, err = proc.NewObject(); err != nil {
+		return err
+	}
+	ours, theirs, err := pipe()
+	if err != nil {
+		g.object.Close()
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(theirs) }()
+	args := []string{role, strconv.FormatUint(uint64(theirs), 10), strconv.FormatUint(uint64(g.object), 10)}
+	p, err := os.StartProcess(path, args, &os.ProcAttr{
+		Env:   guardEnvironment(),
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Sys: &syscall.SysProcAttr{
+			CreationFlags:              syscall.CREATE_NEW_PROCESS_GROUP, // a signal to ours is not for it
+			AdditionalInheritedHandles: []syscall.Handle{syscall.Handle(theirs), syscall.Handle(g.object)},
+		},
+	})
+	if err != nil {
+		_ = windows.CloseHandle(ours)
+		g.object.Close()
+		return err
+	}
+	g.conn, g.child = newConn(ours), awaited(p)
+	g.conn.peer = p
+	return nil
+}
+
+// guardEnvironment has what the system itself needs in order to start a
+// process, and nothing of the user's. Nothing of the guard runs for long.
+func guardEnvironment() []string {
+	env := []string{"GOMAXPROCS=1"}
+	for _, name := range []string{"SystemRoot", "ComSpec"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// Start implements [proc.Starter]. It waits for the guard.
+func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	if <-g.ready; g.err != nil {
+		return nil, g.err
+	}
+	j := newJob(g, c.Will, killBy)
+	if err := j.start(c); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// visible returns the id of the first process.
+func (g *Guard) visible(pid int) int { return pid }
+
+// Close ends a guard that has no job, or none any more, and waits for it.
+func (g *Guard) Close() {
+	if <-g.ready; g.err != nil {
+		return
+	}
+	_ = g.conn.file.Close()
+	<-g.child.ended
+	g.object.Close()
+}
+
+// A child is a process that we started.
+type child struct {
+	pid   int
+	os    *os.Process
+	ended chan struct{} // closed when it has ended
+}
+
+func awaited(p *os.Process) *child {
+	c := &child{pid: p.Pid, os: p, ended: make(chan struct{})}
+	go func() {
+		_, _ = p.Wait() // it is of no interest how it ended
+		close(c.ended)
+	}()
+	return c
+}
+
+func (c *child) kill() { _ = c.os.Kill() }

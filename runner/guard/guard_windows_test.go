@@ -1,0 +1,359 @@
+package guard_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// start starts a role as a job of this process, and returns its directory.
+func start(t *testing.T, g *guard.Guard, role string) (job proc.Job, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	job, err := g.Start(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, role)}, clock.Never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = job.Kill()
+		until(t, "the job is gone", job.Gone)
+	})
+	return job, dir
+}
+
+func begin(t *testing.T) *guard.Guard {
+	t.Helper()
+	g := guard.Begin()
+	g.SetPatience(time.Minute) // it is a busy machine
+	t.Cleanup(g.Close)
+	return g
+}
+
+func exits(t *testing.T, job proc.Job) proc.Exit {
+	t.Helper()
+	select {
+	case <-job.Exited():
+	case <-time.After(patience):
+		t.Fatal("the first process goes on")
+	}
+	return job.Exit()
+}
+
+func TestExit(t *testing.T) {
+	t.Parallel()
+	for _, want := range []int{0, 1, 255, 0xc000013a} {
+		job, _ := start(t, begin(t), "exit "+strconv.Itoa(want))
+		if got := exits(t, job); got != (proc.Exit{Code: want}) {
+			t.Errorf("got %v, want %d", got, want)
+		}
+		until(t, "the job is gone", job.Gone)
+	}
+}
+
+// A job is gone when its last process is, not its first.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	job, dir := start(t, begin(t), "leave")
+	left := open(t, dir, "left")
+	if got := exits(t, job); got != (proc.Exit{Code: 3}) {
+		t.Errorf("got %v, want 3", got)
+	}
+	if !left.alive() || job.Gone() {
+		t.Fatalf("alive %t, gone %t", left.alive(), job.Gone())
+	}
+	left.kill()
+	until(t, "the job is gone", job.Gone)
+}
+
+// A kill meets all of the job, whatever its processes have left.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	job, dir := start(t, begin(t), "tree")
+	all := openAll(t, dir, "one", "two", "three")
+	if err := job.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the job is gone", job.Gone)
+	for _, p := range all {
+		if p.alive() {
+			t.Error("a process is alive, and the job is gone")
+		}
+	}
+	if got := exits(t, job); got.Status() != proc.Killed {
+		t.Errorf("got %v, want %d", got, proc.Killed)
+	}
+}
+
+// Nor does a process escape that has ended before it can be looked for, and
+// started another one.
+func TestKillRelay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const name = "guard-relay.exe"
+	program, err := os.ReadFile(self())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name), program, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := begin(t).Start(proc.Command{Path: filepath.Join(dir, name), Args: []string{"job"}, Env: as(dir, "relay 500")}, clock.Never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reported(t, dir, "relay")
+	exits(t, job)
+	if n := running(t, name); n == 0 {
+		t.Error("the relay has ended by itself")
+	}
+	if err := job.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the job is gone", job.Gone)
+	if n := running(t, name); n != 0 {
+		t.Errorf("%d processes are alive, and the job is gone", n)
+	}
+}
+
+// running counts the processes of a program.
+func running(t *testing.T, name string) (n int) {
+	t.Helper()
+	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = windows.CloseHandle(all) }()
+	p := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(all, &p); err == nil; err = windows.Process32Next(all, &p) {
+		if windows.UTF16ToString(p.ExeFile[:]) == name {
+			n++
+		}
+	}
+	return n
+}
+
+// What cannot be run is told as such, and leaves nothing.
+func TestNotRunnable(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "text.exe")
+	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, missing := range map[string]bool{filepath.Join(t.TempDir(), "none.exe"): true, text: false} {
+		_, err := begin(t).Start(proc.Command{Path: path, Args: []string{"x"}, Env: os.Environ()}, clock.Never)
+		var e *proc.StartError
+		if !errors.As(err, &e) || e.NotFound != missing {
+			t.Errorf("%s: got %v, want a StartError with NotFound %t", path, err, missing)
+		}
+	}
+}
+
+// Nothing is started when there is no time left to kill it.
+func TestStartTooLate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := begin(t).Start(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, "idle it")}, clock.Boot{}.Now())
+	if !errors.Is(err, proc.ErrUnguarded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// When the guard has died, the job is dead, and that is told.
+func TestGuardDies(t *testing.T) {
+	t.Parallel()
+	g := begin(t)
+	job, dir := start(t, g, "tree")
+	all := openAll(t, dir, "one", "two", "three")
+	killGuard(t, g)
+	fails(t, job)
+	until(t, "the job is gone", job.Gone)
+	for _, p := range all {
+		if p.alive() {
+			t.Error("a process is alive, and the job is gone")
+		}
+	}
+}
+
+// A guard that does not answer is killed, and the job with it.
+func TestGuardFrozen(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*guard.Guard, proc.Job){
+		"kill": func(g *guard.Guard, job proc.Job) {
+			g.SetPatience(100 * time.Millisecond)
+			_ = job.Kill()
+		},
+		"flood": func(_ *guard.Guard, job proc.Job) {
+			for range 20_000 {
+				_ = job.Signal(os.Interrupt)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := begin(t)
+			job, dir := start(t, g, "tree")
+			all := openAll(t, dir, "one", "two", "three")
+			guardProcess(t, g).freeze()
+			ask(g, job)
+			fails(t, job)
+			until(t, "the job is gone", job.Gone)
+			for _, p := range all {
+				p.ends()
+			}
+		})
+	}
+}
+
+func fails(t *testing.T, job proc.Job) {
+	t.Helper()
+	select {
+	case err := <-job.Failed():
+		if !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("nothing is told")
+	}
+}
+
+func guardProcess(t *testing.T, g *guard.Guard) process {
+	t.Helper()
+	h, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_SUSPEND_RESUME, false, uint32(g.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = windows.CloseHandle(h) })
+	return process{t, h}
+}
+
+func killGuard(t *testing.T, g *guard.Guard) { guardProcess(t, g).kill() }
+
+// supervised starts a small leaderrun in a process of its own, and returns its
+// directory.
+func supervised(t *testing.T, role string, env ...string) (leaderrun process, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	c := exec.Command(self())
+	c.Env = append(as(dir, "supervise "+role), env...)
+	c.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_CONSOLE, HideWindow: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	var h windows.Handle
+	_ = c.Process.WithHandle(func(p uintptr) {
+		us := windows.CurrentProcess()
+		_ = windows.DuplicateHandle(us, windows.Handle(p), us, &h, 0, false, windows.DUPLICATE_SAME_ACCESS)
+	})
+	t.Cleanup(func() { _ = windows.CloseHandle(h) })
+	return process{t, h}, dir
+}
+
+// When leaderrun has died, the guard kills the job, has the lock released, and
+// ends.
+func TestLeaderrunDies(t *testing.T) {
+	t.Parallel()
+	leaderrun, dir := supervised(t, "tree")
+	all := openAll(t, dir, "one", "two", "three", "job", "guard")
+	if text := reported(t, dir, "release"); text != "" {
+		t.Errorf("released before the end: %q", text)
+	}
+	killed := time.Now()
+	leaderrun.kill()
+	for _, p := range all {
+		p.ends()
+	}
+	t.Logf("all have ended after %v", time.Since(killed))
+	if text := reported(t, dir, "release"); text != "release" {
+		t.Errorf("got the last words %q", text)
+	}
+}
+
+// When leaderrun is frozen, the guard kills the job at its deadline, and not
+// before.
+func TestLeaderrunFrozen(t *testing.T) {
+	t.Parallel()
+	leaderrun, dir := supervised(t, "tree", "DEADLINE=4s")
+	all := openAll(t, dir, "one", "two", "three", "job")
+	leaderrun.freeze()
+	n, err := strconv.ParseInt(reported(t, dir, "deadline"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the job is dead", func() bool { return !all[0].alive() })
+	late := (clock.Boot{}).Now().Sub(clock.Instant(n))
+	t.Logf("killed %v after the deadline", late)
+	if late < 0 {
+		t.Error("that is too early")
+	}
+	for _, p := range all {
+		p.ends()
+	}
+	if text := reported(t, dir, "release"); text != "" {
+		t.Errorf("the lock of one who may wake up was released: %q", text)
+	}
+	leaderrun.thaw()
+	reported(t, dir, "gone")
+	leaderrun.ends()
+}
+
+// When the guard dies while leaderrun is frozen, the system kills the job.
+func TestGuardDiesLeaderrunFrozen(t *testing.T) {
+	t.Parallel()
+	leaderrun, dir := supervised(t, "tree")
+	all := openAll(t, dir, "one", "two", "three", "job")
+	keeper := open(t, dir, "guard")
+	leaderrun.freeze()
+	keeper.kill()
+	for _, p := range all {
+		p.ends()
+	}
+	leaderrun.thaw()
+	reported(t, dir, "unguarded")
+	reported(t, dir, "gone")
+}
+
+// A guard that is killed together with leaderrun leaves nothing.
+func TestBothDie(t *testing.T) {
+	t.Parallel()
+	leaderrun, dir := supervised(t, "tree")
+	all := openAll(t, dir, "one", "two", "three", "job")
+	keeper := open(t, dir, "guard")
+	leaderrun.kill()
+	keeper.kill()
+	for _, p := range all {
+		p.ends()
+	}
+}
+
+// A signal reaches the job, and nobody else, as CTRL_BREAK.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+		t.Skip("Wine cannot send CTRL_BREAK to a process group")
+	}
+	_, dir := supervised(t, "polite")
+	reported(t, dir, "polite")
+	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := reported(t, dir, "exited"); got != "5" {
+		t.Errorf("got %s, want 5", got)
+	}
+	reported(t, dir, "gone")
+}

@@ -1,0 +1,35 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// takeOver kills the guard and the job, and returns when nothing of them is
+// left. As long as the guard is there it may be starting what is seen only
+// later.
+func (j *job) takeOver() {
+	j.g.child.kill()
+	for {
+		_ = j.g.object.Kill()
+		dead := j.guardIsDead()
+		if empty, err := j.g.object.Empty(); dead && empty && err == nil {
+			break
+		}
+		time.Sleep(quickly)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.gone = true
+	j.end(proc.Exit{Code: proc.Killed})
+}
+
+func (j *job) guardIsDead() bool {
+	select {
+	case <-j.g.child.ended:
+		return true
+	default:
+		return false
+	}
+}

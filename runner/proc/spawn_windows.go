@@ -1,0 +1,98 @@
+package proc
+
+import (
+	"os"
+	"strings"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// jobList is PROC_THREAD_ATTRIBUTE_JOB_LIST, of Windows 10.
+const jobList = 0x0002000d
+
+// Spawn starts a command in an object, which it is in from its first instruction
+// on. It is in a process group of its own, which CTRL_BREAK can be sent to, and
+// has our standard streams and no other handle. Package syscall cannot do that:
+// what it starts would have a moment outside of the object, in which it can
+// start others.
+func Spawn(c Command, in Object) (process windows.Handle, pid int, err error) {
+	list, err := windows.NewProcThreadAttributeList(2)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer list.Delete()
+	var s windows.StartupInfoEx
+	s.Cb, s.Flags = uint32(unsafe.Sizeof(s)), windows.STARTF_USESTDHANDLES
+	handles := streams(&s.StartupInfo)
+	defer closeAll(handles)
+	if err := list.Update(jobList, unsafe.Pointer(&in), unsafe.Sizeof(in)); err != nil {
+		return 0, 0, err
+	}
+	if len(handles) > 0 {
+		err := list.Update(windows.PROC_THREAD_ATTRIBUTE_HANDLE_LIST, unsafe.Pointer(&handles[0]), uintptr(len(handles))*unsafe.Sizeof(handles[0]))
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	s.ProcThreadAttributeList = list.List()
+
+	path, err := windows.UTF16PtrFromString(c.Path)
+	if err != nil {
+		return 0, 0, err
+	}
+	line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(c.Args))
+	if err != nil {
+		return 0, 0, err
+	}
+	env, err := environmentBlock(c.Env)
+	if err != nil {
+		return 0, 0, err
+	}
+	const flags = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_UNICODE_ENVIRONMENT | windows.EXTENDED_STARTUPINFO_PRESENT
+	var p windows.ProcessInformation
+	if err := windows.CreateProcess(path, line, nil, nil, len(handles) > 0, flags, &env[0], nil, &s.StartupInfo, &p); err != nil {
+		return 0, 0, err
+	}
+	_ = windows.CloseHandle(p.Thread)
+	return p.Process, int(p.ProcessId), nil
+}
+
+// streams makes our standard streams those of what we start, and returns the
+// handles that are made for that. A stream may be missing.
+func streams(s *windows.StartupInfo) (made []windows.Handle) {
+	to := []*windows.Handle{&s.StdInput, &s.StdOutput, &s.StdErr}
+	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		if f == nil || f.Fd() == 0 {
+			continue
+		}
+		us := windows.CurrentProcess()
+		if windows.DuplicateHandle(us, windows.Handle(f.Fd()), us, to[i], 0, true, windows.DUPLICATE_SAME_ACCESS) == nil {
+			made = append(made, *to[i])
+		}
+	}
+	return made
+}
+
+func closeAll(handles []windows.Handle) {
+	for _, h := range handles {
+		_ = windows.CloseHandle(h)
+	}
+}
+
+// environmentBlock is an environment as the system takes it: each text with a
+// zero after it, and one more at the end.
+func environmentBlock(env []string) (block []uint16, err error) {
+	for _, v := range env {
+		if strings.ContainsRune(v, 0) {
+			return nil, windows.ERROR_INVALID_PARAMETER
+		}
+		block = append(block, utf16.Encode([]rune(v))...)
+		block = append(block, 0)
+	}
+	if len(block) == 0 {
+		block = []uint16{0}
+	}
+	return append(block, 0), nil
+}
