@@ -12,24 +12,28 @@
 // If the guard dies, leaderrun inherits its children, kills them, and reports
 // the failure. The same if the guard does not answer in time.
 //
+// On Windows the job is what is in a Job Object, and the socket is a pipe; see
+// [Guard] there.
+//
 // # What they say
 //
 // The socket is a stream of frames: a byte that says what, the length of the
 // rest in four, and the rest. Numbers are in network order.
 //
 //	leaderrun to guard
-//	W  the will's files come with this byte; one byte says which: 1 hold, 2 release
+//	W  the will's files come with this byte; one byte says which: 1 hold, 2 release;
+//	   on Windows the guard's handles of them follow, in eight bytes each
 //	S  start: deadline, whether the job gets the terminal, path, arguments,
 //	   environment, the will's words, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
-//	s  signal the first process's group
+//	s  signal the first process's group (Windows: CTRL_BREAK)
 //	t  stop: signal all of the job, and continue what was stopped
 //	K  kill all of the job
 //
 //	guard to leaderrun
 //	P  started: process id, tier, why it is no stronger one, path of the cgroup
 //	N  not started, for want of the containment: why
-//	E  not started: errno
+//	E  not started: errno, or the error code of Windows
 //	D  a deadline is armed
 //	k  a kill was received
 //	T  the first process was stopped: by which signal
