@@ -86,11 +86,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the job is gone", job.Gone)
-	for _, p := range all {
-		if p.alive() {
-			t.Error("a process is alive, and the job is gone")
-		}
-	}
+	allDead(t, all)
 	if got := exits(t, job); got.Status() != proc.Killed {
 		t.Errorf("got %v, want %d", got, proc.Killed)
 	}
@@ -179,11 +175,7 @@ func TestGuardDies(t *testing.T) {
 	killGuard(t, g)
 	fails(t, job)
 	until(t, "the job is gone", job.Gone)
-	for _, p := range all {
-		if p.alive() {
-			t.Error("a process is alive, and the job is gone")
-		}
-	}
+	allDead(t, all)
 }
 
 // A guard that does not answer is killed, and the job with it.
@@ -209,10 +201,18 @@ func TestGuardFrozen(t *testing.T) {
 			ask(g, job)
 			fails(t, job)
 			until(t, "the job is gone", job.Gone)
-			for _, p := range all {
-				p.ends()
-			}
+			allDead(t, all)
 		})
+	}
+}
+
+// allDead is for a job that is gone.
+func allDead(t *testing.T, all []process) {
+	t.Helper()
+	for _, p := range all {
+		if p.alive() {
+			t.Error("a process is alive, and the job is gone")
+		}
 	}
 }
 
@@ -304,12 +304,12 @@ func TestLeaderrunFrozen(t *testing.T) {
 	for _, p := range all {
 		p.ends()
 	}
-	if text := reported(t, dir, "release"); text != "" {
-		t.Errorf("the lock of one who may wake up was released: %q", text)
-	}
 	leaderrun.thaw()
 	reported(t, dir, "gone")
 	leaderrun.ends()
+	if text := reported(t, dir, "release"); text != "" {
+		t.Errorf("the lock of one who may wake up was released: %q", text)
+	}
 }
 
 // When the guard dies while leaderrun is frozen, the system kills the job.
