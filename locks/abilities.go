@@ -29,7 +29,7 @@ func IsPermanent(l Lock) bool {
 }
 
 // Carried is a Lock that an open file carries: it is held as long as any process
-// has that open.
+// has that open. On Windows, those who are given the file must call Carry.
 type Carried interface{ File() *os.File }
 
 // Carrier returns the file that carries l, or nil if none does.

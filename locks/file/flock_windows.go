@@ -5,15 +5,33 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 // lockedByte is what is locked, at 2^62 bytes: a lock on Windows keeps others
 // from reading what it covers, so it must cover nothing that is there.
 func lockedByte() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
-// tryLock locks f unless it is locked.
+// tryLock locks f unless it is locked, or carried on for a holder that has died.
 func tryLock(f *os.File) (bool, error) {
-	err := lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
+	ok, err := tryHolder(f)
+	if !ok {
+		return false, err
+	}
+	ok, err = isFree(locks.AwaitCarrier(f, true))
+	if !ok {
+		_ = unlock(f)
+	}
+	return ok, err
+}
+
+// tryHolder tries only to become the one who may wait for those who carry it on.
+func tryHolder(f *os.File) (bool, error) {
+	return isFree(lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY))
+}
+
+func isFree(err error) (bool, error) {
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
 	}
@@ -21,7 +39,12 @@ func tryLock(f *os.File) (bool, error) {
 }
 
 // waitLock sleeps until f is ours.
-func waitLock(f *os.File) error { return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+func waitLock(f *os.File) error {
+	if err := lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK); err != nil {
+		return err
+	}
+	return locks.AwaitCarrier(f, false)
+}
 
 // unlock frees f.
 func unlock(f *os.File) error {

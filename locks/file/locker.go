@@ -127,8 +127,8 @@ func (l *Locker) Lost() <-chan error { return l.lost }
 
 // File returns the open file that carries the lock, nil when it is not held.
 // A process that is given it, such as the guard, keeps the lock held until it,
-// too, has closed it or died, or until Release. It must not unlock it. The file
-// is closed by Release and Close.
+// too, has closed it or died, or until Release. It must not unlock it; on Windows
+// it must call [locks.Carry]. The file is closed by Release and Close.
 func (l *Locker) File() *os.File {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -138,7 +139,7 @@ func (k *keeper) start(f frame) bool {
 	if err == nil && k.job != 0 {
 		err = errFrame
 	}
-	if err = errors.Join(err, k.enclosed); err != nil {
+	if err = errors.Join(err, k.enclosed, k.carry()); err != nil {
 		k.say(frame{kindUncaged, []byte(err.Error())})
 		return false
 	}
@@ -151,6 +152,14 @@ func (k *keeper) start(f frame) bool {
 	}
 	k.say(started{pid: k.job, tier: jobObject}.frame())
 	return true
+}
+
+// carry has us hold the lock, too, if it is one that a file carries.
+func (k *keeper) carry() error {
+	if k.hold == nil {
+		return nil
+	}
+	return locks.Carry(k.hold)
 }
 
 // spawn starts the job, unless it would have to be killed at once: we may have
