@@ -34,6 +34,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
+	rename()
 	go ignoreSignals() // beside the campaign
 	newKeeper(c).keep()
 	return 0
