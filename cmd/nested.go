@@ -53,7 +53,7 @@ func nestOf(o *options, backend *url.URL) *nest {
 
 // inStore returns the one whose store is spelled as ours.
 func (n *nest) inStore() (socket.Link, bool) {
-	i := slices.IndexFunc(n.links, func(l socket.Link) bool { return l.Backend == n.store })
+	i := slices.IndexFunc(n.links, func(l socket.Link) bool { return n.store != "" && l.Backend == n.store })
 	if i < 0 {
 		return socket.Link{}, false
 	}
@@ -112,20 +112,39 @@ func (p *program) reenter(n *nest, outer socket.Link, command proc.Command) (boo
 	return true, err
 }
 
+// addressVariables are those by which a backend finds its store when the URL
+// does not say where it is; one that ends in "_" stands for all that begin so.
+// Every backend has LEADERRUN_SCHEME_ besides.
+var addressVariables = map[string][]string{
+	"file": {"HOME", "USERPROFILE"},
+	"etcd": {"ETCDCTL_"},
+	"zk":   {"ZK_HOSTS"},
+	"gcs":  {"STORAGE_EMULATOR_HOST"},
+}
+
 // store says in which store a backend keeps its locks, for comparing: its
 // address, and what else may say where that is, but for credentials. Two that
-// differ may yet be the same store.
+// differ may yet be the same store. "" says nothing: of a backend that is not
+// ours we do not know what it heeds.
 func store(backend *url.URL, env []string) string {
-	own := "LEADERRUN_" + strings.ToUpper(backend.Scheme) + "_"
+	variables, ours := addressVariables[backend.Scheme]
+	if !ours {
+		return ""
+	}
+	variables = append(variables[:len(variables):len(variables)], "LEADERRUN_"+strings.ToUpper(backend.Scheme)+"_")
 	said := []string{fmt.Sprintf("uid=%d", os.Geteuid())} // the default directory of file is another one for root
 	for _, kv := range env {
 		key, _, _ := strings.Cut(kv, "=")
-		setting := strings.HasPrefix(key, own) || strings.HasPrefix(key, "ETCDCTL_")
-		secret := strings.Contains(key, "PASSWORD") || strings.Contains(key, "USER")
-		if setting && !secret || key == "HOME" || key == "USERPROFILE" {
+		secret := strings.Contains(key, "PASSWORD") || strings.Contains(key, "USER") && key != "USERPROFILE"
+		if !secret && slices.ContainsFunc(variables, func(v string) bool { return names(v, key) }) {
 			said = append(said, kv)
 		}
 	}
 	slices.Sort(said)
 	return strings.Join(append([]string{locks.Redact(backend)}, said...), "\n")
+}
+
+// names reports whether an address variable, or what stands for many, is this one.
+func names(variable, key string) bool {
+	return key == variable || strings.HasSuffix(variable, "_") && strings.HasPrefix(key, variable)
 }

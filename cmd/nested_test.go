@@ -95,6 +95,9 @@ func TestStore(t *testing.T) {
 		{spell("file:///a"), spell("file:///b")},
 		{spell("etcd:", "ETCDCTL_ENDPOINTS=a"), spell("etcd:", "ETCDCTL_ENDPOINTS=b")},
 		{spell("etcd:///p", "ETCDCTL_ENDPOINTS=a"), spell("etcd:///p", "ETCDCTL_ENDPOINTS=b")},
+		{spell("zk:", "ZK_HOSTS=a"), spell("zk:", "ZK_HOSTS=b")},
+		{spell("gcs:", "LEADERRUN_GCS_BUCKET=a"), spell("gcs:", "LEADERRUN_GCS_BUCKET=b")},
+		{spell("gcs://b", "STORAGE_EMULATOR_HOST=a"), spell("gcs://b", "STORAGE_EMULATOR_HOST=b")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},
 	} {
 		if test.one == test.other {
@@ -104,5 +107,23 @@ func TestStore(t *testing.T) {
 	one := spell("etcd://u:p@h", "A=1", "ETCDCTL_USER=u", "ETCDCTL_PASSWORD=p", "HOME=/")
 	if other := spell("etcd://u:q@h", "HOME=/", "A=2", "ETCDCTL_USER=v", "ETCDCTL_PASSWORD=q"); one != other {
 		t.Errorf("%q and %q are one store", one, other)
+	}
+	if other := spell("toy://h"); other != "" {
+		t.Errorf("it is not known what a backend of others heeds: got %q", other)
+	}
+	for _, b := range known {
+		if _, ok := addressVariables[b.scheme]; !ok {
+			t.Errorf("%s has no address variables", b.scheme)
+		}
+	}
+}
+
+// A leaderrun around us whose store cannot be told from its spelling is not
+// taken for the holder by that.
+func TestInStoreOfOthers(t *testing.T) {
+	t.Parallel()
+	n := &nest{links: []socket.Link{{Answer: socket.Answer{Lock: "x"}}}}
+	if _, ok := n.inStore(); ok {
+		t.Error("nothing was taken for a store")
 	}
 }
