@@ -32,6 +32,9 @@ type Config struct {
 	// Places says that a waiter's place in the queue is a lease, which Waiting
 	// announces and Renew extends.
 	Places bool
+	// Unwatched says that a holder learns of a loss by its next renewal only:
+	// Lost never tells.
+	Unwatched bool
 	// Anonymous says that the backend cannot tell who holds a lock.
 	Anonymous bool
 	// Late is how much later than its TTL the server may end a lease. 0 means 2 s.

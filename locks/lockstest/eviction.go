@@ -18,7 +18,7 @@ func evictionIsLoss(e *env) {
 	b.queued()
 	_ = stop()
 	e.evict()
-	if lost := a.Lost(); lost != nil {
+	if lost := a.Lost(); lost != nil && !e.c.Unwatched {
 		select {
 		case err := <-lost:
 			if !errors.Is(err, locks.ErrLost) {

@@ -208,7 +208,7 @@ func evictionEndsLease(e *env) {
 	defer k.end(l)
 	e.evict()
 	limit := noticed
-	if k.Lost() == nil {
+	if k.Lost() == nil || e.c.Unwatched {
 		limit = o.Interval + o.Attempt
 	}
 	if err := e.lost(l, limit); errors.Is(err, keepalive.ErrExpired) {
