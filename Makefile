@@ -1,8 +1,9 @@
 # leaderrun: build, test, install. `make help` lists what there is.
 
 # Left out: of the core, the library's own manual page generator; of helpers,
-# gRPC's tracing pages, and the HTTP server and templates that come with them.
-TAGS    = urfave_cli_no_docs,grpcnotrace
+# gRPC's tracing pages, and the HTTP server and templates that come with them, and
+# of leaderrun-gcs, the SDK's other way to the service, over gRPC.
+TAGS    = urfave_cli_no_docs,grpcnotrace,disable_grpc_modules
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X main.version=$(VERSION) -X main.libexec=$(LIBEXEC)
 PREFIX  ?= /usr/local

@@ -5,10 +5,12 @@ package cmd
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd"
+	"github.com/leaderrun/leaderrun/locks/gcs"
 )
 
 // registerBundled links every backend into this one file, for people who copy a
 // single binary. It starts slower and is larger with each backend.
 func registerBundled(r *locks.Registry) {
 	r.Register("etcd", etcd.Open)
+	r.Register("gcs", gcs.Open)
 }

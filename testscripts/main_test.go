@@ -21,6 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
 
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"leaderrun":      func() { os.Exit(cmd.Main(os.Args, newEnv())) },
 		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-gcs":  func() { os.Exit(helper.Main("gcs", gcs.Open)) },
 		"asuser":         asUser,
 	})
 }

@@ -1,0 +1,76 @@
+package gcs
+
+import (
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"cloud.google.com/go/auth"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A cause is something that people meet.
+type cause struct {
+	is    func(error) bool
+	class error
+	text  string // what to say instead of what the service says; "": that is clear enough
+	hint  string
+}
+
+const (
+	hintSilent      = "something there accepts connections and does not answer, or a firewall drops them"
+	hintCredentials = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
+	hintRole        = "the account needs storage.objects.create, get, list and update on the bucket; the role roles/storage.objectUser has them"
+	hintScope       = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
+	hintKept        = "an object that leaderrun did not make may be in the way of the lock; leaderrun itself only changes metadata, which holds and retention policies allow"
+)
+
+// causes lists what is known; the first that matches counts.
+func causes() []cause {
+	return []cause{
+		{is: isA[*foreignError], class: locks.ErrUnavailable, hint: "delete the object if it is not needed (gcloud storage rm), or use another prefix"},
+		{is: bucketMissing, class: locks.ErrUnavailable, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
+		{is: isA[*credentialsError], class: locks.ErrDenied, hint: hintCredentials},
+		{is: tokenRefused, class: locks.ErrDenied, text: "the credentials were not accepted, or have expired", hint: hintCredentials},
+		{is: coded(http.StatusUnauthorized), class: locks.ErrDenied, hint: hintCredentials},
+		{is: throttle, class: locks.ErrUnavailable, hint: "Cloud Storage takes about one write a second for each object; use a longer --ttl"},
+		{is: reasoned("quotaExceeded"), class: locks.ErrUnavailable, hint: "a quota of the project is used up"},
+		{is: reasoned("insufficientPermissions"), class: locks.ErrDenied, hint: hintScope},
+		{is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), class: locks.ErrDenied, hint: hintKept},
+		{is: saying("requester pays"), class: locks.ErrDenied, hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
+		{is: coded(http.StatusForbidden), class: locks.ErrDenied, hint: hintRole},
+		{is: isA[*net.DNSError], class: locks.ErrUnavailable, hint: "check the network, and the spelling of the host name if one was given"},
+		{is: isA[*x509.UnknownAuthorityError], class: locks.ErrUnavailable, hint: "name a file with the CA in SSL_CERT_FILE"},
+		{is: isA[x509.UnknownAuthorityError], class: locks.ErrUnavailable, hint: "name a file with the CA in SSL_CERT_FILE"},
+		{is: unreachable, class: locks.ErrUnavailable, hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
+		{is: saying("server gave HTTP response to HTTPS client"), class: locks.ErrUnavailable, hint: "the server does not speak TLS; write http:// if it is an emulator"},
+		{is: saying("invalid character"), class: locks.ErrUnavailable, text: "something that is not Cloud Storage answered", hint: "check STORAGE_EMULATOR_HOST or endpoint="},
+	}
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func coded(code int) func(error) bool {
+	return func(err error) bool { return status(err) == code }
+}
+
+func reasoned(reasons ...string) func(error) bool {
+	return func(err error) bool { return hasReason(err, reasons...) }
+}
+
+func saying(text string) func(error) bool {
+	return func(err error) bool { return strings.Contains(err.Error(), text) }
+}
+
+// tokenRefused reports that the server which gives out access tokens refused
+// our credentials.
+func tokenRefused(err error) bool {
+	e, ok := errors.AsType[*auth.Error](err)
+	return ok && !transient(e)
+}

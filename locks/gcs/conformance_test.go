@@ -1,0 +1,138 @@
+package gcs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t).config(gcs.Open)) }
+
+func TestConformanceThroughHelper(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-tags", "grpcnotrace,disable_grpc_modules", "-o", dir, "./leaderrun-gcs")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lockstest.Run(t, newStore(t).config((&helper.Programs{Libexec: dir}).Open))
+}
+
+// A store is one emulator, which all tests of a suite share, each with a prefix
+// and proxies of its own.
+type store struct {
+	server *gcstest.Server
+
+	mu      sync.Mutex
+	n       int
+	proxies map[string]*faultproxy.Proxy // by address
+}
+
+func newStore(t *testing.T) *store {
+	return &store{server: gcstest.Start(t), proxies: map[string]*faultproxy.Proxy{}}
+}
+
+func (s *store) config(open locks.Opener) lockstest.Config {
+	return lockstest.Config{
+		Open: open,
+		URL: func(t *testing.T) *url.URL {
+			s.mu.Lock()
+			s.n++
+			prefix := fmt.Sprintf("test %d", s.n)
+			s.mu.Unlock()
+			return gcstest.URL(s.proxy(t), prefix)
+		},
+		Twin: func(t *testing.T, u *url.URL) *url.URL {
+			return gcstest.URL(s.proxy(t), strings.Trim(u.Path, "/"))
+		},
+		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
+		Cut:     s.cut,
+		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
+		Hostile: s.hostile(),
+		Connections: func(_ *testing.T, u *url.URL) int {
+			return s.find(u).Open()
+		},
+		Leftovers: func(_ *testing.T, u *url.URL) (held []string) {
+			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
+				if stillHeld(o) {
+					held = append(held, o.Name+" = "+o.Metadata["leaderrun"])
+				}
+			}
+			return held
+		},
+	}
+}
+
+// stillHeld reports that an object keeps anybody from having the lock. The
+// objects themselves stay: their tokens live on.
+func stillHeld(o gcstest.Object) bool {
+	var r struct {
+		State string
+		TTLms int64 `json:"ttl_ms"`
+	}
+	_ = json.Unmarshal([]byte(o.Metadata["leaderrun"]), &r)
+	ends := o.Updated.Add(time.Duration(r.TTLms) * time.Millisecond)
+	return r.State != "free" && (r.TTLms <= 0 || time.Now().Before(ends))
+}
+
+func object(u *url.URL, name string) string {
+	return strings.Trim(u.Path, "/") + "/" + strings.ReplaceAll(name, "/", "%2F")
+}
+
+func (s *store) proxy(t *testing.T) (addr string) {
+	p := faultproxy.New(t, s.server.Addr())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proxies[p.Addr()] = p
+	return p.Addr()
+}
+
+func (s *store) find(u *url.URL) *faultproxy.Proxy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proxies[strings.TrimPrefix(u.Query().Get("endpoint"), "http://")]
+}
+
+func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
+	p := s.find(u)
+	switch how {
+	case lockstest.CutReplies:
+		p.CutReplies()
+	case lockstest.CutAll:
+		p.CutAll()
+	case lockstest.CutReset:
+		p.Refuse()
+	}
+	return p.Heal
+}
+
+// hostile writes over the record of a lock, or makes an object with it.
+func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", "\x00\x1b]0;owned\x07\xff", `{"state":1,"ttl_ms":"x","nonce":{}}`,
+		`{"state":"held","nonce":"\u001b[2J\u0000","ttl_ms":0}`,
+		`{"state":"held","nonce":"n","ttl_ms":1000000000000,"holder":"\n"}`,
+		`{"state":"held","nonce":"n","ttl_ms":2000,"token":18446744073709551615}`,
+		`{"state":"held","nonce":"n","ttl_ms":2000,"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z"}`,
+		strings.Repeat(`{"a":`, 10_000), `{"state":"held","nonce":"n","ttl_ms":2000,"holder":"` + strings.Repeat("x", 300<<10) + `"}`,
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun": value})
+		})
+	}
+	return all
+}

@@ -1,0 +1,109 @@
+// Package gcs keeps locks in Google Cloud Storage.
+//
+// A lock is one object without content. Its state is in its custom metadata:
+// whether it is held, by whom, for how long after each write, and under which
+// token. It is made on the condition that there is none (ifGenerationMatch=0),
+// and each later change is a change of metadata on the condition that nobody
+// else has changed it (ifGenerationMatch and ifMetagenerationMatch). Each
+// attempt to take the lock writes a nonce of its own, by which it is recognised
+// if the answer was lost. A release marks the lock as free; nothing is ever
+// deleted, and no content replaced.
+//
+// # URL
+//
+//	gcs://bucket[/prefix][?parameters]
+//
+// The prefix of all objects is leaderrun unless given. Parameters:
+//
+//	endpoint=URL         another address of the service (https://…), such as a
+//	                     private endpoint, or of an emulator (http://…)
+//	userproject=PROJECT  who pays, if the bucket wants the requester to
+//
+// What the URL leaves open comes from the environment: LEADERRUN_GCS_BUCKET
+// (bucket or bucket/prefix, for a URL without a bucket, such as "gcs:") and
+// STORAGE_EMULATOR_HOST. Credentials are the application default ones, as of all
+// Google's tools: the file that GOOGLE_APPLICATION_CREDENTIALS names, else that
+// of "gcloud auth application-default login", else the account of the machine.
+// Over http:// none are looked for, nor sent.
+//
+// # Liveness
+//
+// The service has no leases: the object says when it was last written, and a
+// lease runs out if it is not written again. A renewal is one write, on the
+// condition that the object is unchanged. If it is not, the object is read:
+// it may be an earlier renewal whose answer was lost, which the nonce tells.
+// Otherwise the lock is surely lost. Nothing tells a holder between two
+// renewals that the lock was taken from it.
+//
+// That a holder has gone is judged in one of two ways, neither of which
+// compares the clocks of two machines that lease or want the lock:
+//
+//   - The Date of the service's answer is later than the object's "updated" by
+//     more than the lease and a margin of 1 s. Both times are the service's. So
+//     the lock of a holder that died long ago is had at once. The stamps that
+//     the service puts on the object before and after the takeover must then
+//     differ by the lease as well: if they do not, the Date was wrong, and the
+//     rest of the lease is waited out. A Date is not relied upon if it is not
+//     there, is before "updated", or came with Age, Via or Warning, by which
+//     caches and proxies can be told.
+//   - Without that, the object has not changed for a whole lease, by the boot
+//     clock of the one who waits.
+//
+// The length of the lease is what the record says, which is at most 24 h. An
+// object whose record makes no sense (no or another record, a ttl of 0 or of
+// more than 24 h) is never taken over, as nobody knows for how long it is held:
+// delete it.
+//
+// Who waits reads the object, in the mean every 2 s, and every second when the
+// lease has less than 3 s left. There is no queue, and no order: who looks first
+// after a release has the lock. A release is noticed after 1 s in the mean by
+// one who waits, after some 0.3 s by the first of five.
+//
+// # Fencing token
+//
+// The token is a number in the record. It starts at the time at which the
+// object was made, in microseconds, by the service's clock, and rises with each
+// term: at least to that time plus the object's metageneration, so that no
+// record can make it fall. After somebody has deleted the object, the next one
+// was made later. (The documentation says that generation numbers need not
+// rise, so nothing depends on that.)
+//
+// # Permissions
+//
+// The account needs storage.objects.create, storage.objects.get,
+// storage.objects.list (without it the service does not say that an object is
+// not there) and storage.objects.update on the bucket, or on the prefix as a
+// managed folder. The least of the predefined roles with these is
+// roles/storage.objectUser. Nothing is ever deleted, so storage.objects.delete,
+// which that role has as well, is not needed. The access scopes of a virtual
+// machine must include devstorage.full_control or cloud-platform.
+//
+// Holds and retention policies do no harm: they forbid to delete and to replace
+// objects, and allow to change their metadata.
+//
+// # Limits
+//
+// The service takes about one write a second for each object, and refuses more
+// with 429, after which renewals are tried again. With a --ttl of 5 s or more
+// renewals are a second or more apart; with less there is a warning. The least
+// lease is 1 s, leases are in whole milliseconds.
+//
+// Operations cost (prices of single regions and of the class Standard, 2025):
+// a lock that is held makes five writes per ttl, 20 a minute with 15 s, at
+// $0.05 for 10,000 about $4.30 a month; each who waits reads 30 times a minute,
+// at $0.004 for 10,000 about $0.52 a month. A run with -n is one read, and one
+// that gets the lock one read and two writes.
+//
+// If an operator deletes the object of a lock that is held, somebody else may
+// have the lock at once, and the holder knows at its next renewal.
+//
+// A proxy that puts a Date of its own into answers, and does not say that it is
+// there, can make a lock be taken over too early. The new holder notices, and
+// waits; a holder that is still there is told by its next renewal.
+//
+// Objects of locks stay when nobody uses them any more. Object versioning and
+// soft deletion keep no copies, as only metadata changes.
+//
+// Grant.Clean is true if the holder before has released the lock. It is false
+// for a lock that has no object: somebody may have deleted it.
+package gcs

@@ -1,0 +1,106 @@
+package gcstest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A Request is what the emulator was asked.
+type Request struct {
+	Verb   string // "read", "create", "patch", "delete", or "other"
+	Method string
+	Path   string
+	Query  url.Values
+	Header http.Header
+	Body   []byte
+	Status int       // of the answer
+	At     time.Time // when it was answered
+}
+
+// A Fault is what becomes of a request. The zero Fault lets it pass.
+type Fault struct {
+	Drop      bool              // the connection is closed, and nothing takes effect
+	LoseReply bool              // it takes effect, and the connection is closed
+	Hold      <-chan struct{}   // it takes effect, and the answer comes when this is closed
+	Status    int               // it is refused with this status
+	Reason    string            // of the refusal, as the service calls it
+	Message   string            // of the refusal
+	Header    func(http.Header) // changes the answer's header, which has a Date
+}
+
+func newRequest(r *http.Request) (Request, error) {
+	body, err := readAll(r)
+	req := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body, Verb: "other"}
+	object := strings.Contains(r.URL.Path, "/o/")
+	switch {
+	case r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/upload/"):
+		req.Verb = "create"
+	case r.Method == http.MethodGet && object:
+		req.Verb = "read"
+	case r.Method == http.MethodPatch && object:
+		req.Verb = "patch"
+	case r.Method == http.MethodDelete && object:
+		req.Verb = "delete"
+	}
+	return req, err
+}
+
+// Preconditions returns those of the request, as "name" or "name=0".
+func (r Request) Preconditions() []string {
+	var all []string
+	for _, name := range []string{"ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch", "ifMetagenerationNotMatch"} {
+		switch r.Query.Get(name) {
+		case "":
+		case "0":
+			all = append(all, name+"=0")
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Fault has each request from now on judged by f; nil ends all faults.
+func (s *Server) Fault(f func(Request) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Next has the next request of a kind fail, and those after it pass.
+func (s *Server) Next(verb string, f Fault) {
+	done := false
+	s.Fault(func(r Request) Fault {
+		if done || r.Verb != verb {
+			return Fault{}
+		}
+		done = true
+		return f
+	})
+}
+
+func (s *Server) faultFor(r Request) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == nil {
+		return Fault{}
+	}
+	return s.fault(r)
+}
+
+func (s *Server) note(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, r)
+}
+
+// Requests returns what was asked since the last call.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.log
+	s.log = nil
+	return log
+}

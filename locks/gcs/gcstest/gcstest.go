@@ -1,0 +1,208 @@
+// Package gcstest runs an emulator of Google Cloud Storage for tests.
+//
+// The emulator is gcsemu, which enforces every generation and metageneration
+// precondition. What it does otherwise than the service is put right by a
+// filter in front of it, which can also fail requests on demand, and records
+// all it sees:
+//
+//   - an upload's answer has a crc32c, which the SDK checks;
+//   - a change of metadata moves "updated", and times are in milliseconds;
+//   - a bucket that was not made does not exist;
+//   - requests take effect one after the other.
+package gcstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fullstorydev/emulators/storage/gcsemu"
+)
+
+// Bucket is the one that there is.
+const Bucket = "locks"
+
+// stamp is how the service writes times.
+const stamp = "2006-01-02T15:04:05.000Z07:00"
+
+// A Server is an emulator on a free port of 127.0.0.1.
+type Server struct {
+	tb   testing.TB
+	emu  http.Handler
+	addr string
+
+	turn sync.Mutex // held while a request takes effect
+
+	mu    sync.Mutex
+	http  *http.Server // nil: stopped
+	ended chan struct{}
+	fault func(Request) Fault
+	log   []Request
+}
+
+// Start starts an emulator, which ends with the test.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	emu := gcsemu.NewGcsEmu(gcsemu.Options{})
+	if err := emu.InitBucket(Bucket); err != nil {
+		tb.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	emu.Register(mux)
+	s := &Server{tb: tb, emu: mux, addr: "127.0.0.1:0"}
+	s.Start()
+	tb.Cleanup(s.Stop)
+	return s
+}
+
+// Start serves again after Stop, at the same address and with the same data.
+func (s *Server) Start() {
+	s.tb.Helper()
+	l, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addr = l.Addr().String()
+	s.ended = make(chan struct{})
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
+	go func(server *http.Server, ended chan struct{}) {
+		defer close(ended)
+		_ = server.Serve(l)
+	}(s.http, s.ended)
+}
+
+// Stop closes the port and all connections.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	server, ended := s.http, s.ended
+	s.http = nil
+	s.mu.Unlock()
+	if server != nil {
+		_ = server.Close()
+		<-ended
+	}
+}
+
+// Addr returns "127.0.0.1:port".
+func (s *Server) Addr() string { return s.addr }
+
+// URL returns the address of a lock's store: a prefix in the bucket, reached
+// over the given host and port.
+func URL(addr, prefix string) *url.URL {
+	return &url.URL{Scheme: "gcs", Host: Bucket, Path: "/" + prefix, RawQuery: url.Values{"endpoint": {"http://" + addr}}.Encode()}
+}
+
+// serve is one request that came over the network.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	req, err := newRequest(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	f := s.faultFor(req)
+	if f.Drop {
+		panic(http.ErrAbortHandler)
+	}
+	answer := httptest.NewRecorder()
+	if f.Status != 0 {
+		refuse(answer, f)
+	} else {
+		answer = s.do(req)
+	}
+	req.Status, req.At = answer.Code, time.Now()
+	s.note(req)
+	if f.Hold != nil {
+		select {
+		case <-f.Hold:
+		case <-r.Context().Done():
+		}
+	}
+	if f.LoseReply {
+		panic(http.ErrAbortHandler)
+	}
+	for k, v := range answer.Header() {
+		w.Header()[k] = v
+	}
+	if f.Header != nil {
+		w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+		f.Header(w.Header())
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// do lets a request take effect.
+func (s *Server) do(req Request) *httptest.ResponseRecorder {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	answer := httptest.NewRecorder()
+	if !strings.HasPrefix(req.Path+"/", "/storage/v1/b/"+Bucket+"/") && !strings.HasPrefix(req.Path+"/", "/upload/storage/v1/b/"+Bucket+"/") {
+		refuse(answer, Fault{Status: http.StatusNotFound, Reason: "notFound", Message: "The specified bucket does not exist."})
+		return answer
+	}
+	body := req.Body
+	if req.Verb == "patch" {
+		body = withUpdated(body)
+	}
+	r := httptest.NewRequest(req.Method, "/", bytes.NewReader(body))
+	r.URL = &url.URL{Path: req.Path, RawQuery: req.Query.Encode()}
+	r.Header = req.Header
+	s.emu.ServeHTTP(answer, r)
+	if answer.Code == http.StatusOK && (req.Verb == "create" || req.Verb == "patch" || req.Verb == "read") {
+		rewrite(answer)
+	}
+	return answer
+}
+
+// withUpdated adds the time of the change to a change of metadata.
+func withUpdated(body []byte) []byte {
+	var fields map[string]any
+	if json.Unmarshal(body, &fields) != nil {
+		return body
+	}
+	fields["updated"] = time.Now().UTC().Format(stamp)
+	b, _ := json.Marshal(fields)
+	return b
+}
+
+// rewrite makes an object's description what the service would answer.
+func rewrite(answer *httptest.ResponseRecorder) {
+	var fields map[string]any
+	d := json.NewDecoder(answer.Body)
+	d.UseNumber()
+	if d.Decode(&fields) != nil {
+		return
+	}
+	fields["crc32c"] = "AAAAAA==" // of no content
+	for _, k := range []string{"timeCreated", "updated"} {
+		if text, ok := fields[k].(string); ok {
+			if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+				fields[k] = t.UTC().Format(stamp)
+			}
+		}
+	}
+	b, _ := json.Marshal(fields)
+	answer.Body = bytes.NewBuffer(b)
+}
+
+// refuse answers with an error as the service writes it.
+func refuse(w http.ResponseWriter, f Fault) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(f.Status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
+		"code": f.Status, "message": f.Message,
+		"errors": []map[string]any{{"message": f.Message, "domain": "global", "reason": f.Reason}},
+	}})
+}
+
+func readAll(r *http.Request) ([]byte, error) { return io.ReadAll(io.LimitReader(r.Body, 32<<20)) }

@@ -1,0 +1,67 @@
+package gcstest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// An Object is what the emulator keeps.
+type Object struct {
+	Name           string            `json:"name"`
+	Generation     int64             `json:"generation,string"`
+	Metageneration int64             `json:"metageneration,string"`
+	Created        time.Time         `json:"timeCreated"`
+	Updated        time.Time         `json:"updated"`
+	Metadata       map[string]string `json:"metadata"`
+}
+
+// Objects returns those whose names begin with a prefix. It goes around faults,
+// as all that an operator does here.
+func (s *Server) Objects(prefix string) []Object {
+	s.tb.Helper()
+	req := Request{Verb: "other", Method: http.MethodGet, Path: "/storage/v1/b/" + Bucket + "/o", Query: url.Values{"prefix": {prefix}}, Header: http.Header{}}
+	var list struct {
+		Items []Object `json:"items"`
+	}
+	answer := s.do(req)
+	if err := json.Unmarshal(answer.Body.Bytes(), &list); err != nil {
+		s.tb.Fatalf("list objects: %d %s", answer.Code, answer.Body)
+	}
+	return list.Items
+}
+
+// Object returns one object; ok says that there is one.
+func (s *Server) Object(name string) (o Object, ok bool) {
+	for _, o := range s.Objects(name) {
+		if o.Name == name {
+			return o, true
+		}
+	}
+	return Object{}, false
+}
+
+// Delete deletes an object, if there is one.
+func (s *Server) Delete(name string) {
+	s.do(Request{Verb: "delete", Method: http.MethodDelete, Path: "/storage/v1/b/" + Bucket + "/o/" + name, Query: url.Values{}, Header: http.Header{}})
+}
+
+// SetMetadata changes custom metadata of an object, which is made if there is
+// none.
+func (s *Server) SetMetadata(name string, metadata map[string]string) {
+	s.tb.Helper()
+	header := http.Header{"Content-Type": {"application/json"}}
+	if _, ok := s.Object(name); !ok {
+		s.do(Request{Verb: "create", Method: http.MethodPost, Path: "/upload/storage/v1/b/" + Bucket + "/o", Query: url.Values{"uploadType": {"media"}, "name": {name}}, Header: http.Header{}})
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	answer := s.do(Request{Verb: "patch", Method: http.MethodPatch, Path: "/storage/v1/b/" + Bucket + "/o/" + name, Query: url.Values{"alt": {"json"}}, Header: header, Body: body})
+	if answer.Code != http.StatusOK {
+		s.tb.Fatalf("patch %s: %d %s", name, answer.Code, strings.TrimSpace(answer.Body.String()))
+	}
+}

@@ -1,0 +1,102 @@
+package gcs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	// metadataKey is the one key of the object's custom metadata that we use: what
+	// is in one value is changed as one.
+	metadataKey = "leaderrun"
+	// maxRecord is the most that is read of what somebody wrote as a record. The
+	// service itself keeps 8 KiB of custom metadata for an object.
+	maxRecord = 64 << 10
+	// maxHolder is the most that is written of a holder's id. Escaped as JSON a
+	// byte becomes at most six.
+	maxHolder = 1 << 10
+	// maxTTL is the longest lease that a record may speak of: the longest that
+	// leaderrun asks for.
+	maxTTL = 24 * time.Hour
+	// maxToken is far above what time and writes can lead to (in microseconds,
+	// the year 148000), and far below where adding one would overflow.
+	maxToken = 1 << 62
+)
+
+// The states of a lock.
+const (
+	held = "held"
+	free = "free"
+)
+
+// A record is the state of a lock. Whoever may write the object can put
+// anything there: what does not make sense as a whole is not believed at all.
+type record struct {
+	State   string    `json:"state"`
+	Nonce   string    `json:"nonce"`           // of the attempt that made this term
+	TTLms   int64     `json:"ttl_ms"`          // how long the lease runs after each write
+	Token   uint64    `json:"token,omitempty"` // of this term; 0: see tokenOf
+	Holder  string    `json:"holder"`
+	Host    string    `json:"host,omitempty"`
+	PID     int       `json:"pid,omitempty"`
+	RunID   string    `json:"run_id,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock: for people
+	Version string    `json:"version,omitempty"`
+}
+
+func (r record) ttl() time.Duration { return time.Duration(r.TTLms) * time.Millisecond }
+
+// newRecord describes a term of ours.
+func newRecord(o locks.Options, nonce string, ttl time.Duration, token uint64) record {
+	host, _ := os.Hostname() // without a name it is left out
+	return record{
+		State: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
+		Holder: cut(o.Holder, maxHolder), Host: cut(host, 255), PID: os.Getpid(), RunID: cut(o.RunID, 64), Version: cut(o.Version, 64),
+		Since: time.Now().UTC().Truncate(time.Millisecond),
+	}
+}
+
+// cut shortens a text to at most n bytes of valid UTF-8.
+func cut(s string, n int) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+func (r record) metadata() map[string]string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("gcs: a record of strings cannot be encoded: " + err.Error())
+	}
+	return map[string]string{metadataKey: string(b)}
+}
+
+// parseRecord reads the metadata of an object, whoever wrote it.
+func parseRecord(metadata map[string]string) (record, error) {
+	text, ok := metadata[metadataKey]
+	if !ok {
+		return record{}, fmt.Errorf("was not made by leaderrun")
+	}
+	var r record
+	switch {
+	case len(text) > maxRecord:
+		return record{}, fmt.Errorf("has a record of %d bytes", len(text))
+	case json.Unmarshal([]byte(text), &r) != nil:
+		return record{}, fmt.Errorf("has a record that is not one of leaderrun's")
+	case r.State != held && r.State != free:
+		return record{}, fmt.Errorf("has a record with no known state")
+	case r.TTLms <= 0 || r.TTLms > maxTTL.Milliseconds():
+		return record{}, fmt.Errorf("has a record with a ttl that leaderrun does not grant")
+	case r.Nonce == "" || r.Token > maxToken:
+		return record{}, fmt.Errorf("has a record without a usable nonce or token")
+	}
+	return r, nil
+}

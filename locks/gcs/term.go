@@ -1,0 +1,197 @@
+package gcs
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// pace is the least time between the write that began a term and the next,
+// where there is time for it. The service promises to take one write a second
+// for each object, and there was one just before, if somebody released the lock.
+const pace = time.Second
+
+// A term is the time for which the lock is ours.
+type term struct {
+	record record
+	clean  bool          // the holder before has released the lock
+	began  clock.Instant // when the write that began it was sent
+
+	// Guarded by Lock.mu. A nil view says that it is not known how the object is
+	// now: a write's answer was lost.
+	last *view
+	sent clock.Instant // when the last write that surely took effect was sent
+}
+
+func now() clock.Instant { return clock.Boot{}.Now() }
+
+func randomBelow(d time.Duration) time.Duration { return rand.N(d) }
+
+// newTerm makes the term that would follow on a view.
+func (l *Lock) newTerm(v *view) *term {
+	l.mu.Lock()
+	l.attempts++
+	nonce := fmt.Sprintf("%s.%d", l.id, l.attempts)
+	l.mu.Unlock()
+	var token uint64 // of the first term: only the answer tells
+	if v.exists {
+		token = v.token() + 1
+	}
+	return &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free}
+}
+
+// at notes how the object is once the term has begun.
+func (t *term) at(v *view) {
+	t.last, t.began = v, t.sent
+	if t.record.Token == 0 {
+		t.record.Token = firstToken(v)
+	}
+}
+
+// freed is the record of a term that was given up. Its token stays: the next
+// is greater.
+func (r record) freed() record {
+	r.State = free
+	return r
+}
+
+// renew extends the lease by one write, which any change of the object by
+// somebody else makes fail. If it fails, the object is read: if the term is
+// still ours, the change was an earlier renewal of ours whose answer was lost,
+// or one of a setting that is no concern of ours; then the write is repeated on
+// what was found. So a success always means a write that was sent after Renew
+// was called.
+func (l *Lock) renew(ctx context.Context, t *term) error {
+	if err := t.paced(ctx); err != nil {
+		return err
+	}
+	for range 3 {
+		at, err := l.current(ctx, t)
+		if err != nil {
+			return err
+		}
+		sent := now()
+		if why := l.why(); why != nil { // before what Release has made of the object is taken for ours
+			return why
+		}
+		if expired(l.provedAt(t), sent, l.ttl) { // the service would let us, but somebody may have led since
+			return l.lose(errExpired)
+		}
+		v, err := l.c.patch(ctx, at, t.record)
+		if err == nil {
+			l.note(t, v, sent)
+			return l.why()
+		}
+		if !throttle(err) {
+			l.note(t, nil, 0)
+		}
+		if !stale(err) {
+			return err
+		}
+	}
+	return errContended
+}
+
+// paced waits until a second after the beginning of the term, if ctx leaves room
+// for that and for a request.
+func (t *term) paced(ctx context.Context) error {
+	d := pace - now().Sub(t.began)
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
+		return nil
+	}
+	return sleep(ctx, d)
+}
+
+// current is how the object is, as far as we know; if we do not, it is read.
+// If the term is not ours any more, it is lost.
+func (l *Lock) current(ctx context.Context, t *term) (*view, error) {
+	l.mu.Lock()
+	last := t.last
+	l.mu.Unlock()
+	if last != nil {
+		return last, nil
+	}
+	v, err := l.c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !v.exists:
+		return nil, l.lose(errDeleted)
+	case v.foreign != nil:
+		return nil, l.lose(errOverwritten)
+	case v.record.Nonce != t.record.Nonce:
+		return nil, l.lose(errTaken)
+	case v.record.State != held:
+		return nil, l.lose(errFreed)
+	}
+	l.note(t, v, 0)
+	return v, nil
+}
+
+func (l *Lock) lose(why error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil {
+		l.final = why
+		l.log.Info("lost the lock", "err", why)
+	}
+	return l.final
+}
+
+// note notes how the object is, and when the write that made it so was sent.
+func (l *Lock) note(t *term, v *view, sent clock.Instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.last, t.sent = v, max(t.sent, sent)
+}
+
+func (l *Lock) provedAt(t *term) clock.Instant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.sent
+}
+
+// release marks the lock free, if it is still ours. An answer that was lost is
+// resolved by reading, as often as ctx allows.
+func (l *Lock) release(ctx context.Context, t *term) error {
+	for pause := new(backoff); ; {
+		err := l.releaseOnce(ctx, t)
+		switch {
+		case err == nil:
+			return nil
+		case stale(err):
+			continue
+		case throttle(err):
+			pause.next = max(pause.next, throttled)
+		case !transient(err):
+			return err
+		}
+		if pause.wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	at, err := l.current(ctx, t)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if at.record.State == free { // by an earlier Release
+		return nil
+	}
+	v, err := l.c.patch(ctx, at, t.record.freed())
+	if err == nil || !throttle(err) {
+		l.note(t, v, 0)
+	}
+	return err
+}
