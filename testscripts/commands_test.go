@@ -42,6 +42,7 @@ import (
 //	lines N FILE|stderr|stdout      there are so many lines
 //	need CONDITION WHAT             skip without it, or in CI fail
 //	etcd [KIND], http, proxy …      see servers_test.go
+//	gcs [WHAT]                      see gcs_test.go
 //	systemd [-abstract] FILE        see systemd_test.go
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
@@ -59,6 +60,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"lines":     cmdLines,
 		"need":      cmdNeed,
 		"etcd":      cmdEtcd,
+		"gcs":       cmdGCS,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,
 		"systemd":   cmdSystemd,

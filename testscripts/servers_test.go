@@ -10,12 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 // servers are those of one script.
 type servers struct {
 	etcd  *etcdtest.Server
+	gcs   *gcstest.Server
 	proxy *faultproxy.Proxy
 }
 

@@ -19,6 +19,7 @@ type campaign struct {
 	try      bool
 	observer observer
 	pause    backoff
+	spread   bool          // the first pause has been made
 	told     locks.Status  // what Waiting was told last
 	dirty    bool          // a write was sent that may have made the lock ours
 	failing  clock.Instant // since when writes fail for a reason that may pass; 0: they do not
@@ -75,7 +76,11 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 		c.told = s
 		c.o.Waiting(locks.Waiting{Status: s})
 	}
-	if sleep(ctx, poll(left)) != nil {
+	pause := poll(left)
+	if !c.spread { // a fleet that began to wait at one moment is to look at different ones
+		c.spread, pause = true, randomBelow(pause)
+	}
+	if sleep(ctx, pause) != nil {
 		return nil, heldBy
 	}
 	return c.look(ctx)
@@ -94,7 +99,7 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
 	defer cancel()
 	var last error
-	for {
+	for start := now(); ; {
 		v, err := c.readOnce(ctx)
 		if err == nil {
 			c.pause.reset()
@@ -103,10 +108,17 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 		if last == nil || !isContext(err) {
 			last = err // better than that the time is up
 		}
-		if !transient(err) || unreachable(err) || c.pause.wait(ctx) != nil {
+		if !transient(err) || unreachable(err) || c.late(start, c.pause.next) || c.pause.wait(ctx) != nil {
 			return nil, last
 		}
 	}
+}
+
+// late reports that what began at a moment is not to be tried again after a
+// pause: an answer that says what is wrong is to arrive before whoever waits
+// for it has gone.
+func (c *campaign) late(start clock.Instant, pause time.Duration) bool {
+	return now().Sub(start)+pause > c.o.ConnectTimeout*3/4
 }
 
 // look reads the object while we wait, however long that takes: there is
@@ -175,7 +187,7 @@ func (c *campaign) again(ctx context.Context, why error, pause time.Duration) er
 	if c.failing == 0 {
 		c.failing = now()
 	}
-	if now().Sub(c.failing) > c.o.ConnectTimeout {
+	if c.late(c.failing, pause) {
 		return why
 	}
 	return sleep(ctx, pause+randomBelow(pause))

@@ -65,3 +65,14 @@ func (s *Server) SetMetadata(name string, metadata map[string]string) {
 		s.tb.Fatalf("patch %s: %d %s", name, answer.Code, strings.TrimSpace(answer.Body.String()))
 	}
 }
+
+// Age makes an object's last change older by d.
+func (s *Server) Age(name string, d time.Duration) {
+	s.tb.Helper()
+	o, ok := s.Object(name)
+	if !ok {
+		s.tb.Fatalf("there is no object %s", name)
+	}
+	body, _ := json.Marshal(map[string]any{"updated": o.Updated.Add(-d).Format(stamp)})
+	s.do(Request{Verb: "age", Method: http.MethodPatch, Path: "/storage/v1/b/" + Bucket + "/o/" + name, Query: url.Values{"alt": {"json"}}, Header: http.Header{}, Body: body})
+}

@@ -1,0 +1,100 @@
+package gcs
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// keyFile writes a service account's key, whose tokens come from an address of
+// the test's own.
+func keyFile(t *testing.T, tokenURI string) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "a@example.com", "token_uri": tokenURI, "private_key_id": "1",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+	})
+	file := filepath.Join(t.TempDir(), "key.json")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestCredentials speaks with a service that wants them: a token is asked for
+// once and sent with each request, and the Date of the answer is still seen.
+// Credentials that are refused are ErrDenied.
+func TestCredentials(t *testing.T) {
+	var refuse atomic.Bool
+	var asked atomic.Int32
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		if refuse.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error":"invalid_grant","error_description":"account not found"}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"access_token":"opensesame","token_type":"Bearer","expires_in":3600}`))
+	}))
+	t.Cleanup(tokens.Close)
+	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("Authorization") != "Bearer opensesame" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"name":"x","generation":"1","metageneration":"1","timeCreated":"2026-01-02T03:04:05Z","updated":"2026-01-02T03:04:05Z"}`))
+	}))
+	t.Cleanup(service.Close)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	dial := func() *client {
+		c := newClient(&settings{bucket: "b-1", prefix: "p", endpoint: service.URL}, "p/x", 5*time.Second)
+		c.transport.TLSClientConfig = service.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		t.Cleanup(c.close)
+		return c
+	}
+	c := dial()
+	for range 3 {
+		v, err := c.read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !v.exists || time.Since(v.date) > time.Minute {
+			t.Errorf("read %+v", v)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("%d tokens were asked for 3 requests", n)
+	}
+	refuse.Store(true)
+	_, err := dial().read(ctx)
+	l := &Lock{o: locks.Options{ConnectTimeout: time.Second}}
+	if e := l.explain(err); !errors.Is(e, locks.ErrDenied) || strings.Contains(e.Error(), "opensesame") || e.Hint != hintCredentials {
+		t.Errorf("with credentials that are refused: %v (hint: %s), from %v", e, e.Hint, err)
+	}
+}

@@ -1,0 +1,291 @@
+package gcs_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+)
+
+// passing are faults of one request that a later attempt overcomes.
+func passing() map[string]gcstest.Fault {
+	return map[string]gcstest.Fault{
+		"dropped":    {Drop: true},
+		"reply lost": {LoseReply: true},
+		"429":        {Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded", Message: "The object exceeded the rate limit"},
+		"500":        {Status: http.StatusInternalServerError, Reason: "backendError", Message: "Backend Error"},
+		"503":        {Status: http.StatusServiceUnavailable, Reason: "backendError", Message: "Backend Error"},
+		"412":        {Status: http.StatusPreconditionFailed, Reason: "conditionNotMet", Message: "At least one of the pre-conditions you specified did not hold."},
+	}
+}
+
+// TestAcquireOvercomes has the write fail that makes the lock ours: that of a
+// new lock, of one that was released, and of one whose holder has gone.
+func TestAcquireOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		for _, before := range []string{"new", "released", "expired"} {
+			t.Run(name+"/"+before, func(t *testing.T) {
+				t.Parallel()
+				s := gcstest.Start(t)
+				first := prepare(t, s, before)
+				s.Next(map[bool]string{true: "create", false: "patch"}[before == "new"], fault)
+				l := at(t, s, options("b"))
+				g := hold(t, l)
+				if g.Token <= first.Token || g.TTL != 10*time.Second {
+					t.Errorf("granted %+v after %+v", g, first)
+				}
+				if err := renew(t, l); err != nil {
+					t.Errorf("renew: %v", err)
+				}
+				if got := record(t, s); !strings.Contains(got, `"state":"held"`) || !strings.Contains(got, `"holder":"b"`) {
+					t.Errorf("the record is %s", got)
+				}
+				release(t, l)
+				if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
+					t.Errorf("after the release the record is %s", got)
+				}
+			})
+		}
+	}
+}
+
+// prepare brings the lock into a state in which it is to be had.
+func prepare(t *testing.T, s *gcstest.Server, state string) (last locks.Grant) {
+	t.Helper()
+	o := options("a")
+	switch state {
+	case "released":
+		a := at(t, s, o)
+		last = hold(t, a)
+		release(t, a)
+	case "expired":
+		o.TTL = time.Second
+		last = hold(t, at(t, s, o))
+		s.Age("p/jobs%2Fnightly", time.Hour)
+	}
+	return last
+}
+
+// TestAcquireIsResolvedByNonce: the write took effect and its answer was lost.
+// It is found out by reading, and no second write is made.
+func TestAcquireIsResolvedByNonce(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"new", "released", "expired"} {
+		t.Run(before, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			prepare(t, s, before)
+			write := map[bool]string{true: "create", false: "patch"}[before == "new"]
+			s.Next(write, gcstest.Fault{LoseReply: true})
+			verbs(s)
+			hold(t, at(t, s, options("b")))
+			if got, want := verbs(s), map[string]int{"read": 2, write: 1}; !maps.Equal(got, want) {
+				t.Errorf("requests: %v; want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestAcquireUnresolved: after the write nothing can be reached. The lock is not
+// ours, and what was made ends with its lease, or with the next campaign.
+func TestAcquireUnresolved(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	wrote := false
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		cut := wrote
+		wrote = wrote || r.Verb == "create"
+		return gcstest.Fault{Drop: cut, LoseReply: wrote}
+	})
+	o := options("a")
+	o.ConnectTimeout = time.Second
+	l := at(t, s, o)
+	if g, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+		t.Fatalf("got %+v, %v; want ErrUnavailable", g, err)
+	}
+	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrNoLease) {
+		t.Errorf("renew after a failed acquire: %v", err)
+	}
+	s.Fault(nil)
+	if _, err := at(t, s, options("b")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("what could not be undone should hold until its lease ends: %v", err)
+	}
+	if g := hold(t, l); g.Clean {
+		t.Error("the second campaign calls its own leftover a release")
+	}
+	release(t, l)
+}
+
+// TestAcquireIsUndone: the caller gives up while the answer is outstanding. The
+// lock is free again at once.
+func TestAcquireIsUndone(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	held := make(chan struct{})
+	defer close(held)
+	s.Next("create", gcstest.Fault{Hold: held})
+	ctx, cancel := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	l := at(t, s, options("a"))
+	go func() { _, err := l.Acquire(ctx, true); done <- err }()
+	eventually(t, "the object is there", func() bool { return len(s.Objects("")) == 1 })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v; want context.Canceled", err)
+	}
+	release(t, at(t, s, options("b")))
+	b := at(t, s, options("b"))
+	hold(t, b)
+	release(t, b)
+}
+
+// TestRenewOvercomes: the failed attempt is no loss, and the next one succeeds.
+// If the first took effect, the nonce tells that the object's change is our own.
+func TestRenewOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			l := at(t, s, options("a"))
+			hold(t, l)
+			s.Next("patch", fault)
+			err := renew(t, l)
+			if errors.Is(err, locks.ErrLost) || (err == nil) != (name == "412") {
+				t.Fatalf("the attempt that failed: %v", err)
+			}
+			before, _ := s.Object("p/jobs%2Fnightly")
+			if err != nil {
+				if err := renew(t, l); err != nil {
+					t.Fatalf("the next attempt: %v", err)
+				}
+				if after, _ := s.Object("p/jobs%2Fnightly"); after.Metageneration != before.Metageneration+1 {
+					t.Errorf("a renewal that succeeds must have written: metageneration %d, then %d", before.Metageneration, after.Metageneration)
+				}
+			}
+			release(t, l)
+		})
+	}
+}
+
+// TestRenewOnceIsOneRequest: what costs money and counts against a limit.
+func TestRenewOnceIsOneRequest(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("a"))
+	hold(t, l)
+	verbs(s)
+	for range 3 {
+		if err := renew(t, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := verbs(s), map[string]int{"patch": 3}; !maps.Equal(got, want) {
+		t.Errorf("3 renewals were %v; want %v", got, want)
+	}
+	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Status: 503} })
+	if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("renew: %v", err)
+	}
+	if got, want := verbs(s), map[string]int{"patch": 1}; !maps.Equal(got, want) {
+		t.Errorf("a renewal that fails was %v; want %v: the SDK must not retry", got, want)
+	}
+}
+
+// TestReleaseOvercomes: Release is worth several attempts within its context.
+func TestReleaseOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			l := at(t, s, options("a"))
+			g := hold(t, l)
+			s.Next("patch", fault)
+			release(t, l)
+			if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
+				t.Errorf("the record is %s", got)
+			}
+			verbs(s)
+			release(t, l)
+			if got := verbs(s); len(got) != 0 && name != "reply lost" {
+				t.Errorf("a second release made requests: %v", got)
+			}
+			if next := hold(t, at(t, s, options("b"))); !next.Clean || next.Token <= g.Token {
+				t.Errorf("after the release: %+v; before: %+v", next, g)
+			}
+		})
+	}
+}
+
+// TestLoss: what somebody else did to the object is a definite loss.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	const name = "p/jobs%2Fnightly"
+	for what, do := range map[string]func(*gcstest.Server){
+		"the object was deleted": func(s *gcstest.Server) { s.Delete(name) },
+		"someone else has taken the lock": func(s *gcstest.Server) {
+			s.SetMetadata(name, map[string]string{"leaderrun": `{"state":"held","nonce":"x","ttl_ms":9000}`})
+		},
+		"the object was overwritten": func(s *gcstest.Server) { s.SetMetadata(name, map[string]string{"leaderrun": "?"}) },
+		"someone else has marked the lock": func(s *gcstest.Server) {
+			s.SetMetadata(name, map[string]string{"leaderrun": strings.Replace(recordOf(s), `"held"`, `"free"`, 1)})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			l := at(t, s, options("a"))
+			hold(t, l)
+			do(s)
+			for range 2 {
+				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), what) {
+					t.Errorf("renew: %v; want ErrLost, as %s", err, what)
+				}
+			}
+			before := s.Objects("")
+			release(t, l)
+			if after := s.Objects(""); len(before) != len(after) || len(after) == 1 && before[0].Metageneration != after[0].Metageneration {
+				t.Errorf("the release changed what is not ours: %v, then %v", before, after)
+			}
+		})
+	}
+}
+
+func recordOf(s *gcstest.Server) string {
+	o, _ := s.Object("p/jobs%2Fnightly")
+	return o.Metadata["leaderrun"]
+}
+
+// TestForeignChangeIsNoLoss: somebody sets metadata of their own, or the service
+// changes the storage class. The record is still ours.
+func TestForeignChangeIsNoLoss(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("a"))
+	hold(t, l)
+	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"owner": "team-x"})
+	if err := renew(t, l); err != nil {
+		t.Errorf("renew: %v", err)
+	}
+	release(t, l)
+	if o, _ := s.Object("p/jobs%2Fnightly"); o.Metadata["owner"] != "team-x" {
+		t.Errorf("the metadata is %v", o.Metadata)
+	}
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}

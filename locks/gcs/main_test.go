@@ -1,0 +1,111 @@
+package gcs_test
+
+import (
+	"context"
+	"flag"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+)
+
+// TestMain takes the tester's own Google Cloud out of the environment. Without
+// an emulator's address nothing could be reached but the service itself.
+func TestMain(m *testing.M) {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		for _, prefix := range []string{"GOOGLE_", "CLOUDSDK_", "GCE_", "LEADERRUN_GCS_", "STORAGE_EMULATOR_HOST"} {
+			if strings.HasPrefix(name, prefix) {
+				_ = os.Unsetenv(name)
+			}
+		}
+	}
+	_ = os.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
+	// Most of what these tests do is to wait: how many run at once need not be
+	// tied to the number of processors.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("16")
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds what must happen at some time on a busy machine.
+const patience = 30 * time.Second
+
+const lockName = "jobs/nightly"
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func options(holder string) locks.Options {
+	return locks.Options{Name: lockName, Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second, Version: "test"}
+}
+
+// open makes a handle that is closed with the test.
+func open(t testing.TB, u *url.URL, o locks.Options) locks.Lock {
+	t.Helper()
+	l, err := gcs.Open(testContext(t), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// at makes a handle on a lock in the emulator.
+func at(t testing.TB, s *gcstest.Server, o locks.Options) locks.Lock {
+	t.Helper()
+	return open(t, gcstest.URL(s.Addr(), "p"), o)
+}
+
+// hold has the lock at once.
+func hold(t testing.TB, l locks.Lock) locks.Grant {
+	t.Helper()
+	g, err := l.Acquire(testContext(t), true)
+	if err != nil {
+		t.Fatalf("acquire: %v", err)
+	}
+	return g
+}
+
+func release(t testing.TB, l locks.Lock) {
+	t.Helper()
+	if err := l.Release(testContext(t)); err != nil {
+		t.Errorf("release: %v", err)
+	}
+}
+
+// renew is one attempt.
+func renew(t testing.TB, l locks.Lock) error {
+	ctx, cancel := context.WithTimeout(testContext(t), 3*time.Second)
+	defer cancel()
+	return l.Renew(ctx)
+}
+
+// record returns what the object of the lock says.
+func record(t testing.TB, s *gcstest.Server) string {
+	t.Helper()
+	o, ok := s.Object("p/jobs%2Fnightly")
+	if !ok {
+		t.Fatal("the lock has no object")
+	}
+	return o.Metadata["leaderrun"]
+}
+
+// verbs counts the requests of each kind since the last call.
+func verbs(s *gcstest.Server) map[string]int {
+	n := map[string]int{}
+	for _, r := range s.Requests() {
+		n[r.Verb]++
+	}
+	return n
+}

@@ -1,0 +1,140 @@
+package gcs_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+)
+
+// TestLongDeadHolder: who does not wait has the lock of a holder that died long
+// ago, at the first look.
+func TestLongDeadHolder(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	first := hold(t, at(t, s, options("a")))
+	b := at(t, s, options("b"))
+	if _, err := b.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Fatalf("while the lease runs: %v", err)
+	}
+	s.Age("p/jobs%2Fnightly", 12*time.Second)
+	verbs(s)
+	g := hold(t, b)
+	if got := verbs(s); got["read"] != 1 || got["patch"] != 1 {
+		t.Errorf("requests: %v", got)
+	}
+	if g.Clean || g.Token <= first.Token {
+		t.Errorf("granted %+v after %+v", g, first)
+	}
+}
+
+// TestDateNotTrusted: an answer that was cached, or has no Date, proves nothing.
+// The lock is had when it has not changed for a whole lease.
+func TestDateNotTrusted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(http.Header){
+		"cached":  func(h http.Header) { h.Set("Age", "3") },
+		"proxied": func(h http.Header) { h.Set("Via", "1.1 proxy") },
+		"absent":  func(h http.Header) { h["Date"] = nil },
+		"earlier": func(h http.Header) { h.Set("Date", time.Now().Add(-24*time.Hour).UTC().Format(http.TimeFormat)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			o := options("a")
+			o.TTL = 2 * time.Second
+			hold(t, at(t, s, o))
+			s.Age("p/jobs%2Fnightly", time.Hour)
+			s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: change} })
+			b := at(t, s, options("b"))
+			if _, err := b.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+				t.Fatalf("at the first look: %v; want ErrHeld", err)
+			}
+			start := time.Now()
+			if _, err := b.Acquire(testContext(t), false); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took < o.TTL {
+				t.Errorf("the lock was had after %v, by a clock that is not to be trusted", took)
+			}
+		})
+	}
+}
+
+// TestWrongDate: a proxy that hides puts an hour too much into the Date. The
+// object's own stamps show it, and the rest of the lease is waited out.
+func TestWrongDate(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	o := options("a")
+	o.TTL = 3 * time.Second
+	a := at(t, s, o)
+	start := time.Now()
+	hold(t, a)
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Header: func(h http.Header) { h.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)) }}
+	})
+	hold(t, at(t, s, options("b")))
+	if took := time.Since(start); took < o.TTL {
+		t.Errorf("b has the lock %v after a, whose lease is %v", took, o.TTL)
+	}
+	if err := renew(t, a); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("a renews: %v", err)
+	}
+}
+
+// TestHandOver has five wait for a lock that is released, several times over.
+// Those who wait only read.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	const waiters, rounds = 5, 11
+	var took []time.Duration
+	for range rounds {
+		o := options("holder")
+		o.TTL = 15 * time.Second
+		a := at(t, s, o)
+		hold(t, a)
+		ctx, cancel := context.WithCancel(testContext(t))
+		won := make(chan locks.Lock, waiters)
+		done := make(chan struct{}, waiters)
+		waiting := make(chan struct{}, waiters)
+		for range waiters {
+			o.Holder = "waiter"
+			o.Waiting = func(locks.Waiting) { waiting <- struct{}{} }
+			l := at(t, s, o)
+			go func() {
+				defer func() { done <- struct{}{} }()
+				if _, err := l.Acquire(ctx, false); err == nil {
+					won <- l
+				}
+			}()
+		}
+		for range waiters {
+			<-waiting
+		}
+		verbs(s)
+		release(t, a)
+		start := time.Now()
+		winner := <-won
+		took = append(took, time.Since(start))
+		if n := verbs(s); n["patch"] > 1+waiters || n["create"] > 0 {
+			t.Errorf("requests during a hand-over: %v", n)
+		}
+		cancel()
+		for range waiters {
+			<-done
+		}
+		release(t, winner)
+	}
+	slices.Sort(took)
+	t.Logf("from release to grant with %d waiters: median %v, longest %v", waiters, took[rounds/2], took[rounds-1])
+	if took[rounds/2] > time.Second {
+		t.Errorf("the median hand-over took %v", took[rounds/2])
+	}
+}
