@@ -55,7 +55,7 @@ func (c *campaign) left(v *view) (left time.Duration, proved bool) {
 	case !v.exists, v.record.State == free:
 		return 0, true
 	case c.ours(v): // an attempt of our own that came to nothing: nobody relies on it
-		return 0, true
+		return c.notBefore.Sub(now()), true
 	}
 	return c.observer.left(v)
 }
@@ -66,13 +66,16 @@ func (l *Lock) ours(v *view) bool { return strings.HasPrefix(v.record.Nonce, l.i
 // wait waits for a while and looks again. With try it does not wait.
 func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view, error) {
 	heldBy := &locks.HeldError{Status: v.status()}
+	if c.ours(v) {
+		heldBy.Status = c.before
+	}
 	if c.try {
 		return nil, heldBy
 	}
 	c.failing = 0
 	c.setWaiting(true)
 	defer c.setWaiting(false)
-	if s := v.status(); c.o.Waiting != nil && s != c.told {
+	if s := heldBy.Status; c.o.Waiting != nil && s != c.told {
 		c.told = s
 		c.o.Waiting(locks.Waiting{Status: s})
 	}
@@ -168,13 +171,13 @@ func (c *campaign) take(ctx context.Context, v *view, proved bool) (*term, error
 		c.dirty = false
 		return nil, c.again(ctx, err, throttled)
 	case err != nil:
-		c.dirty = !refused(err)
+		c.dirty = !refused(why)
 		return nil, err
 	case after == nil: // it did not, or too long ago
 		return nil, c.again(ctx, why, backoffMin)
 	}
 	if wait := early(v, after); !proved && wait > 0 {
-		return nil, c.waitOut(ctx, wait)
+		return nil, c.tookEarly(ctx, v, after, wait)
 	}
 	c.dirty = false
 	t.at(after)
@@ -220,14 +223,20 @@ func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, erro
 	return v, nil
 }
 
-// waitOut waits until a term has surely ended that we have taken over too
-// early, because an answer had a wrong Date. The object is ours meanwhile, and
-// the next attempt takes over from this one. Should we not get that far, the
-// object is left to itself, and nobody has the lock before our lease has ended.
-func (c *campaign) waitOut(ctx context.Context, d time.Duration) error {
-	c.log.Warn("a clock between here and Cloud Storage is wrong; waiting for the previous lease to end", "wait", d)
-	c.dirty = false
-	return sleep(ctx, d)
+// tookEarly notes that we have taken over from a term that may last that much
+// longer, because an answer had a wrong Date. The object is ours meanwhile, and
+// says so for at least as long, to others who are told the same Date; when the
+// time is over, the next attempt takes over from this one.
+func (c *campaign) tookEarly(ctx context.Context, before, after *view, left time.Duration) error {
+	c.log.Warn("a clock between here and Cloud Storage is wrong; the previous lease has not ended", "left", left)
+	c.before, c.notBefore, c.dirty = before.status(), now().Add(left), false
+	if left <= c.ttl {
+		return nil
+	}
+	r := after.record
+	r.TTLms = left.Milliseconds() + 1
+	_, err := c.c.patch(ctx, after, r)
+	return err
 }
 
 // undo frees what a failed campaign may have left. It is not bound to the

@@ -21,11 +21,11 @@ type cause struct {
 }
 
 const (
-	hintSilent      = "something there accepts connections and does not answer, or a firewall drops them"
-	hintCredentials = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
-	hintRole        = "the account needs storage.objects.create, get, list and update on the bucket; the role roles/storage.objectUser has them"
-	hintScope       = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
-	hintKept        = "an object that leaderrun did not make may be in the way of the lock; leaderrun itself only changes metadata, which holds and retention policies allow"
+	hintSilent = "something there accepts connections and does not answer, or a firewall drops them"
+	hintLogin  = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
+	hintRole   = "the account needs storage.objects.create, get, list and update on the bucket; the role roles/storage.objectUser has them"
+	hintScope  = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
+	hintKept   = "an object that leaderrun did not make may be in the way of the lock; leaderrun itself only changes metadata, which holds and retention policies allow"
 )
 
 // causes lists what is known; the first that matches counts.
@@ -33,9 +33,10 @@ func causes() []cause {
 	return []cause{
 		{is: isA[*foreignError], class: locks.ErrUnavailable, hint: "delete the object if it is not needed (gcloud storage rm), or use another prefix"},
 		{is: bucketMissing, class: locks.ErrUnavailable, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
-		{is: isA[*credentialsError], class: locks.ErrDenied, hint: hintCredentials},
-		{is: tokenRefused, class: locks.ErrDenied, text: "the credentials were not accepted, or have expired", hint: hintCredentials},
-		{is: coded(http.StatusUnauthorized), class: locks.ErrDenied, hint: hintCredentials},
+		{is: isA[*credentialsError], class: locks.ErrDenied, hint: hintLogin},
+		{is: isA[*searchError], class: locks.ErrUnavailable, text: "no credentials were found in time: the machine's metadata server does not answer", hint: hintLogin},
+		{is: tokenRefused, class: locks.ErrDenied, text: "the credentials were not accepted, or have expired", hint: hintLogin},
+		{is: coded(http.StatusUnauthorized), class: locks.ErrDenied, hint: hintLogin},
 		{is: throttle, class: locks.ErrUnavailable, hint: "Cloud Storage takes about one write a second for each object; use a longer --ttl"},
 		{is: reasoned("quotaExceeded"), class: locks.ErrUnavailable, hint: "a quota of the project is used up"},
 		{is: reasoned("insufficientPermissions"), class: locks.ErrDenied, hint: hintScope},

@@ -48,7 +48,7 @@ func (c *client) object(ctx context.Context) (*storage.ObjectHandle, error) {
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, &searchError{ctx.Err()}
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -62,7 +62,7 @@ func (c *client) object(ctx context.Context) (*storage.ObjectHandle, error) {
 
 // dial makes the SDK's client; it does not connect.
 func (c *client) dial(ctx context.Context) (*storage.Client, error) {
-	opts := []option.ClientOption{option.WithoutAuthentication()}
+	auth := option.WithoutAuthentication()
 	hc := &http.Client{Transport: recorder{c.transport}}
 	if !c.s.anonymous() {
 		creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}})
@@ -73,9 +73,9 @@ func (c *client) dial(ctx context.Context) (*storage.Client, error) {
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
-		opts = []option.ClientOption{option.WithAuthCredentials(creds)}
+		auth = option.WithAuthCredentials(creds)
 	}
-	opts = append(opts, option.WithHTTPClient(hc))
+	opts := []option.ClientOption{auth, option.WithHTTPClient(hc), storage.WithDisabledClientMetrics()}
 	if c.s.endpoint != "" {
 		opts = append(opts, option.WithEndpoint(c.s.endpoint+"/storage/v1/"))
 	}
@@ -87,6 +87,12 @@ type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string { return e.err.Error() }
 func (e *credentialsError) Unwrap() error { return e.err }
+
+// A searchError says that looking for credentials has taken too long.
+type searchError struct{ err error }
+
+func (e *searchError) Error() string { return "looking for credentials: " + e.err.Error() }
+func (e *searchError) Unwrap() error { return e.err }
 
 // read looks at the object. That there is none is no error.
 func (c *client) read(ctx context.Context) (*view, error) {

@@ -60,7 +60,10 @@ func TestCredentials(t *testing.T) {
 		_, _ = w.Write([]byte(`{"access_token":"opensesame","token_type":"Bearer","expires_in":3600}`))
 	}))
 	t.Cleanup(tokens.Close)
-	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 1 {
+			t.Errorf("a request by %s, whose one connection may go silent with all that is sent on it", r.Proto)
+		}
 		w.Header().Set("Content-Type", "application/json")
 		if r.Header.Get("Authorization") != "Bearer opensesame" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -68,6 +71,8 @@ func TestCredentials(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"name":"x","generation":"1","metageneration":"1","timeCreated":"2026-01-02T03:04:05Z","updated":"2026-01-02T03:04:05Z"}`))
 	}))
+	service.EnableHTTP2 = true
+	service.StartTLS()
 	t.Cleanup(service.Close)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -94,7 +99,7 @@ func TestCredentials(t *testing.T) {
 	refuse.Store(true)
 	_, err := dial().read(ctx)
 	l := &Lock{o: locks.Options{ConnectTimeout: time.Second}}
-	if e := l.explain(err); !errors.Is(e, locks.ErrDenied) || strings.Contains(e.Error(), "opensesame") || e.Hint != hintCredentials {
+	if e := l.explain(err); !errors.Is(e, locks.ErrDenied) || strings.Contains(e.Error(), "opensesame") || e.Hint != hintLogin {
 		t.Errorf("with credentials that are refused: %v (hint: %s), from %v", e, e.Hint, err)
 	}
 }

@@ -73,19 +73,35 @@ func TestNoBucket(t *testing.T) {
 	}
 }
 
-// TestForeignObject is in the way, and is left alone.
+// TestForeignObject is in the way, and is left alone, however old it is: what it
+// says of a lease, if anything, nobody can know.
 func TestForeignObject(t *testing.T) {
 	t.Parallel()
-	s := gcstest.Start(t)
-	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"owner": "x"})
-	s.Age("p/jobs%2Fnightly", 48*time.Hour)
-	before, _ := s.Object("p/jobs%2Fnightly")
-	_, err := at(t, s, options("a")).Acquire(testContext(t), true)
-	if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "gs://locks/p/jobs%2Fnightly was not made by leaderrun") || !strings.Contains(locks.Hint(err), "storage rm") {
-		t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
-	}
-	if after, _ := s.Object("p/jobs%2Fnightly"); after.Metageneration != before.Metageneration {
-		t.Error("the object was changed")
+	for metadata, want := range map[[2]string]string{
+		{"owner", "x"}:        "was not made by leaderrun",
+		{"leaderrun", ""}:     "has a record that is not one of leaderrun's",
+		{"leaderrun", "null"}: "has a record with no known state",
+		{"leaderrun", `{"state":"gone","nonce":"n","ttl_ms":9000}`}:                              "has a record with no known state",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":0}`}:                                 "has a record with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":-1}`}:                                "has a record with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":1000000000000}`}:                     "has a record with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"","ttl_ms":9000}`}:                               "has a record without a usable nonce or token",
+		{"leaderrun", `{"state":"free","nonce":"n","ttl_ms":9000,"token":18446744073709551615}`}: "has a record without a usable nonce or token",
+	} {
+		t.Run(metadata[1], func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			s.SetMetadata("p/jobs%2Fnightly", map[string]string{metadata[0]: metadata[1]})
+			s.Age("p/jobs%2Fnightly", 48*time.Hour)
+			before, _ := s.Object("p/jobs%2Fnightly")
+			_, err := at(t, s, options("a")).Acquire(testContext(t), true)
+			if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "gs://locks/p/jobs%2Fnightly "+want) || !strings.Contains(locks.Hint(err), "storage rm") {
+				t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
+			}
+			if after, _ := s.Object("p/jobs%2Fnightly"); after.Metageneration != before.Metageneration {
+				t.Error("the object was changed")
+			}
+		})
 	}
 }
 

@@ -56,6 +56,24 @@ func TestAcquireOvercomes(t *testing.T) {
 	}
 }
 
+// TestReadOvercomes has the first look fail.
+func TestReadOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		if name == "412" { // a look has no preconditions
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			s.Next("read", fault)
+			l := at(t, s, options("a"))
+			hold(t, l)
+			release(t, l)
+		})
+	}
+}
+
 // prepare brings the lock into a state in which it is to be had.
 func prepare(t *testing.T, s *gcstest.Server, state string) (last locks.Grant) {
 	t.Helper()
@@ -146,6 +164,41 @@ func TestAcquireIsUndone(t *testing.T) {
 	release(t, b)
 }
 
+// TestAcquireAwaitsItsWrite: the caller gives up while the write is on its way.
+// That is awaited for a moment: one that arrives after the undoing would hold
+// the lock for nobody until its lease ends.
+func TestAcquireAwaitsItsWrite(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	late, sent := make(chan struct{}), make(chan struct{}, 1)
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		if r.Verb != "create" || len(sent) > 0 {
+			return gcstest.Fault{}
+		}
+		sent <- struct{}{}
+		return gcstest.Fault{Late: late}
+	})
+	ctx, cancel := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	l := at(t, s, options("a"))
+	go func() { _, err := l.Acquire(ctx, true); done <- err }()
+	eventually(t, "the write is on its way", func() bool { return len(sent) == 1 })
+	cancel()
+	var err error
+	select {
+	case err = <-done: // it has undone what has not happened yet
+		close(late)
+	case <-time.After(100 * time.Millisecond):
+		close(late)
+		err = <-done
+	}
+	if err == nil {
+		release(t, l)
+	}
+	eventually(t, "the write has arrived", func() bool { return len(s.Objects("")) == 1 })
+	hold(t, at(t, s, options("b")))
+}
+
 // TestRenewOvercomes: the failed attempt is no loss, and the next one succeeds.
 // If the first took effect, the nonce tells that the object's change is our own.
 func TestRenewOvercomes(t *testing.T) {
@@ -172,6 +225,41 @@ func TestRenewOvercomes(t *testing.T) {
 			}
 			release(t, l)
 		})
+	}
+}
+
+// TestRenewBesideAcquire: while Acquire waits there is nothing that could end,
+// and Renew succeeds without a request. From the moment on at which the lock may
+// be ours it does not: what the core counts from must be before that.
+func TestRenewBesideAcquire(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	a := at(t, s, options("a"))
+	hold(t, a)
+	waits := make(chan struct{}, 9)
+	o := options("b")
+	o.Waiting = func(locks.Waiting) { waits <- struct{}{} }
+	b := at(t, s, o)
+	done := make(chan error, 1)
+	go func() { _, err := b.Acquire(testContext(t), false); done <- err }()
+	<-waits
+	verbs(s)
+	if err := renew(t, b); err != nil || verbs(s)["patch"] != 0 {
+		t.Errorf("while b waits, Renew should succeed without a write: %v", err)
+	}
+	release(t, a)
+	answer := make(chan struct{})
+	s.Next("patch", gcstest.Fault{Hold: answer})
+	eventually(t, "b's write has taken effect", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
+	if err := renew(t, b); !errors.Is(err, locks.ErrNoLease) {
+		t.Errorf("while b's write is under way: %v; want ErrNoLease", err)
+	}
+	close(answer)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(t, b); err != nil {
+		t.Error(err)
 	}
 }
 

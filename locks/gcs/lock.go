@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
 const (
@@ -36,6 +37,10 @@ type Lock struct {
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
+
+	// What an attempt found that took over too early: see tookEarly. Acquire's own.
+	before    locks.Status
+	notBefore clock.Instant
 
 	mu       sync.Mutex
 	attempts int                // how many nonces were made

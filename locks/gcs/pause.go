@@ -23,9 +23,6 @@ const (
 	throttled = time.Second
 )
 
-// maxPoll is the longest pause of a waiter.
-const maxPoll = pollFresh * 3 / 2
-
 // poll is how long to wait for the next look at a lease that has this left.
 // Each pause is spread by half around its mean, so that a fleet does not move
 // in step.

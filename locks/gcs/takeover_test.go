@@ -67,24 +67,44 @@ func TestDateNotTrusted(t *testing.T) {
 }
 
 // TestWrongDate: a proxy that hides puts an hour too much into the Date. The
-// object's own stamps show it, and the rest of the lease is waited out.
+// object's own stamps show it: who does not wait is told that the lock is held,
+// whoever waits has it when the rest of the lease is over, and a third who is
+// told the same Date does not have it before that, either.
 func TestWrongDate(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	o := options("a")
-	o.TTL = 3 * time.Second
+	o.TTL = 6 * time.Second
 	a := at(t, s, o)
 	start := time.Now()
 	hold(t, a)
 	s.Fault(func(gcstest.Request) gcstest.Fault {
 		return gcstest.Fault{Header: func(h http.Header) { h.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)) }}
 	})
-	hold(t, at(t, s, options("b")))
-	if took := time.Since(start); took < o.TTL {
-		t.Errorf("b has the lock %v after a, whose lease is %v", took, o.TTL)
+	o = options("b")
+	o.TTL = time.Second
+	b := at(t, s, o)
+	for range 2 {
+		_, err := b.Acquire(testContext(t), true)
+		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
+			t.Fatalf("b has taken over too early: got %v; want that a has it", err)
+		}
 	}
 	if err := renew(t, a); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("a renews: %v", err)
+	}
+	c := at(t, s, options("c"))
+	if _, err := c.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("c: %v; want ErrHeld", err)
+	}
+	for _, l := range []locks.Lock{c, b} {
+		if _, err := l.Acquire(testContext(t), false); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < 6*time.Second {
+			t.Errorf("the lock was had %v after a had it, whose lease was 6s", took)
+		}
+		release(t, l)
 	}
 }
 

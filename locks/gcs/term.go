@@ -20,8 +20,8 @@ type term struct {
 	clean  bool          // the holder before has released the lock
 	began  clock.Instant // when the write that began it was sent
 
-	// Guarded by Lock.mu. A nil view says that it is not known how the object is
-	// now: a write's answer was lost.
+	// Guarded by Lock.mu. A nil view says that it is not known how the object is:
+	// it has changed since we last saw it.
 	last *view
 	sent clock.Instant // when the last write that surely took effect was sent
 }
@@ -85,12 +85,10 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 			l.note(t, v, sent)
 			return l.why()
 		}
-		if !throttle(err) {
-			l.note(t, nil, 0)
-		}
 		if !stale(err) {
 			return err
 		}
+		l.note(t, nil, 0)
 	}
 	return errContended
 }
@@ -177,7 +175,7 @@ func (l *Lock) release(ctx context.Context, t *term) error {
 }
 
 func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
 	at, err := l.current(ctx, t)
 	if gone(err) {
@@ -190,7 +188,7 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 		return nil
 	}
 	v, err := l.c.patch(ctx, at, t.record.freed())
-	if err == nil || !throttle(err) {
+	if err == nil || stale(err) {
 		l.note(t, v, 0)
 	}
 	return err

@@ -28,6 +28,7 @@ func TestTokensRise(t *testing.T) {
 		{"a release, again", func() {}},
 		{"the record says that the token is 1", func() { edit(s, `"token":`, `"token":1`) }},
 		{"the record has no token", func() { edit(s, `"token":`, `"token":0`) }},
+		{"the object was written anew, with its metadata", func() { s.Rewrite(name) }},
 		{"the object was deleted", func() { s.Delete(name) }},
 		{"the object was deleted again", func() { s.Delete(name) }},
 	} {

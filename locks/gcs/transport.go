@@ -2,7 +2,6 @@ package gcs
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -20,12 +19,14 @@ const maxAnswer = 256 << 10
 // request that is not answered in time closes its connection, and the next
 // attempt makes another.
 func newTransport(connectTimeout time.Duration) *http.Transport {
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
 		TLSHandshakeTimeout:   connectTimeout,
-		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
+		Protocols:             http1,
 		MaxIdleConnsPerHost:   2,
 		IdleConnTimeout:       time.Minute,
 		ExpectContinueTimeout: time.Second,

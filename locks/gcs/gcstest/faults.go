@@ -21,6 +21,7 @@ type Request struct {
 
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
+	Late      <-chan struct{}   // it takes effect when this is closed, whoever still waits for the answer
 	Drop      bool              // the connection is closed, and nothing takes effect
 	LoseReply bool              // it takes effect, and the connection is closed
 	Hold      <-chan struct{}   // it takes effect, and the answer comes when this is closed

@@ -113,6 +113,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if f.Drop {
 		panic(http.ErrAbortHandler)
 	}
+	if f.Late != nil {
+		<-f.Late
+	}
 	answer := httptest.NewRecorder()
 	if f.Status != 0 {
 		refuse(answer, f)
