@@ -3,7 +3,6 @@ package gcs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -154,7 +153,7 @@ func (c *client) call(ctx context.Context, f func(context.Context, *storage.Obje
 	v := new(view)
 	if attrs != nil {
 		if attrs.Generation <= 0 || attrs.Metageneration <= 0 || attrs.Created.IsZero() || attrs.Updated.IsZero() {
-			return nil, fmt.Errorf("the answer lacks the object's generation, metageneration or times")
+			return nil, errors.New("the answer lacks the object's generation, metageneration or times")
 		}
 		v = newView(attrs)
 	}

@@ -35,8 +35,8 @@ type Lock struct {
 	log  *slog.Logger
 	id   string // random: what the nonces of all our attempts begin with
 
-	life context.Context // ends with Close
-	end  context.CancelFunc
+	closed chan struct{}
+	close  func() // closes that, once
 
 	// What an attempt found that took over too early: see tookEarly. Acquire's own.
 	before    locks.Status
@@ -68,7 +68,8 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", l.addr, "lock", o.Name)
-	l.life, l.end = context.WithCancel(context.Background())
+	l.closed = make(chan struct{})
+	l.close = sync.OnceFunc(func() { close(l.closed) })
 	if l.ttl < shortTTL {
 		l.log.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more", "ttl", o.TTL)
 	}
@@ -156,8 +157,14 @@ func (l *Lock) finish(why error) {
 // untilClosed returns a context that ends with the handle, too.
 func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.life, cancel)
-	return ctx, func() { stop(); cancel() }
+	go func() {
+		select {
+		case <-l.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that
@@ -222,7 +229,7 @@ func (l *Lock) Lost() <-chan error { return nil }
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
 	l.finish(errClosed)
-	l.end()
+	l.close()
 	l.c.close()
 	return nil
 }

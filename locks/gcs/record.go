@@ -2,6 +2,7 @@ package gcs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -83,20 +84,20 @@ func (r record) metadata() map[string]string {
 func parseRecord(metadata map[string]string) (record, error) {
 	text, ok := metadata[metadataKey]
 	if !ok {
-		return record{}, fmt.Errorf("was not made by leaderrun")
+		return record{}, errors.New("was not made by leaderrun")
 	}
 	var r record
 	switch {
 	case len(text) > maxRecord:
 		return record{}, fmt.Errorf("has a record of %d bytes", len(text))
 	case json.Unmarshal([]byte(text), &r) != nil:
-		return record{}, fmt.Errorf("has a record that is not one of leaderrun's")
+		return record{}, errors.New("has a record that is not one of leaderrun's")
 	case r.State != held && r.State != free:
-		return record{}, fmt.Errorf("has a record with no known state")
+		return record{}, errors.New("has a record with no known state")
 	case r.TTLms <= 0 || r.TTLms > maxTTL.Milliseconds():
-		return record{}, fmt.Errorf("has a record with a ttl that leaderrun does not grant")
+		return record{}, errors.New("has a record with a ttl that leaderrun does not grant")
 	case r.Nonce == "" || r.Token > maxToken:
-		return record{}, fmt.Errorf("has a record without a usable nonce or token")
+		return record{}, errors.New("has a record without a usable nonce or token")
 	}
 	return r, nil
 }
