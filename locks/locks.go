@@ -55,6 +55,10 @@ type Lock interface {
 	// ErrLost is final: the lease is surely not ours any more. Any other error
 	// leaves that open and is worth another attempt. Nothing but Renew extends
 	// a lease: a backend must not keep one alive by itself.
+	//
+	// While Acquire waits in a place that cannot end, Renew may succeed without
+	// doing anything, as long as nothing was sent that could be granted: the
+	// lease then runs from a later moment anyway.
 	Renew(ctx context.Context) error
 
 	// Release gives the lock up, only if it is still ours: the condition is our
