@@ -10,6 +10,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 // enter gets a lease and a place in the queue, within the connect timeout.
@@ -22,7 +24,7 @@ func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
 	defer cancel()
 	var lastErr error
-	for pause, again := new(backoff), false; ; again = true {
+	for pause, again := new(backoff.Backoff), false; ; again = true {
 		v, err := e.attempt(ctx, try, again)
 		if err == nil {
 			return v, nil
@@ -30,7 +32,7 @@ func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
 		if lastErr == nil || !isContext(err) {
 			lastErr = err // better than that the time is up
 		}
-		if !transient(err) || e.c.unreachable() || pause.wait(ctx) != nil {
+		if !transient(err) || e.c.unreachable() || pause.Wait(ctx) != nil {
 			return nil, lastErr
 		}
 	}

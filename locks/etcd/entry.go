@@ -11,6 +11,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 // An entry is one campaign's place in the queue: a key that belongs to a lease
@@ -128,12 +130,12 @@ func (e *entry) revoke(ctx context.Context) error {
 	if needless {
 		return nil
 	}
-	for pause := new(backoff); ; {
+	for pause := new(backoff.Backoff); ; {
 		err := e.revokeOnce(ctx)
 		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			break
 		}
-		if !transient(err) || pause.wait(ctx) != nil {
+		if !transient(err) || pause.Wait(ctx) != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 // lazily is how long what a short job does not need is put off. Nothing is
@@ -16,13 +18,13 @@ const lazily = 100 * time.Millisecond
 // revoked or end.
 func (e *entry) guard(created int64, delay time.Duration) {
 	e.spawn(func(ctx context.Context) {
-		if sleep(ctx, delay) != nil {
+		if backoff.Sleep(ctx, delay) != nil {
 			return
 		}
 		revision := created + 1
-		for pause := new(backoff); ctx.Err() == nil; {
+		for pause := new(backoff.Backoff); ctx.Err() == nil; {
 			revision = e.watchOwn(ctx, created, revision, pause)
-			if pause.wait(ctx) != nil {
+			if pause.Wait(ctx) != nil {
 				return
 			}
 			v, err := e.lookOnce(ctx, created)
@@ -40,7 +42,7 @@ func (e *entry) guard(created int64, delay time.Duration) {
 }
 
 // watchOwn watches our entry until the watch ends, and returns how far it got.
-func (e *entry) watchOwn(ctx context.Context, created, revision int64, pause *backoff) int64 {
+func (e *entry) watchOwn(ctx context.Context, created, revision int64, pause *backoff.Backoff) int64 {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(revision)) {
@@ -48,7 +50,7 @@ func (e *entry) watchOwn(ctx context.Context, created, revision int64, pause *ba
 			e.log.Debug("the watch of the lock's entry ended", "err", plain(err))
 			break
 		}
-		pause.reset()
+		pause.Reset()
 		for _, ev := range resp.Events {
 			switch {
 			case ev.Type == clientv3.EventTypeDelete:
@@ -66,7 +68,7 @@ func (e *entry) watchOwn(ctx context.Context, created, revision int64, pause *ba
 // since when. It is not worth a retry.
 func (e *entry) restampLazily(created int64) {
 	e.spawn(func(ctx context.Context) {
-		if sleep(ctx, lazily) != nil {
+		if backoff.Sleep(ctx, lazily) != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)

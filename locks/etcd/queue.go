@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/record"
 )
 
 // A lock is a queue: the keys <prefix>/<escaped name>/<lease id>, ordered by
@@ -36,7 +37,7 @@ func (v *view) status() locks.Status {
 	if v.head == nil {
 		return locks.Status{}
 	}
-	s := statusOf(v.head)
+	s := record.Status(v.head.Value, uint64(v.head.CreateRevision))
 	s.Waiters = max(v.entries-1, 0)
 	return s
 }
@@ -76,7 +77,7 @@ func (e *entry) rangeLast(created int64) *pb.RangeRequest {
 }
 
 func (e *entry) putOwn() *pb.PutRequest {
-	return &pb.PutRequest{Key: []byte(e.key), Value: e.record(), Lease: e.id}
+	return &pb.PutRequest{Key: []byte(e.key), Value: record.New(e.o), Lease: e.id}
 }
 
 // join enters the queue, unless our entry is there already: a repetition after

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 var errWatchEnded = errors.New("the watch ended")
@@ -18,7 +19,7 @@ func (e *entry) wait(ctx context.Context, v *view) error {
 	e.guard(created, 0)
 	ctx, cancel := e.untilOver(ctx)
 	defer cancel()
-	for pause := new(backoff); ; {
+	for pause := new(backoff.Backoff); ; {
 		e.tell(v)
 		var err error
 		if v, err = e.change(ctx, v, pause); err != nil {
@@ -41,10 +42,10 @@ func (e *entry) wait(ctx context.Context, v *view) error {
 // A watch that ends for whatever reason (a lost connection that cannot be
 // resumed, a compacted revision, a member without a leader) means the same as
 // an event: look at the queue again. That is repeated until there is an answer.
-func (e *entry) change(ctx context.Context, v *view, pause *backoff) (*view, error) {
+func (e *entry) change(ctx context.Context, v *view, pause *backoff.Backoff) (*view, error) {
 	err := e.watchGone(ctx, string(v.before.Key), v.revision+1)
 	if err == nil {
-		pause.reset()
+		pause.Reset()
 		if ctx.Err() != nil { // our patience ended while all was well
 			return nil, &locks.HeldError{Status: v.status()}
 		}
@@ -63,7 +64,7 @@ func (e *entry) change(ctx context.Context, v *view, pause *backoff) (*view, err
 			e.log.Warn("the wait is disturbed; trying again", "err", plain(err))
 			warned = true
 		}
-		if pause.wait(ctx) != nil {
+		if pause.Wait(ctx) != nil {
 			return nil, err
 		}
 		err = nil
