@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // servers are those of one script.
@@ -75,12 +76,12 @@ func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
 }
 
 func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Server {
-	ca := etcdtest.NewCA(w.tb)
-	cert, key := ca.Issue("server", etcdtest.Cert{Expired: kind == "expired"})
+	ca := realserver.NewCA(w.tb)
+	cert, key := ca.Issue("server", realserver.Cert{Expired: kind == "expired"})
 	o := &etcdtest.TLS{CertFile: cert, KeyFile: key}
 	if kind == "mtls" {
 		o.ClientCAFile = ca.CertFile
-		clientCert, clientKey := ca.Issue("client", etcdtest.Cert{})
+		clientCert, clientKey := ca.Issue("client", realserver.Cert{})
 		ts.Setenv("CERT", clientCert)
 		ts.Setenv("KEY", clientKey)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 const (
@@ -112,20 +113,20 @@ func (tt troubled) check(t *testing.T, try bool) {
 }
 
 func troubles(t *testing.T) []troubled {
-	ca, other := etcdtest.NewCA(t), etcdtest.NewCA(t)
-	serverTLS := func(name string, c etcdtest.Cert, clientCA string) *etcdtest.Server {
+	ca, other := realserver.NewCA(t), realserver.NewCA(t)
+	serverTLS := func(name string, c realserver.Cert, clientCA string) *etcdtest.Server {
 		cert, key := ca.Issue(name, c)
 		return etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: clientCA}})
 	}
 	plain := etcdtest.Start(t, etcdtest.Options{})
 	authed := etcdtest.Start(t, etcdtest.Options{})
 	authed.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"}, etcdtest.User{Name: "nobody", Password: password})
-	secure := serverTLS("server", etcdtest.Cert{}, "")
-	mutual := serverTLS("mutual", etcdtest.Cert{}, ca.CertFile)
-	expired := serverTLS("expired", etcdtest.Cert{Expired: true}, "")
-	misnamed := serverTLS("misnamed", etcdtest.Cert{Hosts: []string{"etcd.example"}}, "")
-	oldCert, oldKey := ca.Issue("old client", etcdtest.Cert{Expired: true})
-	strangeCert, strangeKey := other.Issue("stranger", etcdtest.Cert{})
+	secure := serverTLS("server", realserver.Cert{}, "")
+	mutual := serverTLS("mutual", realserver.Cert{}, ca.CertFile)
+	expired := serverTLS("expired", realserver.Cert{Expired: true}, "")
+	misnamed := serverTLS("misnamed", realserver.Cert{Hosts: []string{"etcd.example"}}, "")
+	oldCert, oldKey := ca.Issue("old client", realserver.Cert{Expired: true})
+	strangeCert, strangeKey := other.Issue("stranger", realserver.Cert{})
 	trust := "?cacert=" + ca.CertFile
 
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -210,10 +211,10 @@ func (b *syncBuffer) String() string {
 // Ways to connect that should work.
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	ca := etcdtest.NewCA(t)
-	cert, key := ca.Issue("server", etcdtest.Cert{Hosts: []string{"127.0.0.1", "etcd.example"}})
-	named, namedKey := ca.Issue("named", etcdtest.Cert{Hosts: []string{"etcd.example"}})
-	clientCert, clientKey := ca.Issue("client", etcdtest.Cert{})
+	ca := realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{Hosts: []string{"127.0.0.1", "etcd.example"}})
+	named, namedKey := ca.Issue("named", realserver.Cert{Hosts: []string{"etcd.example"}})
+	clientCert, clientKey := ca.Issue("client", realserver.Cert{})
 	plain := etcdtest.Start(t, etcdtest.Options{})
 	secure := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: cert, KeyFile: key}})
 	mutual := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: named, KeyFile: namedKey, ClientCAFile: ca.CertFile}})

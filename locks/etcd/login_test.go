@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // authed starts a server that wants a login, whose tokens live for a second,
@@ -82,10 +83,10 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 // we hold the lock, and the new one counts from the next connection on.
 func TestClientCertificateRotates(t *testing.T) {
 	t.Parallel()
-	ca, next := etcdtest.NewCA(t), etcdtest.NewCA(t)
-	serverCert, serverKey := ca.Issue("server", etcdtest.Cert{})
-	cert, key := ca.Issue("client", etcdtest.Cert{})
-	newCert, newKey := next.Issue("client", etcdtest.Cert{})
+	ca, next := realserver.NewCA(t), realserver.NewCA(t)
+	serverCert, serverKey := ca.Issue("server", realserver.Cert{})
+	cert, key := ca.Issue("client", realserver.Cert{})
+	newCert, newKey := next.Issue("client", realserver.Cert{})
 	clientCA := filepath.Join(t.TempDir(), "client-ca.pem")
 	replace := func(files ...string) {
 		for i := 0; i < len(files); i += 2 {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // environment makes a getenv of "NAME=value" items.
@@ -40,8 +40,8 @@ func (s *settings) String() string {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	ca := etcdtest.NewCA(t)
-	cert, key := ca.Issue("client", etcdtest.Cert{})
+	ca := realserver.NewCA(t)
+	cert, key := ca.Issue("client", realserver.Cert{})
 	const local = "http://127.0.0.1:2379"
 	tests := []struct {
 		url  string
@@ -99,8 +99,8 @@ func TestParse(t *testing.T) {
 
 func TestParseUsage(t *testing.T) {
 	t.Parallel()
-	ca := etcdtest.NewCA(t)
-	_, key := ca.Issue("client", etcdtest.Cert{})
+	ca := realserver.NewCA(t)
+	_, key := ca.Issue("client", realserver.Cert{})
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)

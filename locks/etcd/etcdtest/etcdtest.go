@@ -1,15 +1,15 @@
-// Package etcdtest runs real etcd servers for tests and benchmarks: on
-// loopback, on free ports, with fresh directories, ended with the test or with
-// the test process. The programs come from a cache that `make servers` fills.
+// Package etcdtest runs real etcd servers for tests and benchmarks, with fresh
+// directories.
 package etcdtest
 
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // Versions are the release lines of etcd that leaderrun is tested with, the
@@ -60,13 +60,16 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 	c := make(Cluster, n)
 	var initial []string
 	for i := range c {
-		c[i] = &Server{tb: tb, bin: bin, o: o, name: fmt.Sprintf("m%d", i+1), dir: tb.TempDir(),
-			client: freePort(tb), peer: freePort(tb), metrics: freePort(tb)}
+		c[i] = &Server{tb: tb, o: o, name: fmt.Sprintf("m%d", i+1), dir: tb.TempDir(),
+			client: realserver.FreePort(tb), peer: realserver.FreePort(tb), metrics: realserver.FreePort(tb)}
 		initial = append(initial, c[i].name+"="+c[i].peerURL())
 	}
 	for _, s := range c {
-		s.args = s.arguments(strings.Join(initial, ","), n)
-		s.launch()
+		s.process = &realserver.Process{
+			TB: tb, Path: bin, Args: s.arguments(strings.Join(initial, ","), n), LogFile: filepath.Join(s.dir, "log"),
+			Env: []string{"HOME=" + s.dir}, // and no ETCD_… of ours
+		}
+		s.process.Start()
 	}
 	for _, s := range c {
 		s.WaitReady()
@@ -78,25 +81,5 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 // missing one skips the test, or fails it if CI=true.
 func Binary(tb testing.TB, version, program string) string {
 	tb.Helper()
-	path := filepath.Join(cache(), release(cmp.Or(version, Versions()[0])), program)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	say := tb.Skipf
-	if os.Getenv("CI") == "true" {
-		say = tb.Fatalf
-	}
-	say("%s is not there; `make servers` installs it", path)
-	return ""
-}
-
-func cache() string {
-	if dir := os.Getenv("LEADERRUN_TEST_CACHE"); dir != "" {
-		return dir
-	}
-	base := os.Getenv("XDG_CACHE_HOME")
-	if base == "" {
-		base = filepath.Join(os.Getenv("HOME"), ".cache")
-	}
-	return filepath.Join(base, "leaderrun-test")
+	return realserver.Installed(tb, release(cmp.Or(version, Versions()[0])), program)
 }

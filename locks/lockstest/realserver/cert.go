@@ -1,4 +1,4 @@
-package etcdtest
+package realserver
 
 import (
 	"crypto/ecdsa"

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package etcdtest
+package realserver
 
 import "syscall"
 

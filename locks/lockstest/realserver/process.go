@@ -1,0 +1,183 @@
+// Package realserver runs the real servers of tests and benchmarks: on
+// loopback, on free ports, ended with the test or with the test process. The
+// programs come from a cache that `make servers` fills.
+package realserver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Ready bounds the start, or the end, of a server, on a machine that does much
+// else.
+const Ready = 60 * time.Second
+
+// A Process is a server. Its methods fail the test when they cannot do what
+// they say, and are not for concurrent use. It may be started again after it
+// has ended.
+type Process struct {
+	TB      testing.TB
+	Path    string
+	Args    []string
+	Env     []string // all of it
+	LogFile string   // what the server writes is appended to it
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when cmd has ended
+}
+
+// Start starts the process. The thread that started it is kept, because the
+// death signal of Linux is tied to that thread (golang/go#27505).
+func (p *Process) Start() {
+	p.TB.Helper()
+	log, err := os.OpenFile(p.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Env = p.Env
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = dieWithParent()
+	started, done := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // it is killed: how it ends does not matter
+		}
+		close(done)
+	}()
+	if err := <-started; err != nil {
+		p.TB.Fatal(err)
+	}
+	p.cmd, p.done = cmd, done
+	p.TB.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-done
+	})
+}
+
+// WaitReady waits until ok.
+func (p *Process) WaitReady(ok func() bool) {
+	p.TB.Helper()
+	deadline := time.Now().Add(Ready)
+	for !ok() {
+		select {
+		case <-p.done:
+			p.TB.Fatalf("%s ended while starting:\n%s", p.Path, p.Log())
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			p.TB.Fatalf("%s is not ready after %v:\n%s", p.Path, Ready, p.Log())
+		}
+	}
+}
+
+// PID returns the process id of the running server.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Stop ends the server in an orderly way.
+func (p *Process) Stop() { p.TB.Helper(); p.end(syscall.SIGTERM) }
+
+// Kill ends the server at once.
+func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
+
+// Pause freezes the server: connections stay and nothing answers.
+func (p *Process) Pause() {
+	p.TB.Helper()
+	p.signal(pauseSignal)
+	for end := time.Now().Add(Ready); !stopped(p.PID()); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			p.TB.Fatalf("%s does not stop on %v", p.Path, pauseSignal)
+		}
+	}
+}
+
+// Resume ends a Pause.
+func (p *Process) Resume() { p.TB.Helper(); p.signal(resumeSignal) }
+
+// Log returns what the server has logged.
+func (p *Process) Log() string {
+	b, err := os.ReadFile(p.LogFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func (p *Process) end(sig os.Signal) {
+	p.TB.Helper()
+	p.signal(sig)
+	select {
+	case <-p.done:
+	case <-time.After(Ready):
+		p.TB.Fatalf("%s (pid %d) does not end on %v", p.Path, p.PID(), sig)
+	}
+}
+
+func (p *Process) signal(sig os.Signal) {
+	p.TB.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.TB.Fatalf("signal %s: %v", p.Path, err)
+	}
+}
+
+// FreePort returns a port below those that systems give to outgoing
+// connections, so that a server finds it free again after a restart. It does
+// not listen to find out: a process that another test is just forking would
+// keep that socket open for a moment more.
+func FreePort(tb testing.TB) int {
+	tb.Helper()
+	for range 1000 {
+		port := 10000 + rand.IntN(20000)
+		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			return port
+		}
+		_ = c.Close()
+	}
+	tb.Fatal("no free port")
+	return 0
+}
+
+// Installed returns the path of a file, or directory, in the cache. A missing
+// one skips the test, or fails it if CI=true.
+func Installed(tb testing.TB, elem ...string) string {
+	tb.Helper()
+	path := filepath.Join(append([]string{cache()}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		Missing(tb, fmt.Sprintf("%s is not there; `make servers` installs it", path))
+	}
+	return path
+}
+
+// Missing skips the test for want of something, or fails it if CI=true.
+func Missing(tb testing.TB, what string) {
+	tb.Helper()
+	if os.Getenv("CI") == "true" {
+		tb.Fatal(what)
+	}
+	tb.Skip(what)
+}
+
+func cache() string {
+	if dir := os.Getenv("LEADERRUN_TEST_CACHE"); dir != "" {
+		return dir
+	}
+	base := os.Getenv("XDG_CACHE_HOME")
+	if base == "" {
+		base = filepath.Join(os.Getenv("HOME"), ".cache")
+	}
+	return filepath.Join(base, "leaderrun-test")
+}
