@@ -13,8 +13,8 @@ import (
 )
 
 // hostileMemory is what the reading of one record may cost this process. Other
-// tests run beside it and take a little.
-const hostileMemory = 128 << 20
+// tests run beside it and take some: a client of ZooKeeper begins with 1.5 MiB.
+const hostileMemory = 256 << 20
 
 // hostileRecords are the tests of each variant that the Config declares.
 func hostileRecords(c Config) []test {
