@@ -26,6 +26,7 @@ var known = []backend{
 	{"file", "the process lives", "a counter in the lock file", "first come, mostly", "flock(2) wakes it", "one machine; no network file system"},
 	{"etcd", "a lease", "create revision", "first come", "a watch", "ttl in whole seconds, 2s or more"},
 	{"gcs", "a lease", "a counter in the object", "nobody in particular", "looking every 2s", "ttl of 5s or more; an eviction is noticed by the next renewal"},
+	{"zk", "a session", "czxid", "first come; with mode=unfair whoever is quickest", "a watch", "ttl from 2 to 20 of the server's ticks"},
 }
 
 // knownHelpers returns the schemes of the backends that exist as helper

@@ -6,6 +6,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/gcs"
+	"github.com/leaderrun/leaderrun/locks/zookeeper"
 )
 
 // registerBundled links every backend into this one file, for people who copy a
@@ -13,4 +14,5 @@ import (
 func registerBundled(r *locks.Registry) {
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
+	r.Register("zk", zookeeper.Open)
 }

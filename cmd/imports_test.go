@@ -40,6 +40,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
 		{"/locks/etcd", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/etcd"}},
+		{"/locks/zookeeper", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/clock", "/locks/zookeeper"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock"}},

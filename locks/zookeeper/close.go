@@ -1,0 +1,90 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
+)
+
+// closeSession has the servers close the session of a link that has ended, on
+// a connection of its own: the library can neither say whether it has closed
+// one nor try again. It is done, too, if there is no such session any more.
+func (l *link) closeSession(ctx context.Context) error {
+	l.mu.Lock()
+	t, target := l.ticket, l.target
+	l.mu.Unlock()
+	if t.id == 0 {
+		return nil
+	}
+	var lastErr error
+	for pause := new(backoff.Backoff); ; target++ {
+		err := l.closeAt(ctx, l.servers[target%len(l.servers)], &t)
+		if err == nil {
+			return nil
+		}
+		if lastErr == nil || ctx.Err() == nil {
+			lastErr = err
+		}
+		if pause.Wait(ctx) != nil {
+			return lastErr
+		}
+	}
+}
+
+func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	conn, err := dialServer(ctx, addr, l.tls)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	err = closeOver(conn, t)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// closeOver resumes a session on a fresh connection and closes it.
+func closeOver(conn net.Conn, t *ticket) error {
+	answer, _, err := resume(conn, t, 0)
+	switch {
+	case err != nil:
+		return err
+	case answer.id == 0:
+		return nil // it has ended
+	case answer.id != t.id:
+		return errors.New("the server answered for another session")
+	}
+	const xid = 1
+	request := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, xid), 1<<32+opCloseSession)
+	if _, err := conn.Write(packet(request)); err != nil {
+		return err
+	}
+	return awaitAnswer(conn, xid)
+}
+
+// awaitAnswer reads up to the answer to a request. Events of watches may come
+// before it.
+func awaitAnswer(conn net.Conn, xid int32) error {
+	for {
+		p, _, err := readPacket(conn)
+		if err != nil {
+			return atOnce(err)
+		}
+		switch got, code := outcome(p); {
+		case got != xid:
+		case code != 0:
+			return fmt.Errorf("the server did not close the session: error %d", code)
+		default:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package zookeeper_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+func TestConformance(t *testing.T) {
+	lockstest.Run(t, newStore(t, "").config(zookeeper.Open))
+}
+
+func TestConformanceUnfair(t *testing.T) {
+	c := newStore(t, "mode=unfair").config(zookeeper.Open)
+	c.TTL = 3 * time.Second // longer than the suite may take to see which of two waiters has won
+	lockstest.Run(t, c)
+}
+
+func TestConformanceThroughHelper(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "./leaderrun-zk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lockstest.Run(t, newStore(t, "").config((&helper.Programs{Libexec: dir}).Open))
+}
+
+// A store is one server, which all tests of a suite share, each with a chroot
+// and proxies of its own.
+type store struct {
+	server *zktest.Server
+	op     operator
+	query  string
+
+	mu      sync.Mutex
+	n       int
+	proxies map[string]*faultproxy.Proxy // by address
+}
+
+func newStore(t *testing.T, query string) *store {
+	s := zktest.Start(t, zktest.Options{})
+	return &store{server: s, op: operate(t, s), query: query, proxies: map[string]*faultproxy.Proxy{}}
+}
+
+func (s *store) config(open locks.Opener) lockstest.Config {
+	c := lockstest.Config{
+		Open: open,
+		URL: func(t *testing.T) *url.URL {
+			s.mu.Lock()
+			s.n++
+			chroot := fmt.Sprintf("/test %d", s.n)
+			s.mu.Unlock()
+			return &url.URL{Scheme: "zk", Host: s.proxy(t), Path: chroot, RawQuery: s.query}
+		},
+		Twin: func(t *testing.T, u *url.URL) *url.URL {
+			return &url.URL{Scheme: "zk", Host: s.proxy(t), Path: u.Path, RawQuery: s.query}
+		},
+		TTL: 2 * time.Second, Fair: s.query == "", Places: true,
+		Cut: s.cut,
+		Evict: func(_ *testing.T, u *url.URL, name string) {
+			if leader := s.leader(u, name); leader != "" {
+				s.op.delete(leader)
+			}
+		},
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile: s.hostile(),
+		Connections: func(_ *testing.T, u *url.URL) int {
+			return s.find(u).Open()
+		},
+		Leftovers: func(_ *testing.T, u *url.URL) []string { return s.op.tree(u.Path) },
+	}
+	return c
+}
+
+// place is the path of a lock.
+func place(u *url.URL, name string) string {
+	return u.Path + "/" + strings.ReplaceAll(name, "/", "%2F")
+}
+
+// leader is the path of the node that leads, or "".
+func (s *store) leader(u *url.URL, name string) string {
+	path := place(u, name)
+	if s.query != "" {
+		if exists, _, err := s.op.Exists(path); err != nil || !exists {
+			return ""
+		}
+		return path
+	}
+	if all := s.op.entries(path); len(all) > 0 {
+		return path + "/" + all[0]
+	}
+	return ""
+}
+
+func (s *store) proxy(t *testing.T) (addr string) {
+	p := faultproxy.New(t, s.server.Addr())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proxies[p.Addr()] = p
+	return p.Addr()
+}
+
+func (s *store) find(u *url.URL) *faultproxy.Proxy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proxies[u.Host]
+}
+
+func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
+	p := s.find(u)
+	switch how {
+	case lockstest.CutReplies:
+		p.CutReplies()
+	case lockstest.CutAll:
+		p.CutAll()
+	case lockstest.CutReset:
+		p.Refuse()
+	}
+	return p.Heal
+}
+
+// hostile writes over the node that leads, or if there is none makes one.
+func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
+		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
+		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20-1<<10) + `"}`,
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			path := s.leader(u, name)
+			if path == "" && s.query == "" {
+				path = place(u, name) + "/0-n_0000000000"
+			} else if path == "" {
+				path = place(u, name)
+			}
+			s.op.put(path, value)
+		})
+	}
+	if s.query != "" {
+		return all
+	}
+	for _, child := range []string{"x", "-n_1", "x-n_", "x-n_99999999999", "x-n_-1", "\u00a0-n_1/deep"} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
+	}
+	return all
+}

@@ -1,0 +1,124 @@
+// Package zookeeper keeps locks in ZooKeeper, versions 3.5 to 3.9.
+//
+// In fair mode, the default, a lock is a queue: a node whose children are the
+// contenders' own, ephemeral and numbered by the server. The lowest number
+// leads, and each contender watches only the node just before its own, so that a
+// release wakes one waiter, however many there are. With mode=unfair a lock is
+// one ephemeral node: whoever creates it leads, and all others watch it. That
+// saves a waiter some requests and the queue, and wakes everybody at each
+// release: it is for a few contenders that do not mind their order. Both exclude
+// each other, too, should contenders not agree on the mode.
+//
+// Each contender has a session of its own, which is its lease. A release closes
+// the session: that deletes what belongs to it and nothing else, in one step.
+//
+// # URL
+//
+//	zk://[user:password@]host[:port][,host[:port]…][/chroot][?parameters]
+//
+// The port is 2181 unless given; if one of several hosts has a port, the last
+// must have one. The chroot, above all nodes that are made, is /leaderrun unless
+// given. Parameters:
+//
+//	mode=fair|unfair  see above
+//	auth-file=FILE    has user:password, for the scheme "digest"
+//	cacert=FILE       the CAs that may have signed the servers' certificates, PEM
+//	cert=FILE         our certificate, PEM, with key=FILE
+//	servername=NAME   the name that the servers' certificates must have
+//	tls=true|false    speak TLS or not; else TLS is spoken if any of the three
+//	                  above is given
+//
+// What the URL leaves open comes from variables: ZK_HOSTS (for a URL without a
+// host, such as "zk:": a list of host:port as ZooKeeper's own tools take it,
+// with a chroot at its end or without), ZK_AUTH (user:password; it, or a file,
+// is the best place for a password), LEADERRUN_ZK_CHROOT, LEADERRUN_ZK_CACERT,
+// LEADERRUN_ZK_CERT and LEADERRUN_ZK_KEY.
+//
+// # Liveness
+//
+// The lease is the session's timeout, as granted: by default a server grants
+// from 2 to 20 of its ticks, that is, from 4 s to 40 s (minSessionTimeout,
+// maxSessionTimeout). It counts in ticks and rounds up, so that a session ends
+// up to a tick late. Servers of an ensemble need the same limits.
+//
+// Only Renew extends it. The library would ping on its own, and reconnect,
+// which renews, too: pings are not sent, and connections are made only for a
+// request of the core. When the core asks for nothing, the session expires.
+// For as long as it may last without a renewal, it is given up here, too.
+//
+// What a renewal has to prove is that the session lasts for its full timeout
+// from some moment after it was asked for. That any request is answered proves
+// less, as ZooKeeper's source shows (package org.apache.zookeeper.server):
+//
+//   - A read is answered by the server that we are connected to, from what it
+//     knows, without a word to the leader.
+//   - Sessions are ended by the leader. A follower notes who was active
+//     (LearnerSessionTracker.touchSession), and tells the leader when that pings
+//     it, every half tick (Leader.lead, Learner.ping). If the follower is cut off
+//     in between, what was active since the last ping was never heard of.
+//   - A write that comes through a follower is no better: the leader looks
+//     whether the session exists (PrepRequestProcessor, checkSession), and does
+//     not extend it. Only requests of the leader's own clients do
+//     (ZooKeeperServer.submitRequestNow, touch).
+//   - To resume a session on a new connection does reach the leader, which
+//     extends the session at once and for its full timeout before it answers
+//     (Learner.validateSession, Leader.revalidateSession, touchSession).
+//   - But the leader that says so may have lost its quorum without knowing it
+//     yet. Whoever was elected instead has given each session its full timeout
+//     when it began (SessionTrackerImpl), which may be before we asked. A sync
+//     does not tell either: a leader answers it without its quorum
+//     (Leader.processSync, ZOOKEEPER-1675).
+//   - A transaction is committed only when a quorum has acknowledged it, and
+//     later leaders begin later than that.
+//
+// So a renewal resumes the session on a new connection and then, on that,
+// commits a transaction that changes nothing: a multi request with nothing but
+// a check that our node is there. The first proves that the leader has extended
+// the session, the second that it was the leader. A server that is the leader,
+// or alone, does the same. It costs a connection, and a write of some 100 bytes
+// to each log. Waiters do the same, as the first deadline of their term counts
+// from their last renewal; 100 of them with a renewal every 3 s are some 30
+// small transactions a second.
+//
+// With several hosts given, the next one is tried when a connection fails or a
+// renewal does. A waiter whose connection has broken learns of a hand-over with
+// its next renewal.
+//
+// # Fencing token
+//
+// The token is the czxid of our node: the number of the transaction that
+// created it, which rises with each transaction of the ensemble, and across
+// changes of its leader. In a queue, who comes later has a node created later;
+// so the tokens rise from holder to holder. The number in the node's name is no
+// token: it begins again when an empty queue was deleted, and after 2³¹ nodes.
+//
+// # Permissions
+//
+// With a user given, all that is made can be read and written only by that user
+// (an ACL of the scheme "auth" with all permissions); else by anybody. A user
+// needs the permissions create, read, write and delete on the chroot, or, if
+// that is missing, on the node above. All contenders for a lock need the same
+// user. ZooKeeper accepts any password: a wrong one is another user, who is
+// denied what exists already.
+//
+// # Limits
+//
+// The node of a queue is a container, which the server deletes about a minute
+// after it became empty. Servers before 3.5.3 know no containers; there the last
+// contender deletes it, if it can.
+//
+// That a session was ended by force (by somebody with its password) is noticed
+// with the next renewal; that a node was deleted, at once.
+//
+// Servers limit connections per client address (maxClientCnxns, 60 by default);
+// a contender has one, and for a moment two.
+//
+// An answer of more than 16 MiB, as of 300,000 contenders, is refused. Children
+// of a queue whose names no leaderrun gives are ignored; a node with such a name
+// that somebody makes by hand holds the lock until it is deleted.
+//
+// Restoring old data sets the token back. It can rise to 2⁶³.
+//
+// Grant.Clean is never true: a node deleted by a release looks the same as one
+// whose session expired.
+package zookeeper

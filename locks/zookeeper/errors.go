@@ -1,0 +1,81 @@
+package zookeeper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A lostError says how a term ended. It wraps locks.ErrLost.
+type lostError string
+
+func (e lostError) Error() string { return string(e) }
+func (e lostError) Unwrap() error { return locks.ErrLost }
+
+const (
+	errReleased   = lostError("the handle was released")
+	errClosed     = lostError("the handle was closed")
+	errExpired    = lostError("the session ended on the server")
+	errNotRenewed = lostError("the session was not renewed for as long as it lasts")
+	errDeleted    = lostError("the node was deleted")
+	errReplaced   = lostError("the node was replaced by someone else's")
+)
+
+// fail adds what an error needs at the boundary of the backend. If the
+// caller's context has ended, that is what the error wraps.
+func (l *Lock) fail(ctx context.Context, op string, err error) error {
+	e := l.explain(err)
+	e.Op, e.Backend, e.Name = op, l.addr, l.o.Name
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, locks.ErrLost) {
+		if onlyTime(err) {
+			e.Err = ended
+		} else {
+			e.Err = fmt.Errorf("%w (%w)", ended, e.Err)
+		}
+	}
+	return e
+}
+
+// explain finds the class of an error, a text that fits one line, and a hint.
+func (l *Lock) explain(err error) *locks.Error {
+	switch {
+	case errors.Is(err, locks.ErrLost):
+		return &locks.Error{Class: locks.ErrLost, Err: err}
+	case errors.Is(err, locks.ErrHeld):
+		return &locks.Error{Class: locks.ErrHeld, Err: err}
+	}
+	text := plain(err)
+	for _, c := range causes(l.settings.tls != nil) {
+		if !strings.Contains(text, c.pattern) {
+			continue
+		}
+		class := locks.ErrUnavailable
+		if c.denied {
+			class = locks.ErrDenied
+		}
+		return &locks.Error{Class: class, Err: errors.New(cmp.Or(c.text, text)), Hint: c.hint}
+	}
+	if onlyTime(err) {
+		return &locks.Error{Class: locks.ErrUnavailable, Err: fmt.Errorf("no answer within %v", l.o.ConnectTimeout), Hint: hintSilent}
+	}
+	return &locks.Error{Class: locks.ErrUnavailable, Err: errors.New(text)}
+}
+
+// onlyTime reports that nothing is known but that the time was up.
+func onlyTime(err error) bool {
+	return err == context.DeadlineExceeded || err == context.Canceled //nolint:errorlint // a wrapped one says more
+}
+
+// plain is the text of an error without what the library and package tls put
+// around it, and without that the time was up.
+func plain(err error) string {
+	text := err.Error()
+	for _, s := range []string{" (" + context.DeadlineExceeded.Error() + ")", " (" + context.Canceled.Error() + ")", "zk: ", "tls: failed to verify certificate: x509: "} {
+		text = strings.ReplaceAll(text, s, "")
+	}
+	return locks.Printable(text)
+}

@@ -1,0 +1,76 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// dialServer makes a connection, with TLS if so configured.
+func dialServer(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil || config == nil {
+		return conn, err
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	return secure, nil
+}
+
+// connectLibrary has the library use a link for all its connections.
+func connectLibrary(l *link, spawn func(func())) error {
+	conn, events, err := zk.Connect(l.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
+		zk.WithDialer(l.dial), zk.WithHostProvider(l), zk.WithLogger(logger{l.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
+	if err != nil {
+		return err
+	}
+	spawn(func() {
+		<-l.done
+		conn.Close()
+		for range events { // it is closed when the library has ended
+		}
+	})
+	return nil
+}
+
+// limit bounds what the library reads at once. It takes as much memory at the
+// beginning of each connection. To be called where the library reads.
+func (l *link) limit(n int) { zk.WithMaxBufferSize(n)(l.library) }
+
+// Init implements zk.HostProvider.
+func (l *link) Init([]string) error { return nil }
+
+// Len implements zk.HostProvider.
+func (l *link) Len() int { return len(l.servers) }
+
+// Next implements zk.HostProvider. Once all servers are said to have been
+// tried, the library pauses, and looks whether it has been closed.
+func (l *link) Next() (server string, retryStart bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.servers[l.target%len(l.servers)], l.over != nil
+}
+
+// Connected implements zk.HostProvider.
+func (l *link) Connected() {}
+
+// A logger is the library's way to our log.
+type logger struct{ log *slog.Logger }
+
+func (l logger) Printf(format string, args ...any) {
+	l.log.Debug("the ZooKeeper library says", "text", fmt.Sprintf(format, args...))
+}
+
+var _ zk.HostProvider = (*link)(nil)

@@ -1,0 +1,325 @@
+package zookeeper
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
+)
+
+// A link connects us with one session. It connects only while somebody wants
+// that, because to connect renews the session. The library believes that it
+// dials servers as it likes, and gets what dial has; by itself it would go on
+// with another session once ours has ended.
+type link struct {
+	servers []string // "host:port"
+	tls     *tls.Config
+	timeout time.Duration // for one attempt to connect
+	log     *slog.Logger
+	library *zk.Conn
+	pause   backoff.Backoff // used by dial alone
+	done    chan struct{}   // closed when there are no more connections
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when something below changes
+	wanted  int           // how many requests want a connection
+	target  int           // which server is next
+	abort   func()        // ends the attempt under way; nil: there is none
+	slow    bool          // pause before the next attempt
+	failure error         // why the last attempt failed; nil after a success
+	refused int           // how many attempts in a row met nobody
+	wire    *wire         // the connection that has the session; nil: none
+	serial  int           // how many connections there have been
+	ticket  ticket
+	zxid    int64 // the last transaction that we know of
+	watched map[string]bool
+	over    error // why there are no more connections; nil: there are
+}
+
+func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
+	if len(s.servers) > 1 {
+		timeout /= 4 // so that a server that is silent does not use up all the time
+	}
+	return &link{
+		servers: s.servers, tls: s.tls, timeout: timeout, log: log, done: make(chan struct{}),
+		changed: make(chan struct{}), target: rand.N(len(s.servers)), ticket: ticket{timeout: ttl}, watched: map[string]bool{},
+	}
+}
+
+// dial implements zk.Dialer. It chooses the server by itself, and returns a
+// connection that has the session.
+func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
+	if !l.permitted() {
+		return nil, l.whyOver()
+	}
+	ctx, abort := context.WithCancel(context.Background())
+	defer abort()
+	addr, slow := l.begin(abort)
+	if slow && l.pause.Wait(ctx) != nil {
+		return nil, context.Canceled // another attempt is wanted at once
+	}
+	if !slow {
+		l.pause.Reset()
+	}
+	limited, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	w, err := l.attempt(limited, addr)
+	if err == nil {
+		err = l.publish(ctx, w)
+	}
+	if err == nil {
+		return w, nil
+	}
+	if ctx.Err() == nil {
+		l.log.Debug("cannot connect", "server", addr, "err", err)
+		l.failed(err)
+	}
+	return nil, err
+}
+
+// permitted waits until a connection is wanted; false: never again.
+func (l *link) permitted() (ok bool) {
+	_ = l.until(context.Background(), func() bool {
+		ok = l.over == nil
+		return !ok || l.wanted > 0
+	})
+	return ok
+}
+
+// begin returns the server whose turn it is, and whether to pause first.
+func (l *link) begin(abort func()) (addr string, slow bool) {
+	l.change(func() { l.abort, addr, slow = abort, l.servers[l.target%len(l.servers)], l.slow })
+	return addr, slow
+}
+
+// attempt connects to a server, and resumes the session or begins it.
+func (l *link) attempt(ctx context.Context, addr string) (*wire, error) {
+	conn, err := dialServer(ctx, addr, l.tls)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	l.mu.Lock()
+	t, zxid := l.ticket, l.zxid
+	l.mu.Unlock()
+	answer, raw, err := resume(conn, &t, zxid)
+	if err == nil {
+		err = l.granted(answer)
+	}
+	if err == nil {
+		l.limit(usualResponse)
+		return newWire(conn, l, raw), nil
+	}
+	_ = conn.Close()
+	if ctx.Err() != nil {
+		err = errSilent
+	}
+	return nil, err
+}
+
+var errSilent = errors.New("the server accepts the connection and does not answer")
+
+// granted takes what a server says about the session.
+func (l *link) granted(t *ticket) (err error) {
+	l.change(func() {
+		if l.ticket.id != 0 && t.id != l.ticket.id {
+			err = errExpired
+			l.finish(err)
+		} else if t.id == 0 {
+			err = errors.New("the server gave no session")
+		} else {
+			l.ticket = *t
+		}
+	})
+	return err
+}
+
+// publish says that there is a connection, unless it is not wanted any more.
+func (l *link) publish(ctx context.Context, w *wire) (err error) {
+	l.change(func() {
+		if err = cmp.Or(l.over, ctx.Err()); err == nil {
+			l.wire, l.abort, l.failure, l.slow, l.refused = w, nil, nil, false, 0
+			l.serial++
+		}
+	})
+	if err != nil {
+		_ = w.Conn.Close()
+	}
+	return err
+}
+
+// dropped notes the end of a connection.
+func (l *link) dropped(w *wire) {
+	l.change(func() {
+		if l.wire == w {
+			l.wire = nil
+		}
+	})
+}
+
+// watches notes that a node is about to be watched.
+func (l *link) watches(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watched[path] = true
+}
+
+// farewell returns events for all that may be watched.
+func (l *link) farewell() (events []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for path := range l.watched {
+		events = append(events, childEvent(path)...)
+	}
+	return events
+}
+
+// failed notes that an attempt to connect failed.
+func (l *link) failed(err error) {
+	op, dialing := errors.AsType[*net.OpError](err)
+	dialing = dialing && op.Op == "dial"
+	l.change(func() {
+		if dialing {
+			l.refused++
+		}
+		l.abort, l.failure, l.slow = nil, err, true
+		l.target++
+	})
+}
+
+// saw notes the latest transaction that we know of. Servers that do not know
+// it yet refuse to be connected to.
+func (l *link) saw(zxid int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.zxid = max(l.zxid, zxid)
+}
+
+// want allows connecting until done is called.
+func (l *link) want() (done func()) {
+	l.change(func() { l.wanted++ })
+	return sync.OnceFunc(func() { l.change(func() { l.wanted-- }) })
+}
+
+// change makes a change and tells who waits for one.
+func (l *link) change(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// until waits until ok, which is called with the link locked.
+func (l *link) until(ctx context.Context, ok func() bool) error {
+	for {
+		l.mu.Lock()
+		done, changed := ok(), l.changed
+		l.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// await waits for a connection later than the one with the given number. If
+// servers refuse to be connected to, an impatient caller need not wait.
+func (l *link) await(ctx context.Context, after int, impatient bool) error {
+	var err error
+	ended := l.until(ctx, func() bool {
+		switch {
+		case l.over != nil:
+			err = l.over
+		case l.wire != nil && l.serial > after:
+			err = nil
+		case impatient && l.refused >= len(l.servers):
+			err = l.failure
+		default:
+			err = l.failure // if the time is up
+			return false
+		}
+		return true
+	})
+	switch {
+	case ended == nil:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w (%w)", err, ended)
+	}
+	return ended
+}
+
+// reconnect breaks the connection there is, or the attempt to make one, and
+// returns its number. With another, the next attempt is made elsewhere.
+func (l *link) reconnect(another bool) (serial int) {
+	l.change(func() {
+		if another {
+			l.target++
+		}
+		if l.abort != nil {
+			l.abort()
+		}
+		if l.wire != nil {
+			_ = l.wire.Conn.Close()
+		}
+		l.abort, l.slow, l.wire = nil, false, nil
+		serial = l.serial
+	})
+	return serial
+}
+
+// end breaks the connection for good. The session goes on until it expires.
+func (l *link) end(why error) {
+	l.change(func() { l.finish(why) })
+	l.reconnect(false)
+}
+
+// finish is called with the link locked.
+func (l *link) finish(why error) {
+	if l.over == nil {
+		l.over = why
+		close(l.done)
+	}
+}
+
+// whyOver returns why there are no more connections.
+func (l *link) whyOver() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
+// because adds to an error of time why there was no connection.
+func (l *link) because(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure == nil || l.wire != nil || errors.Is(err, locks.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", l.failure, err)
+}
+
+// session returns the session as it was last granted; its id is 0 if there is
+// none yet.
+func (l *link) session() ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ticket
+}

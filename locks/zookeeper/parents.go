@@ -1,0 +1,93 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A pathError says which node an error is about.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *pathError) Unwrap() error { return e.err }
+
+func at(path string, err error) error {
+	if err == nil || transient(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &pathError{path, err}
+}
+
+// makeParent makes the node above another, and those above that if need be.
+// The queue of a lock is a container, which the server deletes some time after
+// it has become empty; servers before 3.5.3 do not know these.
+func (e *entry) makeParent(ctx context.Context, below string) error {
+	parent := path.Dir(below)
+	if parent == "/" {
+		return fmt.Errorf("the root is missing") // it never is
+	}
+	for {
+		_, err := ask(ctx, e.s, func(c *zk.Conn) (string, error) {
+			if parent == e.lock && !e.plain {
+				return c.CreateContainer(parent, nil, zk.FlagContainer, e.s.acl)
+			}
+			return c.Create(parent, e.label(parent), zk.FlagPersistent, e.s.acl)
+		})
+		switch {
+		case err == nil, errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case errors.Is(err, zk.ErrNoNode):
+			if err := e.makeParent(ctx, parent); err != nil {
+				return err
+			}
+		case unimplemented(err) && !e.plain:
+			e.plain = true
+		default:
+			return at(parent, err)
+		}
+	}
+}
+
+// queueLabel is the content of a queue that is no container. It tells that
+// leaderrun may delete it.
+const queueLabel = "leaderrun queue"
+
+func (e *entry) label(path string) []byte {
+	if path == e.lock {
+		return []byte(queueLabel)
+	}
+	return []byte{}
+}
+
+// unimplemented reports that the server does not know the request. The library
+// has no name for that error, and the server ends the connection with it.
+func unimplemented(err error) bool { return err.Error() == "unknown error: -6" }
+
+// remove deletes a node that has no children, if it can.
+func (s *session) remove(ctx context.Context, path string) error {
+	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) {
+		return nil
+	}
+	return at(path, err)
+}
+
+// tidy deletes what a server without containers would keep: our node, and the
+// queue if we were the last. Somebody who is about to enter makes it anew.
+func (e *entry) tidy(ctx context.Context, own string) error {
+	n, err := e.s.get(ctx, e.lock)
+	if err != nil || string(n.data) != queueLabel || n.stat.EphemeralOwner != 0 {
+		return err
+	}
+	if err := e.s.remove(ctx, own); err != nil {
+		return err
+	}
+	return e.s.remove(ctx, e.lock)
+}

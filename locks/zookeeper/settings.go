@@ -1,0 +1,175 @@
+package zookeeper
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	defaultPort   = "2181"
+	defaultServer = "127.0.0.1:" + defaultPort
+	defaultChroot = "/leaderrun"
+)
+
+// settings are what a URL and the environment say.
+type settings struct {
+	servers []string // "host:port"
+	chroot  string   // "/a/b": no slash at the end, and never the root
+	unfair  bool
+	tls     *tls.Config
+	auth    string // "user:password"; "": none
+}
+
+// parse reads a URL, and for what it leaves open the environment. All errors
+// wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+	if err := checkShape(u); err != nil {
+		return nil, err
+	}
+	list, from, root := u.Host, "the zk URL", u.Path
+	if list == "" {
+		var inList string
+		list, inList, _ = strings.Cut(getenv("ZK_HOSTS"), "/")
+		from = "ZK_HOSTS"
+		if strings.Trim(root, "/") == "" {
+			root = inList
+		}
+	}
+	var s settings
+	var err error
+	if s.servers, err = servers(list, from); err != nil {
+		return nil, err
+	}
+	if s.chroot, err = chroot(root, getenv); err != nil {
+		return nil, err
+	}
+	if s.unfair, err = unfair(u.Query().Get("mode")); err != nil {
+		return nil, err
+	}
+	if s.auth, err = auth(u, getenv); err != nil {
+		return nil, err
+	}
+	s.tls, err = tlsConfig(u, getenv)
+	return &s, err
+}
+
+func usage(format string, args ...any) error {
+	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
+}
+
+func checkShape(u *url.URL) error {
+	if u.Opaque != "" {
+		return usage("a zk URL is written zk://host:port/chroot, with two slashes")
+	}
+	if u.Fragment != "" {
+		return usage("a zk URL has no part after #")
+	}
+	return locks.CheckParams(u, "mode", "auth-file", "cacert", "cert", "key", "servername", "tls")
+}
+
+// setting returns a parameter of the URL or else a variable, and its name.
+func setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
+	if v := u.Query().Get(param); v != "" {
+		return v, param
+	}
+	return getenv(variable), variable
+}
+
+func unfair(mode string) (bool, error) {
+	switch mode {
+	case "", "fair":
+		return false, nil
+	case "unfair":
+		return true, nil
+	}
+	return false, usage("zk parameter mode=%q is neither fair nor unfair", locks.Abbreviate(mode))
+}
+
+// chroot is the node above all that we make. The root itself is not for us:
+// ZooKeeper has nodes of its own there.
+func chroot(p string, getenv func(string) string) (string, error) {
+	p = strings.Trim(p, "/")
+	if p == "" {
+		p = strings.Trim(getenv("LEADERRUN_ZK_CHROOT"), "/")
+	}
+	if p == "" {
+		return defaultChroot, nil
+	}
+	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", usage("the chroot of the zk nodes has a character that cannot be printed: %q", locks.Abbreviate(p))
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == "" || part == "." || part == ".." {
+			return "", usage("the chroot of the zk nodes has the part %q: %q", part, locks.Abbreviate(p))
+		}
+	}
+	if p == "zookeeper" || strings.HasPrefix(p, "zookeeper/") {
+		return "", usage("the chroot /zookeeper is ZooKeeper's own")
+	}
+	return "/" + p, nil
+}
+
+// auth is the user and the password, from the most explicit place.
+func auth(u *url.URL, getenv func(string) string) (string, error) {
+	file := u.Query().Get("auth-file")
+	word, from := getenv("ZK_AUTH"), "ZK_AUTH"
+	switch {
+	case file != "" && u.User != nil:
+		return "", usage("the zk URL has a user and auth-file, too")
+	case file != "":
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", usage("auth-file: %v", err)
+		}
+		word, from = strings.TrimRight(string(b), "\r\n"), "auth-file "+file
+	case u.User != nil:
+		password, _ := u.User.Password()
+		word, from = u.User.Username()+":"+password, "the zk URL"
+	}
+	if word == "" {
+		return "", nil
+	}
+	user, password, _ := strings.Cut(word, ":")
+	if user == "" || password == "" {
+		return "", usage("%s has no user:password", from)
+	}
+	return word, nil
+}
+
+func servers(list, from string) ([]string, error) {
+	if list == "" {
+		return []string{defaultServer}, nil
+	}
+	var out []string
+	for item := range strings.SplitSeq(list, ",") {
+		addr, err := server(strings.TrimSpace(item))
+		if err != nil {
+			return nil, usage("%s: server %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+		}
+		out = append(out, addr)
+	}
+	return out, nil
+}
+
+func server(s string) (string, error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return "", fmt.Errorf("has no port between 1 and 65535")
+	}
+	beforeZone, _, _ := strings.Cut(host, "%")
+	if host == "" || strings.ContainsAny(host, "/@[]?# ") || strings.Contains(host, ":") && net.ParseIP(beforeZone) == nil {
+		return "", fmt.Errorf("has no valid host")
+	}
+	return net.JoinHostPort(host, port), nil
+}

@@ -1,0 +1,239 @@
+// Package zktest runs real ZooKeeper servers for tests and benchmarks, alone and
+// as an ensemble, with fresh directories.
+package zktest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// release is the directory of the server's jars in the cache.
+const release = "zookeeper-v3.8"
+
+// Options say what kind of server to run. The zero value is one without TLS.
+type Options struct {
+	Tick time.Duration // 0 means 200 ms
+	// Largest is the longest timeout that a session may have. 0 means two
+	// minutes, and not ZooKeeper's own 20 ticks.
+	Largest time.Duration
+	TLS     *TLS     // nil: plain TCP
+	Config  []string // further lines of zoo.cfg
+	Java    []string // further arguments of java
+}
+
+// TLS names the files of a server that speaks TLS.
+type TLS struct {
+	CertFile, KeyFile string
+	ClientCAFile      string // if set, clients must show a certificate signed by it
+}
+
+// A Server is one member. Its methods fail the test when they cannot do what
+// they say, and are not for concurrent use.
+type Server struct {
+	*realserver.Process
+	o      Options
+	dir    string
+	id     int
+	client int // the ports
+	quorum int
+	vote   int
+}
+
+// Start runs a single server.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	return StartEnsemble(tb, 1, o)[0]
+}
+
+// An Ensemble is the members of one.
+type Ensemble []*Server
+
+// StartEnsemble runs an ensemble of n members.
+func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
+	tb.Helper()
+	jars := realserver.Installed(tb, release)
+	java, err := exec.LookPath("java")
+	if err != nil {
+		realserver.Missing(tb, "there is no java; Debian has it in default-jre-headless")
+	}
+	e := make(Ensemble, n)
+	for i := range e {
+		e[i] = &Server{o: o, dir: tb.TempDir(), id: i + 1,
+			client: realserver.FreePort(tb), quorum: realserver.FreePort(tb), vote: realserver.FreePort(tb)}
+		e[i].Process = &realserver.Process{TB: tb, Path: java, LogFile: filepath.Join(e[i].dir, "log"), Env: []string{"HOME=" + e[i].dir}}
+	}
+	for _, s := range e {
+		s.configure(jars, e)
+		s.Process.Start()
+	}
+	for _, s := range e {
+		s.WaitReady(s.serves)
+	}
+	return e
+}
+
+// Addr returns the address for clients, "127.0.0.1:port".
+func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
+
+// URL returns the address as a leaderrun backend, without a chroot.
+func (s *Server) URL() string { return "zk://" + s.Addr() }
+
+// Start starts a server that was stopped or killed, with its data.
+func (s *Server) Start() {
+	s.TB.Helper()
+	s.Process.Start()
+	s.WaitReady(s.serves)
+}
+
+// URL returns the members' addresses as a leaderrun backend, without a chroot.
+func (e Ensemble) URL() string {
+	var addrs []string
+	for _, s := range e {
+		addrs = append(addrs, s.Addr())
+	}
+	return "zk://" + strings.Join(addrs, ",")
+}
+
+// Leader returns the member that leads, as soon as there is one among those
+// that answer.
+func (e Ensemble) Leader() *Server { return e.find("Mode: leader") }
+
+// Follower returns a member that follows.
+func (e Ensemble) Follower() *Server { return e.find("Mode: follower") }
+
+func (e Ensemble) find(mode string) *Server {
+	tb := e[0].TB
+	tb.Helper()
+	for end := time.Now().Add(realserver.Ready); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for _, s := range e {
+			if strings.Contains(s.Ask("srvr"), mode) {
+				return s
+			}
+		}
+	}
+	tb.Fatalf("no server says %q", mode)
+	return nil
+}
+
+// Ask sends one of the commands of four letters, and returns the answer; "" if
+// there is none.
+func (s *Server) Ask(command string) string {
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	_, _ = conn.Write([]byte(command))
+	var b strings.Builder
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		b.Write(buf[:n])
+		if err != nil {
+			return b.String()
+		}
+	}
+}
+
+func (s *Server) serves() bool {
+	if s.o.TLS != nil { // commands are not for everybody there
+		return strings.Contains(s.Log(), "bound to port") || strings.Contains(s.Log(), "binding to port")
+	}
+	return strings.Contains(s.Ask("srvr"), "Mode: ")
+}
+
+// configure writes the files of a member. It is called once.
+func (s *Server) configure(jars string, e Ensemble) {
+	s.TB.Helper()
+	largest := s.o.Largest
+	if largest == 0 {
+		largest = 2 * time.Minute
+	}
+	tick := s.o.Tick
+	if tick == 0 {
+		tick = 200 * time.Millisecond
+	}
+	port := fmt.Sprintf("clientPort=%d", s.client)
+	lines := []string{
+		"dataDir=" + s.dir, "clientPortAddress=127.0.0.1", "admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0",
+		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), fmt.Sprintf("maxSessionTimeout=%d", largest.Milliseconds()),
+		"initLimit=50", "syncLimit=10",
+	}
+	if t := s.o.TLS; t != nil {
+		port = fmt.Sprintf("secureClientPort=%d\nsecureClientPortAddress=127.0.0.1", s.client)
+		lines = append(lines[:1], lines[2:]...)
+		lines = append(lines, s.tls(t)...)
+	}
+	lines = append(lines, port)
+	if len(e) > 1 {
+		for _, m := range e {
+			lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", m.id, m.quorum, m.vote))
+		}
+	}
+	s.write("zoo.cfg", strings.Join(append(lines, s.o.Config...), "\n")+"\n")
+	s.write("myid", fmt.Sprintln(s.id))
+	s.write("log4j.properties", "log4j.rootLogger=INFO, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"+
+		"log4j.appender.out.layout=org.apache.log4j.PatternLayout\nlog4j.appender.out.layout.ConversionPattern=%d %p %c{1}: %m%n\n")
+	s.Args = append([]string{
+		"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir=" + s.dir,
+		"-Dzookeeper.forceSync=no", "-Dznode.container.checkIntervalMs=100", "-Dzookeeper.extendedTypesEnabled=true",
+	}, s.o.Java...)
+	s.Args = append(s.Args, "-cp", s.dir+string(filepath.ListSeparator)+filepath.Join(jars, "*"),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(s.dir, "zoo.cfg"))
+}
+
+// tls returns the lines of the configuration that concern TLS. ZooKeeper wants
+// a certificate and its key in one file.
+func (s *Server) tls(t *TLS) []string {
+	s.TB.Helper()
+	var both []byte
+	for _, name := range []string{t.KeyFile, t.CertFile} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			s.TB.Fatal(err)
+		}
+		both = append(both, b...)
+	}
+	s.write("server.pem", string(both))
+	auth, ca := "none", t.CertFile
+	if t.ClientCAFile != "" {
+		auth, ca = "need", t.ClientCAFile
+	}
+	return []string{
+		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory", "ssl.clientAuth=" + auth,
+		"ssl.keyStore.location=" + filepath.Join(s.dir, "server.pem"), "ssl.keyStore.type=PEM",
+		"ssl.trustStore.location=" + ca, "ssl.trustStore.type=PEM",
+	}
+}
+
+func (s *Server) write(name, text string) {
+	s.TB.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		s.TB.Fatal(err)
+	}
+}
+
+// Client returns an operator's client of a server without TLS. Close it.
+func (s *Server) Client() *zk.Conn {
+	s.TB.Helper()
+	conn, _, err := zk.Connect([]string{s.Addr()}, 30*time.Second, zk.WithLogger(silent{}))
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+	return conn
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
