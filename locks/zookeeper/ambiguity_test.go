@@ -1,0 +1,104 @@
+package zookeeper_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// TestLostAnswerToCreate: the node that was made is found again, and is ours.
+func TestLostAnswerToCreate(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	op := operate(t, s)
+	for _, mode := range []string{"fair", "unfair"} {
+		for _, try := range []bool{true, false} {
+			m := meddle(t, s.Addr())
+			var lost atomic.Int32
+			m.answers(func(op int32, p []byte) bool {
+				succeeded := binary.BigEndian.Uint32(p[16:]) == 0
+				return op != opCreate || !succeeded || len(p) < 30 || lost.Add(1) > 1
+			})
+			l := open(t, m.url()+"/"+mode+"?mode="+mode, options("a"))
+			g, err := l.Acquire(testContext(t), try)
+			if err != nil {
+				t.Fatalf("%s, try=%v: %v", mode, try, err)
+			}
+			if lost.Load() == 0 {
+				t.Fatal("no answer was lost")
+			}
+			if all := op.tree("/" + mode); len(all) != 1 {
+				t.Errorf("%s, try=%v: there are %q; want one node", mode, try, all)
+			}
+			renew(t, l)
+			release(t, l)
+			if g.Token == 0 {
+				t.Error("the token is 0")
+			}
+		}
+	}
+}
+
+// TestLostAnswersToEverything: an entry whose acquire ends in the dark leaves
+// nothing behind.
+func TestLostAnswersToEverything(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	op := operate(t, s)
+	m := meddle(t, s.Addr())
+	m.answers(func(op int32, _ []byte) bool { return op != opCreate })
+	o := options("a")
+	o.ConnectTimeout = time.Second
+	l := open(t, m.url()+"/p", o)
+	if g, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+		t.Fatalf("got %+v, %v; want ErrUnavailable", g, err)
+	}
+	eventually(t, 2*time.Second, "nothing is left", func() bool { return len(op.entries("/p/jobs%2Fnightly")) == 0 })
+	release(t, open(t, s.URL()+"/p", options("b")))
+}
+
+// TestNoContainers: a server that does not know containers refuses the request
+// and closes the connection. The last contender tidies up.
+func TestNoContainers(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	op := operate(t, s)
+	m := meddle(t, s.Addr())
+	m.lacks(opCreateContainer)
+	l := open(t, m.url()+"/p", options("a"))
+	hold(t, l)
+	if _, stat, err := op.Get("/p/jobs%2Fnightly"); err != nil || stat.EphemeralOwner != 0 {
+		t.Fatalf("the queue is no plain node: %+v, %v", stat, err)
+	}
+	release(t, l)
+	if all := op.tree("/p"); len(all) != 0 {
+		t.Errorf("left behind: %q", all)
+	}
+}
+
+// TestNothingIsSentUnasked: no pings, which would renew.
+func TestNothingIsSentUnasked(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	m := meddle(t, s.Addr())
+	o := options("a")
+	o.TTL = 3 * time.Second
+	l := open(t, m.url()+"/p", o)
+	g := hold(t, l)
+	lost := lossOf(t, l) // by the end of the session's time
+	if !errors.Is(lost, locks.ErrLost) || g.TTL != o.TTL {
+		t.Errorf("granted %v; lost by %v", g.TTL, lost)
+	}
+	if n := m.count(opPing); n != 0 {
+		t.Errorf("there were %d pings", n)
+	}
+	next := open(t, s.URL()+"/p", options("b"))
+	start := time.Now()
+	eventually(t, 2*time.Second, "the lock is free", func() bool { _, err := next.Acquire(testContext(t), true); return err == nil })
+	t.Logf("free %v after that", time.Since(start))
+}

@@ -1,0 +1,181 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// TestLeaderChange kills the ensemble's leader, and starts it again, under a
+// holder and a waiter.
+func TestLeaderChange(t *testing.T) {
+	t.Parallel()
+	e := zktest.StartEnsemble(t, 3, zktest.Options{})
+	o := options("holder")
+	o.TTL = 20 * time.Second
+	a := open(t, e.URL()+"/p", o)
+	g := hold(t, a)
+	o.Holder = "waiter"
+	b, done := campaign(testContext(t), t, e.URL()+"/p", o)
+	leader := e.Leader()
+	leader.Kill()
+	keepRenewing(t, a, b)
+	select {
+	case r := <-done:
+		t.Fatalf("the waiter's Acquire has ended: %+v, %v", r.grant, r.err)
+	default:
+	}
+	leader.Process.Start()
+	release(t, a)
+	r := awaitRenewing(t, b, done)
+	if r.err != nil || r.grant.Token <= g.Token {
+		t.Fatalf("the waiter has %+v, %v; the holder had the token %d", r.grant, r.err, g.Token)
+	}
+	release(t, b)
+	c := open(t, e.URL()+"/p", o)
+	if next := hold(t, c); next.Token <= r.grant.Token {
+		t.Errorf("token %d after %d", next.Token, r.grant.Token)
+	}
+	release(t, c)
+}
+
+// keepRenewing renews until all have succeeded in one round.
+func keepRenewing(t *testing.T, all ...locks.Lock) {
+	t.Helper()
+	eventually(t, patience, "renewals succeed", func() bool {
+		for _, l := range all {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			err := l.Renew(ctx)
+			cancel()
+			if errors.Is(err, locks.ErrLost) {
+				t.Fatalf("renew: %v", err)
+			}
+			if err != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// awaitRenewing waits for a campaign's end, with its place renewed.
+func awaitRenewing(t *testing.T, l locks.Lock, done <-chan result) result {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		select {
+		case r := <-done:
+			return r
+		case <-time.After(time.Second):
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			_ = l.Renew(ctx)
+			cancel()
+		}
+	}
+	t.Fatal("the campaign has not ended")
+	return result{}
+}
+
+// TestOneMemberFails: a renewal fails at most once for one member that is
+// dead, silent or cut off.
+func TestOneMemberFails(t *testing.T) {
+	t.Parallel()
+	e := zktest.StartEnsemble(t, 3, zktest.Options{})
+	l := open(t, e.URL()+"/p", options("a"))
+	hold(t, l)
+	for i, s := range e {
+		name := []string{"kill", "pause", "pause"}[i]
+		if name == "kill" {
+			s.Kill()
+		} else {
+			s.Pause()
+		}
+		failures := 0
+		for range 4 {
+			ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+			if err := l.Renew(ctx); err != nil {
+				failures++
+				t.Logf("%s of member %d: %v", name, i, err)
+			}
+			cancel()
+		}
+		if s == e[i] && failures > 2 { // one for the member, and one for the election if it led
+			t.Errorf("%s of member %d cost %d renewals", name, i, failures)
+		}
+		if name == "kill" {
+			s.Start()
+		} else {
+			s.Resume()
+		}
+		keepRenewing(t, l)
+	}
+	release(t, l)
+}
+
+// TestNoPromiseWithoutQuorum: a leader that has lost its followers goes on
+// answering for a while. It must not be believed.
+func TestNoPromiseWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: time.Second}) // it notices after ten
+	leader := e.Leader()
+	l := open(t, leader.URL()+"/p", options("a"))
+	hold(t, l)
+	renew(t, l)
+	for _, s := range e {
+		if s != leader {
+			s.Pause()
+			defer s.Resume()
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := l.Renew(ctx); err == nil || errors.Is(err, locks.ErrLost) {
+		t.Errorf("renewed without a quorum: %v", err)
+	}
+	if mode := leader.Ask("srvr"); mode == "" {
+		t.Error("the leader does not answer: this tests nothing")
+	}
+	for _, s := range e {
+		if s != leader {
+			s.Resume()
+		}
+	}
+	keepRenewing(t, l)
+	release(t, l)
+}
+
+// TestPromiseThroughFollower: a follower is frozen as soon as a renewal through
+// it has succeeded, and so tells its leader nothing more of the session, which
+// must nevertheless last as long as was promised.
+func TestPromiseThroughFollower(t *testing.T) {
+	t.Parallel()
+	const tick = time.Second
+	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: tick})
+	follower := e.Follower()
+	o := options("a")
+	o.TTL = 4 * time.Second
+	p := faultproxy.New(t, follower.Addr())
+	l := open(t, "zk://"+p.Addr()+"/p", o)
+	g := hold(t, l)
+	other := e.Leader()
+	b, done := campaign(testContext(t), t, other.URL()+"/p", func() locks.Options { o := options("b"); o.TTL = time.Minute; return o }())
+	time.Sleep(g.TTL - tick) // the passing of time is what is tested: the leader's last news grow old
+	sent := time.Now()
+	renew(t, l)
+	follower.Pause()
+	defer follower.Resume()
+	r := within(t, patience, done)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if lasted := r.at.Sub(sent); lasted < g.TTL {
+		t.Errorf("the session ended %v after it was renewed for %v", lasted, g.TTL)
+	} else {
+		t.Logf("the session of %v ended %v after its renewal", g.TTL, lasted)
+	}
+	release(t, b)
+}

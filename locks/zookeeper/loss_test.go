@@ -1,0 +1,140 @@
+package zookeeper_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// TestExpiryByForce ends a session as ZooKeeper's own tests do: a second
+// connection resumes it with its id and password, and closes it.
+func TestExpiryByForce(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	m := meddle(t, s.Addr())
+	var mu sync.Mutex
+	var ticket []byte // the id, the length of the password, and that
+	m.connects(func(answer []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ticket == nil { // the holder's: the first there is
+			ticket = bytes.Clone(answer[12:40])
+		}
+	})
+	a := open(t, m.url()+"/p", options("a"))
+	hold(t, a)
+	b, done := campaign(testContext(t), t, s.URL()+"/p", options("b"))
+	mu.Lock()
+	closeSession(t, s.Addr(), ticket)
+	mu.Unlock()
+	if r := within(t, patience, done); r.err != nil {
+		t.Fatalf("the waiter: %v", r.err)
+	}
+	err := a.Renew(testContext(t))
+	if !errors.Is(err, locks.ErrLost) {
+		t.Errorf("renew after the session ended: got %v; want ErrLost", err)
+	}
+	if err := lossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "session ended") {
+		t.Errorf("Lost delivers %v", err)
+	}
+	if err := a.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("renew again: got %v; want ErrLost", err)
+	}
+	release(t, a)
+	renew(t, b)
+	release(t, b)
+}
+
+func closeSession(t *testing.T, addr string, ticket []byte) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	request := binary.BigEndian.AppendUint32(nil, 16+28)
+	request = append(request, make([]byte, 12)...) // version, zxid
+	request = binary.BigEndian.AppendUint32(request, 10_000)
+	request = append(request, ticket...)
+	request = append(request, 0, 0, 0, 8, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xf5) // closeSession is -11
+	if _, err := conn.Write(request); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := readPacket(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOperatorDeletes a holder's node, and a waiter's.
+func TestOperatorDeletes(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	op := operate(t, s)
+	const queue = "/p/jobs%2Fnightly"
+	a := open(t, s.URL()+"/p", options("a"))
+	hold(t, a)
+	_, waiter := campaign(testContext(t), t, s.URL()+"/p", options("b"))
+	c, later := campaign(testContext(t), t, s.URL()+"/p", options("c"))
+	all := op.entries(queue)
+	if len(all) != 3 {
+		t.Fatalf("there are %q; want three", all)
+	}
+	op.delete(queue + "/" + all[1])
+	if r := within(t, patience, waiter); !errors.Is(r.err, locks.ErrLost) {
+		t.Errorf("the waiter: got %+v, %v; want ErrLost", r.grant, r.err)
+	}
+	select {
+	case r := <-later:
+		t.Fatalf("who comes later has the lock beside the holder: %+v, %v", r.grant, r.err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	start := time.Now()
+	op.delete(queue + "/" + all[0])
+	if err := lossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "deleted") {
+		t.Errorf("Lost delivers %v", err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("the loss was noticed after %v", took)
+	}
+	if r := within(t, patience, later); r.err != nil {
+		t.Errorf("the next: %v", r.err)
+	}
+	release(t, c)
+}
+
+// TestModesExcludeEachOther: contenders that do not agree on the mode.
+func TestModesExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	modes := []string{"?mode=fair", "?mode=unfair"}
+	for i, first := range modes {
+		second := modes[1-i]
+		a := open(t, s.URL()+"/p"+first, options("a"))
+		g := hold(t, a)
+		b := open(t, s.URL()+"/p"+second, options("b"))
+		_, err := b.Acquire(testContext(t), true)
+		held, ok := errors.AsType[*locks.HeldError](err)
+		if !ok || held.Status.Holder != "a" {
+			t.Fatalf("%s beside %s: %v", second, first, err)
+		}
+		c, done := campaign(testContext(t), t, s.URL()+"/p"+second, options("c"))
+		renew(t, a)
+		renew(t, c)
+		release(t, a)
+		r := within(t, patience, done)
+		if r.err != nil || r.grant.Token <= g.Token {
+			t.Fatalf("%s after %s: %+v, %v", second, first, r.grant, r.err)
+		}
+		release(t, c)
+	}
+}

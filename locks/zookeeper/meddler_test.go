@@ -1,0 +1,187 @@
+package zookeeper_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// The numbers of requests.
+const (
+	opCreate          = 1
+	opPing            = 11
+	opCreateContainer = 19
+)
+
+// A meddler is a proxy that knows ZooKeeper's packets.
+type meddler struct {
+	listener net.Listener
+	target   string
+
+	mu sync.Mutex
+	// answer decides what becomes of the answer to a request: passed on, or
+	// thrown away with the connection. It may change the packet.
+	answer   func(op int32, packet []byte) (pass bool)
+	connect  func(answer []byte) // sees the answers to connect requests
+	requests map[int32]int       // how many there were, by number
+	unknown  int32         // a request that the server does not know; 0: none
+	held     []net.Conn
+	ended    bool
+}
+
+// meddle starts a proxy to a server that passes everything on.
+func meddle(t testing.TB, target string) *meddler {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &meddler{listener: l, target: target, requests: map[int32]int{}}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { m.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		m.mu.Lock()
+		m.ended = true
+		for _, c := range m.held {
+			_ = c.Close()
+		}
+		m.mu.Unlock()
+		wg.Wait()
+	})
+	return m
+}
+
+func (m *meddler) url() string { return "zk://" + m.listener.Addr().String() }
+
+// connects sets who sees the answers to connect requests.
+func (m *meddler) connects(f func(answer []byte)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.connect = f
+}
+
+// lacks makes a request one that the server does not know.
+func (m *meddler) lacks(op int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unknown = op
+}
+
+// answers sets what becomes of answers.
+func (m *meddler) answers(f func(op int32, packet []byte) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer = f
+}
+
+// count returns how many requests of a kind there were.
+func (m *meddler) count(op int32) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.requests[op]
+}
+
+func (m *meddler) hold(c net.Conn) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = append(m.held, c)
+	return !m.ended
+}
+
+func (m *meddler) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", m.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if !m.hold(client) || !m.hold(server) {
+		return
+	}
+	var mu sync.Mutex
+	asked := map[int32]int32{} // requests that are not answered yet, by xid
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer server.Close()
+		for first := true; ; first = false {
+			p, err := readPacket(client)
+			if err != nil {
+				return
+			}
+			if !first && len(p) >= 12 {
+				op := int32(binary.BigEndian.Uint32(p[8:]))
+				mu.Lock()
+				asked[int32(binary.BigEndian.Uint32(p[4:]))] = op
+				mu.Unlock()
+				m.mu.Lock()
+				m.requests[op]++
+				unknown := op == m.unknown
+				m.mu.Unlock()
+				if unknown { // as UnimplementedRequestProcessor does
+					_, _ = client.Write(unimplemented(p))
+					return
+				}
+			}
+			if _, err := server.Write(p); err != nil {
+				return
+			}
+		}
+	})
+	defer wg.Wait()
+	defer client.Close()
+	for first := true; ; first = false {
+		p, err := readPacket(server)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		connect := m.connect
+		m.mu.Unlock()
+		if first && connect != nil {
+			connect(p)
+		}
+		mu.Lock()
+		op, known := asked[int32(binary.BigEndian.Uint32(p[4:]))]
+		mu.Unlock()
+		if !first && known {
+			m.mu.Lock()
+			f := m.answer
+			m.mu.Unlock()
+			if f != nil && !f(op, p) {
+				return
+			}
+		}
+		if _, err := client.Write(p); err != nil {
+			return
+		}
+	}
+}
+
+// unimplemented answers a request with the error -6.
+func unimplemented(request []byte) []byte {
+	p := make([]byte, 20)
+	p[3] = 16
+	copy(p[4:], request[4:8])
+	binary.BigEndian.PutUint32(p[16:], 1<<32-6)
+	return p
+}
+
+func readPacket(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	p := append(head[:], make([]byte, binary.BigEndian.Uint32(head[:]))...)
+	_, err := io.ReadFull(r, p[4:])
+	return p, err
+}

@@ -1,0 +1,67 @@
+package zookeeper
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestPlacesAreInOrder by the servers' numbers, whatever the GUIDs, and across
+// the end of the counter.
+func TestPlacesAreInOrder(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ names, want []string }{
+		{nil, nil},
+		{[]string{"A-n_0000000002", "Z-n_0000000001"}, []string{"Z-n_0000000001", "A-n_0000000002"}},
+		{[]string{"a-n_0000000010", "b-n_0000000009"}, []string{"b-n_0000000009", "a-n_0000000010"}},
+		{[]string{"a-n_-2147483648", "b-n_2147483647", "c-n_-2147483647"}, []string{"b-n_2147483647", "a-n_-2147483648", "c-n_-2147483647"}},
+		{[]string{"a-n_0000000000", "b-n_-000000001"}, []string{"b-n_-000000001", "a-n_0000000000"}},
+		{[]string{"x", "-n_0000000001", "a-n_", "a-n_1x", "a-n_99999999999", "a-n_0000000003", ""}, []string{"a-n_0000000003"}},
+	} {
+		var got []string
+		for _, p := range places(tt.names) {
+			got = append(got, p.name)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: got %q; want %q", tt.names, got, tt.want)
+		}
+	}
+}
+
+func TestOrderAcrossTheOverflow(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ before, after int32 }{
+		{0, 1}, {-1, 0}, {math.MaxInt32, math.MinInt32}, {math.MaxInt32 - 5, math.MinInt32 + 5}, {0, math.MaxInt32},
+	} {
+		if order(tt.before, tt.after) >= 0 || order(tt.after, tt.before) <= 0 || order(tt.after, tt.after) != 0 {
+			t.Errorf("%d does not come before %d", tt.before, tt.after)
+		}
+	}
+}
+
+// FuzzReadPacket: what a server sends is as long as it says, or too long.
+func FuzzReadPacket(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+	f.Add(childEvent("/a"))
+	f.Add([]byte{0, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, _, err := readPacket(bytes.NewReader(data))
+		if err == nil && (len(p) < 20 || !bytes.HasPrefix(data, p)) {
+			t.Errorf("%q: got %q", data, p)
+		}
+		answer, raw, err := readConnectResponse(bytes.NewReader(data))
+		if err == nil && (!bytes.HasPrefix(data, raw) || answer.id != 0 && answer.timeout <= 0) {
+			t.Errorf("%q: got %+v", data, answer)
+		}
+	})
+}
+
+// TestLongAnswersAreRefused before they take memory.
+func TestLongAnswersAreRefused(t *testing.T) {
+	t.Parallel()
+	if _, _, err := readPacket(bytes.NewReader(append([]byte{0x7f, 0, 0, 0}, make([]byte, 16)...))); !errors.Is(err, errTooLong) {
+		t.Errorf("got %v; want errTooLong", err)
+	}
+}
