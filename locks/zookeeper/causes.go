@@ -13,7 +13,7 @@ type cause struct {
 
 const (
 	hintSilent  = "something there accepts connections and does not answer, or a firewall drops them; check the address"
-	hintServing = "the server may have no quorum at the moment, or too many connections from here (maxClientCnxns)"
+	hintServing = "the server may have no quorum at the moment, have too many connections from here (maxClientCnxns), or speak TLS on this port"
 	hintCert    = "give a client certificate that the server trusts with cert=FILE and key=FILE"
 	hintPort    = "check the port; ZooKeeper serves clients on 2181 unless told otherwise"
 	hintPlain   = "if the server does not speak TLS on this port, leave cacert, cert, key, servername and tls away, or set tls=false"
@@ -44,7 +44,9 @@ func tlsCauses() []cause {
 		{pattern: "TLS: read", text: "TLS: the server closed the connection during the handshake", hint: hintPlain},
 		{pattern: "TLS: context deadline exceeded", text: "TLS: the server does not answer", hint: hintSilent},
 	}
-	for _, alert := range []string{"bad", "unsupported", "revoked", "expired", "unknown"} { // RFC 8446, section 6.2
+	// Java's TLS says so, too, if there was no certificate.
+	causes = append(causes, cause{pattern: "remote error: tls: bad certificate", denied: true, text: "TLS: the server wants a client certificate that it trusts", hint: hintCert})
+	for _, alert := range []string{"unsupported", "revoked", "expired", "unknown"} { // RFC 8446, section 6.2
 		causes = append(causes, cause{pattern: "remote error: tls: " + alert + " certificate", denied: true, hint: hintCert})
 	}
 	return causes
@@ -58,10 +60,9 @@ func commonCauses() []cause {
 		{pattern: "a TLS server answered", hint: hintTLS},
 		{pattern: "not ZooKeeper answered", hint: hintPort},
 		{pattern: errNotServing.Error(), hint: hintServing},
-		{pattern: "connection reset by peer", text: errNotServing.Error(), hint: hintServing},
-		{pattern: "broken pipe", text: errNotServing.Error(), hint: hintServing},
+		{pattern: errSilent.Error(), hint: hintSilent},
 		{pattern: "i/o timeout", hint: hintSilent, text: "the server accepts the connection and does not answer"},
-		{pattern: "not authenticated", denied: true, hint: hintACL},
+		{pattern: "permission denied", denied: true, hint: hintACL},
 		{pattern: "client authentication failed", denied: true, hint: hintACL},
 		{pattern: "invalid ACL specified", denied: true, hint: hintACL},
 	}

@@ -77,5 +77,7 @@ func plain(err error) string {
 	for _, s := range []string{" (" + context.DeadlineExceeded.Error() + ")", " (" + context.Canceled.Error() + ")", "zk: ", "tls: failed to verify certificate: x509: "} {
 		text = strings.ReplaceAll(text, s, "")
 	}
+	text = strings.ReplaceAll(text, "not authenticated", "permission denied") // whoever we are
+	text, _, _ = strings.Cut(text, " (possibly because of ")
 	return locks.Printable(text)
 }

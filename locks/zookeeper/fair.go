@@ -114,5 +114,5 @@ func (e *entry) createOnce(ctx context.Context, path string, flags int32) error 
 		return err
 	}
 	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, record.New(e.o), flags, e.s.acl) })
-	return at(path, err)
+	return at(e.lock, err)
 }

@@ -38,7 +38,7 @@ type link struct {
 	abort   func()        // ends the attempt under way; nil: there is none
 	slow    bool          // pause before the next attempt
 	failure error         // why the last attempt failed; nil after a success
-	refused int           // how many attempts in a row met nobody
+	refused int           // how many attempts in a row met an error that lasts
 	wire    *wire         // the connection that has the session; nil: none
 	serial  int           // how many connections there have been
 	ticket  ticket
@@ -188,15 +188,19 @@ func (l *link) farewell() (events []byte) {
 
 // failed notes that an attempt to connect failed.
 func (l *link) failed(err error) {
-	op, dialing := errors.AsType[*net.OpError](err)
-	dialing = dialing && op.Op == "dial"
 	l.change(func() {
-		if dialing {
+		if !passing(err) {
 			l.refused++
 		}
 		l.abort, l.failure, l.slow = nil, err, true
 		l.target++
 	})
+}
+
+// passing reports that the next attempt may well succeed: a server that starts,
+// or has no quorum for a moment, closes connections at once.
+func passing(err error) bool {
+	return errors.Is(err, errNotServing) || errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // saw notes the latest transaction that we know of. Servers that do not know

@@ -26,7 +26,7 @@ type meddler struct {
 	answer   func(op int32, packet []byte) (pass bool)
 	connect  func(answer []byte) // sees the answers to connect requests
 	requests map[int32]int       // how many there were, by number
-	unknown  int32         // a request that the server does not know; 0: none
+	unknown  int32               // a request that the server does not know; 0: none
 	held     []net.Conn
 	ended    bool
 }

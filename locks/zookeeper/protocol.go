@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -69,7 +70,7 @@ func readConnectResponse(r io.Reader) (*ticket, []byte, error) {
 // resume asks for a session on a fresh connection.
 func resume(conn net.Conn, t *ticket, zxid int64) (*ticket, []byte, error) {
 	if _, err := conn.Write(connectRequest(t, zxid)); err != nil {
-		return nil, nil, alert(conn, err)
+		return nil, nil, atOnce(alert(conn, err))
 	}
 	return readConnectResponse(conn)
 }
@@ -134,7 +135,7 @@ func (e notZooKeeperError) Error() string {
 var errNotServing = errors.New("the server closed the connection at once")
 
 func atOnce(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
 		return errNotServing
 	}
 	return err

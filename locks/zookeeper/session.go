@@ -106,7 +106,7 @@ func (s *session) get(ctx context.Context, path string) (*node, error) {
 	return ask(ctx, s, func(c *zk.Conn) (*node, error) {
 		data, stat, err := c.Get(path)
 		if err != nil {
-			return nil, err
+			return nil, at(path, err)
 		}
 		return &node{path, data, *stat}, nil
 	})
@@ -115,7 +115,7 @@ func (s *session) get(ctx context.Context, path string) (*node, error) {
 func (s *session) children(ctx context.Context, path string) ([]string, error) {
 	return ask(ctx, s, func(c *zk.Conn) ([]string, error) {
 		names, _, err := c.Children(path)
-		return names, err
+		return names, at(path, err)
 	})
 }
 

@@ -79,9 +79,9 @@ func (ca *CA) Issue(name string, c Cert) (certFile, keyFile string) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, &key.PublicKey, ca.key)
 	ca.check(err)
-	private, err := x509.MarshalECPrivateKey(key)
+	private, err := x509.MarshalPKCS8PrivateKey(key) // which Java can read, too
 	ca.check(err)
-	return ca.write(name+".pem", "CERTIFICATE", der), ca.write(name+"-key.pem", "EC PRIVATE KEY", private)
+	return ca.write(name+".pem", "CERTIFICATE", der), ca.write(name+"-key.pem", "PRIVATE KEY", private)
 }
 
 func (ca *CA) newKey() *ecdsa.PrivateKey {

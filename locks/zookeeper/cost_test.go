@@ -1,0 +1,115 @@
+package zookeeper_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// received returns how many packets a server has had, once that rests.
+func received(t *testing.T, s *zktest.Server) int {
+	t.Helper()
+	count := func() (n int) {
+		for line := range strings.Lines(s.Ask("srvr")) {
+			if rest, ok := strings.CutPrefix(line, "Received: "); ok {
+				_, _ = fmt.Sscan(rest, &n)
+			}
+		}
+		return n
+	}
+	last := count()
+	eventually(t, patience, "the server is quiet", func() bool {
+		before := last
+		time.Sleep(300 * time.Millisecond)
+		last = count()
+		return last-before <= 1 // the question itself
+	})
+	return last
+}
+
+// TestOneWakePerRelease has a release among many waiters cost no more requests
+// than one among few. In unfair mode it wakes all.
+func TestOneWakePerRelease(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	const waiters = 200
+	o := options("holder")
+	o.TTL = time.Minute // nobody needs to renew
+	o.ConnectTimeout = patience
+	a := open(t, s.URL()+"/p", o)
+	hold(t, a)
+	first, won := campaign(testContext(t), t, s.URL()+"/p", o)
+	var rest []<-chan result
+	for range waiters - 1 {
+		_, done := campaign(testContext(t), t, s.URL()+"/p", o)
+		rest = append(rest, done)
+	}
+	before := received(t, s)
+	start := time.Now()
+	release(t, a)
+	r := within(t, patience, won)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	t.Logf("the first of %d had the lock %v after the release was asked for", waiters, r.at.Sub(start))
+	// The release: connect and close. The one that wakes: list the queue, read its
+	// node, and write its record anew. The count itself asks some times.
+	if n := received(t, s) - before; n > 14 {
+		t.Errorf("a release with %d waiters cost %d requests", waiters, n)
+	} else {
+		t.Logf("a release cost %d requests", n)
+	}
+	for _, done := range rest {
+		select {
+		case r := <-done:
+			t.Fatalf("another has the lock, too: %+v, %v", r.grant, r.err)
+		default:
+		}
+	}
+	release(t, first)
+}
+
+// TestLongQueue lists a queue of more than 1 MiB, which is more than clients
+// in Java accept.
+func TestLongQueue(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	op := operate(t, s)
+	o := options("a")
+	o.ConnectTimeout = patience
+	l := open(t, s.URL()+"/p", o)
+	hold(t, l)
+	name := "/p/jobs%2Fnightly/" + strings.Repeat("x", 4000)
+	for i := range 300 {
+		op.put(fmt.Sprint(name, i), "")
+	}
+	next, done := campaign(testContext(t), t, s.URL()+"/p", o)
+	renew(t, l)
+	renew(t, next)
+	release(t, l)
+	if r := within(t, patience, done); r.err != nil {
+		t.Fatal(r.err)
+	}
+	release(t, next)
+}
+
+// TestServersLimits: what the server grants counts, and not what was asked for.
+func TestServersLimits(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{Largest: 3 * time.Second, Config: []string{"minSessionTimeout=2000"}})
+	for _, tt := range []struct{ ask, want time.Duration }{
+		{time.Minute, 3 * time.Second}, {time.Millisecond, 2 * time.Second}, {2500*time.Millisecond + 1, 2501 * time.Millisecond},
+	} {
+		o := options("a")
+		o.TTL = tt.ask
+		l := open(t, s.URL()+"/p", o)
+		if g := hold(t, l); g.TTL != tt.want {
+			t.Errorf("asked for %v: granted %v; want %v", tt.ask, g.TTL, tt.want)
+		}
+		renew(t, l)
+		release(t, l)
+	}
+}

@@ -1,0 +1,131 @@
+package zookeeper
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// environment makes a getenv of "NAME=value" items.
+func environment(vars ...string) func(string) string {
+	return func(name string) string {
+		for _, v := range vars {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func (s *settings) String() string {
+	out := strings.Join(s.servers, ",") + " " + s.chroot
+	if s.unfair {
+		out += " unfair"
+	}
+	if s.auth != "" {
+		out += " " + s.auth
+	}
+	if s.tls != nil {
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q)", s.tls.RootCAs != nil, s.tls.GetClientCertificate != nil, s.tls.ServerName)
+	}
+	return out
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	ca := realserver.NewCA(t)
+	cert, key := ca.Issue("client", realserver.Cert{})
+	file := filepath.Join(t.TempDir(), "auth")
+	if err := os.WriteFile(file, []byte("me:it's a:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const local = "127.0.0.1:2181"
+	for _, tt := range []struct {
+		url  string
+		env  []string
+		want string
+	}{
+		{"zk:", nil, local + " /leaderrun"},
+		{"zk:///jobs", nil, local + " /jobs"},
+		{"zk://h/", nil, "h:2181 /leaderrun"},
+		{"zk://h:1,i:2/a/b/", nil, "h:1,i:2 /a/b"},
+		{"zk://h,i/a%20b", nil, "h:2181,i:2181 /a b"},
+		{"zk://[::1]", nil, "[::1]:2181 /leaderrun"},
+		{"zk://h?mode=fair", nil, "h:2181 /leaderrun"},
+		{"zk://h?mode=unfair", nil, "h:2181 /leaderrun unfair"},
+		{"zk:", []string{"ZK_HOSTS=h:1, i/c"}, "h:1,i:2181 /c"},
+		{"zk:///d", []string{"ZK_HOSTS=h/c"}, "h:2181 /d"},
+		{"zk://i", []string{"ZK_HOSTS=h/c", "LEADERRUN_ZK_CHROOT=x/y"}, "i:2181 /x/y"},
+		{"zk://h", []string{"ZK_AUTH=u:p:q"}, "h:2181 /leaderrun u:p:q"},
+		{"zk://u:p%2F@h", []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun u:p/"},
+		{"zk://h?auth-file=" + file, []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun me:it's a:secret"},
+		{"zk://h?tls=true", nil, `h:2181 /leaderrun tls(ca=false cert=false name="")`},
+		{"zk://h?servername=n&cacert=" + ca.CertFile, nil, `h:2181 /leaderrun tls(ca=true cert=false name="n")`},
+		{"zk://h?tls=false&cacert=" + ca.CertFile, nil, "h:2181 /leaderrun"},
+		{"zk://h", []string{"LEADERRUN_ZK_CACERT=" + ca.CertFile, "LEADERRUN_ZK_CERT=" + cert, "LEADERRUN_ZK_KEY=" + key}, `h:2181 /leaderrun tls(ca=true cert=true name="")`},
+	} {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := parse(u, environment(tt.env...))
+		if err != nil {
+			t.Errorf("%s %q: %v", tt.url, tt.env, err)
+		} else if got := s.String(); got != tt.want {
+			t.Errorf("%s %q: got %s; want %s", tt.url, tt.env, got, tt.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	ca := realserver.NewCA(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		url  string
+		env  []string
+		want string
+	}{
+		{"zk:h:2181", nil, "two slashes"},
+		{"zk://h#x", nil, "after #"},
+		{"zk://h?moed=fair", nil, `did you mean "mode"?`},
+		{"zk://h?mode=first", nil, "neither fair nor unfair"},
+		{"zk://h:0", nil, "no port between"},
+		{"zk://h,,i", nil, "no valid host"},
+		{"zk://h/zookeeper", nil, "ZooKeeper's own"},
+		{"zk://h/zookeeper/config", nil, "ZooKeeper's own"},
+		{"zk://h/a/../b", nil, `the part ".."`},
+		{"zk://h/a//b", nil, `the part ""`},
+		{"zk://h/a%00b", nil, "cannot be printed"},
+		{"zk://u@h", nil, "no user:password"},
+		{"zk://:p@h", nil, "no user:password"},
+		{"zk://h", []string{"ZK_AUTH=secretword"}, "ZK_AUTH has no user:password"},
+		{"zk://u:p@h?auth-file=" + empty, nil, "auth-file, too"},
+		{"zk://h?auth-file=/nowhere/at-all", nil, "no such file"},
+		{"zk://h?tls=yes", nil, "neither true nor false"},
+		{"zk://h?cert=" + ca.CertFile, nil, "both cert and key"},
+		{"zk://h?cacert=" + empty, nil, "no certificate in"},
+		{"zk://h?cacert=/nowhere/at-all", nil, "no such file"},
+		{"zk:", []string{"ZK_HOSTS=user:secretword@h"}, "user:xxxxx@h"},
+	} {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := parse(u, environment(tt.env...))
+		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secretword") {
+			t.Errorf("%s %q: got %v, %v; want an ErrUsage with %q", tt.url, tt.env, s, err, tt.want)
+		}
+	}
+}
