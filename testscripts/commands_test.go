@@ -41,7 +41,8 @@ import (
 //	jsonlines FILE|stderr           each line is an object of JSON
 //	lines N FILE|stderr|stdout      there are so many lines
 //	need CONDITION WHAT             skip without it, or in CI fail
-//	etcd [KIND], http, proxy …      see servers_test.go
+//	etcd [KIND], zk [KIND], http, proxy …
+//	                                see servers_test.go
 //	gcs [WHAT]                      see gcs_test.go
 //	systemd [-abstract] FILE        see systemd_test.go
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
@@ -61,6 +62,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"need":      cmdNeed,
 		"etcd":      cmdEtcd,
 		"gcs":       cmdGCS,
+		"zk":        cmdZK,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,
 		"systemd":   cmdSystemd,

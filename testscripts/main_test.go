@@ -23,6 +23,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // TestMain makes the programs of this module commands of the scripts.
@@ -38,6 +40,7 @@ func TestMain(m *testing.M) {
 		"leaderrun":      func() { os.Exit(cmd.Main(os.Args, newEnv())) },
 		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },
 		"leaderrun-gcs":  func() { os.Exit(helper.Main("gcs", gcs.Open)) },
+		"leaderrun-zk":   func() { os.Exit(helper.Main("zk", zookeeper.Open)) },
 		"asuser":         asUser,
 	})
 }
@@ -137,16 +140,25 @@ func hasQuota() bool {
 	return bytes.Contains(v1, []byte("nr_throttled")) || slices.Contains(strings.Fields(string(v2)), "cpu")
 }
 
-// A sharedServer is one etcd server for the scripts that need nothing special
-// of it, started by the first of them.
+// A sharedServer is one etcd server, and one ZooKeeper server, for the scripts
+// that need nothing special of it, started by the first of them.
 type sharedServer struct {
 	parent *testing.T
 	start  sync.Once
 	server *etcdtest.Server
+
+	startZK sync.Once
+	zk      *zktest.Server
 }
 
 func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
 	etcdtest.Binary(tb, "", "etcd") // if there is none, it is the script that is skipped
 	s.start.Do(func() { s.server = etcdtest.Start(s.parent, etcdtest.Options{}) })
 	return s.server
+}
+
+func (s *sharedServer) getZK(tb testing.TB) *zktest.Server {
+	zktest.Require(tb) // if there is none, it is the script that is skipped
+	s.startZK.Do(func() { s.zk = zktest.Start(s.parent, zktest.Options{}) })
+	return s.zk
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -13,12 +14,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // servers are those of one script.
 type servers struct {
 	etcd  *etcdtest.Server
 	gcs   *gcstest.Server
+	zk    *zktest.Server
 	proxy *faultproxy.Proxy
 }
 
@@ -87,6 +90,54 @@ func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Serve
 	}
 	ts.Setenv("CA", ca.CertFile)
 	return etcdtest.Start(w.tb, etcdtest.Options{TLS: o})
+}
+
+// cmdZK is the command
+//
+//	zk [own|small]
+//	zk stop|start|pause|resume
+//	zk delete|delete-last NODE
+//
+// The first form starts a ZooKeeper server, or without an argument uses one that
+// other scripts use, too. $ZK is its address, and LEADERRUN_BACKEND names it,
+// with a chroot of the script's own. A small one grants sessions of 3 s at most.
+// The second form does that to the script's own server; the third deletes the
+// first child of a node, or the last.
+func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) <= 2, "zk [KIND]")
+	w := worldOf(ts)
+	kind := ""
+	if len(args) > 0 {
+		kind = args[0]
+	}
+	switch kind {
+	case "":
+		w.announceZK(ts, w.shared.getZK(w.tb))
+	case "own":
+		w.announceZK(ts, zktest.Start(w.tb, zktest.Options{}))
+	case "small":
+		w.announceZK(ts, zktest.Start(w.tb, zktest.Options{Largest: 3 * time.Second}))
+	case "stop":
+		w.zk.Stop()
+	case "start":
+		w.zk.Start()
+	case "pause":
+		w.zk.Pause()
+	case "resume":
+		w.zk.Resume()
+	case "delete", "delete-last":
+		usage(ts, len(args) == 2, "zk "+kind+" NODE")
+		ts.Check(w.zk.DeleteChild(args[1], kind == "delete-last"))
+	default:
+		ts.Fatalf("unknown kind of ZooKeeper %q", kind)
+	}
+}
+
+func (w *world) announceZK(ts *testscript.TestScript, s *zktest.Server) {
+	w.zk = s
+	ts.Setenv("ZK", s.Addr())
+	ts.Setenv("ZK_HOSTS", s.Addr()+"/"+ts.Name())
+	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Name())
 }
 
 // cmdHTTP is the command "http": it starts a web server, $HTTP.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,14 +59,21 @@ func Start(tb testing.TB, o Options) *Server {
 // An Ensemble is the members of one.
 type Ensemble []*Server
 
-// StartEnsemble runs an ensemble of n members.
-func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
+// Require skips the test, or fails it if CI=true, if no server can be run.
+func Require(tb testing.TB) (java, jars string) {
 	tb.Helper()
-	jars := realserver.Installed(tb, release)
+	jars = realserver.Installed(tb, release)
 	java, err := exec.LookPath("java")
 	if err != nil {
 		realserver.Missing(tb, "there is no java; Debian has it in default-jre-headless")
 	}
+	return java, jars
+}
+
+// StartEnsemble runs an ensemble of n members.
+func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
+	tb.Helper()
+	java, jars := Require(tb)
 	e := make(Ensemble, n)
 	for i := range e {
 		e[i] = &Server{o: o, dir: tb.TempDir(), id: i + 1,
@@ -232,6 +240,26 @@ func (s *Server) Client() *zk.Conn {
 		s.TB.Fatal(err)
 	}
 	return conn
+}
+
+// DeleteChild deletes the child of a node that was created first, or last.
+func (s *Server) DeleteChild(node string, last bool) error {
+	client := s.Client()
+	defer client.Close()
+	names, _, err := client.Children(node)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no children", node)
+	}
+	number := func(name string) string { return name[strings.LastIndex(name, "_")+1:] }
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
+	which := names[0]
+	if last {
+		which = names[len(names)-1]
+	}
+	return client.Delete(node+"/"+which, -1)
 }
 
 type silent struct{}
