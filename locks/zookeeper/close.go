@@ -42,7 +42,7 @@ func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	err = closeOver(conn, t)

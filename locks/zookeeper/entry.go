@@ -118,12 +118,6 @@ func (e *entry) lose(why error) {
 	}
 }
 
-func (e *entry) whyOver() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.over
-}
-
 // untilOver returns a context that ends with the entry, too.
 func (e *entry) untilOver(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -140,7 +140,7 @@ func (s *Server) Ask(command string) string {
 	if err != nil {
 		return ""
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Second))
 	_, _ = conn.Write([]byte(command))
 	var b strings.Builder
