@@ -163,7 +163,9 @@ func TestPromiseThroughFollower(t *testing.T) {
 	g := hold(t, l)
 	other := e.Leader()
 	b, done := campaign(testContext(t), t, other.URL()+"/p", func() locks.Options { o := options("b"); o.TTL = time.Minute; return o }())
-	time.Sleep(g.TTL - tick) // the passing of time is what is tested: the leader's last news grow old
+	// The passing of time is what is tested: the leader's last news grow old, but
+	// the library does not break the connection yet, as it does after 2/3 of a TTL.
+	time.Sleep(g.TTL * 5 / 8)
 	sent := time.Now()
 	renew(t, l)
 	follower.Pause()
@@ -178,4 +180,42 @@ func TestPromiseThroughFollower(t *testing.T) {
 		t.Logf("the session of %v ended %v after its renewal", g.TTL, lasted)
 	}
 	release(t, b)
+}
+
+// TestSilentServer: an address that has gone silent costs one renewal, however
+// short the time for one is.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	proxies := []*faultproxy.Proxy{faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())}
+	l := open(t, "zk://"+proxies[0].Addr()+","+proxies[1].Addr()+"/p", options("a"))
+	hold(t, l)
+	for range 3 {
+		renew(t, l)
+		for _, p := range proxies {
+			if p.Open() > 0 {
+				p.CutAll()
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+		err := l.Renew(ctx)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("renew over a connection that is cut: %v", err)
+		}
+		renewSoon(t, l)
+		for _, p := range proxies {
+			p.Heal()
+		}
+	}
+	release(t, l)
+}
+
+func renewSoon(t *testing.T, l locks.Lock) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // less than an attempt to connect may take
+	defer cancel()
+	if err := l.Renew(ctx); err != nil {
+		t.Fatalf("renew elsewhere: %v", err)
+	}
 }
