@@ -113,6 +113,9 @@
 // Servers limit connections per client address (maxClientCnxns, 60 by default);
 // a contender has one, and for a moment two.
 //
+// A server may log each connection that ends, and so each renewal; 3.8 does so
+// with a warning of NIOServerCnxn.
+//
 // An answer of more than 16 MiB, as of 300,000 contenders, is refused. Children
 // of a queue whose names no leaderrun gives are ignored; a node with such a name
 // that somebody makes by hand holds the lock until it is deleted.

@@ -38,7 +38,8 @@ func connectRequest(t *ticket, zxid int64) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32((t.timeout+time.Millisecond-1)/time.Millisecond))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.id))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(t.passwd)))
-	return packet(append(b, t.passwd[:]...))
+	b = append(b, t.passwd[:]...)
+	return packet(append(b, 0)) // a server that can only read will not do
 }
 
 // readConnectResponse reads the answer, and returns the packet as it is, too.
