@@ -16,6 +16,7 @@ func BeInit() {
 	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
+	ended <- syscall.SIGCHLD // some may have ended before
 	go func() {
 		for range ended {
 			time.Sleep(time.Second) // what somebody waits for is reaped by then
