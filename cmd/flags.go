@@ -43,7 +43,7 @@ func (o *options) lockFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "backend", Aliases: []string{"b"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_BACKEND"},
 			Destination: &o.backend, Value: "file", DefaultText: "file",
-			Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, etcd://host:2379/prefix …"},
+			Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, zk, gcs, etcd://host:2379/prefix …"},
 		&cli.StringFlag{Name: "lock", Aliases: []string{"l"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_LOCK"},
 			Destination: &o.lock,
 			Usage:       "`NAME` of the lock (default: the base name of COMMAND)"},
