@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
@@ -78,7 +79,7 @@ type relay struct {
 
 type runner struct {
 	locks.Lock
-	done <-chan result
+	done <-chan drive.Result
 }
 
 func newRelay(t *testing.T, u string) *relay {
@@ -86,7 +87,7 @@ func newRelay(t *testing.T, u string) *relay {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	t.Cleanup(func() { r.cancel(); r.wg.Wait() })
 	r.holder = open(t, u, r.options())
-	g, err := r.holder.Acquire(testContext(t), false)
+	g, err := r.holder.Acquire(drive.Context(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,30 +140,30 @@ func (r *relay) handOver() {
 	}
 	released := time.Since(start)
 	next := r.waiters[0]
-	got := within(r.t, patience, next.done)
-	if got.err != nil {
-		r.t.Fatalf("the next in line: %v", got.err)
+	got := drive.Within(r.t, drive.Patience, next.done)
+	if got.Err != nil {
+		r.t.Fatalf("the next in line: %v", got.Err)
 	}
-	if got.grant.Token <= r.token {
-		r.t.Errorf("token %d after %d", got.grant.Token, r.token)
+	if got.Grant.Token <= r.token {
+		r.t.Errorf("token %d after %d", got.Grant.Token, r.token)
 	}
 	for _, w := range r.waiters[1:] {
 		select {
 		case other := <-w.done:
-			r.t.Fatalf("somebody else: %+v, %v", other.grant, other.err)
+			r.t.Fatalf("somebody else: %+v, %v", other.Grant, other.Err)
 		default:
 		}
 	}
-	r.t.Logf("released after %v, handed over after %v", released.Round(time.Millisecond), got.at.Sub(start).Round(time.Millisecond))
-	r.holder, r.token, r.waiters = next.Lock, got.grant.Token, r.waiters[1:]
+	r.t.Logf("released after %v, handed over after %v", released.Round(time.Millisecond), got.At.Sub(start).Round(time.Millisecond))
+	r.holder, r.token, r.waiters = next.Lock, got.Grant.Token, r.waiters[1:]
 }
 
 func (r *relay) finish() {
 	r.t.Helper()
-	release(r.t, r.holder)
+	drive.Release(r.t, r.holder)
 	for _, w := range r.waiters {
-		release(r.t, w.Lock)
-		within(r.t, patience, w.done) // it may have led for a moment
+		drive.Release(r.t, w.Lock)
+		drive.Within(r.t, drive.Patience, w.done) // it may have led for a moment
 	}
 }
 
@@ -175,13 +176,13 @@ func TestQuorumLost(t *testing.T) {
 	o.ConnectTimeout = time.Second
 	o.TTL = time.Minute
 	holder := open(t, c.URL(), o)
-	if _, err := holder.Acquire(testContext(t), false); err != nil {
+	if _, err := holder.Acquire(drive.Context(t), false); err != nil {
 		t.Fatal(err)
 	}
-	waiter, done := campaign(testContext(t), t, c.URL(), o)
+	waiter, done := campaign(drive.Context(t), t, c.URL(), o)
 	c[1].Kill()
 	c[2].Kill()
-	eventually(t, patience, "a renewal fails", func() bool { // a leader alone notices that after a while
+	drive.Eventually(t, drive.Patience, "a renewal fails", func() bool { // a leader alone notices that after a while
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		err := holder.Renew(ctx)
@@ -192,19 +193,19 @@ func TestQuorumLost(t *testing.T) {
 	})
 	for _, try := range []bool{true, false} {
 		start := time.Now()
-		_, err := open(t, c.URL(), o).Acquire(testContext(t), try)
+		_, err := open(t, c.URL(), o).Acquire(drive.Context(t), try)
 		if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took > o.ConnectTimeout+promptly {
 			t.Errorf("acquire without a quorum, after %v: %v", took, err)
 		}
 	}
 	c[1].Start()
 	c.Leader()
-	if err := holder.Renew(testContext(t)); err != nil {
+	if err := holder.Renew(drive.Context(t)); err != nil {
 		t.Errorf("renew: %v", err)
 	}
-	release(t, holder)
-	if r := within(t, patience, done); r.err != nil {
-		t.Error(r.err)
+	drive.Release(t, holder)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Error(r.Err)
 	}
-	release(t, waiter)
+	drive.Release(t, waiter)
 }

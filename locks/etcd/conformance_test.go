@@ -41,14 +41,15 @@ type store struct {
 	server *etcdtest.Server
 	op     operator
 
-	mu      sync.Mutex
-	n       int
-	proxies map[string]*faultproxy.Proxy // by address
+	proxies faultproxy.Set
+
+	mu sync.Mutex
+	n  int
 }
 
 func newStore(t *testing.T, o etcdtest.Options) *store {
 	s := etcdtest.Start(t, o)
-	return &store{server: s, op: operate(t, s), proxies: map[string]*faultproxy.Proxy{}}
+	return &store{server: s, op: operate(t, s)}
 }
 
 func (s *store) config(open locks.Opener) lockstest.Config {
@@ -59,13 +60,13 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			s.n++
 			prefix := fmt.Sprintf("/test %d", s.n)
 			s.mu.Unlock()
-			return &url.URL{Scheme: "etcd", Host: s.proxy(t), Path: prefix}
+			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: prefix}
 		},
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
-			return &url.URL{Scheme: "etcd", Host: s.proxy(t), Path: u.Path}
+			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path}
 		},
 		TTL: 2 * time.Second, Fair: true, Places: true,
-		Cut: s.cut,
+		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ *testing.T, u *url.URL, name string) {
 			if all := s.op.entries(queue(u, name)); len(all) > 0 {
 				s.op.delete(all[0].key)
@@ -77,7 +78,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile: s.hostile(),
 		Connections: func(_ *testing.T, u *url.URL) int {
-			return s.find(u).Open()
+			return s.proxies.Find(u.Host).Open()
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) (keys []string) {
 			for _, e := range s.op.entries(u.Path + "/") {
@@ -99,33 +100,6 @@ func (s *store) leader(t *testing.T, u *url.URL, name string) entry {
 		t.Fatal("nobody holds the lock")
 	}
 	return all[0]
-}
-
-func (s *store) proxy(t *testing.T) (addr string) {
-	p := faultproxy.New(t, s.server.Addr())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.proxies[p.Addr()] = p
-	return p.Addr()
-}
-
-func (s *store) find(u *url.URL) *faultproxy.Proxy {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proxies[u.Host]
-}
-
-func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
-	p := s.find(u)
-	switch how {
-	case lockstest.CutReplies:
-		p.CutReplies()
-	case lockstest.CutAll:
-		p.CutAll()
-	case lockstest.CutReset:
-		p.Refuse()
-	}
-	return p.Heal
 }
 
 // hostile writes over the entry that leads, or if there is none makes one.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // counts are requests that a server has had, and events that it has sent.
@@ -55,7 +56,7 @@ func count(s *etcdtest.Server) counts {
 // settled counts once the server is quiet.
 func settled(t *testing.T, s *etcdtest.Server) (now counts) {
 	t.Helper()
-	eventually(t, patience, "the server is quiet", func() bool {
+	drive.Eventually(t, drive.Patience, "the server is quiet", func() bool {
 		before := now
 		time.Sleep(200 * time.Millisecond)
 		now = count(s)
@@ -80,33 +81,33 @@ func TestCost(t *testing.T) {
 	long, short := open(t, s.URL()+"/long", options("long")), open(t, s.URL()+"/short", options("short"))
 	// The place may be asked for twice, as it may overtake the lease.
 	check("a short term", counts{grant: 1, txn: 2, revoke: 1}, func() {
-		if _, err := short.Acquire(testContext(t), false); err != nil {
+		if _, err := short.Acquire(drive.Context(t), false); err != nil {
 			t.Fatal(err)
 		}
-		release(t, short)
+		drive.Release(t, short)
 	})
 	check("a long term", counts{grant: 1, txn: 2, watch: 1, renew: renewals}, func() {
-		if _, err := long.Acquire(testContext(t), false); err != nil {
+		if _, err := long.Acquire(drive.Context(t), false); err != nil {
 			t.Fatal(err)
 		}
 		for range renewals {
-			if err := long.Renew(testContext(t)); err != nil {
+			if err := long.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	})
 	check("a refused try", counts{get: 1}, func() {
-		if _, err := open(t, s.URL()+"/long", options("refused")).Acquire(testContext(t), true); err == nil {
+		if _, err := open(t, s.URL()+"/long", options("refused")).Acquire(drive.Context(t), true); err == nil {
 			t.Fatal("a held lock was granted")
 		}
 	})
 	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 1}, func() {
-		hold(t, open(t, s.URL()+"/try", options("try")))
+		drive.Hold(t, open(t, s.URL()+"/try", options("try")))
 	})
 	check("a waiter", counts{grant: 1, txn: 2, watch: 2, renew: renewals}, func() {
-		l, _ := campaign(testContext(t), t, s.URL()+"/long", options("waiter"))
+		l, _ := campaign(drive.Context(t), t, s.URL()+"/long", options("waiter"))
 		for range renewals {
-			if err := l.Renew(testContext(t)); err != nil {
+			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,9 +123,9 @@ func TestCostOfLogin(t *testing.T) {
 	s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
 	before := settled(t, s)
 	l := open(t, "etcd://user:"+password+"@"+s.Addr()+"/mine", options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	for range 5 {
-		if err := l.Renew(testContext(t)); err != nil {
+		if err := l.Renew(drive.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}

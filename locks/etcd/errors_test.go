@@ -1,7 +1,6 @@
 package etcd_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
@@ -73,11 +72,11 @@ func TestErrors(t *testing.T) {
 func (tt troubled) check(t *testing.T, try bool) {
 	o := options("a")
 	o.ConnectTimeout = time.Second
-	var log syncBuffer
+	var log drive.Log
 	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := open(t, "etcd://"+tt.url, o)
 	start := time.Now()
-	_, err := l.Acquire(testContext(t), try)
+	_, err := l.Acquire(drive.Context(t), try)
 	took := time.Since(start)
 	if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
 		t.Errorf("got %v\nhint %q\nwant %v, %q, hint %q", err, locks.Hint(err), tt.class, tt.text, tt.hint)
@@ -190,24 +189,6 @@ func listenAndClose(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// A syncBuffer is a log that several goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // Ways to connect that should work.
 func TestConnections(t *testing.T) {
 	t.Parallel()
@@ -233,18 +214,18 @@ func TestConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := open(t, "etcd://"+u, options("a"))
-			hold(t, l)
-			ctx, cancel := context.WithCancel(testContext(t))
+			drive.Hold(t, l)
+			ctx, cancel := context.WithCancel(drive.Context(t))
 			waiter, done := campaign(ctx, t, "etcd://"+u, options("b"))
 			if err := l.Renew(ctx); err != nil {
 				t.Errorf("renew: %v", err)
 			}
-			release(t, l)
-			if r := within(t, patience, done); r.err != nil {
-				t.Errorf("the waiter: %v", r.err)
+			drive.Release(t, l)
+			if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+				t.Errorf("the waiter: %v", r.Err)
 			}
 			cancel()
-			release(t, waiter)
+			drive.Release(t, waiter)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
@@ -17,12 +18,12 @@ import (
 func connected(t *testing.T, s *etcdtest.Server, p *faultproxy.Proxy, o locks.Options) locks.Lock {
 	t.Helper()
 	other := open(t, s.URL(), o)
-	hold(t, other)
+	drive.Hold(t, other)
 	l := open(t, "etcd://"+p.Addr(), o)
-	if _, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Fatalf("try on a held lock: %v", err)
 	}
-	release(t, other)
+	drive.Release(t, other)
 	return l
 }
 
@@ -38,26 +39,26 @@ func TestAcquireRepliesLost(t *testing.T) {
 			p := faultproxy.New(t, s.Addr())
 			l := connected(t, s, p, options("a"))
 			p.Delay(100 * time.Millisecond) // with try, the answer to the first reading still comes
-			done := make(chan result, 1)
+			done := make(chan drive.Result, 1)
 			go func() {
-				g, err := l.Acquire(testContext(t), try)
-				done <- result{grant: g, err: err}
+				g, err := l.Acquire(drive.Context(t), try)
+				done <- drive.Result{Grant: g, Err: err}
 			}()
-			eventually(t, patience, "the requests arrive", func() bool { return op.leases() == 1 })
+			drive.Eventually(t, drive.Patience, "the requests arrive", func() bool { return op.leases() == 1 })
 			p.CutReplies()
 			p.Reset() // what was under way is lost for ever
 			p.Heal()
-			r := within(t, promptly, done)
-			if r.err != nil {
-				t.Fatal(r.err)
+			r := drive.Within(t, promptly, done)
+			if r.Err != nil {
+				t.Fatal(r.Err)
 			}
-			if all := op.entries("/"); len(all) != 1 || uint64(all[0].created) != r.grant.Token || r.grant.TTL != 10*time.Second {
-				t.Errorf("granted %+v, the entries are %v", r.grant, all)
+			if all := op.entries("/"); len(all) != 1 || uint64(all[0].created) != r.Grant.Token || r.Grant.TTL != 10*time.Second {
+				t.Errorf("granted %+v, the entries are %v", r.Grant, all)
 			}
-			if err := l.Renew(testContext(t)); err != nil {
+			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Error(err)
 			}
-			release(t, l)
+			drive.Release(t, l)
 			if len(op.entries("/")) != 0 || op.leases() != 0 {
 				t.Errorf("left: %v, %d leases", op.entries("/"), op.leases())
 			}
@@ -65,7 +66,7 @@ func TestAcquireRepliesLost(t *testing.T) {
 	}
 }
 
-// TestAcquireUnresolved: the cut outlasts the patience. What was made is
+// TestAcquireUnresolved: the cut outlasts the drive.Patience. What was made is
 // undone by the next campaign of the handle.
 func TestAcquireUnresolved(t *testing.T) {
 	t.Parallel()
@@ -78,26 +79,26 @@ func TestAcquireUnresolved(t *testing.T) {
 	p.CutReplies()
 	done := make(chan error, 1)
 	start := time.Now()
-	go func() { _, err := l.Acquire(testContext(t), false); done <- err }()
-	eventually(t, patience, "the requests arrive", func() bool { return op.leases() == 1 })
+	go func() { _, err := l.Acquire(drive.Context(t), false); done <- err }()
+	drive.Eventually(t, drive.Patience, "the requests arrive", func() bool { return op.leases() == 1 })
 	p.CutAll() // so that it cannot be undone either
-	err := within(t, patience, done)
+	err := drive.Within(t, drive.Patience, done)
 	if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took > o.ConnectTimeout+promptly {
 		t.Errorf("after %v: %v", took, err)
 	}
 	if op.leases() != 1 {
 		t.Error("the lease has ended before its time")
 	}
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrNoLease) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrNoLease) {
 		t.Errorf("renew after a failed acquire: %v", err)
 	}
 	p.Reset()
 	p.Heal()
-	hold(t, l)
+	drive.Hold(t, l)
 	if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
 		t.Errorf("got %v and %d leases; want only the new entry", all, op.leases())
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestRenewReplyLost: a lost reply costs the attempt, within its limit, and is
@@ -107,7 +108,7 @@ func TestRenewReplyLost(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	p := faultproxy.New(t, s.Addr())
 	l := open(t, "etcd://"+p.Addr(), options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	before := count(s)
 	p.CutReplies()
 	const limit = 300 * time.Millisecond
@@ -121,13 +122,13 @@ func TestRenewReplyLost(t *testing.T) {
 		}
 	}
 	p.Heal()
-	if err := l.Renew(testContext(t)); err != nil {
+	if err := l.Renew(drive.Context(t)); err != nil {
 		t.Errorf("after the cut: %v", err)
 	}
 	if got := count(s).minus(before); got.renew != 4 {
 		t.Errorf("4 attempts were %d requests", got.renew)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestReleaseReplyLost: the second attempt finds the lease gone.
@@ -137,17 +138,17 @@ func TestReleaseReplyLost(t *testing.T) {
 	op := operate(t, s)
 	p := faultproxy.New(t, s.Addr())
 	l := open(t, "etcd://"+p.Addr(), options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	p.CutReplies()
 	done := make(chan error, 1)
-	go func() { done <- l.Release(testContext(t)) }()
-	eventually(t, patience, "the entry is gone", func() bool { return len(op.entries("/")) == 0 })
+	go func() { done <- l.Release(drive.Context(t)) }()
+	drive.Eventually(t, drive.Patience, "the entry is gone", func() bool { return len(op.entries("/")) == 0 })
 	p.Reset()
 	p.Heal()
-	if err := within(t, promptly, done); err != nil {
+	if err := drive.Within(t, promptly, done); err != nil {
 		t.Error(err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestOneEndpointSilent: of two ways to the cluster, one goes silent while in
@@ -160,10 +161,10 @@ func TestOneEndpointSilent(t *testing.T) {
 	o := options("a")
 	o.ConnectTimeout = 2 * time.Second
 	l, other := open(t, both, o), open(t, both+"/other", o)
-	eventually(t, patience, "connected", func() bool { return good.Open() == 2 && bad.Open() == 2 })
-	hold(t, l)
+	drive.Eventually(t, drive.Patience, "connected", func() bool { return good.Open() == 2 && bad.Open() == 2 })
+	drive.Hold(t, l)
 	o.TTL = time.Minute // it is not renewed here
-	_, done := campaign(testContext(t), t, both, o)
+	_, done := campaign(drive.Context(t), t, both, o)
 	bad.CutAll()
 	failed := 0
 	for range 6 {
@@ -178,17 +179,17 @@ func TestOneEndpointSilent(t *testing.T) {
 	if failed > 4 { // by turns, and other requests take turns, too
 		t.Errorf("%d of 6 renewals failed", failed)
 	}
-	if _, err := other.Acquire(testContext(t), false); err != nil { // at least one of its requests goes the silent way
+	if _, err := other.Acquire(drive.Context(t), false); err != nil { // at least one of its requests goes the silent way
 		t.Errorf("acquire with one of two endpoints: %v", err)
 	}
-	release(t, other)
-	release(t, l)
+	drive.Release(t, other)
+	drive.Release(t, l)
 	released := time.Now()
 	// The waiter's watch may have gone silent, too. Pings find that out.
-	if r := within(t, 20*time.Second, done); r.err != nil {
-		t.Error(r.err)
+	if r := drive.Within(t, 20*time.Second, done); r.Err != nil {
+		t.Error(r.Err)
 	} else {
-		t.Logf("the waiter was told after %v", r.at.Sub(released))
+		t.Logf("the waiter was told after %v", r.At.Sub(released))
 	}
 }
 
@@ -200,7 +201,7 @@ func TestRenewServerDown(t *testing.T) {
 	o := options("a")
 	o.TTL = time.Minute
 	l := open(t, s.URL(), o)
-	hold(t, l)
+	drive.Hold(t, l)
 	s.Kill()
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
@@ -213,10 +214,10 @@ func TestRenewServerDown(t *testing.T) {
 		t.Errorf("after %v: %v", took, err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- l.Renew(testContext(t)) }()
+	go func() { done <- l.Renew(drive.Context(t)) }()
 	s.Start()
-	if err := within(t, promptly, done); err != nil {
+	if err := drive.Within(t, promptly, done); err != nil {
 		t.Error(err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
@@ -30,23 +31,23 @@ func TestLoginExpires(t *testing.T) {
 	t.Parallel()
 	s, u := authed(t)
 	a := open(t, u, options("a"))
-	hold(t, a)
-	b, done := campaign(testContext(t), t, u, options("b"))
+	drive.Hold(t, a)
+	b, done := campaign(drive.Context(t), t, u, options("b"))
 	s.Kill()
 	s.Start()
 	for range 2 {
 		for _, l := range []locks.Lock{a, b} {
-			if err := l.Renew(testContext(t)); err != nil {
+			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(tokenLife)
 	}
-	release(t, a)
-	if r := within(t, patience, done); r.err != nil {
-		t.Fatal(r.err)
+	drive.Release(t, a)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	release(t, b)
+	drive.Release(t, b)
 }
 
 // TestWatchAfterLoginExpired: a waiter that has to watch somebody else than at
@@ -56,27 +57,27 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 	t.Parallel()
 	_, u := authed(t)
 	a := open(t, u, options("a"))
-	hold(t, a)
-	b, bDone := campaign(testContext(t), t, u, options("b"))
+	drive.Hold(t, a)
+	b, bDone := campaign(drive.Context(t), t, u, options("b"))
 	o := options("c")
-	var log syncBuffer
+	var log drive.Log
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	c, cDone := campaign(testContext(t), t, u, o)
+	c, cDone := campaign(drive.Context(t), t, u, o)
 	time.Sleep(tokenLife)
-	release(t, b)
-	within(t, patience, bDone)
+	drive.Release(t, b)
+	drive.Within(t, drive.Patience, bDone)
 	time.Sleep(tokenLife / 2) // whoever polls now for want of a watch says so
 	start := time.Now()
-	release(t, a)
-	if r := within(t, patience, cDone); r.err != nil {
-		t.Error(r.err)
-	} else if took := r.at.Sub(start); took > promptly/4 {
+	drive.Release(t, a)
+	if r := drive.Within(t, drive.Patience, cDone); r.Err != nil {
+		t.Error(r.Err)
+	} else if took := r.At.Sub(start); took > promptly/4 {
 		t.Errorf("handed over after %v", took)
 	}
 	if n := strings.Count(log.String(), "disturbed"); n > 1 {
 		t.Errorf("the wait was disturbed %d times:\n%s", n, log.String())
 	}
-	release(t, c)
+	drive.Release(t, c)
 }
 
 // TestClientCertificateRotates: the files of our certificate are replaced while
@@ -104,12 +105,12 @@ func TestClientCertificateRotates(t *testing.T) {
 	o := options("a")
 	o.TTL = time.Minute
 	l := open(t, s.URL()+"?cacert="+ca.CertFile+"&cert="+cert+"&key="+key, o)
-	hold(t, l)
+	drive.Hold(t, l)
 	s.Kill()
 	replace(next.CertFile, clientCA, newCert, cert, newKey, key)
 	s.Start()
-	if err := l.Renew(testContext(t)); err != nil {
+	if err := l.Renew(drive.Context(t)); err != nil {
 		t.Error(err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }

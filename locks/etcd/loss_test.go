@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
@@ -34,7 +35,7 @@ func TestLosses(t *testing.T) {
 			t.Parallel()
 			prefix := name + "/holder"
 			l := open(t, s.URL()+prefix, options("a"))
-			hold(t, l)
+			drive.Hold(t, l)
 			start := time.Now()
 			how.take(op.entries(prefix)[0])
 			checkLost(t, l, start)
@@ -43,15 +44,15 @@ func TestLosses(t *testing.T) {
 			t.Parallel()
 			prefix := name + "/waiter"
 			holder := open(t, s.URL()+prefix, options("a"))
-			hold(t, holder)
-			l, done := campaign(testContext(t), t, s.URL()+prefix, options("b"))
+			drive.Hold(t, holder)
+			l, done := campaign(drive.Context(t), t, s.URL()+prefix, options("b"))
 			start := time.Now()
 			how.take(op.entries(prefix)[1])
-			if r := within(t, promptly, done); !errors.Is(r.err, locks.ErrLost) {
-				t.Errorf("acquire: got %+v, %v; want ErrLost", r.grant, r.err)
+			if r := drive.Within(t, promptly, done); !errors.Is(r.Err, locks.ErrLost) {
+				t.Errorf("acquire: got %+v, %v; want ErrLost", r.Grant, r.Err)
 			}
 			checkLost(t, l, start)
-			if err := holder.Renew(testContext(t)); err != nil {
+			if err := holder.Renew(drive.Context(t)); err != nil {
 				t.Errorf("the holder: %v", err)
 			}
 		})
@@ -61,16 +62,16 @@ func TestLosses(t *testing.T) {
 // checkLost checks that the loss is told soon, in each way, and for good.
 func checkLost(t *testing.T, l locks.Lock, since time.Time) {
 	t.Helper()
-	if err := lossOf(t, l); !errors.Is(err, locks.ErrLost) || time.Since(since) > promptly {
+	if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) || time.Since(since) > promptly {
 		t.Errorf("after %v: %v", time.Since(since), err)
 	}
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v", err)
 	}
-	if _, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrLost) {
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("acquire again: %v", err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestRenewalTells: the next renewal knows of a loss, too, and need not wait
@@ -80,12 +81,12 @@ func TestRenewalTells(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
 	l := open(t, s.URL(), options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	op.revoke(op.entries("/")[0].lease)
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v", err)
 	}
-	if err := lossOf(t, l); !errors.Is(err, locks.ErrLost) {
+	if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("lost: %v", err)
 	}
 }
@@ -101,7 +102,7 @@ func TestLossUnseen(t *testing.T) {
 			op := operate(t, s)
 			p := faultproxy.New(t, s.Addr())
 			l := open(t, "etcd://"+p.Addr(), options("a"))
-			hold(t, l)
+			drive.Hold(t, l)
 			watched(t, s)
 			p.Refuse()
 			e := op.entries("/leaderrun")[0]
@@ -113,7 +114,7 @@ func TestLossUnseen(t *testing.T) {
 			op.put("/other", "x")
 			op.compact()
 			p.Heal()
-			if err := lossOf(t, l); !errors.Is(err, locks.ErrLost) {
+			if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) {
 				t.Error(err)
 			}
 		})
@@ -123,7 +124,7 @@ func TestLossUnseen(t *testing.T) {
 // watched waits until somebody watches.
 func watched(t *testing.T, s *etcdtest.Server) {
 	t.Helper()
-	eventually(t, patience, "the entry is watched", func() bool {
+	drive.Eventually(t, drive.Patience, "the entry is watched", func() bool {
 		return strings.Contains(s.Metrics(), "etcd_debugging_mvcc_watcher_total 1\n")
 	})
 }
@@ -136,16 +137,16 @@ func TestLeaseEnds(t *testing.T) {
 	o := options("a")
 	o.TTL = 1100 * time.Millisecond
 	l := open(t, s.URL(), o)
-	g := hold(t, l)
+	g := drive.Hold(t, l)
 	if g.TTL != 2*time.Second {
 		t.Errorf("%v was granted for %v; want it rounded up to whole seconds", g.TTL, o.TTL)
 	}
 	start := time.Now()
-	err := lossOf(t, l)
+	err := drive.LossOf(t, l)
 	if took := time.Since(start); !errors.Is(err, locks.ErrLost) || took < g.TTL-100*time.Millisecond || took > g.TTL+promptly {
 		t.Errorf("lost after %v: %v", took, err)
 	}
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v", err)
 	}
 }
@@ -156,7 +157,7 @@ func TestShortestLease(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{Slow: true})
 	o := options("a")
 	o.TTL = time.Second
-	if g := hold(t, open(t, s.URL(), o)); g.TTL != 2*time.Second {
+	if g := drive.Hold(t, open(t, s.URL(), o)); g.TTL != 2*time.Second {
 		t.Errorf("granted %v, want 2s", g.TTL)
 	}
 }

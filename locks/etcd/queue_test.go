@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
@@ -23,43 +24,43 @@ func TestEveryVersion(t *testing.T) {
 			s := etcdtest.Start(t, etcdtest.Options{Version: version})
 			op := operate(t, s)
 			first := open(t, s.URL(), options("first"))
-			g := hold(t, first)
+			g := drive.Hold(t, first)
 			if entries := op.entries("/"); len(entries) != 1 || uint64(entries[0].created) != g.Token {
 				t.Errorf("the entries are %v; want one, created at the token %d", entries, g.Token)
 			}
 			if g.TTL != 10*time.Second || g.Clean {
 				t.Errorf("got %+v", g)
 			}
-			_, err := open(t, s.URL(), options("refused")).Acquire(testContext(t), true)
+			_, err := open(t, s.URL(), options("refused")).Acquire(drive.Context(t), true)
 			held, ok := errors.AsType[*locks.HeldError](err)
 			if !ok || held.Status.Holder != "first" || held.Status.Token != g.Token || !held.Status.Held {
 				t.Errorf("try on a held lock: %v", err)
 			}
-			second, done := campaign(testContext(t), t, s.URL(), options("second"))
-			third, done3 := campaign(testContext(t), t, s.URL(), options("third"))
+			second, done := campaign(drive.Context(t), t, s.URL(), options("second"))
+			third, done3 := campaign(drive.Context(t), t, s.URL(), options("third"))
 			for _, l := range []locks.Lock{first, second, third} {
-				if err := l.Renew(testContext(t)); err != nil {
+				if err := l.Renew(drive.Context(t)); err != nil {
 					t.Errorf("renew: %v", err)
 				}
 			}
-			release(t, first)
-			r := within(t, patience, done)
-			if r.err != nil || r.grant.Token <= g.Token {
-				t.Fatalf("after a release: %+v, %v", r.grant, r.err)
+			drive.Release(t, first)
+			r := drive.Within(t, drive.Patience, done)
+			if r.Err != nil || r.Grant.Token <= g.Token {
+				t.Fatalf("after a release: %+v, %v", r.Grant, r.Err)
 			}
 			op.delete(op.entries("/")[0].key)
-			if err := lossOf(t, second); !errors.Is(err, locks.ErrLost) {
+			if err := drive.LossOf(t, second); !errors.Is(err, locks.ErrLost) {
 				t.Errorf("lost: %v", err)
 			}
-			r3 := within(t, patience, done3)
-			if r3.err != nil || r3.grant.Token <= r.grant.Token {
-				t.Fatalf("after a deletion: %+v, %v", r3.grant, r3.err)
+			r3 := drive.Within(t, drive.Patience, done3)
+			if r3.Err != nil || r3.Grant.Token <= r.Grant.Token {
+				t.Fatalf("after a deletion: %+v, %v", r3.Grant, r3.Err)
 			}
-			if err := second.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+			if err := second.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 				t.Errorf("renew after the loss: %v", err)
 			}
-			release(t, second)
-			release(t, third)
+			drive.Release(t, second)
+			drive.Release(t, third)
 			if left := op.entries(""); len(left) != 0 || op.leases() != 0 {
 				t.Errorf("left behind: %v, %d leases", left, op.leases())
 			}
@@ -72,7 +73,7 @@ func TestRecord(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
 	l := open(t, s.URL()+"/some/prefix", options("me"))
-	hold(t, l)
+	drive.Hold(t, l)
 	all := op.entries("")
 	if len(all) != 1 || all[0].key != fmt.Sprintf("/some/prefix/jobs%%2Fnightly/%016x", int64(all[0].lease)) {
 		t.Fatalf("got %+v", all)
@@ -89,7 +90,7 @@ func TestRecord(t *testing.T) {
 	if r.Holder != "me" || r.Host != host || r.PID != os.Getpid() || r.TTL != "10s" || r.Version != "test" || time.Since(r.Since).Abs() > time.Minute {
 		t.Errorf("got %+v", r)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestSinceIsOfTheTerm: after a wait, the record says since when we lead.
@@ -98,14 +99,14 @@ func TestSinceIsOfTheTerm(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
 	first := open(t, s.URL(), options("first"))
-	hold(t, first)
-	second, done := campaign(testContext(t), t, s.URL(), options("second"))
+	drive.Hold(t, first)
+	second, done := campaign(drive.Context(t), t, s.URL(), options("second"))
 	before := op.entries("/")[1]
-	release(t, first)
-	r := within(t, patience, done)
-	eventually(t, patience, "the record is renewed", func() bool { return op.entries("/")[0].value != before.value })
+	drive.Release(t, first)
+	r := drive.Within(t, drive.Patience, done)
+	drive.Eventually(t, drive.Patience, "the record is renewed", func() bool { return op.entries("/")[0].value != before.value })
 	after := op.entries("/")[0]
-	if after.key != before.key || after.lease != before.lease || uint64(after.created) != r.grant.Token {
+	if after.key != before.key || after.lease != before.lease || uint64(after.created) != r.Grant.Token {
 		t.Errorf("the entry has changed: %+v, then %+v", before, after)
 	}
 	select {
@@ -113,33 +114,33 @@ func TestSinceIsOfTheTerm(t *testing.T) {
 		t.Errorf("our own record counts as a loss: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	release(t, second)
+	drive.Release(t, second)
 }
 
 func TestWaitingTells(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	first := open(t, s.URL(), options("first"))
-	g := hold(t, first)
+	g := drive.Hold(t, first)
 	told := make(chan locks.Waiting, 100)
 	var all []locks.Lock
 	for i := range 4 {
 		o := options(fmt.Sprint("waiter ", i))
 		o.Waiting = func(w locks.Waiting) { told <- w }
 		l := open(t, s.URL(), o)
-		go func() { _, _ = l.Acquire(testContext(t), false) }()
-		w := within(t, patience, told)
+		go func() { _, _ = l.Acquire(drive.Context(t), false) }()
+		w := drive.Within(t, drive.Patience, told)
 		if w.Status.Holder != "first" || w.Status.Token != g.Token || w.Lease != 10*time.Second || w.Position != i+1 || w.Status.Waiters != i+1 {
 			t.Errorf("waiter %d was told %+v", i, w)
 		}
 		all = append(all, l)
 	}
-	release(t, all[1]) // waiter 2 moves up, and is told that it does not lead
-	if w := within(t, patience, told); w.Status.Holder != "first" || w.Status.Waiters != 3 {
+	drive.Release(t, all[1]) // waiter 2 moves up, and is told that it does not lead
+	if w := drive.Within(t, drive.Patience, told); w.Status.Holder != "first" || w.Status.Waiters != 3 {
 		t.Errorf("the one behind it was told %+v", w)
 	}
 	for _, l := range append(all, first) {
-		release(t, l)
+		drive.Release(t, l)
 	}
 }
 
@@ -157,22 +158,22 @@ func TestOneReleaseWakesOne(t *testing.T) {
 		return o
 	}
 	holder := open(t, s.URL(), o(-1))
-	hold(t, holder)
+	drive.Hold(t, holder)
 	locked := make(chan int, waiters)
 	all := make([]locks.Lock, waiters)
 	for i := range all {
-		var done <-chan result
+		var done <-chan drive.Result
 		all[i], done = campaign(ctx, t, s.URL(), o(i))
 		go func() {
-			if r := <-done; r.err == nil {
+			if r := <-done; r.Err == nil {
 				locked <- i
 			}
 		}()
 	}
 	before := settled(t, s)
 	for i := range served {
-		release(t, holder)
-		if got := within(t, patience, locked); got != i {
+		drive.Release(t, holder)
+		if got := drive.Within(t, drive.Patience, locked); got != i {
 			t.Fatalf("waiter %d has the lock, want %d", got, i)
 		}
 		holder = all[i]
@@ -196,23 +197,23 @@ func TestCompactionWhileWaiting(t *testing.T) {
 	op := operate(t, s)
 	p := faultproxy.New(t, s.Addr())
 	first := open(t, s.URL(), options("first"))
-	hold(t, first)
-	middle, middleDone := campaign(testContext(t), t, s.URL(), options("middle"))
-	last, done := campaign(testContext(t), t, "etcd://"+p.Addr(), options("last"))
+	drive.Hold(t, first)
+	middle, middleDone := campaign(drive.Context(t), t, s.URL(), options("middle"))
+	last, done := campaign(drive.Context(t), t, "etcd://"+p.Addr(), options("last"))
 	p.Refuse()
-	release(t, first)
-	if r := within(t, patience, middleDone); r.err != nil {
-		t.Fatal(r.err)
+	drive.Release(t, first)
+	if r := drive.Within(t, drive.Patience, middleDone); r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	release(t, middle) // and the last one's predecessor has gone unseen
+	drive.Release(t, middle) // and the last one's predecessor has gone unseen
 	op.put("/other", "x")
 	op.compact()
 	p.Heal()
-	if r := within(t, patience, done); r.err != nil {
-		t.Fatal(r.err)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	op.delete(op.entries("/leaderrun/")[0].key) // its own entry is watched
-	if err := lossOf(t, last); !errors.Is(err, locks.ErrLost) {
+	if err := drive.LossOf(t, last); !errors.Is(err, locks.ErrLost) {
 		t.Error(err)
 	}
 }
