@@ -55,7 +55,7 @@ func (c *campaign) left(v *view) (left time.Duration, proved bool) {
 	case !v.exists, v.record.State == free:
 		return 0, true
 	case c.ours(v): // an attempt of our own that came to nothing: nobody relies on it
-		return c.notBefore.Sub(now()), true
+		return c.rest(v), true
 	}
 	return c.observer.left(v)
 }
@@ -67,7 +67,7 @@ func (l *Lock) ours(v *view) bool { return strings.HasPrefix(v.record.Nonce, l.i
 func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view, error) {
 	heldBy := &locks.HeldError{Status: v.status()}
 	if c.ours(v) {
-		heldBy.Status = c.before
+		heldBy.Status = c.doubted.status()
 	}
 	if c.try {
 		return nil, heldBy
@@ -157,29 +157,33 @@ func (c *campaign) readOnce(ctx context.Context) (*view, error) {
 // returns no term and no error if it is worth another look.
 func (c *campaign) take(ctx context.Context, v *view, proved bool) (*term, error) {
 	t := c.newTerm(v)
-	c.dirty = true
+	if !c.ours(v) {
+		c.doubted = nil
+	}
+	if !proved {
+		c.doubt(v, t)
+	}
 	after, err := c.write(ctx, v, t)
 	why := err
+	c.dirty = c.dirty || !refused(why)
 	if err != nil && !refused(err) {
 		after, err = c.resolve(ctx, t, err)
 	}
 	switch {
 	case stale(err) && !bucketMissing(err):
-		c.dirty = false
 		return nil, sleep(ctx, randomBelow(ahead))
 	case throttle(err):
-		c.dirty = false
 		return nil, c.again(ctx, err, throttled)
 	case err != nil:
-		c.dirty = !refused(why)
 		return nil, err
 	case after == nil: // it did not, or too long ago
 		return nil, c.again(ctx, why, backoffMin)
 	}
-	if wait := early(v, after); !proved && wait > 0 {
-		return nil, c.tookEarly(ctx, v, after, wait)
+	if left := c.rest(after); left > 0 {
+		c.log.Warn("a clock between here and Cloud Storage is wrong; the previous lease has not ended", "left", left)
+		return nil, nil
 	}
-	c.dirty = false
+	t.record.TTLms = c.ttl.Milliseconds()
 	t.at(after)
 	return t, nil
 }
@@ -217,29 +221,14 @@ func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w; and what became of it is not known: %w", why, err)
 	}
-	if v.foreign != nil || v.record.Nonce != t.record.Nonce || now().Sub(t.sent) > c.ttl/2 {
+	if v.foreign != nil || v.record.Nonce != t.record.Nonce || v.record.State != held || now().Sub(t.sent) > c.ttl/2 {
 		return nil, nil
 	}
 	return v, nil
 }
 
-// tookEarly notes that we have taken over from a term that may last that much
-// longer, because an answer had a wrong Date. The object is ours meanwhile, and
-// says so for at least as long, to others who are told the same Date; when the
-// time is over, the next attempt takes over from this one.
-func (c *campaign) tookEarly(ctx context.Context, before, after *view, left time.Duration) error {
-	c.log.Warn("a clock between here and Cloud Storage is wrong; the previous lease has not ended", "left", left)
-	c.before, c.notBefore, c.dirty = before.status(), now().Add(left), false
-	if left <= c.ttl {
-		return nil
-	}
-	r := after.record
-	r.TTLms = left.Milliseconds() + 1
-	_, err := c.c.patch(ctx, after, r)
-	return err
-}
-
-// undo frees what a failed campaign may have left. It is not bound to the
+// undo frees what a failed campaign may have left, unless that replaced a term
+// which may still last: then it is left to say so. It is not bound to the
 // caller's patience, which may have ended.
 func (c *campaign) undo(ctx context.Context) {
 	if !c.dirty {
@@ -248,7 +237,7 @@ func (c *campaign) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	v, err := c.c.read(ctx)
-	if err == nil && v.exists && v.foreign == nil && v.record.State == held && c.ours(v) {
+	if err == nil && v.exists && v.foreign == nil && v.record.State == held && c.ours(v) && c.rest(v) <= 0 {
 		_, err = c.c.patch(ctx, v, v.record.freed())
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {

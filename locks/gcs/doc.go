@@ -43,8 +43,10 @@
 //     the lock of a holder that died long ago is had at once. The stamps that
 //     the service puts on the object before and after the takeover must then
 //     differ by the lease as well: if they do not, the Date was wrong, and the
-//     rest of the lease is waited out. A Date is not relied upon if it is not
-//     there, is before "updated", or came with Age, Via or Warning, by which
+//     rest of the lease is waited out. Until its first renewal the new record
+//     speaks of a lease no shorter than the one before, in case the new holder
+//     dies before it has compared the stamps. A Date is not relied upon if it is
+//     not there, is before "updated", or came with Age, Via or Warning, by which
 //     caches and proxies can be told.
 //   - Without that, the object has not changed for a whole lease, by the boot
 //     clock of the one who waits.

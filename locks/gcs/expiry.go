@@ -53,13 +53,6 @@ func (v *view) leftByDate() (time.Duration, bool) {
 	return v.record.ttl() + margin - v.date.Sub(v.updated), true
 }
 
-// early is how much too early a term was taken over, by the stamps of the last
-// change before and of our own. It is what Date cannot lie about: a proxy with
-// a wrong clock may have led us to try, but both stamps are of one clock.
-func early(before, after *view) time.Duration {
-	return before.record.ttl() + margin/2 - after.updated.Sub(before.updated)
-}
-
 // expired reports that a lease of ours, renewed by a request sent at the given
 // moment, may have been taken over.
 func expired(sent, now clock.Instant, ttl time.Duration) bool { return now.Sub(sent) >= ttl }

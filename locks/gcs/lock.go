@@ -38,8 +38,9 @@ type Lock struct {
 	closed chan struct{}
 	close  func() // closes that, once
 
-	// What an attempt found that took over too early: see tookEarly. Acquire's own.
-	before    locks.Status
+	// What a takeover of ours replaced that may have come too early, and when that
+	// is surely over: see doubt. Acquire's own.
+	doubted   *view
 	notBefore clock.Instant
 
 	mu       sync.Mutex
