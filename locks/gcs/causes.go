@@ -21,6 +21,8 @@ type cause struct {
 }
 
 const (
+	textAlien  = "something that is not Cloud Storage answered"
+	hintAlien  = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
 	hintSilent = "something there accepts connections and does not answer, or a firewall drops them"
 	hintLogin  = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
 	hintRole   = "the account needs storage.objects.create, get, list and update on the bucket; the role roles/storage.objectUser has them"
@@ -48,7 +50,8 @@ func causes() []cause {
 		{is: isA[x509.UnknownAuthorityError], class: locks.ErrUnavailable, hint: "name a file with the CA in SSL_CERT_FILE"},
 		{is: unreachable, class: locks.ErrUnavailable, hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
 		{is: saying("server gave HTTP response to HTTPS client"), class: locks.ErrUnavailable, hint: "the server does not speak TLS; write http:// if it is an emulator"},
-		{is: saying("invalid character"), class: locks.ErrUnavailable, text: "something that is not Cloud Storage answered", hint: "check STORAGE_EMULATOR_HOST or endpoint="},
+		{is: saying("invalid character"), class: locks.ErrUnavailable, text: textAlien, hint: hintAlien},
+		{is: alien, class: locks.ErrUnavailable, text: textAlien, hint: hintAlien},
 	}
 }
 

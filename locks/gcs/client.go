@@ -97,7 +97,7 @@ func (e *searchError) Unwrap() error { return e.err }
 func (c *client) read(ctx context.Context) (*view, error) {
 	v, err := c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		attrs, err := o.Attrs(ctx)
-		if errors.Is(err, storage.ErrObjectNotExist) && !bucketMissing(err) {
+		if errors.Is(err, storage.ErrObjectNotExist) && missing(err) && !bucketMissing(err) {
 			return nil, nil
 		}
 		return attrs, err
@@ -120,7 +120,7 @@ func (c *client) create(ctx context.Context, r record) (*view, error) {
 			return nil, err
 		}
 		err := w.Close()
-		if status(err) == http.StatusNotFound {
+		if missing(err) {
 			return nil, &bucketError{err}
 		}
 		if err != nil {

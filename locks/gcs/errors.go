@@ -61,7 +61,18 @@ func status(err error) int {
 
 // stale reports that a write was refused because the object is not as it was.
 func stale(err error) bool {
-	return status(err) == http.StatusPreconditionFailed || status(err) == http.StatusNotFound && !bucketMissing(err)
+	return status(err) == http.StatusPreconditionFailed || missing(err) && !bucketMissing(err)
+}
+
+// missing reports that the service says that something is not there.
+func missing(err error) bool { return status(err) == http.StatusNotFound && !alien(err) }
+
+// alien reports a 404 that is not the service's: a load balancer that has lost
+// its way to the service says that, too, and it proves nothing about the object.
+// The service's own has a message.
+func alien(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusNotFound && e.Message == ""
 }
 
 // gone reports that the lock is surely not ours.
@@ -105,7 +116,7 @@ func transient(err error) bool {
 		return e.Response.StatusCode == http.StatusTooManyRequests || e.Response.StatusCode >= 500
 	}
 	code := status(err)
-	return code == 0 || code == http.StatusRequestTimeout || code >= 500 || throttle(err)
+	return code == 0 || code == http.StatusRequestTimeout || code >= 500 || throttle(err) || alien(err)
 }
 
 func hasReason(err error, reasons ...string) bool {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -173,5 +175,37 @@ func TestSilentEndpoint(t *testing.T) {
 	start = time.Now()
 	if _, err := at(t, s, o).Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 2*time.Second {
 		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// TestNotFoundBySomethingElse: a load balancer that has lost its way to the
+// service says 404 to everything. That does not prove that the object is gone.
+func TestNotFoundBySomethingElse(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	var lost atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if lost.Load() {
+			http.Error(w, "default backend - 404", http.StatusNotFound)
+			return
+		}
+		httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.Addr()}).ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	u := gcstest.URL(strings.TrimPrefix(front.URL, "http://"), "p")
+	l := open(t, u, options("a"))
+	hold(t, l)
+	lost.Store(true)
+	if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) || errors.Is(err, locks.ErrLost) {
+		t.Errorf("renew: %v; want ErrUnavailable", err)
+	}
+	o := options("b")
+	o.ConnectTimeout = time.Second
+	if _, err := open(t, u, o).Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "not Cloud Storage") {
+		t.Errorf("acquire: %v; want ErrUnavailable", err)
+	}
+	lost.Store(false)
+	if err := renew(t, l); err != nil {
+		t.Errorf("renew, once the service answers again: %v", err)
 	}
 }
