@@ -106,7 +106,7 @@ func TestWrongDateIsNotUndone(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	done := make(chan error, 1)
 	b := impatient()
-	b.ConnectTimeout = patience
+	b.ConnectTimeout = 2 * patience
 	l := at(t, s, b)
 	go func() { _, err := l.Acquire(ctx, true); done <- err }()
 	eventually(t, "b has written", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })

@@ -151,7 +151,7 @@ func TestAcquireIsUndone(t *testing.T) {
 	s.Next("create", gcstest.Fault{Hold: held})
 	ctx, cancel := context.WithCancel(testContext(t))
 	done := make(chan error, 1)
-	l := at(t, s, options("a"))
+	l := at(t, s, patiently("a"))
 	go func() { _, err := l.Acquire(ctx, true); done <- err }()
 	eventually(t, "the object is there", func() bool { return len(s.Objects("")) == 1 })
 	cancel()
@@ -188,7 +188,7 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 	select {
 	case err = <-done: // it has undone what has not happened yet
 		close(late)
-	case <-time.After(100 * time.Millisecond):
+	case <-time.After(20 * time.Millisecond):
 		close(late)
 		err = <-done
 	}
@@ -237,7 +237,7 @@ func TestRenewBesideAcquire(t *testing.T) {
 	a := at(t, s, options("a"))
 	hold(t, a)
 	waits := make(chan struct{}, 9)
-	o := options("b")
+	o := patiently("b")
 	o.Waiting = func(locks.Waiting) { waits <- struct{}{} }
 	b := at(t, s, o)
 	done := make(chan error, 1)
@@ -247,9 +247,14 @@ func TestRenewBesideAcquire(t *testing.T) {
 	if err := renew(t, b); err != nil || verbs(s)["patch"] != 0 {
 		t.Errorf("while b waits, Renew should succeed without a write: %v", err)
 	}
-	release(t, a)
 	answer := make(chan struct{})
-	s.Next("patch", gcstest.Fault{Hold: answer})
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		if r.Verb == "patch" && strings.Contains(string(r.Body), `holder\":\"b\"`) {
+			return gcstest.Fault{Hold: answer}
+		}
+		return gcstest.Fault{}
+	})
+	release(t, a)
 	eventually(t, "b's write has taken effect", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
 	if err := renew(t, b); !errors.Is(err, locks.ErrNoLease) {
 		t.Errorf("while b's write is under way: %v; want ErrNoLease", err)

@@ -50,6 +50,14 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: lockName, Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second, Version: "test"}
 }
 
+// patiently are options with which an answer is awaited for longer than a busy
+// machine may need for what the test does meanwhile.
+func patiently(holder string) locks.Options {
+	o := options(holder)
+	o.ConnectTimeout = 2 * patience
+	return o
+}
+
 // open makes a handle that is closed with the test.
 func open(t testing.TB, u *url.URL, o locks.Options) locks.Lock {
 	t.Helper()

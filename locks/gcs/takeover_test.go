@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,22 +69,16 @@ func TestDateNotTrusted(t *testing.T) {
 
 // TestWrongDate: a proxy that hides puts an hour too much into the Date. The
 // object's own stamps show it: who does not wait is told that the lock is held,
-// whoever waits has it when the rest of the lease is over, and a third who is
-// told the same Date does not have it before that, either.
+// and a third who is told the same Date does not have it, either.
 func TestWrongDate(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	o := options("a")
-	o.TTL = 6 * time.Second
+	o.TTL = time.Minute
 	a := at(t, s, o)
-	start := time.Now()
 	hold(t, a)
-	s.Fault(func(gcstest.Request) gcstest.Fault {
-		return gcstest.Fault{Header: func(h http.Header) { h.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)) }}
-	})
-	o = options("b")
-	o.TTL = time.Second
-	b := at(t, s, o)
+	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: hourAhead} })
+	b := at(t, s, impatient())
 	for range 2 {
 		_, err := b.Acquire(testContext(t), true)
 		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
@@ -93,18 +88,53 @@ func TestWrongDate(t *testing.T) {
 	if err := renew(t, a); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("a renews: %v", err)
 	}
-	c := at(t, s, options("c"))
-	if _, err := c.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if _, err := at(t, s, options("c")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("c: %v; want ErrHeld", err)
 	}
-	for _, l := range []locks.Lock{c, b} {
+}
+
+// TestWrongDateWaits: who waits, and is told that Date, has the lock when the
+// rest of the lease is over. The next renewal says what was asked for.
+func TestWrongDateWaits(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	o := options("a")
+	o.TTL = 4 * time.Second
+	start := time.Now()
+	hold(t, at(t, s, o))
+	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: hourAhead} })
+	for _, l := range []locks.Lock{at(t, s, options("c")), at(t, s, impatient())} {
 		if _, err := l.Acquire(testContext(t), false); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took < 6*time.Second {
-			t.Errorf("the lock was had %v after a had it, whose lease was 6s", took)
+		if took := time.Since(start); took < o.TTL {
+			t.Errorf("the lock was had %v after a had it, whose lease was %v", took, o.TTL)
 		}
 		release(t, l)
+	}
+}
+
+// TestTTLAfterTakeover: the record of a takeover may speak of the lease before.
+// From the first renewal on it speaks of our own.
+func TestTTLAfterTakeover(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	o := options("a")
+	o.TTL = time.Hour
+	hold(t, at(t, s, o))
+	s.Age("p/jobs%2Fnightly", 2*time.Hour)
+	b := at(t, s, options("b"))
+	if g := hold(t, b); g.TTL != 10*time.Second {
+		t.Errorf("granted %+v; want a lease of 10s", g)
+	}
+	if got := record(t, s); !strings.Contains(got, `"ttl_ms":3600000,`) {
+		t.Errorf("after the takeover the record is %s; want a's ttl", got)
+	}
+	if err := renew(t, b); err != nil {
+		t.Fatal(err)
+	}
+	if got := record(t, s); !strings.Contains(got, `"ttl_ms":10000,`) {
+		t.Errorf("after a renewal the record is %s; want b's ttl", got)
 	}
 }
 
