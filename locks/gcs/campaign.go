@@ -18,7 +18,8 @@ type campaign struct {
 	*Lock
 	try      bool
 	observer observer
-	pause    backoff
+	pause    backoff       // between reads that fail
+	retry    backoff       // between writes that fail
 	spread   bool          // the first pause has been made
 	told     locks.Status  // what Waiting was told last
 	dirty    bool          // a write was sent that may have made the lock ours
@@ -73,6 +74,7 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 		return nil, heldBy
 	}
 	c.failing = 0
+	c.retry.reset()
 	c.setWaiting(true)
 	defer c.setWaiting(false)
 	if s := heldBy.Status; c.o.Waiting != nil && s != c.told {
@@ -188,16 +190,17 @@ func (c *campaign) take(ctx context.Context, v *view, proved bool) (*term, error
 	return t, nil
 }
 
-// again pauses before the next attempt to write, unless they have been failing
-// for too long.
+// again pauses for a while, and that much at least, before the next attempt to
+// write, unless they have been failing for too long.
 func (c *campaign) again(ctx context.Context, why error, pause time.Duration) error {
 	if c.failing == 0 {
 		c.failing = now()
 	}
-	if c.late(c.failing, pause) {
+	c.retry.next = max(c.retry.next, 2*pause) // of which it takes at least half
+	if c.late(c.failing, c.retry.next*3/4) {
 		return why
 	}
-	return sleep(ctx, pause+randomBelow(pause))
+	return c.retry.wait(ctx)
 }
 
 func (c *campaign) write(ctx context.Context, v *view, t *term) (*view, error) {

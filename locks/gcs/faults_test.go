@@ -56,6 +56,24 @@ func TestAcquireOvercomes(t *testing.T) {
 	}
 }
 
+// TestWritesBackOff: while the service fails, writes come ever more slowly.
+func TestWritesBackOff(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		if r.Verb == "read" {
+			return gcstest.Fault{}
+		}
+		return gcstest.Fault{Status: http.StatusServiceUnavailable, Message: "Backend Error"}
+	})
+	if _, err := at(t, s, options("a")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("acquire: %v; want ErrUnavailable", err)
+	}
+	if n := verbs(s)["create"]; n < 2 || n > 8 {
+		t.Errorf("%d writes in 3s; want 2 to 8", n)
+	}
+}
+
 // TestReadOvercomes has the first look fail.
 func TestReadOvercomes(t *testing.T) {
 	t.Parallel()
