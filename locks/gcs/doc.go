@@ -97,7 +97,9 @@
 // that gets the lock one read and two writes.
 //
 // If an operator deletes the object of a lock that is held, somebody else may
-// have the lock at once, and the holder knows at its next renewal.
+// have the lock at once, and the holder knows at its next renewal. A lifecycle
+// rule of the bucket can do that, too: it counts from when the object was made,
+// however often it was renewed. Use a bucket without, or except the prefix.
 //
 // A proxy that puts a Date of its own into answers, and does not say that it is
 // there, can make a lock be taken over too early. The new holder notices, and

@@ -44,10 +44,10 @@ func (o *observer) left(v *view) (left time.Duration, proved bool) {
 }
 
 // leftByDate is the same by the service's clocks. The Date is in whole seconds,
-// rounded down: the mistake makes us wait longer. One that is before the last
-// change was not written by the service at that moment.
+// rounded down: the mistake makes us wait longer. One that is not there, or is
+// before the last change, says nothing.
 func (v *view) leftByDate() (time.Duration, bool) {
-	if v.date.IsZero() || v.date.Before(v.updated.Truncate(time.Second)) {
+	if v.date.Before(v.updated) {
 		return 0, false
 	}
 	return v.record.ttl() + margin - v.date.Sub(v.updated), true

@@ -66,6 +66,12 @@ func TestWatchProvesTheEnd(t *testing.T) {
 	if left, _ := o.left(changed); left < 10*time.Second {
 		t.Errorf("after a change: %v left; want a whole lease", left)
 	}
+	anew := without(22*time.Second, 22*time.Second)
+	anew.metageneration++
+	anew.generation++
+	if left, _ := (&observer{first: changed}).left(anew); left != 10*time.Second {
+		t.Errorf("after the object was made anew: %v left; want a whole lease", left)
+	}
 	changed = without(23*time.Second, 24*time.Second)
 	changed.metageneration++
 	if left, proved := o.left(changed); left > 0 || !proved {
