@@ -137,3 +137,30 @@ func TestFreedBeforeResolved(t *testing.T) {
 		t.Errorf("b believes it has the lock; the record is %s", got)
 	}
 }
+
+// TestWrongDateThenRelease has b try to take over too early and fail. When a
+// releases the lock, nothing is in doubt any more.
+func TestWrongDateThenRelease(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	o := options("a")
+	o.TTL = time.Minute
+	a := at(t, s, o)
+	hold(t, a)
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		f := gcstest.Fault{Header: hourAhead}
+		if r.Verb == "patch" {
+			f.Status = http.StatusServiceUnavailable
+		}
+		return f
+	})
+	b := impatient()
+	b.ConnectTimeout = time.Second
+	l := at(t, s, b)
+	if _, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+		t.Fatalf("while no write passes: %v; want ErrUnavailable", err)
+	}
+	s.Fault(nil)
+	release(t, a)
+	hold(t, l)
+}
