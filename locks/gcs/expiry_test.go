@@ -95,6 +95,33 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// TestRest: a takeover in doubt waits for the rest of the lease by the stamps,
+// counted from when it first saw them, and never longer for seeing them again.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	l, term, start := new(Lock), new(term), now()
+	before, after := seen(time.Hour, time.Duration(start), time.Duration(start)), seen(0, time.Duration(start), time.Duration(start))
+	l.doubt(before, term)
+	if got := term.record.TTLms; got != 10_000 {
+		t.Errorf("a takeover in doubt speaks of a lease of %d ms; want 10000", got)
+	}
+	after.updated = base.Add(-time.Hour) // stamps of which nothing can be said
+	if got := l.rest(after); got > 10*time.Second {
+		t.Errorf("the rest is %v; want no more than the lease", got)
+	}
+	after.updated = base.Add(7 * time.Second)
+	for _, later := range []time.Duration{0, 5 * time.Second} {
+		after.heard = start.Add(later)
+		if got := l.rest(after); got > 3500*time.Millisecond {
+			t.Errorf("seen again %v later the rest is %v; want 3.5s from the start or less", later, got)
+		}
+	}
+	after.updated = base.Add(11 * time.Second)
+	if got := l.rest(after); got != 0 || l.doubted != nil {
+		t.Errorf("once the stamps show that it was over, the rest is %v", got)
+	}
+}
+
 // TestServiceDate: a Date that a cache or a proxy may have written is none.
 func TestServiceDate(t *testing.T) {
 	t.Parallel()
