@@ -129,6 +129,25 @@ func TestAcquireIsResolvedByNonce(t *testing.T) {
 	}
 }
 
+// TestAcquireResolvedTooLate: by the time that the answer counts as lost, the
+// lease that the write began has ended. Another write begins another.
+func TestAcquireResolvedTooLate(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	never := make(chan struct{})
+	defer close(never)
+	s.Next("create", gcstest.Fault{Hold: never})
+	o := options("a")
+	o.TTL, o.ConnectTimeout = 3*time.Second, 8*time.Second
+	l := at(t, s, o)
+	hold(t, l)
+	ctx, cancel := context.WithTimeout(testContext(t), time.Second)
+	defer cancel()
+	if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
+		t.Errorf("what was granted has ended already: %v", err)
+	}
+}
+
 // TestAcquireUnresolved: after the write nothing can be reached. The lock is not
 // ours, and what was made ends with its lease, or with the next campaign.
 func TestAcquireUnresolved(t *testing.T) {
