@@ -129,6 +129,23 @@ func TestAcquireIsResolvedByNonce(t *testing.T) {
 	}
 }
 
+// TestAcquireResolvedForAnother: the write was lost, and somebody else's made the
+// lock theirs before it was looked for.
+func TestAcquireResolvedForAnother(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	s.Fault(func(r gcstest.Request) gcstest.Fault {
+		if r.Verb == "create" {
+			s.SetMetadata("p/jobs%2Fnightly", map[string]string{"leaderrun": `{"state":"held","nonce":"x.1","ttl_ms":60000,"holder":"c"}`})
+		}
+		return gcstest.Fault{Drop: r.Verb == "create"}
+	})
+	_, err := at(t, s, options("b")).Acquire(testContext(t), true)
+	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "c" {
+		t.Errorf("got %v; want that c has it", err)
+	}
+}
+
 // TestAcquireResolvedTooLate: by the time that the answer counts as lost, the
 // lease that the write began has ended. Another write begins another.
 func TestAcquireResolvedTooLate(t *testing.T) {
