@@ -29,6 +29,24 @@ func TestFirstRenewalIsPaced(t *testing.T) {
 	}
 }
 
+// TestRenewAfterTheEnd: a lease of a second is over when a renewal comes a second
+// after it began. The service would take the write, but somebody may have led.
+func TestRenewAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	o := options("a")
+	o.TTL = time.Second
+	l := at(t, s, o)
+	hold(t, l)
+	verbs(s)
+	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("renew: %v; want ErrLost", err)
+	}
+	if n := verbs(s); len(n) > 0 {
+		t.Errorf("requests: %v; want none", n)
+	}
+}
+
 // asked is a context that tells when it was first asked for its deadline.
 type asked struct {
 	context.Context
