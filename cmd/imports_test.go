@@ -36,7 +36,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
 		{"/locks/file", []string{"/locks", "/locks/file"}},
 		{"/locks/helper", []string{"/locks", "/locks/helper"}},
-		{"/locks/gcs", []string{"/locks", "/locks/clock", "/locks/gcs"}},
+		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
 		{"/locks/etcd", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/etcd"}},

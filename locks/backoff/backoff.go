@@ -2,6 +2,7 @@
 package backoff
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -12,17 +13,28 @@ const (
 	longest  = time.Second
 )
 
-// A Backoff is the pause between attempts: it doubles, between 20 ms and 1 s,
-// and is spread by half so that a fleet does not move in step. The zero value
-// is ready for use, by one goroutine.
-type Backoff struct{ next time.Duration }
+// A Backoff is the pause between attempts: it doubles, between two limits, and
+// is spread by half so that a fleet does not move in step. The zero value is
+// ready for use, by one goroutine.
+type Backoff struct {
+	Shortest time.Duration // 0: 20 ms
+	Longest  time.Duration // 0: 1 s
+
+	next time.Duration
+}
+
+// Next is the most that the next pause can take. At least half of it will be.
+func (b *Backoff) Next() time.Duration { return max(b.next, cmp.Or(b.Shortest, shortest)) }
 
 // Wait pauses; it returns early, with an error, when ctx ends.
 func (b *Backoff) Wait(ctx context.Context) error {
-	d := max(b.next, shortest)
-	b.next = min(2*d, longest)
+	d := b.Next()
+	b.next = min(2*d, cmp.Or(b.Longest, longest))
 	return Sleep(ctx, d/2+rand.N(d/2))
 }
+
+// AtLeast makes the next pause take at least d.
+func (b *Backoff) AtLeast(d time.Duration) { b.next = max(b.next, 2*d) }
 
 // Reset makes the next pause the shortest.
 func (b *Backoff) Reset() { b.next = 0 }

@@ -27,11 +27,28 @@ func TestPausesGrowToASecond(t *testing.T) {
 				t.Errorf("paused for %v; want from %v to %v", got, limit/2, limit)
 			}
 		}
+		b.AtLeast(2 * time.Second)
+		if got := pause(); got < 2*time.Second || got > 4*time.Second {
+			t.Errorf("paused for %v; want at least 2s", got)
+		}
 		b.Reset()
 		if got := pause(); got > 20*time.Millisecond {
 			t.Errorf("after Reset it paused for %v", got)
 		}
 	})
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	b := backoff.Backoff{Shortest: time.Millisecond, Longest: 3 * time.Millisecond}
+	for _, want := range []time.Duration{1, 2, 3, 3} {
+		if got := b.Next(); got != want*time.Millisecond {
+			t.Errorf("got %v, want %d ms", got, want)
+		}
+		if err := b.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestPausesEndWithTheContext(t *testing.T) {

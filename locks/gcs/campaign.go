@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
@@ -18,12 +19,12 @@ type campaign struct {
 	*Lock
 	try      bool
 	observer observer
-	pause    backoff       // between reads that fail
-	retry    backoff       // between writes that fail
-	spread   bool          // the first pause has been made
-	told     locks.Status  // what Waiting was told last
-	dirty    bool          // a write was sent that may have made the lock ours
-	failing  clock.Instant // since when writes fail for a reason that may pass; 0: they do not
+	pause    backoff.Backoff // between reads that fail
+	retry    backoff.Backoff // between writes that fail
+	spread   bool            // the first pause has been made
+	told     locks.Status    // what Waiting was told last
+	dirty    bool            // a write was sent that may have made the lock ours
+	failing  clock.Instant   // since when writes fail for a reason that may pass; 0: they do not
 }
 
 // run returns the term once the lock is ours.
@@ -74,7 +75,7 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 		return nil, heldBy
 	}
 	c.failing = 0
-	c.retry.reset()
+	c.retry.Reset()
 	c.setWaiting(true)
 	defer c.setWaiting(false)
 	if s := heldBy.Status; c.o.Waiting != nil && s != c.told {
@@ -85,7 +86,7 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	if !c.spread { // a fleet that began to wait at one moment is to look at different ones
 		c.spread, pause = true, randomBelow(pause)
 	}
-	if sleep(ctx, pause) != nil {
+	if backoff.Sleep(ctx, pause) != nil {
 		return nil, heldBy
 	}
 	return c.look(ctx)
@@ -107,13 +108,13 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 	for start := now(); ; {
 		v, err := c.readOnce(ctx)
 		if err == nil {
-			c.pause.reset()
+			c.pause.Reset()
 			return v, nil
 		}
 		if last == nil || !isContext(err) {
 			last = err // better than that the time is up
 		}
-		if !transient(err) || unreachable(err) || c.late(start, c.pause.next) || c.pause.wait(ctx) != nil {
+		if !transient(err) || unreachable(err) || c.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
 			return nil, last
 		}
 	}
@@ -132,7 +133,7 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 	for warned := false; ; warned = true {
 		v, err := c.readOnce(ctx)
 		if err == nil {
-			c.pause.reset()
+			c.pause.Reset()
 			return v, nil
 		}
 		if !transient(err) {
@@ -141,7 +142,7 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 		if !warned {
 			c.log.Warn("the wait is disturbed; trying again", "err", plain(err))
 		}
-		if c.pause.wait(ctx) != nil {
+		if c.pause.Wait(ctx) != nil {
 			return nil, err
 		}
 	}
@@ -173,7 +174,7 @@ func (c *campaign) take(ctx context.Context, v *view, proved bool) (*term, error
 	}
 	switch {
 	case stale(err) && !bucketMissing(err):
-		return nil, sleep(ctx, randomBelow(ahead))
+		return nil, backoff.Sleep(ctx, randomBelow(ahead))
 	case throttle(err):
 		return nil, c.again(ctx, err, throttled)
 	case err != nil:
@@ -196,11 +197,11 @@ func (c *campaign) again(ctx context.Context, why error, pause time.Duration) er
 	if c.failing == 0 {
 		c.failing = now()
 	}
-	c.retry.next = max(c.retry.next, 2*pause) // of which it takes at least half
-	if c.late(c.failing, c.retry.next*3/4) {
+	c.retry.AtLeast(pause)
+	if c.late(c.failing, c.retry.Next()*3/4) {
 		return why
 	}
-	return c.retry.wait(ctx)
+	return c.retry.Wait(ctx)
 }
 
 func (c *campaign) write(ctx context.Context, v *view, t *term) (*view, error) {

@@ -36,13 +36,14 @@ func TestConformanceThroughHelper(t *testing.T) {
 type store struct {
 	server *gcstest.Server
 
-	mu      sync.Mutex
-	n       int
-	proxies map[string]*faultproxy.Proxy // by address
+	proxies faultproxy.Set
+
+	mu sync.Mutex
+	n  int
 }
 
 func newStore(t *testing.T) *store {
-	return &store{server: gcstest.Start(t), proxies: map[string]*faultproxy.Proxy{}}
+	return &store{server: gcstest.Start(t)}
 }
 
 func (s *store) config(open locks.Opener) lockstest.Config {
@@ -53,18 +54,18 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			s.n++
 			prefix := fmt.Sprintf("test %d", s.n)
 			s.mu.Unlock()
-			return gcstest.URL(s.proxy(t), prefix)
+			return gcstest.URL(s.proxies.New(t, s.server.Addr()), prefix)
 		},
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
-			return gcstest.URL(s.proxy(t), strings.Trim(u.Path, "/"))
+			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
-		Cut:     s.cut,
+		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
 		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
 		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
 		Hostile: s.hostile(),
 		Connections: func(_ *testing.T, u *url.URL) int {
-			return s.find(u).Open()
+			return s.proxies.Find(host(u)).Open()
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) (held []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
@@ -93,32 +94,8 @@ func object(u *url.URL, name string) string {
 	return strings.Trim(u.Path, "/") + "/" + strings.ReplaceAll(name, "/", "%2F")
 }
 
-func (s *store) proxy(t *testing.T) (addr string) {
-	p := faultproxy.New(t, s.server.Addr())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.proxies[p.Addr()] = p
-	return p.Addr()
-}
-
-func (s *store) find(u *url.URL) *faultproxy.Proxy {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proxies[strings.TrimPrefix(u.Query().Get("endpoint"), "http://")]
-}
-
-func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
-	p := s.find(u)
-	switch how {
-	case lockstest.CutReplies:
-		p.CutReplies()
-	case lockstest.CutAll:
-		p.CutAll()
-	case lockstest.CutReset:
-		p.Refuse()
-	}
-	return p.Heal
-}
+// host is where a store is reached.
+func host(u *url.URL) string { return strings.TrimPrefix(u.Query().Get("endpoint"), "http://") }
 
 // hostile writes over the record of a lock, or makes an object with it.
 func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {

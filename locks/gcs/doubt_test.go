@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // hourAhead is what a proxy that hides, and whose clock is wrong, makes of an answer.
@@ -29,7 +30,7 @@ func impatient() locks.Options {
 func wantHeld(t *testing.T, s *gcstest.Server, why string) {
 	t.Helper()
 	s.Fault(nil)
-	if g, err := at(t, s, options("c")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if g, err := at(t, s, options("c")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("%s: got %+v, %v; want ErrHeld", why, g, err)
 	}
 }
@@ -42,7 +43,7 @@ func TestWrongDateThenDeath(t *testing.T) {
 	s := gcstest.Start(t)
 	o := options("a")
 	o.TTL = time.Minute
-	hold(t, at(t, s, o))
+	drive.Hold(t, at(t, s, o))
 	wrote := false
 	s.Fault(func(r gcstest.Request) gcstest.Fault {
 		drop := wrote
@@ -51,7 +52,7 @@ func TestWrongDateThenDeath(t *testing.T) {
 	})
 	b := impatient()
 	b.ConnectTimeout = time.Second
-	if g, err := at(t, s, b).Acquire(testContext(t), true); err == nil {
+	if g, err := at(t, s, b).Acquire(drive.Context(t), true); err == nil {
 		t.Fatalf("b has taken over too early: %+v", g)
 	}
 	s.Age("p/jobs%2Fnightly", 10*time.Second)
@@ -65,7 +66,7 @@ func TestWrongDateAndLostReply(t *testing.T) {
 	s := gcstest.Start(t)
 	o := options("a")
 	o.TTL = time.Minute
-	hold(t, at(t, s, o))
+	drive.Hold(t, at(t, s, o))
 	never, writes := make(chan struct{}), 0
 	t.Cleanup(func() { close(never) })
 	s.Fault(func(r gcstest.Request) gcstest.Fault {
@@ -79,7 +80,7 @@ func TestWrongDateAndLostReply(t *testing.T) {
 	})
 	b := at(t, s, impatient())
 	for range 2 { // the second campaign finds what the first has left
-		_, err := b.Acquire(testContext(t), true)
+		_, err := b.Acquire(drive.Context(t), true)
 		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
 			t.Fatalf("b has taken over too early: got %v; want that a has it", err)
 		}
@@ -93,7 +94,7 @@ func TestWrongDateIsNotUndone(t *testing.T) {
 	s := gcstest.Start(t)
 	o := options("a")
 	o.TTL = time.Minute
-	hold(t, at(t, s, o))
+	drive.Hold(t, at(t, s, o))
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	s.Fault(func(r gcstest.Request) gcstest.Fault {
@@ -103,13 +104,13 @@ func TestWrongDateIsNotUndone(t *testing.T) {
 		}
 		return f
 	})
-	ctx, cancel := context.WithCancel(testContext(t))
+	ctx, cancel := context.WithCancel(drive.Context(t))
 	done := make(chan error, 1)
 	b := impatient()
-	b.ConnectTimeout = 2 * patience
+	b.ConnectTimeout = 2 * drive.Patience
 	l := at(t, s, b)
 	go func() { _, err := l.Acquire(ctx, true); done <- err }()
-	eventually(t, "b has written", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
+	drive.Eventually(t, drive.Patience, "b has written", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v; want context.Canceled", err)
@@ -132,7 +133,7 @@ func TestFreedBeforeResolved(t *testing.T) {
 		wrote = wrote || lose
 		return gcstest.Fault{LoseReply: lose}
 	})
-	hold(t, at(t, s, options("b")))
+	drive.Hold(t, at(t, s, options("b")))
 	if got := record(t, s); !strings.Contains(got, `"state":"held"`) {
 		t.Errorf("b believes it has the lock; the record is %s", got)
 	}
@@ -146,7 +147,7 @@ func TestWrongDateThenRelease(t *testing.T) {
 	o := options("a")
 	o.TTL = time.Minute
 	a := at(t, s, o)
-	hold(t, a)
+	drive.Hold(t, a)
 	s.Fault(func(r gcstest.Request) gcstest.Fault {
 		f := gcstest.Fault{Header: hourAhead}
 		if r.Verb == "patch" {
@@ -157,10 +158,10 @@ func TestWrongDateThenRelease(t *testing.T) {
 	b := impatient()
 	b.ConnectTimeout = time.Second
 	l := at(t, s, b)
-	if _, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
 		t.Fatalf("while no write passes: %v; want ErrUnavailable", err)
 	}
 	s.Fault(nil)
-	release(t, a)
-	hold(t, l)
+	drive.Release(t, a)
+	drive.Hold(t, l)
 }

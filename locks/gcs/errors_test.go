@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestRefusals: each way in which the service refuses is its own clear error.
@@ -48,7 +49,7 @@ func TestRefusals(t *testing.T) {
 				o := options("a")
 				o.ConnectTimeout = time.Second
 				start := time.Now()
-				_, err := at(t, s, o).Acquire(testContext(t), true)
+				_, err := at(t, s, o).Acquire(drive.Context(t), true)
 				if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
 					t.Errorf("got %v (hint: %s); want %v with %q (hint: %s)", err, locks.Hint(err), tt.class, tt.text, tt.hint)
 				}
@@ -69,7 +70,7 @@ func TestNoBucket(t *testing.T) {
 	s := gcstest.Start(t)
 	u := gcstest.URL(s.Addr(), "p")
 	u.Host = "no-such-bucket"
-	_, err := open(t, u, options("a")).Acquire(testContext(t), true)
+	_, err := open(t, u, options("a")).Acquire(drive.Context(t), true)
 	if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "bucket does not exist") || !strings.Contains(locks.Hint(err), "buckets create") {
 		t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
 	}
@@ -96,7 +97,7 @@ func TestForeignObject(t *testing.T) {
 			s.SetMetadata("p/jobs%2Fnightly", map[string]string{metadata[0]: metadata[1]})
 			s.Age("p/jobs%2Fnightly", 48*time.Hour)
 			before, _ := s.Object("p/jobs%2Fnightly")
-			_, err := at(t, s, options("a")).Acquire(testContext(t), true)
+			_, err := at(t, s, options("a")).Acquire(drive.Context(t), true)
 			if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "gs://locks/p/jobs%2Fnightly "+want) || !strings.Contains(locks.Hint(err), "storage rm") {
 				t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
 			}
@@ -119,7 +120,7 @@ func TestNotTheService(t *testing.T) {
 		"http://127.0.0.1:1": "connection refused",
 	} {
 		u := gcstest.URL(strings.TrimPrefix(endpoint, "http://"), "p")
-		_, err := open(t, u, o).Acquire(testContext(t), true)
+		_, err := open(t, u, o).Acquire(drive.Context(t), true)
 		if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), want) || locks.Hint(err) == "" {
 			t.Errorf("%s: got %v (hint: %s); want %q", endpoint, err, locks.Hint(err), want)
 		}
@@ -130,7 +131,7 @@ func TestNotTheService(t *testing.T) {
 func TestNoCredentials(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/no/such/file")
 	u := &url.URL{Scheme: "gcs", Host: gcstest.Bucket, RawQuery: "endpoint=https://127.0.0.1:1"}
-	_, err := open(t, u, options("a")).Acquire(testContext(t), true)
+	_, err := open(t, u, options("a")).Acquire(drive.Context(t), true)
 	if !errors.Is(err, locks.ErrDenied) || !strings.Contains(err.Error(), "/no/such/file") || !strings.Contains(locks.Hint(err), "GOOGLE_APPLICATION_CREDENTIALS") {
 		t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
 	}
@@ -142,7 +143,7 @@ func TestDeniedMidLease(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	l := at(t, s, options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	for _, status := range []int{401, 403} {
 		s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Status: status, Message: "no"} })
 		if err := renew(t, l); !errors.Is(err, locks.ErrDenied) || errors.Is(err, locks.ErrLost) {
@@ -166,11 +167,11 @@ func TestSilentEndpoint(t *testing.T) {
 	o := options("a")
 	o.ConnectTimeout = time.Second
 	start := time.Now()
-	_, err := at(t, s, o).Acquire(testContext(t), false)
+	_, err := at(t, s, o).Acquire(drive.Context(t), false)
 	if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "no answer within 1s") || took > 3*time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
-	ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(drive.Context(t), 100*time.Millisecond)
 	defer cancel()
 	start = time.Now()
 	if _, err := at(t, s, o).Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 2*time.Second {
@@ -194,14 +195,14 @@ func TestNotFoundBySomethingElse(t *testing.T) {
 	t.Cleanup(front.Close)
 	u := gcstest.URL(strings.TrimPrefix(front.URL, "http://"), "p")
 	l := open(t, u, options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	lost.Store(true)
 	if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) || errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v; want ErrUnavailable", err)
 	}
 	o := options("b")
 	o.ConnectTimeout = time.Second
-	if _, err := open(t, u, o).Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "not Cloud Storage") {
+	if _, err := open(t, u, o).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "not Cloud Storage") {
 		t.Errorf("acquire: %v; want ErrUnavailable", err)
 	}
 	lost.Store(false)

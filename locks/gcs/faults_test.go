@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // passing are faults of one request that a later attempt overcomes.
@@ -37,7 +38,7 @@ func TestAcquireOvercomes(t *testing.T) {
 				first := prepare(t, s, before)
 				s.Next(map[bool]string{true: "create", false: "patch"}[before == "new"], fault)
 				l := at(t, s, options("b"))
-				g := hold(t, l)
+				g := drive.Hold(t, l)
 				if g.Token <= first.Token || g.TTL != 10*time.Second {
 					t.Errorf("granted %+v after %+v", g, first)
 				}
@@ -47,7 +48,7 @@ func TestAcquireOvercomes(t *testing.T) {
 				if got := record(t, s); !strings.Contains(got, `"state":"held"`) || !strings.Contains(got, `"holder":"b"`) {
 					t.Errorf("the record is %s", got)
 				}
-				release(t, l)
+				drive.Release(t, l)
 				if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
 					t.Errorf("after the release the record is %s", got)
 				}
@@ -66,7 +67,7 @@ func TestWritesBackOff(t *testing.T) {
 		}
 		return gcstest.Fault{Status: http.StatusServiceUnavailable, Message: "Backend Error"}
 	})
-	if _, err := at(t, s, options("a")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+	if _, err := at(t, s, options("a")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("acquire: %v; want ErrUnavailable", err)
 	}
 	if n := verbs(s)["create"]; n < 2 || n > 8 {
@@ -86,8 +87,8 @@ func TestReadOvercomes(t *testing.T) {
 			s := gcstest.Start(t)
 			s.Next("read", fault)
 			l := at(t, s, options("a"))
-			hold(t, l)
-			release(t, l)
+			drive.Hold(t, l)
+			drive.Release(t, l)
 		})
 	}
 }
@@ -99,11 +100,11 @@ func prepare(t *testing.T, s *gcstest.Server, state string) (last locks.Grant) {
 	switch state {
 	case "released":
 		a := at(t, s, o)
-		last = hold(t, a)
-		release(t, a)
+		last = drive.Hold(t, a)
+		drive.Release(t, a)
 	case "expired":
 		o.TTL = time.Second
-		last = hold(t, at(t, s, o))
+		last = drive.Hold(t, at(t, s, o))
 		s.Age("p/jobs%2Fnightly", time.Hour)
 	}
 	return last
@@ -121,7 +122,7 @@ func TestAcquireIsResolvedByNonce(t *testing.T) {
 			write := map[bool]string{true: "create", false: "patch"}[before == "new"]
 			s.Next(write, gcstest.Fault{LoseReply: true})
 			verbs(s)
-			hold(t, at(t, s, options("b")))
+			drive.Hold(t, at(t, s, options("b")))
 			if got, want := verbs(s), map[string]int{"read": 2, write: 1}; !maps.Equal(got, want) {
 				t.Errorf("requests: %v; want %v", got, want)
 			}
@@ -140,7 +141,7 @@ func TestAcquireResolvedForAnother(t *testing.T) {
 		}
 		return gcstest.Fault{Drop: r.Verb == "create"}
 	})
-	_, err := at(t, s, options("b")).Acquire(testContext(t), true)
+	_, err := at(t, s, options("b")).Acquire(drive.Context(t), true)
 	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "c" {
 		t.Errorf("got %v; want that c has it", err)
 	}
@@ -157,8 +158,8 @@ func TestAcquireResolvedTooLate(t *testing.T) {
 	o := options("a")
 	o.TTL, o.ConnectTimeout = 3*time.Second, 8*time.Second
 	l := at(t, s, o)
-	hold(t, l)
-	ctx, cancel := context.WithTimeout(testContext(t), time.Second)
+	drive.Hold(t, l)
+	ctx, cancel := context.WithTimeout(drive.Context(t), time.Second)
 	defer cancel()
 	if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
 		t.Errorf("what was granted has ended already: %v", err)
@@ -179,20 +180,20 @@ func TestAcquireUnresolved(t *testing.T) {
 	o := options("a")
 	o.ConnectTimeout = time.Second
 	l := at(t, s, o)
-	if g, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+	if g, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
 		t.Fatalf("got %+v, %v; want ErrUnavailable", g, err)
 	}
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrNoLease) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrNoLease) {
 		t.Errorf("renew after a failed acquire: %v", err)
 	}
 	s.Fault(nil)
-	if _, err := at(t, s, options("b")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if _, err := at(t, s, options("b")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("what could not be undone should hold until its lease ends: %v", err)
 	}
-	if g := hold(t, l); g.Clean {
+	if g := drive.Hold(t, l); g.Clean {
 		t.Error("the second campaign calls its own leftover a release")
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestAcquireIsUndone: the caller gives up while the answer is outstanding. The
@@ -203,19 +204,19 @@ func TestAcquireIsUndone(t *testing.T) {
 	held := make(chan struct{})
 	defer close(held)
 	s.Next("create", gcstest.Fault{Hold: held})
-	ctx, cancel := context.WithCancel(testContext(t))
+	ctx, cancel := context.WithCancel(drive.Context(t))
 	done := make(chan error, 1)
 	l := at(t, s, patiently("a"))
 	go func() { _, err := l.Acquire(ctx, true); done <- err }()
-	eventually(t, "the object is there", func() bool { return len(s.Objects("")) == 1 })
+	drive.Eventually(t, drive.Patience, "the object is there", func() bool { return len(s.Objects("")) == 1 })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v; want context.Canceled", err)
 	}
-	release(t, at(t, s, options("b")))
+	drive.Release(t, at(t, s, options("b")))
 	b := at(t, s, options("b"))
-	hold(t, b)
-	release(t, b)
+	drive.Hold(t, b)
+	drive.Release(t, b)
 }
 
 // TestAcquireAwaitsItsWrite: the caller gives up while the write is on its way.
@@ -232,11 +233,11 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 		sent <- struct{}{}
 		return gcstest.Fault{Late: late}
 	})
-	ctx, cancel := context.WithCancel(testContext(t))
+	ctx, cancel := context.WithCancel(drive.Context(t))
 	done := make(chan error, 1)
 	l := at(t, s, options("a"))
 	go func() { _, err := l.Acquire(ctx, true); done <- err }()
-	eventually(t, "the write is on its way", func() bool { return len(sent) == 1 })
+	drive.Eventually(t, drive.Patience, "the write is on its way", func() bool { return len(sent) == 1 })
 	cancel()
 	var err error
 	select {
@@ -247,10 +248,10 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 		err = <-done
 	}
 	if err == nil {
-		release(t, l)
+		drive.Release(t, l)
 	}
-	eventually(t, "the write has arrived", func() bool { return len(s.Objects("")) == 1 })
-	hold(t, at(t, s, options("b")))
+	drive.Eventually(t, drive.Patience, "the write has arrived", func() bool { return len(s.Objects("")) == 1 })
+	drive.Hold(t, at(t, s, options("b")))
 }
 
 // TestRenewOvercomes: the failed attempt is no loss, and the next one succeeds.
@@ -262,7 +263,7 @@ func TestRenewOvercomes(t *testing.T) {
 			t.Parallel()
 			s := gcstest.Start(t)
 			l := at(t, s, options("a"))
-			hold(t, l)
+			drive.Hold(t, l)
 			s.Next("patch", fault)
 			err := renew(t, l)
 			if errors.Is(err, locks.ErrLost) || (err == nil) != (name == "412") {
@@ -277,7 +278,7 @@ func TestRenewOvercomes(t *testing.T) {
 					t.Errorf("a renewal that succeeds must have written: metageneration %d, then %d", before.Metageneration, after.Metageneration)
 				}
 			}
-			release(t, l)
+			drive.Release(t, l)
 		})
 	}
 }
@@ -289,13 +290,13 @@ func TestRenewBesideAcquire(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	a := at(t, s, options("a"))
-	hold(t, a)
+	drive.Hold(t, a)
 	waits := make(chan struct{}, 9)
 	o := patiently("b")
 	o.Waiting = func(locks.Waiting) { waits <- struct{}{} }
 	b := at(t, s, o)
 	done := make(chan error, 1)
-	go func() { _, err := b.Acquire(testContext(t), false); done <- err }()
+	go func() { _, err := b.Acquire(drive.Context(t), false); done <- err }()
 	<-waits
 	verbs(s)
 	if err := renew(t, b); err != nil || verbs(s)["patch"] != 0 {
@@ -308,8 +309,8 @@ func TestRenewBesideAcquire(t *testing.T) {
 		}
 		return gcstest.Fault{}
 	})
-	release(t, a)
-	eventually(t, "b's write has taken effect", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
+	drive.Release(t, a)
+	drive.Eventually(t, drive.Patience, "b's write has taken effect", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
 	if err := renew(t, b); !errors.Is(err, locks.ErrNoLease) {
 		t.Errorf("while b's write is under way: %v; want ErrNoLease", err)
 	}
@@ -327,7 +328,7 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	l := at(t, s, options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	verbs(s)
 	for range 3 {
 		if err := renew(t, l); err != nil {
@@ -354,18 +355,18 @@ func TestReleaseOvercomes(t *testing.T) {
 			t.Parallel()
 			s := gcstest.Start(t)
 			l := at(t, s, options("a"))
-			g := hold(t, l)
+			g := drive.Hold(t, l)
 			s.Next("patch", fault)
-			release(t, l)
+			drive.Release(t, l)
 			if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
 				t.Errorf("the record is %s", got)
 			}
 			verbs(s)
-			release(t, l)
+			drive.Release(t, l)
 			if got := verbs(s); len(got) != 0 && name != "reply lost" {
 				t.Errorf("a second release made requests: %v", got)
 			}
-			if next := hold(t, at(t, s, options("b"))); !next.Clean || next.Token <= g.Token {
+			if next := drive.Hold(t, at(t, s, options("b"))); !next.Clean || next.Token <= g.Token {
 				t.Errorf("after the release: %+v; before: %+v", next, g)
 			}
 		})
@@ -390,7 +391,7 @@ func TestLoss(t *testing.T) {
 			t.Parallel()
 			s := gcstest.Start(t)
 			l := at(t, s, options("a"))
-			hold(t, l)
+			drive.Hold(t, l)
 			do(s)
 			for range 2 {
 				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), what) {
@@ -398,7 +399,7 @@ func TestLoss(t *testing.T) {
 				}
 			}
 			before := s.Objects("")
-			release(t, l)
+			drive.Release(t, l)
 			if after := s.Objects(""); len(before) != len(after) || len(after) == 1 && before[0].Metageneration != after[0].Metageneration {
 				t.Errorf("the release changed what is not ours: %v, then %v", before, after)
 			}
@@ -417,22 +418,13 @@ func TestForeignChangeIsNoLoss(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	l := at(t, s, options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"owner": "team-x"})
 	if err := renew(t, l); err != nil {
 		t.Errorf("renew: %v", err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 	if o, _ := s.Object("p/jobs%2Fnightly"); o.Metadata["owner"] != "team-x" {
 		t.Errorf("the metadata is %v", o.Metadata)
-	}
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
 	}
 }

@@ -90,7 +90,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
 	defer end()
-	c := &campaign{Lock: l, try: try}
+	c := &campaign{Lock: l, try: try, pause: newBackoff(), retry: newBackoff()}
 	t, err := c.run(bounded)
 	if err == nil {
 		err = l.adopt(t)

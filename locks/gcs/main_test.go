@@ -2,7 +2,6 @@ package gcs_test
 
 import (
 	"context"
-	"flag"
 	"net/url"
 	"os"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestMain takes the tester's own Google Cloud out of the environment. Without
@@ -26,25 +26,11 @@ func TestMain(m *testing.M) {
 		}
 	}
 	_ = os.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
-	// Most of what these tests do is to wait: how many run at once need not be
-	// tied to the number of processors.
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("16")
-	}
+	drive.Parallel("16")
 	os.Exit(m.Run())
 }
 
-// patience bounds what must happen at some time on a busy machine.
-const patience = 30 * time.Second
-
 const lockName = "jobs/nightly"
-
-func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 func options(holder string) locks.Options {
 	return locks.Options{Name: lockName, Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second, Version: "test"}
@@ -54,14 +40,14 @@ func options(holder string) locks.Options {
 // machine may need for what the test does meanwhile.
 func patiently(holder string) locks.Options {
 	o := options(holder)
-	o.ConnectTimeout = 2 * patience
+	o.ConnectTimeout = 2 * drive.Patience
 	return o
 }
 
 // open makes a handle that is closed with the test.
 func open(t testing.TB, u *url.URL, o locks.Options) locks.Lock {
 	t.Helper()
-	l, err := gcs.Open(testContext(t), u, o)
+	l, err := gcs.Open(drive.Context(t), u, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,26 +61,9 @@ func at(t testing.TB, s *gcstest.Server, o locks.Options) locks.Lock {
 	return open(t, gcstest.URL(s.Addr(), "p"), o)
 }
 
-// hold has the lock at once.
-func hold(t testing.TB, l locks.Lock) locks.Grant {
-	t.Helper()
-	g, err := l.Acquire(testContext(t), true)
-	if err != nil {
-		t.Fatalf("acquire: %v", err)
-	}
-	return g
-}
-
-func release(t testing.TB, l locks.Lock) {
-	t.Helper()
-	if err := l.Release(testContext(t)); err != nil {
-		t.Errorf("release: %v", err)
-	}
-}
-
 // renew is one attempt.
 func renew(t testing.TB, l locks.Lock) error {
-	ctx, cancel := context.WithTimeout(testContext(t), 3*time.Second)
+	ctx, cancel := context.WithTimeout(drive.Context(t), 3*time.Second)
 	defer cancel()
 	return l.Renew(ctx)
 }

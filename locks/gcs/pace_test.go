@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestFirstRenewalIsPaced: it comes a second after the write that began the term,
@@ -19,8 +20,8 @@ func TestFirstRenewalIsPaced(t *testing.T) {
 	s := gcstest.Start(t)
 	l := at(t, s, options("a"))
 	start := time.Now()
-	hold(t, l)
-	if err := l.Renew(testContext(t)); err != nil {
+	drive.Hold(t, l)
+	if err := l.Renew(drive.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	last := s.Requests()
@@ -37,9 +38,9 @@ func TestRenewAfterTheEnd(t *testing.T) {
 	o := options("a")
 	o.TTL = time.Second
 	l := at(t, s, o)
-	hold(t, l)
+	drive.Hold(t, l)
 	verbs(s)
-	if err := l.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v; want ErrLost", err)
 	}
 	if n := verbs(s); len(n) > 0 {
@@ -65,12 +66,12 @@ func TestReleaseBesideRenew(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
 	l := at(t, s, options("a"))
-	hold(t, l)
-	ctx := &asked{Context: testContext(t), c: make(chan struct{})}
+	drive.Hold(t, l)
+	ctx := &asked{Context: drive.Context(t), c: make(chan struct{})}
 	done := make(chan error, 1)
 	go func() { done <- l.Renew(ctx) }()
 	<-ctx.c
-	release(t, l)
+	drive.Release(t, l)
 	if err := <-done; !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew: %v; want ErrLost", err)
 	}

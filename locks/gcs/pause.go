@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 const (
@@ -34,31 +36,9 @@ func poll(left time.Duration) time.Duration {
 	return min(mean/2+rand.N(mean), left+rand.N(ahead))
 }
 
-// A backoff is the pause between attempts: it doubles, between backoffMin and
-// backoffMax, and is spread by half.
-type backoff struct{ next time.Duration }
-
-// wait pauses; it returns early, with an error, when ctx ends.
-func (b *backoff) wait(ctx context.Context) error {
-	d := max(b.next, backoffMin)
-	b.next = min(2*d, backoffMax)
-	return sleep(ctx, d/2+rand.N(d/2))
-}
-
-func (b *backoff) reset() { b.next = 0 }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// newBackoff is for requests to a service that is far away, and counts them.
+func newBackoff() backoff.Backoff {
+	return backoff.Backoff{Shortest: backoffMin, Longest: backoffMax}
 }
 
 // lingering returns a context that outlives another by d. A write that is on
@@ -67,7 +47,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		_ = sleep(late, d)
+		_ = backoff.Sleep(late, d)
 		cancel()
 	})
 	return late, func() { stop(); cancel() }

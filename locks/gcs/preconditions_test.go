@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // documented are the preconditions that we use, by method of the JSON API, as
@@ -37,20 +38,20 @@ func TestPreconditions(t *testing.T) {
 	a, b := at(t, s, options("a")), at(t, s, options("b"))
 	for _, verb := range []string{"create", "patch", "patch", "patch"} {
 		s.Next(verb, gcstest.Fault{LoseReply: true})
-		_, _ = a.Acquire(testContext(t), true)
+		_, _ = a.Acquire(drive.Context(t), true)
 		_ = renew(t, a)
 		_ = renew(t, a)
-		release(t, a)
+		drive.Release(t, a)
 		a = at(t, s, options("a"))
 	}
-	hold(t, a)
+	drive.Hold(t, a)
 	s.Age("p/jobs%2Fnightly", time.Hour)
-	hold(t, b) // takes over
+	drive.Hold(t, b) // takes over
 	_ = renew(t, a)
-	release(t, a)
+	drive.Release(t, a)
 	s.Delete("p/jobs%2Fnightly")
 	_ = renew(t, b)
-	release(t, b)
+	drive.Release(t, b)
 	seen := map[string]int{}
 	for _, r := range s.Requests() {
 		seen[r.Verb]++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestLongDeadHolder: who does not wait has the lock of a holder that died long
@@ -18,14 +19,14 @@ import (
 func TestLongDeadHolder(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
-	first := hold(t, at(t, s, options("a")))
+	first := drive.Hold(t, at(t, s, options("a")))
 	b := at(t, s, options("b"))
-	if _, err := b.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if _, err := b.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Fatalf("while the lease runs: %v", err)
 	}
 	s.Age("p/jobs%2Fnightly", 12*time.Second)
 	verbs(s)
-	g := hold(t, b)
+	g := drive.Hold(t, b)
 	if got := verbs(s); got["read"] != 1 || got["patch"] != 1 {
 		t.Errorf("requests: %v", got)
 	}
@@ -49,15 +50,15 @@ func TestDateNotTrusted(t *testing.T) {
 			s := gcstest.Start(t)
 			o := options("a")
 			o.TTL = 2 * time.Second
-			hold(t, at(t, s, o))
+			drive.Hold(t, at(t, s, o))
 			s.Age("p/jobs%2Fnightly", time.Hour)
 			s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: change} })
 			b := at(t, s, options("b"))
-			if _, err := b.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+			if _, err := b.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 				t.Fatalf("at the first look: %v; want ErrHeld", err)
 			}
 			start := time.Now()
-			if _, err := b.Acquire(testContext(t), false); err != nil {
+			if _, err := b.Acquire(drive.Context(t), false); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); took < o.TTL {
@@ -76,11 +77,11 @@ func TestWrongDate(t *testing.T) {
 	o := options("a")
 	o.TTL = time.Minute
 	a := at(t, s, o)
-	hold(t, a)
+	drive.Hold(t, a)
 	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: hourAhead} })
 	b := at(t, s, impatient())
 	for range 2 {
-		_, err := b.Acquire(testContext(t), true)
+		_, err := b.Acquire(drive.Context(t), true)
 		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
 			t.Fatalf("b has taken over too early: got %v; want that a has it", err)
 		}
@@ -88,7 +89,7 @@ func TestWrongDate(t *testing.T) {
 	if err := renew(t, a); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("a renews: %v", err)
 	}
-	if _, err := at(t, s, options("c")).Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if _, err := at(t, s, options("c")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("c: %v; want ErrHeld", err)
 	}
 }
@@ -101,16 +102,16 @@ func TestWrongDateWaits(t *testing.T) {
 	o := options("a")
 	o.TTL = 4 * time.Second
 	start := time.Now()
-	hold(t, at(t, s, o))
+	drive.Hold(t, at(t, s, o))
 	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Header: hourAhead} })
 	for _, l := range []locks.Lock{at(t, s, options("c")), at(t, s, impatient())} {
-		if _, err := l.Acquire(testContext(t), false); err != nil {
+		if _, err := l.Acquire(drive.Context(t), false); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < o.TTL {
 			t.Errorf("the lock was had %v after a had it, whose lease was %v", took, o.TTL)
 		}
-		release(t, l)
+		drive.Release(t, l)
 	}
 }
 
@@ -121,10 +122,10 @@ func TestTTLAfterTakeover(t *testing.T) {
 	s := gcstest.Start(t)
 	o := options("a")
 	o.TTL = time.Hour
-	hold(t, at(t, s, o))
+	drive.Hold(t, at(t, s, o))
 	s.Age("p/jobs%2Fnightly", 2*time.Hour)
 	b := at(t, s, options("b"))
-	if g := hold(t, b); g.TTL != 10*time.Second {
+	if g := drive.Hold(t, b); g.TTL != 10*time.Second {
 		t.Errorf("granted %+v; want a lease of 10s", g)
 	}
 	if got := record(t, s); !strings.Contains(got, `"ttl_ms":3600000,`) {
@@ -149,8 +150,8 @@ func TestHandOver(t *testing.T) {
 		o := options("holder")
 		o.TTL = 15 * time.Second
 		a := at(t, s, o)
-		hold(t, a)
-		ctx, cancel := context.WithCancel(testContext(t))
+		drive.Hold(t, a)
+		ctx, cancel := context.WithCancel(drive.Context(t))
 		won := make(chan locks.Lock, waiters)
 		done := make(chan struct{}, waiters)
 		waiting := make(chan struct{}, waiters)
@@ -169,7 +170,7 @@ func TestHandOver(t *testing.T) {
 			<-waiting
 		}
 		verbs(s)
-		release(t, a)
+		drive.Release(t, a)
 		start := time.Now()
 		winner := <-won
 		took = append(took, time.Since(start))
@@ -180,7 +181,7 @@ func TestHandOver(t *testing.T) {
 		for range waiters {
 			<-done
 		}
-		release(t, winner)
+		drive.Release(t, winner)
 	}
 	slices.Sort(took)
 	t.Logf("from release to grant with %d waiters: median %v, longest %v", waiters, took[rounds/2], took[rounds-1])

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
@@ -100,7 +101,7 @@ func (t *term) paced(ctx context.Context) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
 		return nil
 	}
-	return sleep(ctx, d)
+	return backoff.Sleep(ctx, d)
 }
 
 // current is how the object is, as far as we know; if we do not, it is read.
@@ -156,7 +157,7 @@ func (l *Lock) provedAt(t *term) clock.Instant {
 // release marks the lock free, if it is still ours. An answer that was lost is
 // resolved by reading, as often as ctx allows.
 func (l *Lock) release(ctx context.Context, t *term) error {
-	for pause := new(backoff); ; {
+	for pause := newBackoff(); ; {
 		err := l.releaseOnce(ctx, t)
 		switch {
 		case err == nil:
@@ -164,11 +165,11 @@ func (l *Lock) release(ctx context.Context, t *term) error {
 		case stale(err):
 			continue
 		case throttle(err):
-			pause.next = max(pause.next, throttled)
+			pause.AtLeast(throttled / 2)
 		case !transient(err):
 			return err
 		}
-		if pause.wait(ctx) != nil {
+		if pause.Wait(ctx) != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestTokensRise whatever becomes of the object in between.
@@ -34,7 +35,7 @@ func TestTokensRise(t *testing.T) {
 	} {
 		step.do()
 		l := at(t, s, options("a"))
-		g := hold(t, l)
+		g := drive.Hold(t, l)
 		if g.Token <= last {
 			t.Errorf("after %s the token is %d; before, it was %d", step.name, g.Token, last)
 		}
@@ -44,6 +45,6 @@ func TestTokensRise(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		release(t, l)
+		drive.Release(t, l)
 	}
 }
