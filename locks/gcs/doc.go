@@ -66,9 +66,10 @@
 // The token is a number in the record. It starts at the time at which the
 // object was made, in microseconds, by the service's clock, and rises with each
 // term: at least to that time plus the object's metageneration, so that no
-// record can make it fall. After somebody has deleted the object, the next one
-// was made later. (The documentation says that generation numbers need not
-// rise, so nothing depends on that.)
+// record can make it fall while its object is there. After somebody has deleted
+// the object, the next one was made later. Who writes a far greater token by
+// hand and then deletes the object makes it fall. (The documentation says that
+// generation numbers need not rise, so nothing depends on that.)
 //
 // # Permissions
 //
