@@ -15,10 +15,11 @@ import (
 // entries, but only the last can have led.
 type entry struct {
 	*Lock
-	s     *session
-	guid  string
-	ended chan struct{} // closed when the entry is over
-	plain bool          // the server knows no containers
+	s       *session
+	guid    string
+	ended   chan struct{} // closed when the entry is over
+	leaving chan struct{} // held by who closes the session
+	plain   bool          // the server knows no containers
 
 	// Guarded by Lock.mu.
 	ttl     time.Duration // of the session as granted; 0: there is none (yet)
@@ -33,7 +34,7 @@ type entry struct {
 // newEntry is called with Lock.mu held.
 func (l *Lock) newEntry() (*entry, error) {
 	s, err := newSession(l.settings, l.o, l.log, l.workers.Go)
-	return &entry{Lock: l, s: s, guid: rand.Text(), ended: make(chan struct{})}, err
+	return &entry{Lock: l, s: s, guid: rand.Text(), ended: make(chan struct{}), leaving: make(chan struct{}, 1)}, err
 }
 
 // begin notes that the session began, at the latest at the given moment. From
@@ -167,8 +168,15 @@ func (e *entry) undo(ctx context.Context) {
 }
 
 // leave closes the session of an entry that is over, and so deletes all that
-// belongs to it, and nothing else.
+// belongs to it, and nothing else. One does so at a time: a server drops, without
+// an answer, what it is asked for a session that another has just closed.
 func (e *entry) leave(ctx context.Context) error {
+	select {
+	case e.leaving <- struct{}{}:
+		defer func() { <-e.leaving }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	e.mu.Lock()
 	closed := e.closed
 	e.mu.Unlock()
