@@ -93,6 +93,7 @@ func (w *wire) next() {
 	p, zxid, err := readPacket(w.Conn)
 	if err == nil {
 		w.link.saw(zxid)
+		clear(p[8:16]) // the zxid: the library reads and writes it in two goroutines without a lock
 		w.rest = p
 		return
 	}
