@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -19,7 +20,7 @@ type entry struct {
 	guid    string
 	ended   chan struct{} // closed when the entry is over
 	leaving chan struct{} // held by who closes the session
-	plain   bool          // the server knows no containers
+	plain   atomic.Bool   // the server knows no containers
 
 	// Guarded by Lock.mu.
 	ttl     time.Duration // of the session as granted; 0: there is none (yet)

@@ -219,7 +219,7 @@ func (e *entry) clear(ctx context.Context) {
 	e.mu.Lock()
 	own, over := e.proof, e.over
 	e.mu.Unlock()
-	if !e.plain || over != nil || own == "" || e.settings.unfair {
+	if !e.plain.Load() || over != nil || own == "" || e.settings.unfair {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, undoTimeout)

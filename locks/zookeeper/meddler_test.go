@@ -12,6 +12,7 @@ import (
 const (
 	opCreate          = 1
 	opPing            = 11
+	opGetChildren     = 12
 	opCreateContainer = 19
 )
 

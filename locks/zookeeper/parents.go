@@ -35,7 +35,7 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 	}
 	for {
 		_, err := ask(ctx, e.s, func(c *zk.Conn) (string, error) {
-			if parent == e.lock && !e.plain {
+			if parent == e.lock && !e.plain.Load() {
 				return c.CreateContainer(parent, nil, zk.FlagContainer, e.s.acl)
 			}
 			return c.Create(parent, e.label(parent), zk.FlagPersistent, e.s.acl)
@@ -47,8 +47,8 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 			if err := e.makeParent(ctx, parent); err != nil {
 				return err
 			}
-		case unimplemented(err) && !e.plain:
-			e.plain = true
+		case unimplemented(err) && !e.plain.Load():
+			e.plain.Store(true)
 		default:
 			return at(parent, err)
 		}
@@ -79,6 +79,22 @@ func (s *session) remove(ctx context.Context, path string) error {
 	return at(path, err)
 }
 
+// removeQueue deletes a queue that is empty. A node of somebody who has just
+// taken the lock in unfair mode has the same path, and has to stay: that is why
+// the transaction makes a child first, which such a node cannot have.
+func (s *session) removeQueue(ctx context.Context, queue string) error {
+	child := queue + "/empty"
+	_, err := ask(ctx, s, func(c *zk.Conn) ([]zk.MultiResponse, error) {
+		return c.Multi(&zk.CreateRequest{Path: child, Acl: s.acl}, &zk.DeleteRequest{Path: child, Version: -1}, &zk.DeleteRequest{Path: queue, Version: -1})
+	})
+	for _, e := range []error{zk.ErrNoNode, zk.ErrNotEmpty, zk.ErrNodeExists, zk.ErrNoChildrenForEphemerals} {
+		if errors.Is(err, e) {
+			return nil
+		}
+	}
+	return at(queue, err)
+}
+
 // tidy deletes what a server without containers would keep: our node, and the
 // queue if we were the last. Somebody who is about to enter makes it anew.
 func (e *entry) tidy(ctx context.Context, own string) error {
@@ -89,5 +105,5 @@ func (e *entry) tidy(ctx context.Context, own string) error {
 	if err := e.s.remove(ctx, own); err != nil {
 		return err
 	}
-	return e.s.remove(ctx, e.lock)
+	return e.s.removeQueue(ctx, e.lock)
 }

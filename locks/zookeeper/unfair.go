@@ -52,7 +52,7 @@ func (e *entry) lookHolder(ctx context.Context) (*view, error) {
 			v.watch, v.queue = e.lock, true
 			return v, err
 		}
-		if err := e.s.remove(ctx, e.lock); err != nil { // an empty one, which stands in our way
+		if err := e.s.removeQueue(ctx, e.lock); err != nil { // an empty one, which stands in our way
 			return nil, err
 		}
 	}
