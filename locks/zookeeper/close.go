@@ -38,7 +38,7 @@ func (l *link) closeSession(ctx context.Context) error {
 func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	conn, err := dialServer(ctx, addr, l.tls)
+	conn, err := dialServer(ctx, addr, addr, l.tls)
 	if err != nil {
 		return err
 	}

@@ -113,8 +113,10 @@
 // Servers limit connections per client address (maxClientCnxns, 60 by default);
 // a contender has one, and for a moment two.
 //
-// A server may log each connection that ends, and so each renewal; 3.8 does so
-// with a warning of NIOServerCnxn.
+// A server logs a warning for each connection that breaks; 3.8 with a stack trace
+// (NIOServerCnxn). Renewals do not cause these: the server that is asked to resume
+// a session closes the connection which it had before, as long as that is to the
+// same server. A release does, as do renewals that fail.
 //
 // An answer of more than 16 MiB, as of 300,000 contenders, is refused. Children
 // of a queue whose names no leaderrun gives are ignored; a node with such a name

@@ -11,15 +11,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// dialServer makes a connection, with TLS if so configured.
-func dialServer(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
+// dialServer connects to a server at an address, with TLS if so configured.
+func dialServer(ctx context.Context, server, addr string, config *tls.Config) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil || config == nil {
 		return conn, err
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(addr)
+		config.ServerName, _, _ = net.SplitHostPort(server)
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -60,7 +60,7 @@ func (l *link) Len() int { return len(l.servers) }
 func (l *link) Next() (server string, retryStart bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.servers[l.target%len(l.servers)], l.over != nil
+	return l.next(), l.over != nil
 }
 
 // Connected implements zk.HostProvider.

@@ -40,6 +40,8 @@ type link struct {
 	failure error         // why the last attempt failed; nil after a success
 	refused int           // how many attempts in a row met an error that lasts
 	wire    *wire         // the connection that has the session; nil: none
+	ready   *wire         // the one after it, which the library has still to take; nil: none
+	unknown bool          // the server may not know that we are connected with it
 	serial  int           // how many connections there have been
 	ticket  ticket
 	zxid    int64 // the last transaction that we know of
@@ -63,9 +65,22 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	if !l.permitted() {
 		return nil, l.whyOver()
 	}
+	w := l.take()
+	if w == nil {
+		var err error
+		if w, err = l.connect(); err != nil {
+			return nil, err
+		}
+	}
+	l.limit(usualResponse)
+	return w, nil
+}
+
+// connect makes a connection to the next server.
+func (l *link) connect() (*wire, error) {
 	ctx, abort := context.WithCancel(context.Background())
 	defer abort()
-	addr, slow := l.begin(abort)
+	server, slow := l.begin(abort)
 	if slow && l.pause.Wait(ctx) != nil {
 		return nil, context.Canceled // another attempt is wanted at once
 	}
@@ -74,7 +89,7 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	w, err := l.attempt(limited, addr)
+	w, err := l.attempt(limited, server, server)
 	if err == nil {
 		err = l.publish(ctx, w)
 	}
@@ -82,30 +97,35 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		return w, nil
 	}
 	if ctx.Err() == nil {
-		l.log.Debug("cannot connect", "server", addr, "err", err)
+		l.log.Debug("cannot connect", "server", server, "err", err)
 		l.failed(err)
 	}
 	return nil, err
 }
 
-// permitted waits until a connection is wanted; false: never again.
+// permitted waits until a connection is wanted or ready, and nobody else makes
+// one; false: never again.
 func (l *link) permitted() (ok bool) {
 	_ = l.until(context.Background(), func() bool {
 		ok = l.over == nil
-		return !ok || l.wanted > 0
+		return !ok || l.ready != nil || l.wanted > 0 && l.abort == nil
 	})
 	return ok
 }
 
 // begin returns the server whose turn it is, and whether to pause first.
-func (l *link) begin(abort func()) (addr string, slow bool) {
-	l.change(func() { l.abort, addr, slow = abort, l.servers[l.target%len(l.servers)], l.slow })
-	return addr, slow
+func (l *link) begin(abort func()) (server string, slow bool) {
+	l.change(func() { l.abort, server, slow = abort, l.next(), l.slow })
+	return server, slow
 }
 
-// attempt connects to a server, and resumes the session or begins it.
-func (l *link) attempt(ctx context.Context, addr string) (*wire, error) {
-	conn, err := dialServer(ctx, addr, l.tls)
+// next is called with the link locked.
+func (l *link) next() (server string) { return l.servers[l.target%len(l.servers)] }
+
+// attempt connects to a server, at one of its addresses or by its name, and
+// resumes the session or begins it.
+func (l *link) attempt(ctx context.Context, server, addr string) (*wire, error) {
+	conn, err := dialServer(ctx, server, addr, l.tls)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +139,6 @@ func (l *link) attempt(ctx context.Context, addr string) (*wire, error) {
 		err = l.granted(answer)
 	}
 	if err == nil {
-		l.limit(usualResponse)
 		return newWire(conn, l, raw), nil
 	}
 	_ = conn.Close()
@@ -150,14 +169,19 @@ func (l *link) granted(t *ticket) (err error) {
 func (l *link) publish(ctx context.Context, w *wire) (err error) {
 	l.change(func() {
 		if err = cmp.Or(l.over, ctx.Err()); err == nil {
-			l.wire, l.abort, l.failure, l.slow, l.refused = w, nil, nil, false, 0
-			l.serial++
+			l.connected(w)
 		}
 	})
 	if err != nil {
 		_ = w.Conn.Close()
 	}
 	return err
+}
+
+// connected is called with the link locked.
+func (l *link) connected(w *wire) {
+	l.wire, l.ready, l.abort, l.failure, l.slow, l.refused = w, nil, nil, nil, false, 0
+	l.serial++
 }
 
 // dropped notes the end of a connection.
@@ -280,10 +304,12 @@ func (l *link) reconnect(another bool) (serial int) {
 		if l.abort != nil {
 			l.abort()
 		}
-		if l.wire != nil {
-			_ = l.wire.Conn.Close()
+		for _, w := range []*wire{l.wire, l.ready} {
+			if w != nil {
+				_ = w.Conn.Close()
+			}
 		}
-		l.abort, l.slow, l.wire = nil, false, nil
+		l.abort, l.slow, l.wire, l.ready = nil, false, nil, nil
 		serial = l.serial
 	})
 	return serial

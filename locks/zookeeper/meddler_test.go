@@ -28,6 +28,8 @@ type meddler struct {
 	connect  func(answer []byte) // sees the answers to connect requests
 	requests map[int32]int       // how many there were, by number
 	unknown  int32               // a request that the server does not know; 0: none
+	keep     bool                // clients are not told when the server closes a connection
+	open     int                 // connections of clients
 	held     []net.Conn
 	ended    bool
 }
@@ -46,7 +48,11 @@ func meddle(t testing.TB, target string) *meddler {
 			if err != nil {
 				return
 			}
-			wg.Go(func() { m.serve(c) })
+			wg.Go(func() {
+				m.opened(1)
+				defer m.opened(-1)
+				m.serve(c)
+			})
 		}
 	})
 	t.Cleanup(func() {
@@ -85,11 +91,31 @@ func (m *meddler) answers(f func(op int32, packet []byte) bool) {
 	m.answer = f
 }
 
+// keeps has clients not be told when the server closes a connection.
+func (m *meddler) keeps() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keep = true
+}
+
+// connections returns how many of clients are open.
+func (m *meddler) connections() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.open
+}
+
 // count returns how many requests of a kind there were.
 func (m *meddler) count(op int32) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.requests[op]
+}
+
+func (m *meddler) opened(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open += n
 }
 
 func (m *meddler) hold(c net.Conn) bool {
@@ -142,12 +168,15 @@ func (m *meddler) serve(client net.Conn) {
 	defer client.Close()
 	for first := true; ; first = false {
 		p, err := readPacket(server)
+		m.mu.Lock()
+		connect, keep := m.connect, m.keep
+		m.mu.Unlock()
 		if err != nil {
+			if keep {
+				wg.Wait() // until the client closes it
+			}
 			return
 		}
-		m.mu.Lock()
-		connect := m.connect
-		m.mu.Unlock()
 		if first && connect != nil {
 			connect(p)
 		}

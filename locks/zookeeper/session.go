@@ -143,7 +143,7 @@ type watch struct {
 // after the call. doc.go says why it takes both steps.
 func (s *session) renew(ctx context.Context, path string, another bool) error {
 	defer s.want()()
-	before := s.reconnect(another)
+	before := s.renewConnection(ctx, another)
 	if err := s.await(ctx, before, false); err != nil {
 		return err
 	}
