@@ -1,6 +1,7 @@
 package zookeeper_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,10 +42,12 @@ func TestOneWakePerRelease(t *testing.T) {
 	o.ConnectTimeout = patience
 	a := open(t, s.URL()+"/p", o)
 	hold(t, a)
-	first, won := campaign(testContext(t), t, s.URL()+"/p", o)
+	ctx, cancel := context.WithTimeout(t.Context(), o.TTL) // to begin so many takes its time
+	defer cancel()
+	first, won := campaign(ctx, t, s.URL()+"/p", o)
 	var rest []<-chan result
 	for range waiters - 1 {
-		_, done := campaign(testContext(t), t, s.URL()+"/p", o)
+		_, done := campaign(ctx, t, s.URL()+"/p", o)
 		rest = append(rest, done)
 	}
 	before := received(t, s)
@@ -70,6 +73,26 @@ func TestOneWakePerRelease(t *testing.T) {
 		}
 	}
 	release(t, first)
+}
+
+// TestCloseIsQuick: the end of a job is not held up.
+func TestCloseIsQuick(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	var longest time.Duration
+	for range 150 {
+		l := open(t, s.URL()+"/p", options("a"))
+		hold(t, l)
+		release(t, l)
+		start := time.Now()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		longest = max(longest, time.Since(start))
+	}
+	if longest > 900*time.Millisecond { // the library takes a second, if it does
+		t.Errorf("Close took %v", longest)
+	}
 }
 
 // TestLongQueue lists a queue of more than 1 MiB, which is more than clients

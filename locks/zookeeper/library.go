@@ -38,7 +38,9 @@ func connectLibrary(l *link, spawn func(func())) error {
 	}
 	spawn(func() {
 		<-l.done
-		conn.Close()
+		// Close may wait for a second after all has ended, for an answer from a
+		// connection that is gone. Nobody needs to wait for that.
+		go conn.Close()
 		for range events { // it is closed when the library has ended
 		}
 	})
