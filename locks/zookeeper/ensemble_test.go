@@ -97,7 +97,7 @@ func TestOneMemberFails(t *testing.T) {
 		}
 		failures := 0
 		for range 4 {
-			ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 2500*time.Millisecond)
 			if err := l.Renew(ctx); err != nil {
 				failures++
 				t.Logf("%s of member %d: %v", name, i, err)
@@ -190,7 +190,9 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
 	proxies := []*faultproxy.Proxy{faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())}
-	l := open(t, "zk://"+proxies[0].Addr()+","+proxies[1].Addr()+"/p", options("a"))
+	o := options("a")
+	o.ConnectTimeout = 20 * time.Second
+	l := open(t, "zk://"+proxies[0].Addr()+","+proxies[1].Addr()+"/p", o)
 	hold(t, l)
 	for range 3 {
 		renew(t, l)
@@ -216,7 +218,7 @@ func TestSilentServer(t *testing.T) {
 
 func renewSoon(t *testing.T, l locks.Lock) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // less than an attempt to connect may take
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second) // less than an attempt to connect may take
 	defer cancel()
 	if err := l.Renew(ctx); err != nil {
 		t.Fatalf("renew elsewhere: %v", err)
