@@ -156,7 +156,7 @@ func (s *Server) Ask(command string) string {
 
 func (s *Server) serves() bool {
 	if s.o.TLS != nil { // commands are not for everybody there
-		return strings.Contains(s.Log(), "bound to port") || strings.Contains(s.Log(), "binding to port")
+		return strings.Contains(s.Log(), "bound to port") // and not "binding to", before it listens
 	}
 	return strings.Contains(s.Ask("srvr"), "Mode: ")
 }
