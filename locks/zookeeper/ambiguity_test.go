@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -25,7 +26,7 @@ func TestLostAnswerToCreate(t *testing.T) {
 				return op != opCreate || !succeeded || len(p) < 30 || lost.Add(1) > 1
 			})
 			l := open(t, m.url()+"/"+mode+"?mode="+mode, options("a"))
-			g, err := l.Acquire(testContext(t), try)
+			g, err := l.Acquire(drive.Context(t), try)
 			if err != nil {
 				t.Fatalf("%s, try=%v: %v", mode, try, err)
 			}
@@ -35,8 +36,8 @@ func TestLostAnswerToCreate(t *testing.T) {
 			if all := op.tree("/" + mode); len(all) != 1 {
 				t.Errorf("%s, try=%v: there are %q; want one node", mode, try, all)
 			}
-			renew(t, l)
-			release(t, l)
+			drive.Renew(t, l)
+			drive.Release(t, l)
 			if g.Token == 0 {
 				t.Error("the token is 0")
 			}
@@ -55,11 +56,11 @@ func TestLostAnswersToEverything(t *testing.T) {
 	o := options("a")
 	o.ConnectTimeout = time.Second
 	l := open(t, m.url()+"/p", o)
-	if g, err := l.Acquire(testContext(t), true); !errors.Is(err, locks.ErrUnavailable) {
+	if g, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
 		t.Fatalf("got %+v, %v; want ErrUnavailable", g, err)
 	}
-	eventually(t, 2*time.Second, "nothing is left", func() bool { return len(op.entries("/p/jobs%2Fnightly")) == 0 })
-	release(t, open(t, s.URL()+"/p", options("b")))
+	drive.Eventually(t, 2*time.Second, "nothing is left", func() bool { return len(op.entries("/p/jobs%2Fnightly")) == 0 })
+	drive.Release(t, open(t, s.URL()+"/p", options("b")))
 }
 
 // TestNoContainers: a server that does not know containers refuses the request
@@ -71,11 +72,11 @@ func TestNoContainers(t *testing.T) {
 	m := meddle(t, s.Addr())
 	m.lacks(opCreateContainer)
 	l := open(t, m.url()+"/p", options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	if _, stat, err := op.Get("/p/jobs%2Fnightly"); err != nil || stat.EphemeralOwner != 0 {
 		t.Fatalf("the queue is no plain node: %+v, %v", stat, err)
 	}
-	release(t, l)
+	drive.Release(t, l)
 	if all := op.tree("/p"); len(all) != 0 {
 		t.Errorf("left behind: %q", all)
 	}
@@ -89,8 +90,8 @@ func TestNothingIsSentUnasked(t *testing.T) {
 	o := options("a")
 	o.TTL = 3 * time.Second
 	l := open(t, m.url()+"/p", o)
-	g := hold(t, l)
-	lost := lossOf(t, l) // by the end of the session's time
+	g := drive.Hold(t, l)
+	lost := drive.LossOf(t, l) // by the end of the session's time
 	if !errors.Is(lost, locks.ErrLost) || g.TTL != o.TTL {
 		t.Errorf("granted %v; lost by %v", g.TTL, lost)
 	}
@@ -99,6 +100,6 @@ func TestNothingIsSentUnasked(t *testing.T) {
 	}
 	next := open(t, s.URL()+"/p", options("b"))
 	start := time.Now()
-	eventually(t, 2*time.Second, "the lock is free", func() bool { _, err := next.Acquire(testContext(t), true); return err == nil })
+	drive.Eventually(t, 2*time.Second, "the lock is free", func() bool { _, err := next.Acquire(drive.Context(t), true); return err == nil })
 	t.Logf("free %v after that", time.Since(start))
 }

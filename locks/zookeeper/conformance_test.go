@@ -45,14 +45,15 @@ type store struct {
 	op     operator
 	query  string
 
-	mu      sync.Mutex
-	n       int
-	proxies map[string]*faultproxy.Proxy // by address
+	proxies faultproxy.Set
+
+	mu sync.Mutex
+	n  int
 }
 
 func newStore(t *testing.T, query string) *store {
 	s := zktest.Start(t, zktest.Options{})
-	return &store{server: s, op: operate(t, s), query: query, proxies: map[string]*faultproxy.Proxy{}}
+	return &store{server: s, op: operate(t, s), query: query}
 }
 
 func (s *store) config(open locks.Opener) lockstest.Config {
@@ -63,13 +64,13 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			s.n++
 			chroot := fmt.Sprintf("/test %d", s.n)
 			s.mu.Unlock()
-			return &url.URL{Scheme: "zk", Host: s.proxy(t), Path: chroot, RawQuery: s.query}
+			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: chroot, RawQuery: s.query}
 		},
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
-			return &url.URL{Scheme: "zk", Host: s.proxy(t), Path: u.Path, RawQuery: s.query}
+			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path, RawQuery: s.query}
 		},
 		TTL: 2 * time.Second, Fair: s.query == "", Places: true,
-		Cut: s.cut,
+		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ *testing.T, u *url.URL, name string) {
 			if leader := s.leader(u, name); leader != "" {
 				s.op.delete(leader)
@@ -78,7 +79,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile: s.hostile(),
 		Connections: func(_ *testing.T, u *url.URL) int {
-			return s.find(u).Open()
+			return s.proxies.Find(u.Host).Open()
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) []string { return s.op.tree(u.Path) },
 	}
@@ -103,33 +104,6 @@ func (s *store) leader(u *url.URL, name string) string {
 		return path + "/" + all[0]
 	}
 	return ""
-}
-
-func (s *store) proxy(t *testing.T) (addr string) {
-	p := faultproxy.New(t, s.server.Addr())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.proxies[p.Addr()] = p
-	return p.Addr()
-}
-
-func (s *store) find(u *url.URL) *faultproxy.Proxy {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proxies[u.Host]
-}
-
-func (s *store) cut(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) {
-	p := s.find(u)
-	switch how {
-	case lockstest.CutReplies:
-		p.CutReplies()
-	case lockstest.CutAll:
-		p.CutAll()
-	case lockstest.CutReset:
-		p.Refuse()
-	}
-	return p.Heal
 }
 
 // hostile writes over the node that leads, or if there is none makes one.

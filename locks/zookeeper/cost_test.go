@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -22,7 +23,7 @@ func received(t *testing.T, s *zktest.Server) int {
 		return n
 	}
 	last := count()
-	eventually(t, patience, "the server is quiet", func() bool {
+	drive.Eventually(t, drive.Patience, "the server is quiet", func() bool {
 		before := last
 		time.Sleep(300 * time.Millisecond)
 		last = count()
@@ -39,25 +40,25 @@ func TestOneWakePerRelease(t *testing.T) {
 	const waiters = 200
 	o := options("holder")
 	o.TTL = time.Minute // nobody needs to renew
-	o.ConnectTimeout = patience
+	o.ConnectTimeout = drive.Patience
 	a := open(t, s.URL()+"/p", o)
-	hold(t, a)
+	drive.Hold(t, a)
 	ctx, cancel := context.WithTimeout(t.Context(), o.TTL) // to begin so many takes its time
 	defer cancel()
 	first, won := campaign(ctx, t, s.URL()+"/p", o)
-	var rest []<-chan result
+	var rest []<-chan drive.Result
 	for range waiters - 1 {
 		_, done := campaign(ctx, t, s.URL()+"/p", o)
 		rest = append(rest, done)
 	}
 	before := received(t, s)
 	start := time.Now()
-	release(t, a)
-	r := within(t, patience, won)
-	if r.err != nil {
-		t.Fatal(r.err)
+	drive.Release(t, a)
+	r := drive.Within(t, drive.Patience, won)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	t.Logf("the first of %d had the lock %v after the release was asked for", waiters, r.at.Sub(start))
+	t.Logf("the first of %d had the lock %v after the release was asked for", waiters, r.At.Sub(start))
 	// The release: connect and close. The one that wakes: list the queue, read its
 	// node, and write its record anew. The count itself asks some times.
 	if n := received(t, s) - before; n > 14 {
@@ -68,11 +69,11 @@ func TestOneWakePerRelease(t *testing.T) {
 	for _, done := range rest {
 		select {
 		case r := <-done:
-			t.Fatalf("another has the lock, too: %+v, %v", r.grant, r.err)
+			t.Fatalf("another has the lock, too: %+v, %v", r.Grant, r.Err)
 		default:
 		}
 	}
-	release(t, first)
+	drive.Release(t, first)
 }
 
 // TestCloseIsQuick: the end of a job is not held up.
@@ -82,8 +83,8 @@ func TestCloseIsQuick(t *testing.T) {
 	var longest time.Duration
 	for range 150 {
 		l := open(t, s.URL()+"/p", options("a"))
-		hold(t, l)
-		release(t, l)
+		drive.Hold(t, l)
+		drive.Release(t, l)
 		start := time.Now()
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -102,21 +103,21 @@ func TestLongQueue(t *testing.T) {
 	s := zktest.Start(t, zktest.Options{})
 	op := operate(t, s)
 	o := options("a")
-	o.ConnectTimeout = patience
+	o.ConnectTimeout = drive.Patience
 	l := open(t, s.URL()+"/p", o)
-	hold(t, l)
+	drive.Hold(t, l)
 	name := "/p/jobs%2Fnightly/" + strings.Repeat("x", 4000)
 	for i := range 300 {
 		op.put(fmt.Sprint(name, i), "")
 	}
-	next, done := campaign(testContext(t), t, s.URL()+"/p", o)
-	renew(t, l)
-	renew(t, next)
-	release(t, l)
-	if r := within(t, patience, done); r.err != nil {
-		t.Fatal(r.err)
+	next, done := campaign(drive.Context(t), t, s.URL()+"/p", o)
+	drive.Renew(t, l)
+	drive.Renew(t, next)
+	drive.Release(t, l)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	release(t, next)
+	drive.Release(t, next)
 }
 
 // TestServersLimits: what the server grants counts, and not what was asked for.
@@ -129,10 +130,10 @@ func TestServersLimits(t *testing.T) {
 		o := options("a")
 		o.TTL = tt.ask
 		l := open(t, s.URL()+"/p", o)
-		if g := hold(t, l); g.TTL != tt.want {
+		if g := drive.Hold(t, l); g.TTL != tt.want {
 			t.Errorf("asked for %v: granted %v; want %v", tt.ask, g.TTL, tt.want)
 		}
-		renew(t, l)
-		release(t, l)
+		drive.Renew(t, l)
+		drive.Release(t, l)
 	}
 }

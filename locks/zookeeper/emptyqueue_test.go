@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -21,14 +22,14 @@ func TestEmptyQueueMayBeALock(t *testing.T) {
 	m := meddle(t, s.Addr())
 	m.answers(func(op int32, _ []byte) bool {
 		if op == opGetChildren {
-			taken.Do(func() { hold(t, first) })
+			taken.Do(func() { drive.Hold(t, first) })
 		}
 		return true
 	})
 	second := open(t, m.url()+"/p?mode=unfair", options("second"))
-	if g, err := second.Acquire(testContext(t), true); !errors.Is(err, locks.ErrHeld) {
+	if g, err := second.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("got %+v, %v beside the holder; want ErrHeld", g, err)
 	}
-	renew(t, first)
-	release(t, first)
+	drive.Renew(t, first)
+	drive.Release(t, first)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
@@ -19,35 +20,35 @@ func TestLeaderChange(t *testing.T) {
 	o := options("holder")
 	o.TTL = 20 * time.Second
 	a := open(t, e.URL()+"/p", o)
-	g := hold(t, a)
+	g := drive.Hold(t, a)
 	o.Holder = "waiter"
-	b, done := campaign(testContext(t), t, e.URL()+"/p", o)
+	b, done := campaign(drive.Context(t), t, e.URL()+"/p", o)
 	leader := e.Leader()
 	leader.Kill()
 	keepRenewing(t, a, b)
 	select {
 	case r := <-done:
-		t.Fatalf("the waiter's Acquire has ended: %+v, %v", r.grant, r.err)
+		t.Fatalf("the waiter's Acquire has ended: %+v, %v", r.Grant, r.Err)
 	default:
 	}
 	leader.Process.Start()
-	release(t, a)
+	drive.Release(t, a)
 	r := awaitRenewing(t, b, done)
-	if r.err != nil || r.grant.Token <= g.Token {
-		t.Fatalf("the waiter has %+v, %v; the holder had the token %d", r.grant, r.err, g.Token)
+	if r.Err != nil || r.Grant.Token <= g.Token {
+		t.Fatalf("the waiter has %+v, %v; the holder had the token %d", r.Grant, r.Err, g.Token)
 	}
-	release(t, b)
+	drive.Release(t, b)
 	c := open(t, e.URL()+"/p", o)
-	if next := hold(t, c); next.Token <= r.grant.Token {
-		t.Errorf("token %d after %d", next.Token, r.grant.Token)
+	if next := drive.Hold(t, c); next.Token <= r.Grant.Token {
+		t.Errorf("token %d after %d", next.Token, r.Grant.Token)
 	}
-	release(t, c)
+	drive.Release(t, c)
 }
 
 // keepRenewing renews until all have succeeded in one round.
 func keepRenewing(t *testing.T, all ...locks.Lock) {
 	t.Helper()
-	eventually(t, patience, "renewals succeed", func() bool {
+	drive.Eventually(t, drive.Patience, "renewals succeed", func() bool {
 		for _, l := range all {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			err := l.Renew(ctx)
@@ -64,9 +65,9 @@ func keepRenewing(t *testing.T, all ...locks.Lock) {
 }
 
 // awaitRenewing waits for a campaign's end, with its place renewed.
-func awaitRenewing(t *testing.T, l locks.Lock, done <-chan result) result {
+func awaitRenewing(t *testing.T, l locks.Lock, done <-chan drive.Result) drive.Result {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(drive.Patience); time.Now().Before(end); {
 		select {
 		case r := <-done:
 			return r
@@ -77,7 +78,7 @@ func awaitRenewing(t *testing.T, l locks.Lock, done <-chan result) result {
 		}
 	}
 	t.Fatal("the campaign has not ended")
-	return result{}
+	return drive.Result{}
 }
 
 // TestOneMemberFails: a renewal fails at most once for a member that is dead or
@@ -86,7 +87,7 @@ func TestOneMemberFails(t *testing.T) {
 	t.Parallel()
 	e := zktest.StartEnsemble(t, 3, zktest.Options{})
 	l := open(t, e.URL()+"/p", options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	for i, s := range e {
 		leader := e.Leader()
 		name := []string{"kill", "pause", "pause"}[i]
@@ -114,7 +115,7 @@ func TestOneMemberFails(t *testing.T) {
 		}
 		keepRenewing(t, l)
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestNoPromiseWithoutQuorum: a leader that has lost its followers goes on
@@ -124,8 +125,8 @@ func TestNoPromiseWithoutQuorum(t *testing.T) {
 	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: time.Second}) // it notices after ten
 	leader := e.Leader()
 	l := open(t, leader.URL()+"/p", options("a"))
-	hold(t, l)
-	renew(t, l)
+	drive.Hold(t, l)
+	drive.Renew(t, l)
 	for _, s := range e {
 		if s != leader {
 			s.Pause()
@@ -146,7 +147,7 @@ func TestNoPromiseWithoutQuorum(t *testing.T) {
 		}
 	}
 	keepRenewing(t, l)
-	release(t, l)
+	drive.Release(t, l)
 }
 
 // TestPromiseThroughFollower: a follower is frozen as soon as a renewal through
@@ -161,27 +162,27 @@ func TestPromiseThroughFollower(t *testing.T) {
 	o.TTL = 4 * time.Second
 	p := faultproxy.New(t, follower.Addr())
 	l := open(t, "zk://"+p.Addr()+"/p", o)
-	g := hold(t, l)
+	g := drive.Hold(t, l)
 	other := e.Leader()
-	b, done := campaign(testContext(t), t, other.URL()+"/p", func() locks.Options { o := options("b"); o.TTL = time.Minute; return o }())
-	renew(t, l)
+	b, done := campaign(drive.Context(t), t, other.URL()+"/p", func() locks.Options { o := options("b"); o.TTL = time.Minute; return o }())
+	drive.Renew(t, l)
 	// The passing of time is what is tested: the leader's last news grow old, but
 	// the library does not break the connection yet, as it does after 2/3 of a TTL.
 	time.Sleep(g.TTL * 5 / 8)
 	sent := time.Now()
-	renew(t, l)
+	drive.Renew(t, l)
 	follower.Pause()
 	defer follower.Resume()
-	r := within(t, patience, done)
-	if r.err != nil {
-		t.Fatal(r.err)
+	r := drive.Within(t, drive.Patience, done)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	if lasted := r.at.Sub(sent); lasted < g.TTL {
+	if lasted := r.At.Sub(sent); lasted < g.TTL {
 		t.Errorf("the session ended %v after it was renewed for %v", lasted, g.TTL)
 	} else {
 		t.Logf("the session of %v ended %v after its renewal", g.TTL, lasted)
 	}
-	release(t, b)
+	drive.Release(t, b)
 }
 
 // TestSilentServer: an address that has gone silent costs one renewal, however
@@ -193,10 +194,10 @@ func TestSilentServer(t *testing.T) {
 	o := options("a")
 	o.ConnectTimeout = 20 * time.Second
 	l := open(t, "zk://"+proxies[0].Addr()+","+proxies[1].Addr()+"/p", o)
-	hold(t, l)
+	drive.Hold(t, l)
 	for range 3 {
-		renew(t, l)
-		eventually(t, patience, "the connection before is closed", func() bool { return proxies[0].Open()+proxies[1].Open() == 1 })
+		drive.Renew(t, l)
+		drive.Eventually(t, drive.Patience, "the connection before is closed", func() bool { return proxies[0].Open()+proxies[1].Open() == 1 })
 		for _, p := range proxies {
 			if p.Open() > 0 {
 				p.CutAll()
@@ -213,7 +214,7 @@ func TestSilentServer(t *testing.T) {
 			p.Heal()
 		}
 	}
-	release(t, l)
+	drive.Release(t, l)
 }
 
 func renewSoon(t *testing.T, l locks.Lock) {

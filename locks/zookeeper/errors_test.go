@@ -1,7 +1,6 @@
 package zookeeper_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
@@ -48,7 +47,7 @@ func TestTroubles(t *testing.T) {
 
 func inTrouble(t *testing.T, tt troubled, try bool) {
 	t.Helper()
-	log := new(syncBuffer)
+	log := new(drive.Log)
 	o := options("a")
 	o.ConnectTimeout = 10 * time.Second // far more than an answer takes
 	if tt.slow {
@@ -57,7 +56,7 @@ func inTrouble(t *testing.T, tt troubled, try bool) {
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := open(t, "zk://"+tt.url, o)
 	start := time.Now()
-	g, err := l.Acquire(testContext(t), try)
+	g, err := l.Acquire(drive.Context(t), try)
 	took := time.Since(start)
 	if err == nil {
 		t.Fatalf("got %+v", g)
@@ -95,7 +94,7 @@ func troubles(t *testing.T) []troubled {
 	}
 	plain := zktest.Start(t, zktest.Options{})
 	owner := open(t, "zk://user:"+password+"@"+plain.Addr()+"/mine", options("owner"))
-	hold(t, owner)
+	drive.Hold(t, owner)
 	secure := secured("server", realserver.Cert{}, "")
 	mutual := secured("mutual", realserver.Cert{}, ca.CertFile)
 	misnamed := secured("misnamed", realserver.Cert{Hosts: []string{"zk.example"}}, "")
@@ -170,24 +169,6 @@ func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// A syncBuffer is a log that several goroutines write.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // TestConnections: ways to connect that work.
 func TestConnections(t *testing.T) {
 	t.Parallel()
@@ -207,12 +188,12 @@ func TestConnections(t *testing.T) {
 		mutual.Addr() + trust + "&cert=" + client + "&key=" + clientKey,
 	} {
 		l := open(t, "zk://"+url, options("a"))
-		hold(t, l)
-		renew(t, l)
-		_, err := open(t, "zk://"+url, options("b")).Acquire(testContext(t), true)
+		drive.Hold(t, l)
+		drive.Renew(t, l)
+		_, err := open(t, "zk://"+url, options("b")).Acquire(drive.Context(t), true)
 		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
 			t.Errorf("%s: %v", url, err)
 		}
-		release(t, l)
+		drive.Release(t, l)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -30,27 +31,27 @@ func TestExpiryByForce(t *testing.T) {
 		}
 	})
 	a := open(t, m.url()+"/p", options("a"))
-	hold(t, a)
-	b, done := campaign(testContext(t), t, s.URL()+"/p", options("b"))
+	drive.Hold(t, a)
+	b, done := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
 	mu.Lock()
 	closeSession(t, s.Addr(), ticket)
 	mu.Unlock()
-	if r := within(t, patience, done); r.err != nil {
-		t.Fatalf("the waiter: %v", r.err)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Fatalf("the waiter: %v", r.Err)
 	}
-	err := a.Renew(testContext(t))
+	err := a.Renew(drive.Context(t))
 	if !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew after the session ended: got %v; want ErrLost", err)
 	}
-	if err := lossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "session ended") {
+	if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "session ended") {
 		t.Errorf("Lost delivers %v", err)
 	}
-	if err := a.Renew(testContext(t)); !errors.Is(err, locks.ErrLost) {
+	if err := a.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 		t.Errorf("renew again: got %v; want ErrLost", err)
 	}
-	release(t, a)
-	renew(t, b)
-	release(t, b)
+	drive.Release(t, a)
+	drive.Renew(t, b)
+	drive.Release(t, b)
 }
 
 func closeSession(t *testing.T, addr string, ticket []byte) {
@@ -82,34 +83,34 @@ func TestOperatorDeletes(t *testing.T) {
 	op := operate(t, s)
 	const queue = "/p/jobs%2Fnightly"
 	a := open(t, s.URL()+"/p", options("a"))
-	hold(t, a)
-	_, waiter := campaign(testContext(t), t, s.URL()+"/p", options("b"))
-	c, later := campaign(testContext(t), t, s.URL()+"/p", options("c"))
+	drive.Hold(t, a)
+	_, waiter := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
+	c, later := campaign(drive.Context(t), t, s.URL()+"/p", options("c"))
 	all := op.entries(queue)
 	if len(all) != 3 {
 		t.Fatalf("there are %q; want three", all)
 	}
 	op.delete(queue + "/" + all[1])
-	if r := within(t, patience, waiter); !errors.Is(r.err, locks.ErrLost) {
-		t.Errorf("the waiter: got %+v, %v; want ErrLost", r.grant, r.err)
+	if r := drive.Within(t, drive.Patience, waiter); !errors.Is(r.Err, locks.ErrLost) {
+		t.Errorf("the waiter: got %+v, %v; want ErrLost", r.Grant, r.Err)
 	}
 	select {
 	case r := <-later:
-		t.Fatalf("who comes later has the lock beside the holder: %+v, %v", r.grant, r.err)
+		t.Fatalf("who comes later has the lock beside the holder: %+v, %v", r.Grant, r.Err)
 	case <-time.After(200 * time.Millisecond):
 	}
 	start := time.Now()
 	op.delete(queue + "/" + all[0])
-	if err := lossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "deleted") {
+	if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("Lost delivers %v", err)
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("the loss was noticed after %v", took)
 	}
-	if r := within(t, patience, later); r.err != nil {
-		t.Errorf("the next: %v", r.err)
+	if r := drive.Within(t, drive.Patience, later); r.Err != nil {
+		t.Errorf("the next: %v", r.Err)
 	}
-	release(t, c)
+	drive.Release(t, c)
 }
 
 // TestModesExcludeEachOther: contenders that do not agree on the mode.
@@ -120,21 +121,21 @@ func TestModesExcludeEachOther(t *testing.T) {
 	for i, first := range modes {
 		second := modes[1-i]
 		a := open(t, s.URL()+"/p"+first, options("a"))
-		g := hold(t, a)
+		g := drive.Hold(t, a)
 		b := open(t, s.URL()+"/p"+second, options("b"))
-		_, err := b.Acquire(testContext(t), true)
+		_, err := b.Acquire(drive.Context(t), true)
 		held, ok := errors.AsType[*locks.HeldError](err)
 		if !ok || held.Status.Holder != "a" {
 			t.Fatalf("%s beside %s: %v", second, first, err)
 		}
-		c, done := campaign(testContext(t), t, s.URL()+"/p"+second, options("c"))
-		renew(t, a)
-		renew(t, c)
-		release(t, a)
-		r := within(t, patience, done)
-		if r.err != nil || r.grant.Token <= g.Token {
-			t.Fatalf("%s after %s: %+v, %v", second, first, r.grant, r.err)
+		c, done := campaign(drive.Context(t), t, s.URL()+"/p"+second, options("c"))
+		drive.Renew(t, a)
+		drive.Renew(t, c)
+		drive.Release(t, a)
+		r := drive.Within(t, drive.Patience, done)
+		if r.Err != nil || r.Grant.Token <= g.Token {
+			t.Fatalf("%s after %s: %+v, %v", second, first, r.Grant, r.Err)
 		}
-		release(t, c)
+		drive.Release(t, c)
 	}
 }

@@ -2,8 +2,6 @@ package zookeeper_test
 
 import (
 	"context"
-	"flag"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
@@ -24,121 +23,18 @@ func TestMain(m *testing.M) {
 			_ = os.Unsetenv(name)
 		}
 	}
-	// Most of what these tests do is to wait: how many run at once need not be
-	// tied to the number of processors.
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("6")
-	}
+	drive.Parallel("6")
 	os.Exit(m.Run())
-}
-
-// patience bounds what must happen at some time on a busy machine.
-const patience = 30 * time.Second
-
-func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func options(holder string) locks.Options {
-	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second, Version: "test"}
 }
 
 // open makes a handle that is closed with the test.
 func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
 	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := zookeeper.Open(testContext(t), u, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l
+	return drive.Open(t, zookeeper.Open, rawURL, o)
 }
 
-// hold has the lock at once.
-func hold(t testing.TB, l locks.Lock) locks.Grant {
-	t.Helper()
-	g, err := l.Acquire(testContext(t), true)
-	if err != nil {
-		t.Fatalf("acquire: %v", err)
-	}
-	return g
-}
-
-func renew(t testing.TB, l locks.Lock) {
-	t.Helper()
-	if err := l.Renew(testContext(t)); err != nil {
-		t.Errorf("renew: %v", err)
-	}
-}
-
-func release(t testing.TB, l locks.Lock) {
-	t.Helper()
-	if err := l.Release(testContext(t)); err != nil {
-		t.Errorf("release: %v", err)
-	}
-}
-
-// A result is what an Acquire in the background came to.
-type result struct {
-	grant locks.Grant
-	err   error
-	at    time.Time
-}
-
-// campaign starts to wait, and returns once the wait is known to have begun.
-func campaign(ctx context.Context, t testing.TB, rawURL string, o locks.Options) (locks.Lock, <-chan result) {
-	t.Helper()
-	waiting := make(chan locks.Waiting, 1000)
-	o.Waiting = func(w locks.Waiting) { waiting <- w }
-	l := open(t, rawURL, o)
-	done := make(chan result, 1)
-	go func() {
-		g, err := l.Acquire(ctx, false)
-		done <- result{g, err, time.Now()}
-	}()
-	select {
-	case <-waiting:
-	case r := <-done:
-		t.Fatalf("got %+v, %v instead of waiting", r.grant, r.err)
-	case <-time.After(patience):
-		t.Fatal("Waiting was not called")
-	}
-	return l, done
-}
-
-// within receives, if that is possible within a limit.
-func within[T any](t testing.TB, limit time.Duration, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(limit):
-		t.Fatalf("nothing happened within %v", limit)
-		panic("unreachable")
-	}
-}
-
-// lossOf waits for the notice of a loss.
-func lossOf(t testing.TB, l locks.Lock) error {
-	t.Helper()
-	return within(t, patience, l.Lost())
-}
-
-// eventually polls until ok.
-func eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
+func options(holder string) locks.Options {
+	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second, Version: "test"}
 }
 
 // An operator looks at a server and interferes, for the length of a test.
@@ -205,4 +101,10 @@ func (o operator) tree(root string) (leaves []string) {
 		leaves = append(leaves, below...)
 	}
 	return leaves
+}
+
+// campaign starts to wait, and returns once the wait is known to have begun.
+func campaign(ctx context.Context, t testing.TB, rawURL string, o locks.Options) (locks.Lock, <-chan drive.Result) {
+	t.Helper()
+	return drive.Campaign(ctx, t, zookeeper.Open, rawURL, o)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -22,15 +23,15 @@ func TestRenewalsAreQuiet(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
 	a := open(t, s.URL()+"/p", options("a"))
-	hold(t, a)
-	b, _ := campaign(testContext(t), t, s.URL()+"/p", options("b"))
+	drive.Hold(t, a)
+	b, _ := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
 	const rounds = 30
 	before := complaints(s)
 	for range rounds {
-		renew(t, a)
-		renew(t, b)
+		drive.Renew(t, a)
+		drive.Renew(t, b)
 	}
-	eventually(t, patience, "each has one connection", func() bool { return connections(s) == 2 })
+	drive.Eventually(t, drive.Patience, "each has one connection", func() bool { return connections(s) == 2 })
 	if n := complaints(s) - before; n > rounds/5 { // on a busy machine, some may be late
 		t.Errorf("%d renewals left %d warnings in the server's log", 2*rounds, n)
 	}
@@ -44,7 +45,7 @@ func TestConnectionsThatServersKeep(t *testing.T) {
 	m := meddle(t, s.Addr())
 	m.keeps()
 	l := open(t, m.url()+"/p", options("a"))
-	hold(t, l)
+	drive.Hold(t, l)
 	atOnce := 0
 	for range 6 {
 		start := time.Now()
@@ -60,7 +61,7 @@ func TestConnectionsThatServersKeep(t *testing.T) {
 	if atOnce == 0 { // every other one should be
 		t.Error("all renewals waited for the server to close a connection")
 	}
-	eventually(t, patience, "one connection is left", func() bool { return m.connections() == 1 })
-	release(t, l)
-	eventually(t, patience, "none is left", func() bool { return m.connections() == 0 })
+	drive.Eventually(t, drive.Patience, "one connection is left", func() bool { return m.connections() == 1 })
+	drive.Release(t, l)
+	drive.Eventually(t, drive.Patience, "none is left", func() bool { return m.connections() == 0 })
 }
