@@ -12,9 +12,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// hostileMemory is what the reading of one record may cost this process. Other
-// tests run beside it and take some: a client of ZooKeeper begins with 1.5 MiB.
-const hostileMemory = 256 << 20
+// hostileMemory is what the reading of one record may cost this process. It is
+// far more than that should be, as a dozen of these tests run beside each other:
+// a client of ZooKeeper begins with 1.5 MiB, and all read records of 1 MiB.
+const hostileMemory = 768 << 20
 
 // hostileRecords are the tests of each variant that the Config declares.
 func hostileRecords(c Config) []test {
