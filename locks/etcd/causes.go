@@ -34,6 +34,7 @@ func plainCauses() []cause {
 		{pattern: "error reading server preface: EOF", text: "the server closed the connection at once", hint: hintTLS},
 		{pattern: "error reading server preface: connection reset", text: "the server closed the connection at once", hint: hintTLS},
 		{pattern: "write: broken pipe", text: "the server closed the connection at once", hint: hintTLS},
+		{pattern: "write: connection reset", text: "the server closed the connection at once", hint: hintTLS},
 	}
 }
 
@@ -50,6 +51,7 @@ func tlsCauses() []cause {
 		{pattern: "TLS: EOF", text: "TLS: the server closed the connection during the handshake", hint: hintPlain},
 		{pattern: "TLS: read: connection reset", text: "TLS: the server closed the connection during the handshake", hint: hintPlain},
 		{pattern: "write: broken pipe", text: "TLS: the server closed the connection after the handshake", hint: hintCert},
+		{pattern: "write: connection reset", text: "TLS: the server closed the connection after the handshake", hint: hintCert},
 		{pattern: "TLS: context deadline exceeded", text: "TLS: the server does not answer", hint: hintSilent},
 	}
 	for _, alert := range []string{"bad", "unsupported", "revoked", "expired", "unknown"} { // RFC 8446, section 6.2

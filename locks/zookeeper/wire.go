@@ -67,7 +67,13 @@ func (w *wire) Write(p []byte) (int, error) {
 			return 0, errWithheld
 		}
 	}
-	return w.Conn.Write(p)
+	if _, err := w.Conn.Write(p); err != nil {
+		// It is the reader that tells the library. A request whose write fails just
+		// as the library is closed is answered three times, and there is room for
+		// two answers: it would wait for ever, with a lock held.
+		_ = w.Conn.Close()
+	}
+	return len(p), nil
 }
 
 // Read hands the library what the server sent, in whole packets: when nothing
