@@ -7,19 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
-)
-
-// How often a kill is repeated, for what was just being started when the last
-// one went out: at first in quick succession, then, if something survives even
-// that, seldom.
-const (
-	quickly = 500 * time.Microsecond
-	slowly  = 20 * time.Millisecond
-	many    = 200
 )
 
 // A keeper is the guard's side: it owns the job. All of it belongs to the
@@ -52,7 +42,7 @@ func newKeeper(c *conn) *keeper {
 // there was one.
 func (k *keeper) keep() {
 	frames := make(chan frame)
-	go k.read(frames)
+	go k.conn.feed(frames)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	for !k.gone && (!k.orphaned || k.job != 0) {
@@ -71,17 +61,6 @@ func (k *keeper) keep() {
 			k.due()
 		}
 		timer.Stop()
-	}
-}
-
-func (k *keeper) read(frames chan<- frame) {
-	defer close(frames)
-	for {
-		f, err := k.conn.receive()
-		if err != nil {
-			return
-		}
-		frames <- f
 	}
 }
 

@@ -5,21 +5,12 @@ import (
 	"errors"
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/windows"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
-)
-
-// How often it is looked whether anything is left of a job that has ended, or is
-// being killed: at first in quick succession, then seldom.
-const (
-	quickly = 500 * time.Microsecond
-	slowly  = 20 * time.Millisecond
-	many    = 200
 )
 
 // A keeper is the guard's side: it owns the job. All of it belongs to the
@@ -54,7 +45,7 @@ func newKeeper(c *conn, object proc.Object) *keeper {
 // there was one.
 func (k *keeper) keep() {
 	frames := make(chan frame)
-	go k.read(frames)
+	go k.conn.feed(frames)
 	for !k.gone && (!k.orphaned || k.job != 0) {
 		timer := clock.NewTimer(clock.Boot{}, min(k.killBy, k.lookAt))
 		select {
@@ -72,17 +63,6 @@ func (k *keeper) keep() {
 			k.due()
 		}
 		timer.Stop()
-	}
-}
-
-func (k *keeper) read(frames chan<- frame) {
-	defer close(frames)
-	for {
-		f, err := k.conn.receive()
-		if err != nil {
-			return
-		}
-		frames <- f
 	}
 }
 

@@ -39,3 +39,15 @@ func (c *conn) receive() (frame, error) {
 		}
 	}
 }
+
+// feed passes on what is received, until there is no more.
+func (c *conn) feed(frames chan<- frame) {
+	defer close(frames)
+	for {
+		f, err := c.receive()
+		if err != nil {
+			return
+		}
+		frames <- f
+	}
+}
