@@ -98,3 +98,9 @@ func (e *UsageError) Error() string {
 }
 
 func (e *UsageError) Unwrap() error { return ErrUsage }
+
+// A LostError says how a term ended. It wraps ErrLost.
+type LostError string
+
+func (e LostError) Error() string { return string(e) }
+func (e LostError) Unwrap() error { return ErrLost }

@@ -15,18 +15,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A lostError says how a term ended. It wraps locks.ErrLost.
-type lostError string
-
-func (e lostError) Error() string { return string(e) }
-func (e lostError) Unwrap() error { return locks.ErrLost }
-
+// How a term ended.
 const (
-	errReleased = lostError("the handle was released")
-	errClosed   = lostError("the handle was closed")
-	errExpired  = lostError("the lease ended on the server")
-	errDeleted  = lostError("the key was deleted")
-	errReplaced = lostError("the key was overwritten by someone else")
+	errReleased = locks.LostError("the handle was released")
+	errClosed   = locks.LostError("the handle was closed")
+	errExpired  = locks.LostError("the lease ended on the server")
+	errDeleted  = locks.LostError("the key was deleted")
+	errReplaced = locks.LostError("the key was overwritten by someone else")
 )
 
 // fail adds what an error needs at the boundary of the backend. If the

@@ -16,20 +16,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A lostError says how a term ended. It wraps locks.ErrLost.
-type lostError string
-
-func (e lostError) Error() string { return string(e) }
-func (e lostError) Unwrap() error { return locks.ErrLost }
-
+// How a term ended.
 const (
-	errReleased    = lostError("the handle was released")
-	errClosed      = lostError("the handle was closed")
-	errExpired     = lostError("the lease ran out before it was renewed")
-	errDeleted     = lostError("the object was deleted")
-	errOverwritten = lostError("the object was overwritten by someone else")
-	errTaken       = lostError("someone else has taken the lock over")
-	errFreed       = lostError("someone else has marked the lock as free")
+	errReleased    = locks.LostError("the handle was released")
+	errClosed      = locks.LostError("the handle was closed")
+	errExpired     = locks.LostError("the lease ran out before it was renewed")
+	errDeleted     = locks.LostError("the object was deleted")
+	errOverwritten = locks.LostError("the object was overwritten by someone else")
+	errTaken       = locks.LostError("someone else has taken the lock over")
+	errFreed       = locks.LostError("someone else has marked the lock as free")
 )
 
 var errContended = errors.New("the object is being changed by someone else all the time")

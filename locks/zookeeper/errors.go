@@ -10,19 +10,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A lostError says how a term ended. It wraps locks.ErrLost.
-type lostError string
-
-func (e lostError) Error() string { return string(e) }
-func (e lostError) Unwrap() error { return locks.ErrLost }
-
+// How a term ended.
 const (
-	errReleased   = lostError("the handle was released")
-	errClosed     = lostError("the handle was closed")
-	errExpired    = lostError("the session ended on the server")
-	errNotRenewed = lostError("the session was not renewed for as long as it lasts")
-	errDeleted    = lostError("the node was deleted")
-	errReplaced   = lostError("the node was replaced by someone else's")
+	errReleased   = locks.LostError("the handle was released")
+	errClosed     = locks.LostError("the handle was closed")
+	errExpired    = locks.LostError("the session ended on the server")
+	errNotRenewed = locks.LostError("the session was not renewed for as long as it lasts")
+	errDeleted    = locks.LostError("the node was deleted")
+	errReplaced   = locks.LostError("the node was replaced by someone else's")
 )
 
 // fail adds what an error needs at the boundary of the backend. If the
