@@ -1,6 +1,118 @@
 package locks
 
-import "os"
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// An Ability is something that not every backend can do.
+type Ability string
+
+// The abilities, and what has them.
+const (
+	CanInspect Ability = "inspect" // an Inspector
+	CanQueue   Ability = "queue"   // an Inspector whose State.Queue is who waits, in order and with priorities
+	CanRecord  Ability = "record"  // a Recorder
+	CanAsk     Ability = "ask"     // an Asker
+)
+
+// Able is a Lock with abilities.
+type Able interface {
+	// Abilities returns them. It blocks until they are known, or ctx ends: a
+	// helper program says so when it has opened the lock, which contacts no server.
+	Abilities(ctx context.Context) ([]Ability, error)
+}
+
+// Require returns an ErrUsage if l lacks one of the abilities that the named
+// thing needs (an option, a subcommand), and otherwise whatever kept it from
+// finding out.
+func Require(ctx context.Context, l Lock, what string, needed ...Ability) error {
+	var has []Ability
+	if a, ok := l.(Able); ok {
+		var err error
+		if has, err = a.Abilities(ctx); err != nil {
+			return err
+		}
+	}
+	for _, n := range needed {
+		if !slices.Contains(has, n) {
+			return &UsageError{What: fmt.Sprintf("%s: this backend cannot %s", what, lacking[n])}
+		}
+	}
+	return nil
+}
+
+var lacking = map[Ability]string{
+	CanInspect: "tell who holds a lock",
+	CanQueue:   "tell who waits for a lock",
+	CanRecord:  "keep a record beside a lock",
+	CanAsk:     "pass a request on to the holder",
+}
+
+// An Inspector can tell about a lock without contending for it. Inspect may be
+// called on a handle that has never acquired, at any time until Close, also
+// beside Acquire and Renew. It tells the present state as the server has it,
+// not that of a replica that lags.
+type Inspector interface {
+	Inspect(ctx context.Context) (State, error)
+}
+
+// A State is all that a backend can tell about a lock.
+type State struct {
+	Status
+	// Queue is who waits, the next in line first; at most MaxQueue of them, and
+	// nobody without CanQueue.
+	Queue []Place `json:"queue,omitempty"`
+}
+
+// MaxQueue is the most places that a State shows.
+const MaxQueue = 64
+
+// A Place is one contender in a queue.
+type Place struct {
+	Holder   string    `json:"holder,omitempty"`
+	RunID    string    `json:"run_id,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Priority int       `json:"priority,omitempty"`
+}
+
+// MaxRecord is the most that a Recorder takes, in bytes. Google Cloud Storage
+// has 8 KiB for all that is beside a lock.
+const MaxRecord = 4096
+
+// A Recorder keeps one small text beside the lock, for ever: across releases,
+// losses, takeovers and restarts of the server.
+type Recorder interface {
+	// Record returns the text, or nil if none was ever set. It needs no lock.
+	// What it returns is no older than the last SetRecord that had returned, by
+	// whomever, when it was called. Whoever can lead can write it: it is not
+	// trusted.
+	Record(ctx context.Context) ([]byte, error)
+	// SetRecord replaces the text, valid UTF-8 of at most MaxRecord bytes, if
+	// the lock is still ours. The server checks that in the step that writes:
+	// after a takeover nothing is written, and the error is ErrLost. Any other
+	// error leaves open whether it was; to repeat it does no harm. It extends no
+	// lease, and may run beside Renew.
+	SetRecord(ctx context.Context, text []byte) error
+}
+
+// An Asker passes requests on to the holder.
+type Asker interface {
+	// Ask leaves a text, valid UTF-8 of at most MaxRecord bytes, for the holder
+	// of the given token. Only the last one may be kept. It needs no lock of our
+	// own. If that holder does not hold the lock any more, nobody may ever hear
+	// of it. It does not wait for an answer: there is none.
+	Ask(ctx context.Context, token uint64, text []byte) error
+	// Asked delivers what we are asked while we hold the lock: at once where the
+	// backend can watch, and otherwise with one of the next renewals. What was
+	// left for a token other than ours is not delivered. It may be nil until Acquire has
+	// returned and is the same from then on; it is not closed. What is not
+	// received before the next may be forgotten. Its sender is not trusted.
+	Asked() <-chan []byte
+}
 
 // A SecretReader is a Lock whose backend reads secrets from the environment.
 type SecretReader interface {

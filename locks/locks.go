@@ -92,7 +92,8 @@ type Grant struct {
 
 // Options are what a contender asks for.
 type Options struct {
-	// Name is the lock's name, checked by [CheckName].
+	// Name is the lock's name, checked by [CheckSlotName]: that of a lock, or of
+	// one of its slots.
 	Name string
 	// Holder is who we are, as others see it in a Status. Any text.
 	Holder string
@@ -107,6 +108,11 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// Version is leaderrun's own version, for the lock's record.
 	Version string
+	// Priority is kept beside our place in the queue, for Place.Priority; the
+	// queue does not heed it. In [-1000, 1000].
+	Priority int
+	// NoResign is kept beside the holder, for Status.NoResign.
+	NoResign bool
 	// Logger gets what an operator may want to know. Renewals are Debug,
 	// transitions Info, what is retried Warn. Nil discards.
 	Logger *slog.Logger
@@ -139,4 +145,6 @@ type Status struct {
 	TTL     time.Duration `json:"ttl_ns,omitempty"`
 	Token   uint64        `json:"token,omitempty"`
 	Waiters int           `json:"waiters,omitempty"`
+	// NoResign: the holder will not resign when asked to.
+	NoResign bool `json:"no_resign,omitempty"`
 }

@@ -11,6 +11,30 @@ import (
 // MaxName is the greatest length of a lock's name, in bytes.
 const MaxName = 200
 
+// MaxSlot is the greatest number of a slot.
+const MaxSlot = 64
+
+// SlotName is the name of the lock on one slot of a lock that several hold at
+// once: "jobs#3". Slots count from 1; number 0 is the lock under which they are
+// given out.
+func SlotName(name string, number int) string { return fmt.Sprintf("%s#%d", name, number) }
+
+// CutSlot splits what SlotName made. The number is -1 if name is none of it.
+func CutSlot(name string) (base string, number int) {
+	base, digits, ok := strings.Cut(name, "#")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 || n > MaxSlot || strconv.Itoa(n) != digits {
+		return name, -1
+	}
+	return base, n
+}
+
+// CheckSlotName is CheckName for a name that may also be one of SlotName.
+func CheckSlotName(name string) error {
+	base, _ := CutSlot(name)
+	return CheckName(base)
+}
+
 // CheckName reports what is wrong with a lock's name: it has 1 to [MaxName]
 // characters of A-Z a-z 0-9 . _ - / : @, and no empty, "." or ".." part
 // between slashes.

@@ -38,9 +38,10 @@ func (r *Registry) Register(scheme string, open Opener) {
 	r.openers[scheme] = open
 }
 
-// Open makes a Lock of the backend that u names, as [Parse] returned it.
+// Open makes a Lock of the backend that u names, as [Parse] returned it. The
+// name may be one of [SlotName].
 func (r *Registry) Open(ctx context.Context, u *url.URL, o Options) (Lock, error) {
-	if err := CheckName(o.Name); err != nil {
+	if err := CheckSlotName(o.Name); err != nil {
 		return nil, err
 	}
 	if open, ok := r.openers[u.Scheme]; ok {

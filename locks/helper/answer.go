@@ -45,7 +45,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		return nil, locks.Options{}, &locks.UsageError{What: fmt.Sprintf(format, args...)}
 	}
 	u, urlErr := url.Parse(r.URL)
-	nameErr := locks.CheckName(r.Name)
+	nameErr := locks.CheckSlotName(r.Name)
 	switch {
 	case r.Protocol != protocol:
 		return usage("the core speaks protocol %d, this helper %d", r.Protocol, protocol)
