@@ -37,6 +37,11 @@ type Config struct {
 	Unwatched bool
 	// Anonymous says that the backend cannot tell who holds a lock.
 	Anonymous bool
+	// Abilities are those that a handle declares, all of them and no others.
+	Abilities []locks.Ability
+	// AskDelay is how much longer than at once it may take a holder, who renews
+	// every fifth of its TTL, to hear what it is asked.
+	AskDelay time.Duration
 	// Late is how much later than its TTL the server may end a lease. 0 means 2 s.
 	Late time.Duration
 
@@ -62,11 +67,19 @@ type Config struct {
 	// leaderrun would write there. Each variant is tried, on a lock that is free
 	// and on one that is held. Nil: no record.
 	Hostile []func(t *testing.T, u *url.URL, name string)
+	// Crowd puts n waiters into the queue of a lock that is held, by writing to
+	// the server what they would write. Nil: cannot be.
+	Crowd func(t *testing.T, u *url.URL, name string, n int)
+	// HostileRecords and HostileAsks write, where a Recorder's text or an Asker's
+	// request is stored, something that no leaderrun would write there, while
+	// the lock is held. Nil: cannot be.
+	HostileRecords, HostileAsks []func(t *testing.T, u *url.URL, name string)
 	// Connections returns how many client connections the server of that
 	// address has. Nil: not known.
 	Connections func(t *testing.T, u *url.URL) int
 	// Leftovers returns what is stored under the address, a line each, apart
-	// from what the token needs. Nil: not known.
+	// from what the token needs, records, and requests to holders. Nil: not
+	// known.
 	Leftovers func(t *testing.T, u *url.URL) []string
 }
 

@@ -31,6 +31,23 @@ func hostileRecords(c Config) []test {
 	return all
 }
 
+// hostileTexts are those of what abilities read.
+func hostileTexts(c Config) []test {
+	var all []test
+	for i := range c.Hostile {
+		all = append(all,
+			test{name: fmt.Sprintf("HostileState/free/%d", i), run: func(e *env) { inspectHostile(e, i, false) }, needs: []need{able(locks.CanInspect)}},
+			test{name: fmt.Sprintf("HostileState/held/%d", i), run: func(e *env) { inspectHostile(e, i, true) }, needs: []need{able(locks.CanInspect)}})
+	}
+	for i := range c.HostileRecords {
+		all = append(all, test{name: fmt.Sprintf("HostileText/%d", i), run: func(e *env) { hostileText(e, i) }, needs: []need{able(locks.CanRecord)}})
+	}
+	for i := range c.HostileAsks {
+		all = append(all, test{name: fmt.Sprintf("HostileAsk/%d", i), run: func(e *env) { hostileAsk(e, i) }, needs: []need{able(locks.CanAsk)}})
+	}
+	return all
+}
+
 func (e *env) soil(i int) {
 	e.unwatched(func() { e.c.Hostile[i](e.T, e.u, lockName) })
 }

@@ -24,6 +24,9 @@ type memLock struct {
 	key  string
 	lost chan error
 
+	inbox chan []byte
+	seen  *locks.State // a defect
+
 	mu       sync.Mutex
 	place    *place
 	closed   bool
@@ -39,7 +42,7 @@ func (m *memory) open(_ context.Context, u *url.URL, o locks.Options) (locks.Loc
 	o.TTL = max(o.TTL, 100*time.Millisecond)
 	life, end := context.WithCancel(context.Background())
 	l := &memLock{m: m, path: m.path(u), o: o, key: u.Path + "\x00" + m.storedName(o.Name), life: life, end: end}
-	l.lost = make(chan error, 1)
+	l.lost, l.inbox = make(chan error, 1), make(chan []byte, 1)
 	l.path.connect(1)
 	switch {
 	case m.is("leaks-file"):
@@ -73,8 +76,8 @@ func (l *memLock) fail(op string, class, err error) error {
 var errClosed = errors.New("the handle is closed")
 
 func (l *memLock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	rec, _ := json.Marshal(record{Holder: l.o.Holder, RunID: l.o.RunID})
-	p := &place{key: l.key, nonce: fmt.Sprint(nonces.Add(1)), record: rec, ttl: l.o.TTL}
+	rec, _ := json.Marshal(record{Holder: l.o.Holder, RunID: l.o.RunID, NoResign: l.o.NoResign})
+	p := &place{key: l.key, nonce: fmt.Sprint(nonces.Add(1)), record: rec, ttl: l.o.TTL, inbox: l.inbox, priority: l.o.Priority}
 	if err := l.set(nil); err != nil {
 		return locks.Grant{}, l.fail("acquire", nil, err)
 	}

@@ -31,7 +31,8 @@ type memory struct {
 type queue struct {
 	token   uint64 // the last that was granted
 	arrived uint64
-	unclean bool // the last holder did not release
+	unclean bool   // the last holder did not release
+	text    []byte // the Recorder's; nil: none
 	places  []*place
 }
 
@@ -48,12 +49,19 @@ type place struct {
 	clean   bool
 	changed chan struct{} // closed when the place was granted the lock, or is gone
 	gone    chan struct{} // closed when it is gone
+
+	inbox    chan []byte // what the owner is asked
+	unheard  []byte      // what it will be asked by the next renewal, if that tells
+	since    time.Time
+	priority int
 }
 
 // A record is what a place says about its owner.
 type record struct {
 	Holder string `json:"holder"`
 	RunID  string `json:"run_id"`
+
+	NoResign bool `json:"no_resign"`
 }
 
 func newMemory(defect string, leases bool) *memory {
@@ -87,7 +95,7 @@ func (m *memory) enter(p *place, try bool) error {
 	if try && len(q.places) > 0 && !m.is("try-leaves-place") {
 		return errHeld
 	}
-	p.changed, p.gone = make(chan struct{}), make(chan struct{})
+	p.changed, p.gone, p.since = make(chan struct{}), make(chan struct{}), time.Now()
 	q.arrived++
 	p.arrived = q.arrived
 	if (m.is("unfair") || m.is("token-by-arrival")) && len(q.places) > 1 {
@@ -172,6 +180,13 @@ func (m *memory) remove(key, nonce string, clean bool) {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
+	switch {
+	case clean && m.is("record-lost-on-release"), !clean && m.is("record-lost-on-takeover"):
+		q.text = nil
+	case m.is("ask-kept-for-the-next-term") && len(q.places) > 0 && p.token != 0 && len(p.inbox) > 0:
+		q.places[0].unheard = <-p.inbox
+		q.places[0].deliver()
+	}
 	if p.token != 0 {
 		q.unclean = !clean
 	} else if p.nonce != "" {
@@ -201,6 +216,7 @@ func (m *memory) renew(p *place) bool {
 		q.places = append(slices.Delete(q.places, i, i+1), p)
 	}
 	m.extend(p)
+	p.deliver()
 	return true
 }
 
@@ -222,7 +238,7 @@ func (m *memory) status(key string) locks.Status {
 	if len(q.places) == 0 {
 		return locks.Status{}
 	}
-	st := locks.Status{Held: true, Token: q.places[0].token, Waiters: len(q.places) - 1}
+	st := locks.Status{Held: true, Token: q.places[0].token, Waiters: len(q.places) - 1, TTL: q.places[0].ttl, Since: q.places[0].since}
 	raw := q.places[0].record
 	switch {
 	case m.is("hostile-record-panics") && !json.Valid(raw):
@@ -232,11 +248,17 @@ func (m *memory) status(key string) locks.Status {
 			_ = bytes.Clone(raw)
 		}
 	}
-	var r record
-	if len(raw) <= 64<<10 && json.Unmarshal(raw, &r) == nil && !m.is("anonymous") {
-		st.Holder, st.RunID = r.Holder, r.RunID
+	if r := readRecord(raw); !m.is("anonymous") {
+		st.Holder, st.RunID, st.NoResign = r.Holder, r.RunID, r.NoResign
 	}
 	return st
+}
+
+func readRecord(raw []byte) (r record) {
+	if len(raw) > 64<<10 || json.Unmarshal(raw, &r) != nil {
+		return record{}
+	}
+	return r
 }
 
 func (m *memory) position(p *place) int {

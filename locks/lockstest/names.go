@@ -7,13 +7,15 @@ import (
 )
 
 // names are locks that a careless mapping makes one of: by case, by escaping,
-// by prefix, by cutting what is long, and by files of the backend's own.
+// by prefix, by cutting what is long, by files of the backend's own, and as
+// slots of each other.
 func names() []string {
 	long := strings.Repeat("x", 199)
 	deep := strings.Repeat("d/", 99)
 	return []string{
 		"a", "a/b", "a.b", "A", "a:b", "a@b", "a-b", "a_b", "ab", "a/b/c", "a2Fb", "a/b.lock",
 		"a.lock", "a.token", "a.json", "a.tmp", ".a", "-a", "lock", "locks", "token", "tokens", "...", "a..b", ":", "@",
+		"a#0", "a#1", "a#12", "a#64", "a/b#1", "A#1", "a1", "a.1", "a-1", "a231", "slots", "slot/1", long + "1#64", long + "1#63",
 		long + "1", long + "2", strings.ToUpper(long) + "1", deep + "1", deep + "2", strings.Repeat("/x", 99)[1:],
 	}
 }

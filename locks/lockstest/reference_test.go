@@ -1,6 +1,7 @@
 package lockstest
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -21,7 +22,7 @@ func TestReference(t *testing.T) {
 // TestReferenceWithoutLeases is the same for a backend like flock.
 func TestReferenceWithoutLeases(t *testing.T) {
 	m := newMemory("", false)
-	Run(t, Config{Open: m.open, URL: m.url, Fair: true})
+	Run(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything()})
 }
 
 // TestReferenceThatPolls is the same for a store without queues.
@@ -30,6 +31,7 @@ func TestReferenceThatPolls(t *testing.T) {
 	m.polls = true
 	c := m.config()
 	c.Polling, c.Fair, c.Places = 50*time.Millisecond, false, false
+	c.AskDelay, c.Abilities = c.TTL, unqueued()
 	Run(t, c)
 }
 
@@ -49,8 +51,15 @@ func (m *memory) config() Config {
 		Crash: func(_ *testing.T, u *url.URL, name string, l locks.Lock) {
 			m.deleteAll(key(u, name))
 		},
-		Restart: func(*testing.T, *url.URL) { m.outage(200 * time.Millisecond) },
-		Hostile: m.hostile(),
+		Restart:        func(*testing.T, *url.URL) { m.outage(200 * time.Millisecond) },
+		Hostile:        m.hostile(),
+		Abilities:      everything(),
+		Crowd:          func(_ *testing.T, u *url.URL, name string, n int) { m.crowd(key(u, name), n) },
+		HostileRecords: m.hostileTexts(func(q *queue, text []byte) { q.text = text }),
+		HostileAsks: m.hostileTexts(func(q *queue, text []byte) {
+			q.places[0].unheard = text
+			q.places[0].deliver()
+		}),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			p := m.path(u)
 			p.mu.Lock()
@@ -59,6 +68,27 @@ func (m *memory) config() Config {
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) []string { return m.contents(u.Path + "\x00") },
 	}
+}
+
+// TestReferenceWithoutAbilities is the same for a backend that has none.
+func TestReferenceWithoutAbilities(t *testing.T) {
+	m := newMemory("", true)
+	c := m.config()
+	c.Open = func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+		l, err := m.open(ctx, u, o)
+		return struct{ locks.Lock }{l}, err
+	}
+	c.Abilities = nil
+	Run(t, c)
+}
+
+func everything() []locks.Ability {
+	return []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk}
+}
+
+// unqueued are the abilities of a backend without a queue.
+func unqueued() []locks.Ability {
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}
 }
 
 func key(u *url.URL, name string) string { return u.Path + "\x00" + name }
@@ -80,6 +110,18 @@ func (m *memory) hostile() (all []func(*testing.T, *url.URL, string)) {
 		"",
 	} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { m.soil(key(u, name), []byte(raw)) })
+	}
+	return all
+}
+
+// hostileTexts are ones that no leaderrun would keep beside a lock.
+func (m *memory) hostileTexts(put func(*queue, []byte)) (all []func(*testing.T, *url.URL, string)) {
+	for _, raw := range []string{"", "\xff\x00\x1b[2J", strings.Repeat("x", 10<<20)} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			put(m.queue(key(u, name)), []byte(raw))
+		})
 	}
 	return all
 }

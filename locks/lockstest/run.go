@@ -32,6 +32,7 @@ var (
 	needTwin    = need{"Twin", func(c Config) bool { return c.Twin != nil }}
 	needEvict   = need{"Evict", func(c Config) bool { return c.Evict != nil }}
 	needRestart = need{"Restart", func(c Config) bool { return c.Restart != nil }}
+	needCrowd   = need{"Crowd", func(c Config) bool { return c.Crowd != nil }}
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )
 

@@ -1,5 +1,7 @@
 package lockstest
 
+import "github.com/leaderrun/leaderrun/locks"
+
 // tests returns all there are.
 func tests(c Config) []test {
 	all := []test{
@@ -38,9 +40,35 @@ func tests(c Config) []test {
 		{name: "LeaseFromTheQueue", run: leaseFromTheQueue, needs: []need{needTTL}},
 		{name: "EvictionEndsLease", run: evictionEndsLease, needs: []need{needEvict}},
 		{name: "HostileHolder", run: hostileHolder},
+		{name: "Abilities", run: abilities},
+		{name: "RequestsOfAbilities", run: requestsOfAbilities},
+		{name: "AbilitiesAfterClose", run: abilitiesAfterClose},
+		{name: "InspectTells", run: inspectTells, needs: []need{able(locks.CanInspect)}},
+		{name: "InspectBesideAcquire", run: inspectBesideAcquire, needs: []need{able(locks.CanInspect)}},
+		{name: "InspectDisturbsNobody", run: inspectDisturbsNobody, needs: []need{able(locks.CanInspect)}},
+		{name: "QueueTells", run: queueTells, needs: []need{able(locks.CanQueue)}},
+		{name: "LongQueue", run: longQueue, needs: []need{able(locks.CanQueue), needCrowd}},
+		{name: "RecordLives", run: recordLives, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordBesideAcquire", run: recordBesideAcquire, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordOutlivesEnds", run: recordOutlivesEnds, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordExtendsNothing", run: recordExtendsNothing, needs: []need{able(locks.CanRecord), needTTL}},
+		{name: "RecordIsIntact", run: recordIsIntact, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordBesideRenew", run: recordBesideRenew, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordsDoNotMix", run: recordsDoNotMix, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordNeedsTheLock", run: recordNeedsTheLock, needs: []need{able(locks.CanRecord)}},
+		{name: "RecordAfterTakeover", run: recordAfterTakeover, needs: []need{able(locks.CanRecord), needTTL}},
+		{name: "RecordAfterEviction", run: recordAfterEviction, needs: []need{able(locks.CanRecord), needEvict}},
+		{name: "RecordUnderWay", run: recordUnderWay, needs: []need{able(locks.CanRecord), needTTL, needCut, needTwin}},
+		{name: "AskReachesTheHolder", run: askReachesTheHolder, needs: []need{able(locks.CanAsk)}},
+		{name: "AskOfAnother", run: askOfAnother, needs: []need{able(locks.CanAsk)}},
+		{name: "AskOfAnEarlierTerm", run: askOfAnEarlierTerm, needs: []need{able(locks.CanAsk)}},
+		{name: "LastAskWins", run: lastAskWins, needs: []need{able(locks.CanAsk)}},
+		{name: "AskTexts", run: askTexts, needs: []need{able(locks.CanAsk)}},
+		{name: "AskBesideWaiters", run: askBesideWaiters, needs: []need{able(locks.CanAsk)}},
 		{name: "Restarts", run: restarts, needs: []need{needRestart}, alone: true},
 		{name: "Leaks", run: leaks, alone: true},
 	}
 	all = append(all, cuts()...)
+	all = append(all, hostileTexts(c)...)
 	return append(all, hostileRecords(c)...)
 }

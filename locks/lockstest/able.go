@@ -1,0 +1,165 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// able is the need for an ability.
+func able(a locks.Ability) need {
+	return need{"the ability " + string(a), func(c Config) bool { return slices.Contains(c.Abilities, a) }}
+}
+
+// abilities checks that a handle declares the abilities of the Config and no
+// others, at each moment of its life, and has their methods.
+func abilities(e *env) {
+	k := e.open("a")
+	k.declares("a new handle")
+	k.hold()
+	k.declares("a holder")
+	e.open("b").declares("a handle on a lock that is held")
+	k.release()
+	e.free()
+	has := map[locks.Ability]bool{}
+	_, has[locks.CanInspect] = k.bare.(locks.Inspector)
+	_, has[locks.CanQueue] = k.bare.(locks.Inspector)
+	_, has[locks.CanRecord] = k.bare.(locks.Recorder)
+	_, has[locks.CanAsk] = k.bare.(locks.Asker)
+	for _, a := range e.c.Abilities {
+		if !has[a] {
+			e.Errorf("the ability %s is declared, but its methods are not there", a)
+		}
+	}
+}
+
+func (k *contender) declares(who string) {
+	k.e.Helper()
+	got, err := k.abilities(k.e.patient())
+	if err != nil {
+		k.e.Fatalf("%s: Abilities: %v", who, err)
+	}
+	want := slices.Clone(k.e.c.Abilities)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		k.e.Errorf("%s declares the abilities %q; Config.Abilities has %q", who, got, want)
+	}
+}
+
+// requestsOfAbilities end with their context, and an outage is never taken for
+// a loss.
+func requestsOfAbilities(e *env) {
+	a := e.openWith(e.u, e.longer("a"))
+	a.hold()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, request := range a.requests() {
+		if err := request(ended); !errors.Is(err, context.Canceled) {
+			e.Errorf("%s with a context that has ended: got %v; want an error that wraps context.Canceled", name, err)
+		}
+	}
+	if e.c.Cut != nil {
+		heal := e.sever(e.u, CutAll)
+		for name, request := range a.requests() {
+			ctx, cancel := context.WithTimeout(context.Background(), prompt/4)
+			if err := request(ctx); !errors.Is(err, context.DeadlineExceeded) || isLost(err) {
+				e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", name, err)
+			}
+			cancel()
+		}
+		heal()
+		e.eventually(prompt, "the holder can renew", func() bool { return a.renew() == nil })
+	}
+	a.release()
+}
+
+// abilitiesAfterClose are none.
+func abilitiesAfterClose(e *env) {
+	a := e.open("a")
+	a.hold()
+	a.release()
+	if err := a.Close(); err != nil {
+		e.Errorf("close: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	defer cancel()
+	for name, request := range a.requests() {
+		if err := request(ctx); err == nil {
+			e.Errorf("%s on a closed handle succeeded", name)
+		} else {
+			e.harmless(err)
+		}
+	}
+	if ctx.Err() != nil {
+		e.Errorf("a method of a closed handle has not returned within %v", prompt)
+	}
+}
+
+// requests are those of the abilities that are declared.
+func (k *contender) requests() map[string]func(context.Context) error {
+	all := map[string]func(context.Context) error{}
+	for _, a := range k.e.c.Abilities {
+		switch a {
+		case locks.CanInspect:
+			all["Inspect"] = func(ctx context.Context) error { _, err := k.inspect(ctx); return err }
+		case locks.CanRecord:
+			all["Record"] = func(ctx context.Context) error { _, err := k.record(ctx); return err }
+			all["SetRecord"] = func(ctx context.Context) error { return k.setRecord(ctx, "x") }
+		case locks.CanAsk:
+			all["Ask"] = func(ctx context.Context) error { return k.ask(ctx, k.grant.Token, "x") }
+		}
+	}
+	return all
+}
+
+// The methods of the abilities, with a guard as those of Lock have.
+
+func (k *contender) guard() *guarded { return &guarded{k.bare, k.e} }
+
+func (k *contender) abilities(ctx context.Context) (has []locks.Ability, err error) {
+	able, ok := k.bare.(locks.Able)
+	if !ok {
+		return nil, nil
+	}
+	var got []locks.Ability
+	err = k.guard().call(ctx, "Abilities", func() (err error) { got, err = able.Abilities(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(got), nil
+}
+
+func (k *contender) inspect(ctx context.Context) (locks.State, error) {
+	var got locks.State
+	err := k.guard().call(ctx, "Inspect", func() (err error) {
+		got, err = k.bare.(locks.Inspector).Inspect(ctx)
+		return err
+	})
+	if err != nil {
+		return locks.State{}, err
+	}
+	return got, nil
+}
+
+func (k *contender) record(ctx context.Context) ([]byte, error) {
+	var got []byte
+	err := k.guard().call(ctx, "Record", func() (err error) {
+		got, err = k.bare.(locks.Recorder).Record(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+func (k *contender) setRecord(ctx context.Context, text string) error {
+	return k.guard().call(ctx, "SetRecord", func() error { return k.bare.(locks.Recorder).SetRecord(ctx, []byte(text)) })
+}
+
+func (k *contender) ask(ctx context.Context, token uint64, text string) error {
+	return k.guard().call(ctx, "Ask", func() error { return k.bare.(locks.Asker).Ask(ctx, token, []byte(text)) })
+}

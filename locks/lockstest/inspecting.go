@@ -1,0 +1,182 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// state is what Inspect tells, or the test fails.
+func (k *contender) state() locks.State {
+	k.e.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	st, err := k.inspect(ctx)
+	if err != nil {
+		k.e.Fatalf("%s: inspect: %v", k.o.Holder, err)
+	}
+	return st
+}
+
+// sees checks that Inspect tells of one holder, or, if that is nil, of none.
+func (k *contender) sees(holder *contender) {
+	k.e.Helper()
+	st := k.state()
+	if holder == nil {
+		if st.Held || st.Holder != "" || len(st.Queue) > 0 {
+			k.e.Errorf("%s inspects a free lock: got %+v", k.o.Holder, st)
+		}
+		return
+	}
+	if !st.Held || st.Token != holder.grant.Token {
+		k.e.Errorf("%s inspects a lock held with the token %d: got %+v", k.o.Holder, holder.grant.Token, st)
+	}
+	if k.e.c.Anonymous {
+		return
+	}
+	if st.Holder != holder.o.Holder || st.RunID != holder.o.RunID || st.NoResign != holder.o.NoResign {
+		k.e.Errorf("%s inspects a lock held by %+v: got %+v", k.o.Holder, holder.o, st)
+	}
+	if k.e.c.TTL > 0 && st.TTL <= 0 {
+		k.e.Errorf("the holder's lease is said to be %v", st.TTL)
+	}
+	if age := time.Since(st.Since); age < -stall || age > 2*patience {
+		k.e.Errorf("the lock is said to be held for %v", age)
+	}
+}
+
+// inspectTells follows a lock through its life with a handle that never
+// acquires, and asks the others, too.
+func inspectTells(e *env) {
+	w := e.open("watcher")
+	w.sees(nil)
+	e.clean()
+	o := e.options("a")
+	o.NoResign = true
+	a := e.openWith(e.u, o)
+	a.hold()
+	stop := a.keep()
+	w.sees(a)
+	a.sees(a)
+	e.open("late").sees(a)
+	if err := stop(); err != nil {
+		e.Errorf("a lost the lock: %v", err)
+	}
+	a.release()
+	w.sees(nil)
+	b := e.open("b")
+	b.hold()
+	w.sees(b)
+	if e.c.TTL > 0 {
+		c := e.open("c").campaign()
+		c.won(b.grant.TTL + e.late())
+		w.sees(c.k)
+		b = c.k
+	}
+	b.release()
+	w.sees(nil)
+	e.free()
+}
+
+// inspectBesideAcquire asks a handle that waits.
+func inspectBesideAcquire(e *env) {
+	a := e.open("a")
+	a.hold()
+	stop := a.keep()
+	b := e.open("b")
+	c := b.campaign()
+	c.queued()
+	for range 3 {
+		b.sees(a)
+	}
+	if !c.pending() {
+		e.Fatalf("Inspect ended the Acquire beside it: %v", c.err)
+	}
+	if err := stop(); err != nil {
+		e.Fatalf("the holder lost the lock: %v", err)
+	}
+	a.release()
+	c.won(prompt + e.c.Polling)
+	b.sees(b)
+	d := e.open("d").campaign()
+	d.queued()
+	d.cancel()
+	d.ended(prompt)
+	d.k.sees(b) // an Acquire that was given up leaves the handle fit to be asked
+	b.release()
+	e.free()
+}
+
+// inspectDisturbsNobody has one handle inspect without a pause while others
+// take the lock and renew it: to look is not to contend.
+func inspectDisturbsNobody(e *env) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	w := e.open("watcher")
+	looks := 0
+	wg.Go(func() {
+		for ; ctx.Err() == nil; looks++ {
+			if _, err := w.inspect(ctx); err != nil && ctx.Err() == nil {
+				e.Errorf("inspect: %v", err)
+				return
+			}
+		}
+	})
+	for i := range 25 {
+		k, err := e.tryOpen(e.u, e.options(fmt.Sprintf("contender %d", i)))
+		if err != nil {
+			e.Fatal(err)
+		}
+		if _, err := k.try(); err != nil {
+			e.Errorf("while another inspects, a free lock is not to be had: %v", err)
+		}
+		if err := k.renew(); err != nil && !errors.Is(err, locks.ErrNoLease) {
+			e.Errorf("while another inspects, renew: %v", err)
+		}
+		k.release()
+		_ = k.Close()
+	}
+	cancel()
+	wg.Wait()
+	if looks < 2 {
+		e.Errorf("only %d looks were taken", looks)
+	}
+}
+
+// inspectHostile comes upon what no leaderrun wrote, with or without a holder.
+func inspectHostile(e *env, i int, held bool) {
+	if held {
+		e.open("a").hold()
+	}
+	e.soil(i)
+	w := e.open("watcher")
+	e.bounded(2*prompt, "Inspect", func() {
+		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+		defer cancel()
+		st, err := w.inspect(ctx)
+		e.harmless(err)
+		e.modest(st)
+		e.Logf("held: %v, holder %q, %v", st.Held, locks.Abbreviate(st.Holder), err)
+	})
+}
+
+// modest checks that a state is not beyond measure, whoever wrote it.
+func (e *env) modest(st locks.State) {
+	e.Helper()
+	if len(st.Queue) > locks.MaxQueue {
+		e.Errorf("the queue has %d places", len(st.Queue))
+	}
+	size := len(st.Holder) + len(st.Host) + len(st.RunID)
+	for _, p := range st.Queue {
+		size += len(p.Holder) + len(p.RunID)
+	}
+	if size > 4<<20 {
+		e.Errorf("the state has %d bytes", size)
+	}
+}

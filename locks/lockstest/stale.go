@@ -1,0 +1,127 @@
+package lockstest
+
+import (
+	"context"
+	"time"
+)
+
+// What follows is the promise that makes a record worth having: whoever does
+// not hold the lock, or not any more, cannot write it. Its author may believe
+// that it does, and its request may be under way for long.
+
+// recordNeedsTheLock tries it with handles that never held the lock.
+func recordNeedsTheLock(e *env) {
+	k := e.open("nobody")
+	if err := k.setRecord(e.patient(), "by nobody"); !isLost(err) {
+		e.Errorf("a handle that never acquired sets the record of a free lock: got %v; want ErrLost", err)
+	}
+	k.readsNothing()
+	a := e.open("a")
+	a.hold()
+	a.keep()
+	a.writes("a's")
+	k.cannotWrite("a handle that never acquired", "a's")
+	b := e.open("b")
+	b.refused()
+	b.cannotWrite("a handle that was refused", "a's")
+	c := e.open("c").campaign()
+	c.queued()
+	c.cancel()
+	c.ended(prompt)
+	c.k.cannotWrite("a handle that gave up waiting", "a's")
+	a.release()
+	a.cannotWrite("a handle that has released", "a's")
+	b = e.open("b")
+	b.hold()
+	b.writes("b's")
+	a.cannotWrite("a handle that has released what is now another's", "b's")
+	if err := b.renew(); err != nil && e.c.TTL > 0 {
+		e.Errorf("the holder renews: %v", err)
+	}
+	b.release()
+	a.cannotWrite("a handle whose successor has released, too", "b's")
+}
+
+// recordAfterTakeover tries it with one whose lease has ended, while another
+// holds the lock and after that.
+func recordAfterTakeover(e *env) {
+	a := e.open("a")
+	a.hold()
+	a.writes("a's")
+	b := e.open("b").campaign()
+	b.won(a.grant.TTL + e.late())
+	stop := b.k.keep()
+	a.cannotWrite("the former holder", "a's")
+	b.k.writes("b's")
+	a.cannotWrite("the former holder", "b's")
+	if err := a.renew(); err == nil {
+		e.Error("the former holder renewed")
+	}
+	a.cannotWrite("the former holder", "b's")
+	if err := stop(); err != nil {
+		e.Errorf("b lost the lock: %v", err)
+	}
+	b.k.release()
+	a.cannotWrite("the former holder of a free lock", "b's")
+}
+
+// recordAfterEviction tries it with one whose lock an operator has deleted.
+func recordAfterEviction(e *env) {
+	a := e.open("a")
+	a.hold()
+	e.evict()
+	if err := a.setRecord(e.patient(), "a's"); !isLost(err) {
+		e.Errorf("the holder of a lock that was deleted sets the record: got %v; want ErrLost", err)
+	}
+	a.readsNothing()
+	b := e.open("b")
+	b.hold()
+	b.keep()
+	b.writes("b's")
+	a.cannotWrite("the holder of a lock that was deleted", "b's")
+	b.release()
+}
+
+// recordUnderWay cuts a holder off in the middle of a SetRecord, until another
+// has the lock and has written. What arrives late must change nothing.
+func recordUnderWay(e *env) {
+	a := e.open("a")
+	a.hold()
+	a.writes("a's")
+	b := e.openWith(e.twin(), e.options("b")).campaign()
+	b.queued()
+	heal := e.sever(e.u, CutAll)
+	late := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		late <- a.setRecord(ctx, "too late")
+	}()
+	b.won(a.grant.TTL + e.late())
+	stop := b.k.keep()
+	b.k.writes("b's")
+	heal()
+	w := e.openWith(e.twin(), e.options("watcher"))
+	select {
+	case err := <-late:
+		if err == nil {
+			e.Error("a SetRecord that arrived after the takeover succeeded")
+		}
+	case <-time.After(patience):
+		e.Error("a SetRecord has not ended")
+	}
+	w.reads("b's")
+	a.renewOnce() // and so on this connection, all that was sent before has arrived
+	w.reads("b's")
+	if err := stop(); err != nil {
+		e.Errorf("b lost the lock: %v", err)
+	}
+	b.k.release()
+	w.reads("b's")
+}
+
+func (k *contender) renewOnce() {
+	if err := k.renew(); err == nil {
+		k.e.Error("the former holder renewed")
+	}
+}
