@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // An Ability is something that not every backend can do.
@@ -82,6 +83,18 @@ type Place struct {
 // MaxRecord is the most that a Recorder takes, in bytes. Google Cloud Storage
 // has 8 KiB for all that is beside a lock.
 const MaxRecord = 4096
+
+// CheckText returns an ErrUsage if text is not one that a Recorder or an Asker
+// takes.
+func CheckText(text []byte) error {
+	switch {
+	case len(text) > MaxRecord:
+		return &UsageError{What: fmt.Sprintf("a text of %d bytes; at most %d are allowed", len(text), MaxRecord)}
+	case !utf8.Valid(text):
+		return &UsageError{What: "a text that is not valid UTF-8"}
+	}
+	return nil
+}
 
 // A Recorder keeps one small text beside the lock, for ever: across releases,
 // losses, takeovers and restarts of the server.

@@ -109,7 +109,7 @@ type Options struct {
 	// Version is leaderrun's own version, for the lock's record.
 	Version string
 	// Priority is kept beside our place in the queue, for Place.Priority; the
-	// queue does not heed it. In [-1000, 1000].
+	// queue does not heed it. In [-MaxPriority, MaxPriority].
 	Priority int
 	// NoResign is kept beside the holder, for Status.NoResign.
 	NoResign bool
@@ -121,6 +121,9 @@ type Options struct {
 	// block.
 	Waiting func(Waiting)
 }
+
+// MaxPriority is the greatest priority, and its negative the least.
+const MaxPriority = 1000
 
 // Waiting says what an Acquire waits for.
 type Waiting struct {

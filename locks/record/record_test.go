@@ -11,13 +11,31 @@ import (
 
 func TestWhatWasWrittenIsRead(t *testing.T) {
 	t.Parallel()
-	o := locks.Options{Holder: "host/1/\x00é", RunID: "run", TTL: 15 * time.Second, Version: "v1"}
+	o := locks.Options{Holder: "host/1/\x00é", RunID: "run", TTL: 15 * time.Second, Version: "v1", Priority: -7, NoResign: true}
 	got := record.Status(record.New(o), 7)
-	if got.Holder != o.Holder || got.RunID != "run" || got.TTL != o.TTL || got.Token != 7 || !got.Held || got.PID == 0 {
+	if got.Holder != o.Holder || got.RunID != "run" || got.TTL != o.TTL || got.Token != 7 || !got.Held || got.PID == 0 || !got.NoResign {
 		t.Errorf("got %+v", got)
 	}
 	if age := time.Since(got.Since); age < 0 || age > time.Minute {
 		t.Errorf("it was written %v ago", age)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	o := locks.Options{Holder: "h", RunID: "run", Priority: -7}
+	got := record.Place(record.New(o))
+	if age := time.Since(got.Since); age < 0 || age > time.Minute {
+		t.Errorf("it was written %v ago", age)
+	}
+	got.Since = time.Time{}
+	if want := (locks.Place{Holder: "h", RunID: "run", Priority: -7}); got != want {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"priority":1001}`, `{"priority":-1001}`, `{"priority":1e99}`} {
+		if got := record.Place([]byte(data)); got != (locks.Place{}) {
+			t.Errorf("%q: got %+v", data, got)
+		}
 	}
 }
 
