@@ -22,6 +22,14 @@ func (s *server) do(ctx context.Context, r *request) (*result, error) {
 		return s.simple(ctx, s.renewing, s.renew)
 	case methodRelease:
 		return s.simple(ctx, s.releasing, s.release)
+	case methodInspect:
+		return s.inTurn(ctx, s.inspecting, s.inspect)
+	case methodRecord:
+		return s.inTurn(ctx, s.reading, s.record)
+	case methodSetRecord:
+		return s.simple(ctx, s.writing, s.setRecord(r.Text))
+	case methodAsk:
+		return s.simple(ctx, s.asking, s.ask(r.Token, r.Text))
 	}
 	return nil, &locks.UsageError{What: "unknown method " + strconv.Quote(locks.Abbreviate(r.Method))}
 }
@@ -32,11 +40,15 @@ func (s *server) doOpen(ctx context.Context, r *request) (*result, error) {
 		s.reopen = func(ctx context.Context) (locks.Lock, error) { return s.open(ctx, u, o) }
 		s.handle.lock, err = s.reopen(ctx)
 	}
+	var can []string
+	if err == nil {
+		can, err = offered(ctx, s.handle.lock)
+	}
 	s.openErr = err
 	if err != nil {
 		return nil, err
 	}
-	return &result{SecretEnv: locks.SecretEnv(s.handle.lock)}, nil
+	return &result{SecretEnv: locks.SecretEnv(s.handle.lock), Can: can}, nil
 }
 
 // options checks what an open asks for.
@@ -59,6 +71,8 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		return usage("a ttl of %v is not in (0, 24h]", r.TTL)
 	case r.ConnectTimeout <= 0 || r.ConnectTimeout > time.Hour:
 		return usage("a connect timeout of %v is not in (0, 1h]", r.ConnectTimeout)
+	case r.Priority < -locks.MaxPriority || r.Priority > locks.MaxPriority:
+		return usage("a priority of %d is not in [%d, %d]", r.Priority, -locks.MaxPriority, locks.MaxPriority)
 	case r.LogLevel != "" && s.level.UnmarshalText([]byte(r.LogLevel)) != nil:
 		return usage("unknown log level")
 	}
@@ -69,6 +83,8 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		ConnectTimeout: r.ConnectTimeout,
 		Version:        r.Version,
 		RunID:          r.RunID,
+		Priority:       r.Priority,
+		NoResign:       r.NoResign,
 		Logger:         s.log,
 		Waiting:        s.nowWaiting,
 	}, nil
@@ -86,6 +102,11 @@ func (s *server) ready(ctx context.Context) error {
 
 // simple makes a call that only succeeds or fails.
 func (s *server) simple(ctx context.Context, t turn, method func(context.Context) error) (*result, error) {
+	return s.inTurn(ctx, t, func(ctx context.Context) (*result, error) { return &result{}, method(ctx) })
+}
+
+// inTurn makes a call once the lock is open and no other of its kind goes on.
+func (s *server) inTurn(ctx context.Context, t turn, method func(context.Context) (*result, error)) (*result, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -93,10 +114,11 @@ func (s *server) simple(ctx context.Context, t turn, method func(context.Context
 		return nil, err
 	}
 	defer t.leave()
-	if err := method(ctx); err != nil {
+	res, err := method(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return &result{}, nil
+	return res, nil
 }
 
 func (s *server) renew(ctx context.Context) error { return s.current().lock.Renew(ctx) }

@@ -42,7 +42,7 @@
 //
 // The core has then already sent two requests, as it waits for nothing:
 //
-//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn"}
+//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn","priority":10,"no_resign":true}
 //	{"id":2,"method":"acquire"}
 //
 // Hello must come within connect_timeout_ns of the start, and the answer to
@@ -67,9 +67,10 @@
 //     log_level is debug, info, warn or error: what is below need not be
 //     logged. run_id tells this run from all others; a helper that keeps it
 //     beside the holder, and returns it in a status, lets a command that takes
-//     the lock it runs under be recognised. Result: secret_env, a list of the
-//     environment variables that hold this backend's credentials. An error ends
-//     the session.
+//     the lock it runs under be recognised. priority, from -1000 to 1000, and
+//     no_resign are kept for inspect. Result: secret_env, a list of the
+//     environment variables that hold this backend's credentials, and can, a
+//     list of abilities. An error ends the session.
 //   - acquire campaigns for the lock and is answered when it is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result:
 //     token, from 1 up, greater than that of each earlier grant of this lock;
@@ -89,6 +90,22 @@
 //     meanwhile, its result is sent as ever: the core then releases the lock.
 //     A cancel for what was answered already is ignored.
 //
+// A helper that declares an ability in the answer to open has its methods, too.
+// They may be called without acquire, and beside one that waits. Names of
+// abilities that the core does not know it ignores.
+//
+//   - "inspect": inspect tells about the lock as the server has it now, and
+//     contends for nothing. Result: state, with the fields of a status and,
+//     beside them, queue; that has at most 64 places, each with holder, run_id,
+//     since and priority. A state that would not fit into a line has fewer.
+//   - "queue": what inspect returns has the queue, the next in line first.
+//   - "record": record returns the text that is kept beside the lock for ever,
+//     as result record; none, if there never was one. set_record replaces it by
+//     text, of at most 4096 bytes, if the lock is still ours, which the server
+//     checks in the step that writes; if it is not ours, the error is lost.
+//   - "ask": ask leaves text, of at most 4096 bytes, for the holder with that
+//     token, and nobody else. The holder's helper reports it as an event.
+//
 // A method that is not known is answered with an error of class usage.
 //
 // # Errors
@@ -96,7 +113,8 @@
 // An error has a message and, unless nothing fits, a class:
 //
 //   - held: somebody else holds the lock. It has a status: held, holder,
-//     run_id, host, pid, since, ttl_ns, token, waiters; as much as is known.
+//     run_id, host, pid, since, ttl_ns, token, waiters, no_resign; as much as is
+//     known.
 //   - lost: the lock, or the place in the queue, is surely not ours any more.
 //     Final, and never a guess: it kills the job.
 //   - denied: for lack of permission; another attempt would fare no better.
@@ -115,6 +133,11 @@
 // is the TTL of our place in the queue, if it has one and must be renewed:
 //
 //	{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"web-1"},"lease_ns":15000000000,"position":1}}
+//
+// After a grant, and before the answer to a release, it says what the holder is
+// asked. If that is more than the core reads, the last one is what counts:
+//
+//	{"event":"asked","text":"resign"}
 //
 // After a grant, and before the answer to a release, the helper may say once
 // that the lock was lost between two renewals:
@@ -144,6 +167,7 @@
 //
 // It never gets into the middle of another line: the core writes each line at
 // once, and those after open are shorter than what POSIX has a pipe take whole
-// (512 bytes). The helper makes the release even if the input ends meanwhile, in at
+// (512 bytes), but for set_record and ask. If the core dies in the midst of one
+// of these, the line makes no sense, and the lock ends with its lease. The helper makes the release even if the input ends meanwhile, in at
 // most 5 s, and even if nobody reads its answers.
 package helper

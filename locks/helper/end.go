@@ -35,7 +35,10 @@ func (s *session) end(err error) bool {
 		delete(s.pending, id)
 		s.doubt = s.doubt || p.method == methodAcquire && !errors.As(err, new(openFailure))
 		p.err = s.failure(p.method)
-		close(p.done)
+		s.answered(p)
+	}
+	if s.stage != opened {
+		close(s.ready)
 	}
 	if s.grant != nil && s.grant.TTL == 0 && !errors.Is(err, errClosed) {
 		// A lock without a lease lasts as long as its helper, and no deadline
@@ -76,6 +79,10 @@ func (s *session) forget() {
 	defer s.mu.Unlock()
 	s.grant, s.settled = nil, false
 	select {
+	case <-s.asked:
+	default:
+	}
+	select {
 	case err := <-s.lost:
 		_ = err // it was lost before it was given back
 	default:
@@ -105,6 +112,6 @@ func (s *session) failure(op string) error {
 
 func (s *session) unavailable(op string, err error) error {
 	e := s.where
-	e.Op, e.Class, e.Err = op, locks.ErrUnavailable, err
+	e.Op, e.Class, e.Err = verb(op), locks.ErrUnavailable, err
 	return &e
 }

@@ -122,11 +122,16 @@ func fitWaiting(w locks.Waiting) locks.Waiting {
 
 func fitStatus(s locks.Status) locks.Status {
 	s.Holder, s.Host, s.RunID = cut(s.Holder, maxText), cut(s.Host, maxText), cut(s.RunID, maxText)
-	s.Since = s.Since.UTC()
-	if y := s.Since.Year(); y < 1 || y > 9999 {
-		s.Since = time.Time{}
-	}
+	s.Since = fitTime(s.Since)
 	return s
+}
+
+func fitTime(t time.Time) time.Time {
+	t = t.UTC()
+	if y := t.Year(); y < 1 || y > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // cut shortens s to at most n bytes of whole runes.

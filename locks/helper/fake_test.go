@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,13 @@ type fake struct {
 	q    url.Values
 	o    locks.Options
 	lost chan error
+
+	asked  chan []byte
+	record []byte
 }
 
 func openFake(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	f := &fake{u: u, q: u.Query(), o: o, lost: make(chan error, 1)}
+	f := &fake{u: u, q: u.Query(), o: o, lost: make(chan error, 1), asked: make(chan []byte, 1)}
 	for _, name := range f.q["print"] {
 		fmt.Println(name) // as a careless library would
 	}
@@ -124,4 +128,42 @@ func (f *fake) Renew(ctx context.Context) error   { return f.do(ctx, "renew") }
 func (f *fake) Release(ctx context.Context) error { return f.do(ctx, "release") }
 func (f *fake) Lost() <-chan error                { return f.lost }
 func (f *fake) Close() error                      { f.note("close"); return nil }
-func (f *fake) SecretEnv() []string               { return []string{"FAKE_PASSWORD"} }
+
+// Abilities are those of the URL: ?can=inspect&can=record.
+func (f *fake) Abilities(context.Context) (can []locks.Ability, err error) {
+	for _, a := range f.q["can"] {
+		can = append(can, locks.Ability(a))
+	}
+	return can, nil
+}
+
+// Inspect tells of as many waiters as ?queue= says, with long names.
+func (f *fake) Inspect(ctx context.Context) (locks.State, error) {
+	st := locks.State{Status: locks.Status{Held: true, Holder: "me", Token: 7, Waiters: 1, NoResign: true}}
+	st.Queue = []locks.Place{{Holder: "w", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Priority: 5000}}
+	if n, _ := strconv.Atoi(f.q.Get("queue")); n > 0 {
+		place := locks.Place{Holder: strings.Repeat("\x01", 5000), RunID: strings.Repeat("\xff", 5000), Since: time.Unix(1<<60, 0), Priority: -5000}
+		st.Holder, st.Host, st.Queue = place.Holder, place.Holder, slices.Repeat([]locks.Place{place}, n)
+	}
+	return st, f.do(ctx, "inspect")
+}
+
+func (f *fake) Record(ctx context.Context) ([]byte, error) {
+	if f.q.Has("text") {
+		f.record = []byte(f.q.Get("text"))
+	}
+	return f.record, f.do(ctx, "record")
+}
+
+func (f *fake) SetRecord(ctx context.Context, text []byte) error {
+	f.record = append([]byte{}, text...)
+	return f.do(ctx, "set_record")
+}
+
+func (f *fake) Ask(ctx context.Context, _ uint64, text []byte) error {
+	f.asked <- text
+	return f.do(ctx, "ask")
+}
+
+func (f *fake) Asked() <-chan []byte { return f.asked }
+func (f *fake) SecretEnv() []string  { return []string{"FAKE_PASSWORD"} }

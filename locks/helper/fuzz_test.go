@@ -23,6 +23,10 @@ func FuzzHelper(f *testing.F) {
 		ready + `{"id":2,"result":{"token":7,"ttl_ns":15000000000,"clean":true}}` + "\n" + `{"id":3,"result":{}}` + "\n",
 		ready + `{"id":2,"result":{"token":7}}` + "\n" + `{"event":"lost","error":{"class":"lost","message":"m"}}` + "\n",
 		ready + `{"id":2,"error":{"class":"held","status":{"held":true,"holder":"h","pid":1}}}` + "\n",
+		ready + `{"id":4,"result":{"state":{"held":true,"no_resign":true,"queue":[{"holder":"h","since":"2026-01-02T03:04:05Z","priority":-1000}]}}}` + "\n",
+		ready + `{"id":5,"result":{"record":""}}` + "\n" + `{"id":6,"result":{}}` + "\n",
+		ready + `{"id":2,"result":{"token":7}}` + "\n" + `{"event":"asked","text":"x"}` + "\n",
+		hello + `{"id":1,"result":{"can":["inspect","fly","ask"]}}` + "\n",
 		hello + `{"id":1,"error":{"class":"usage","op":"open","backend":"b","message":"m","hint":"h"}}` + "\n",
 		ready + `{"id":3,"error":{"class":"lost"}}`,
 		strings.Repeat("[", 20_000) + "\n",
@@ -32,7 +36,10 @@ func FuzzHelper(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		s := newSession("fake", locks.Error{Backend: "fake", Name: "n"}, closer{io.Discard})
 		var calls []*pending
-		for _, method := range []string{methodOpen, methodAcquire, methodRenew} {
+		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord} {
+			if hasText(method) {
+				_ = s.texts.take(t.Context())
+			}
 			p, err := s.send(t.Context(), request{Method: method})
 			if err != nil {
 				t.Fatal(err)
@@ -51,6 +58,21 @@ func FuzzHelper(f *testing.F) {
 			default:
 				t.Errorf("%s waits for ever", p.method)
 			}
+		}
+		if p := calls[3]; p.err == nil && (p.result.State == nil || len(p.result.State.Queue) > locks.MaxQueue) {
+			t.Errorf("a state of %+v", p.result)
+		}
+		if p := calls[4]; p.err == nil && p.result.Record != nil && len(*p.result.Record) > locks.MaxRecord {
+			t.Errorf("a record of %d bytes", len(*p.result.Record))
+		}
+		if err := s.texts.take(t.Context()); err != nil {
+			t.Error("the turn of requests with a text was not given back")
+		}
+		if len(s.asked) > 0 && s.grant == nil {
+			t.Error("somebody is asked who holds nothing")
+		}
+		if _, err := s.abilities(); (err == nil) != (s.stage == opened) {
+			t.Errorf("the abilities are known: %v, at stage %v", err, s.stage)
 		}
 		if g := calls[1].grant; g != (locks.Grant{}) && (g.Token == 0 || g.TTL < 0 || g.TTL > maxTTL || s.stage != opened) {
 			t.Errorf("granted %+v", g)
@@ -76,6 +98,8 @@ func FuzzCore(f *testing.F) {
 		openLine + "\n" + `{"id":2,"method":"acquire","timeout_ns":1}` + "\n" + `{"id":2,"method":"cancel"}` + "\n",
 		`{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","holder":"h","ttl_ns":1,"connect_timeout_ns":1,"log_level":"debug"}` + "\n",
 		`{"id":2,"method":"cancel"}` + "\n",
+		openLine + "\n" + `{"id":2,"method":"inspect"}` + "\n" + `{"id":3,"method":"record"}` + "\n",
+		openLine + "\n" + `{"id":2,"method":"set_record","text":"x"}` + "\n" + `{"id":3,"method":"ask","token":18446744073709551615,"text":""}` + "\n",
 		strings.Repeat("[", 20_000) + "\n",
 	} {
 		f.Add([]byte(s))

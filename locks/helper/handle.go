@@ -80,18 +80,33 @@ func (s *server) fresh(ctx context.Context) (*handle, error) {
 
 func newHandle(lock locks.Lock) *handle { return &handle{lock: lock, over: make(chan struct{})} }
 
-// watch reports the loss of a lock that was granted.
+// watch reports the loss of a lock that was granted, and until then what its
+// holder is asked.
 func (s *server) watch(h *handle) {
-	select {
-	case err := <-h.lock.Lost():
-		h.mu.Lock() // so that the answer to a release does not overtake it
-		defer h.mu.Unlock()
+	asked := h.asked()
+	for {
 		select {
+		case err := <-h.lock.Lost():
+			s.report(h, message{Event: eventLost, Error: toWire(err)})
+			return
+		case text := <-asked:
+			s.passOn(h, text)
 		case <-h.over:
-		default:
-			s.send(message{Event: eventLost, Error: toWire(err)})
+			return
+		case <-s.ended:
+			return
 		}
+	}
+}
+
+// report sends an event of a term that is not over. The answer to a release does
+// not overtake it.
+func (s *server) report(h *handle, m message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
 	case <-h.over:
-	case <-s.ended:
+	default:
+		s.send(m)
 	}
 }

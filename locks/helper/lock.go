@@ -162,21 +162,27 @@ func (l *Lock) SecretEnv() []string {
 
 // call makes a call that only succeeds or fails.
 func (l *Lock) call(ctx context.Context, method string) error {
-	p, err := l.begin(ctx, request{Method: method})
+	_, err := l.exchange(ctx, request{Method: method})
+	return err
+}
+
+// exchange makes a call and waits for its answer.
+func (l *Lock) exchange(ctx context.Context, r request) (*pending, error) {
+	p, err := l.begin(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	select {
 	case <-p.done:
-		return l.outcome(ctx, p)
+		return p, l.outcome(ctx, p)
 	case <-ctx.Done():
 		l.session.giveUp(p)
-		return l.over(ctx, method)
+		return nil, l.over(ctx, r.Method)
 	}
 }
 
 func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || hasText(r.Method) && l.session.texts.take(ctx) != nil {
 		return nil, l.over(ctx, r.Method)
 	}
 	return l.session.send(ctx, r)
@@ -198,7 +204,7 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 // over is the error of a call whose context has ended.
 func (l *Lock) over(ctx context.Context, op string) error {
 	e := l.session.where
-	e.Op, e.Class, e.Err = op, nil, ctx.Err()
+	e.Op, e.Class, e.Err = verb(op), nil, ctx.Err()
 	return &e
 }
 

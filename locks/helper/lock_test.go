@@ -444,13 +444,13 @@ func awaitNote(t *testing.T, path, what string) bool {
 	return false
 }
 
-func receive(t *testing.T, c <-chan error) error {
+func receive[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
-	case err := <-c:
-		return err
+	case got := <-c:
+		return got
 	case <-time.After(limit):
 		t.Fatalf("nothing within %v", limit)
-		return nil
+		panic("unreachable")
 	}
 }

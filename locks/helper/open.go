@@ -60,6 +60,8 @@ func openRequest(url string, o locks.Options, level string) request {
 		Version:        o.Version,
 		RunID:          cut(o.RunID, maxText),
 		LogLevel:       level,
+		Priority:       o.Priority,
+		NoResign:       o.NoResign,
 	}
 }
 

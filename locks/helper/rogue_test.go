@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,13 +57,19 @@ func (r *rogue) next(method string) string {
 // returns the id of that request.
 func (r *rogue) well(role string, until string) string {
 	r.say(helloFor, role)
-	for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodRelease} {
+	methods := []string{methodOpen, methodAcquire, methodRenew, methodRelease}
+	if !slices.Contains(methods, until) {
+		methods = []string{methodOpen, methodAcquire, until}
+	}
+	for _, method := range methods {
 		id := r.next(method)
 		switch {
 		case method == until:
 			return id
 		case method == methodAcquire:
 			r.say(`{"id":%s,"result":%s}`, id, granted)
+		case method == methodOpen:
+			r.say(`{"id":%s,"result":{"can":["inspect","record","ask"]}}`, id)
 		default:
 			r.say(`{"id":%s,"result":{}}`, id)
 		}
@@ -176,6 +183,27 @@ var plots = []plot{
 	{"idlewaiting", line("idlewaiting", methodRenew, `{"event":"waiting","id":ID,"waiting":{}}`), "renew", "not asked for"},
 	{"earlylost", line("earlylost", methodAcquire, `{"event":"lost","error":{"class":"lost"}}`), "acquire", "was not granted"},
 	{"barelost", line("barelost", methodRenew, `{"event":"lost"}`), "renew", "without an error"},
+	{"can", func(r *rogue) int {
+		r.say(helloFor, "can")
+		r.say(`{"id":%s,"result":{"can":[%s"x"]}}`, r.next(methodOpen), strings.Repeat(`"x",`, 64))
+		return r.dwell()
+	}, "acquire", "64 abilities"},
+	{"cannumber", func(r *rogue) int {
+		r.say(helloFor, "cannumber")
+		r.say(`{"id":%s,"result":{"can":[7]}}`, r.next(methodOpen))
+		return r.dwell()
+	}, "acquire", "no message"},
+	{"stateless", line("stateless", methodInspect, `{"id":ID,"result":{}}`), "inspect", "without a state"},
+	{"badstate", line("badstate", methodInspect, `{"id":ID,"result":{"state":{"waiters":-1}}}`), "inspect", "makes no sense"},
+	{"badplace", line("badplace", methodInspect, `{"id":ID,"result":{"state":{"queue":[{"priority":1001}]}}}`), "inspect", "priority out of range"},
+	{"longqueue", line("longqueue", methodInspect, `{"id":ID,"result":{"state":{"queue":[`+strings.Repeat(`{},`, 64)+`{}]}}}`), "inspect", "queue that is too long"},
+	{"longrecord", line("longrecord", methodRecord, `{"id":ID,"result":{"record":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}}`), "record", "record that is too long"},
+	{"badrecord", line("badrecord", methodRecord, `{"id":ID,"result":{"record":{}}}`), "record", "no message"},
+	{"earlyasked", line("earlyasked", methodAcquire, `{"event":"asked","text":"x"}`), "acquire", "was not granted"},
+	{"bareasked", line("bareasked", methodRenew, `{"event":"asked"}`), "renew", "without a text"},
+	{"longasked", line("longasked", methodRenew, `{"event":"asked","text":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}`), "renew", "without a text"},
+	{"dies-inspect", dies("dies-inspect", methodInspect), "inspect", "(exit status 3): last words"},
+	{"dies-set", dies("dies-set", methodSetRecord), "set_record", "(exit status 3): last words"},
 	{"secrets", func(r *rogue) int {
 		r.say(helloFor, "secrets")
 		r.say(`{"id":%s,"result":{"secret_env":["A=B"]}}`, r.next(methodOpen))
@@ -309,10 +337,16 @@ func (p plot) run(t *testing.T, l *Lock) error {
 		call func() error
 	}{
 		{"acquire", func() error { _, err := l.Acquire(ctx, p.at != "wait"); return err }},
+		{"inspect", func() error { _, err := l.Inspect(ctx); return err }},
+		{"record", func() error { _, err := l.Record(ctx); return err }},
+		{"set_record", func() error { return l.SetRecord(ctx, []byte("x")) }},
 		{"renew", func() error { return l.Renew(ctx) }},
 		{"release", func() error { return l.Release(ctx) }},
 	}
 	for _, c := range calls {
+		if c.name != p.at && slices.Contains([]string{methodInspect, methodRecord, methodSetRecord}, c.name) {
+			continue
+		}
 		err := c.call()
 		if c.name == p.at || p.at == "wait" {
 			return err

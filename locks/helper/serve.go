@@ -38,7 +38,8 @@ type server struct {
 	reopen  func(context.Context) (locks.Lock, error)
 
 	// A backend's methods are not called concurrently with themselves.
-	acquiring, renewing, releasing turn
+	acquiring, renewing, releasing       turn
+	inspecting, reading, writing, asking turn
 
 	mu      sync.Mutex
 	began   bool // open was asked for
@@ -65,8 +66,14 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		acquiring: make(turn, 1),
 		renewing:  make(turn, 1),
 		releasing: make(turn, 1),
-		calls:     map[string]call{},
-		ended:     make(chan struct{}),
+
+		inspecting: make(turn, 1),
+		reading:    make(turn, 1),
+		writing:    make(turn, 1),
+		asking:     make(turn, 1),
+
+		calls: map[string]call{},
+		ended: make(chan struct{}),
 	}
 	s.level.Set(slog.LevelWarn)
 	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level}))

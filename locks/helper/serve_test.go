@@ -17,6 +17,11 @@ import (
 
 const openLine = `{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","ttl_ns":15000000000,"connect_timeout_ns":1000000000}`
 
+// openAble opens a fake that declares these abilities.
+func openAble(can ...string) string {
+	return strings.Replace(openLine, "fake:", "fake:///?"+url.Values{"can": can}.Encode(), 1)
+}
+
 // A line of the core, in a conversation with a server, begins with "> ", and
 // the answer that must come with "< ".
 func converse(t *testing.T, open locks.Opener, script string) (logged string, err error) {
@@ -66,8 +71,40 @@ func TestConversation(t *testing.T) {
 `},
 		{"a method of the future", "fake:", "> " + openLine + `
 < {"id":1,"result":{"secret_env":["FAKE_PASSWORD"]}}
+> {"id":2,"method":"divine"}
+< {"id":2,"error":{"class":"usage","message":"unknown method \"divine\""}}
+`},
+		{"abilities", "fake:", "> " + openAble("inspect", "queue", "record", "ask", "fly") + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"],"can":["inspect","queue","record","ask"]}}
 > {"id":2,"method":"inspect"}
-< {"id":2,"error":{"class":"usage","message":"unknown method \"inspect\""}}
+< {"id":2,"result":{"state":{"held":true,"holder":"me","token":7,"waiters":1,"no_resign":true,"queue":[{"holder":"w","since":"2026-01-02T03:04:05Z","priority":1000}]}}}
+> {"id":3,"method":"record"}
+< {"id":3,"result":{}}
+> {"id":4,"method":"set_record","text":"a\u0000\"<"}
+< {"id":4,"result":{}}
+> {"id":5,"method":"record"}
+< {"id":5,"result":{"record":"a\u0000\"<"}}
+> {"id":6,"method":"set_record"}
+< {"id":6,"result":{}}
+> {"id":7,"method":"record"}
+< {"id":7,"result":{"record":""}}
+> {"id":8,"method":"ask","token":7,"text":"resign"}
+< {"id":8,"result":{}}
+> {"id":9,"method":"acquire"}
+< {"id":9,"result":{"token":18446744073709551615,"ttl_ns":15000000000,"clean":true}}
+< {"event":"asked","text":"resign"}
+`},
+		{"texts too long", "fake:", "> " + openAble("record", "ask") + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"],"can":["record","ask"]}}
+> {"id":2,"method":"set_record","text":"` + strings.Repeat("x", locks.MaxRecord+1) + `"}
+< {"id":2,"error":{"class":"usage","message":"a text of 4097 bytes; at most 4096 are allowed"}}
+> {"id":3,"method":"ask","token":7,"text":"` + strings.Repeat("x", locks.MaxRecord+1) + `"}
+< {"id":3,"error":{"class":"usage","message":"a text of 4097 bytes; at most 4096 are allowed"}}
+> {"id":4,"method":"record"}
+< {"id":4,"result":{}}
+`},
+		{"no such priority", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","priority":1001`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"a priority of 1001 is not in [-1000, 1000]"}}
 `},
 		{"a cancel too late", "fake:", "> " + openLine + `
 < {"id":1,"result":{"secret_env":["FAKE_PASSWORD"]}}

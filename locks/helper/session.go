@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// maxPending is how many requests may wait for an answer. More than three are
-// such that were given up, and that the helper has not answered either. So many
-// lines, and those that give them up, have room in any pipe: a write does not
-// block, even if the helper does not read. (Only open can be too long for that;
-// the time that a helper has to answer it bounds that, too.)
+// maxPending is how many requests may wait for an answer. Those beyond the few
+// of a campaign or a term are such that were given up, and that the helper has
+// not answered either. So many lines, and those that give them up, have room in
+// any pipe, with one that has a text among them, of 25 KiB if each of its bytes
+// is escaped: a write does not block, even if the helper does not read. (Only
+// open can be too long for that; the time that a helper has to answer it bounds
+// that, too.)
 const maxPending = 16
 
 // A session is the core's end of the pipe: it pairs answers with requests and
@@ -28,6 +31,9 @@ type session struct {
 	clean  func(string) string // what is done to a text before it is shown
 	kill   func()              // ends the helper
 	lost   chan error          // holds at most one
+	asked  chan []byte         // holds the last
+	texts  turn                // of the requests that have a text
+	ready  chan struct{}       // closed when open was answered, or never will be
 
 	wmu sync.Mutex // one line at a time
 	in  io.WriteCloser
@@ -39,6 +45,7 @@ type session struct {
 	last    int64              // id
 	pending map[int64]*pending // by id
 	secrets []string
+	can     []locks.Ability
 	grant   *locks.Grant // of the acquire that succeeded
 	settled bool         // a release was asked for, or the loss reported
 	doubt   bool         // the session ended before an acquire was answered
@@ -62,7 +69,8 @@ type pending struct {
 	gaveUp bool // nobody waits any more
 
 	waiting chan locks.Waiting // the latest news for a waiting acquire
-	done    chan struct{}      // closed when grant or err is set
+	done    chan struct{}      // closed when the answer is there: err, or one of these
+	result  *result            // of inspect or record
 	grant   locks.Grant
 	err     error
 }
@@ -74,6 +82,9 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 		clean:   plain,
 		kill:    func() {},
 		lost:    make(chan error, 1),
+		asked:   make(chan []byte, 1),
+		texts:   make(turn, 1),
+		ready:   make(chan struct{}),
 		in:      in,
 		pending: map[int64]*pending{},
 	}
@@ -103,6 +114,9 @@ func (s *session) late() {
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	p := &pending{method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
 	if err := s.register(p); err != nil {
+		if hasText(p.method) {
+			s.texts.leave()
+		}
 		return nil, err
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -111,6 +125,21 @@ func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	s.write(p.id, r)
 	return p, nil
 }
+
+// answered wakes whoever waits for an answer; mu is held.
+func (s *session) answered(p *pending) {
+	close(p.done)
+	if hasText(p.method) {
+		s.texts.leave()
+	}
+}
+
+// hasText reports that a request has to wait for its turn: one is under way at a
+// time, even of those that were given up. See maxPending.
+func hasText(method string) bool { return method == methodSetRecord || method == methodAsk }
+
+// verb is what errors call a method.
+func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
 
 func (s *session) register(p *pending) error {
 	s.mu.Lock()

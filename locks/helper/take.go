@@ -30,6 +30,8 @@ func (s *session) take(m *message) error {
 		return s.takeWaiting(m)
 	case eventLost:
 		return s.takeLost(m)
+	case eventAsked:
+		return s.takeAsked(m)
 	}
 	return errors.New("an unknown event")
 }
@@ -103,7 +105,7 @@ func (s *session) takeAnswer(m *message) error {
 		s.lose(p.err) // nobody else would hear of it
 	}
 	delete(s.pending, p.id)
-	close(p.done)
+	s.answered(p)
 	if p.method == methodOpen && p.err != nil {
 		return openFailure{p.err}
 	}
@@ -116,6 +118,15 @@ func (s *session) takeResult(p *pending, r *result) error {
 		return s.takeOpened(r)
 	case s.stage != opened:
 		return errors.New("success before open was answered")
+	case p.method == methodInspect:
+		p.result = r
+		return checkState(r.State)
+	case p.method == methodRecord:
+		p.result = r
+		if r.Record != nil && len(*r.Record) > locks.MaxRecord {
+			return errors.New("a record that is too long")
+		}
+		return nil
 	case p.method != methodAcquire:
 		return nil
 	case s.grant != nil:
@@ -139,8 +150,12 @@ func (s *session) takeOpened(r *result) error {
 			return errors.New("a secret variable that none can be called")
 		}
 	}
+	if err := s.takeCan(r.Can); err != nil {
+		return err
+	}
 	s.stage = opened
 	s.secrets = r.SecretEnv
+	close(s.ready)
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -158,6 +173,6 @@ func (s *session) find(m *message) *pending {
 
 func (s *session) fromWire(op string, w *wireError) error {
 	where := s.where
-	where.Op = op
+	where.Op = verb(op)
 	return fromWire(w, where, s.clean)
 }

@@ -35,6 +35,12 @@ func TestToy(t *testing.T) {
 	}
 	const odd = `an "odd" \n one, "ttl_ns":`
 	a, b := contender(odd), contender("b")
+	if err := locks.Require(t.Context(), a, "status", locks.CanInspect); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("a helper that knows of no abilities: %v", err)
+	}
+	if _, err := a.(*Lock).Inspect(t.Context()); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("inspect with a helper that cannot: %v", err)
+	}
 
 	first, err := a.Acquire(t.Context(), true)
 	if err != nil {

@@ -28,6 +28,11 @@ const (
 	methodRenew   = "renew"
 	methodRelease = "release"
 	methodCancel  = "cancel"
+
+	methodInspect   = "inspect"
+	methodRecord    = "record"
+	methodSetRecord = "set_record"
+	methodAsk       = "ask"
 )
 
 // The events that a helper reports.
@@ -35,6 +40,7 @@ const (
 	eventHello   = "hello"
 	eventWaiting = "waiting"
 	eventLost    = "lost"
+	eventAsked   = "asked"
 )
 
 // A request is a line from the core to the helper. The order of the fields is
@@ -45,6 +51,8 @@ type request struct {
 
 	Try     bool          `json:"try,omitempty"`        // acquire
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // any; positive, or 0: no limit
+	Token   uint64        `json:"token,omitempty"`      // ask
+	Text    string        `json:"text,omitempty"`       // set_record, ask
 
 	// What follows belongs to open.
 	Protocol       int           `json:"protocol,omitempty"`
@@ -56,6 +64,8 @@ type request struct {
 	Version        string        `json:"version,omitempty"`
 	RunID          string        `json:"run_id,omitempty"`
 	LogLevel       string        `json:"log_level,omitempty"`
+	Priority       int           `json:"priority,omitempty"`
+	NoResign       bool          `json:"no_resign,omitempty"`
 }
 
 // A message is a line from the helper to the core: an event, or the answer to
@@ -69,19 +79,24 @@ type message struct {
 	Version  string `json:"version,omitempty"`  // hello
 
 	Waiting *locks.Waiting `json:"waiting,omitempty"` // waiting
+	Text    *string        `json:"text,omitempty"`    // asked
 
 	Result *result    `json:"result,omitempty"` // an answer has a result,
 	Error  *wireError `json:"error,omitempty"`  // or an error, as lost has
 }
 
-// A result is what a successful request brought; renew and release bring
+// A result is what a successful request brought; most bring
 // nothing.
 type result struct {
 	SecretEnv []string `json:"secret_env,omitempty"` // open
+	Can       []string `json:"can,omitempty"`        // open
 
 	Token uint64        `json:"token,omitempty"` // acquire, and so on
 	TTL   time.Duration `json:"ttl_ns,omitempty"`
 	Clean bool          `json:"clean,omitempty"`
+
+	State  *locks.State `json:"state,omitempty"`  // inspect
+	Record *string      `json:"record,omitempty"` // record; nil: there is none
 
 	handle *handle // in the helper: what was granted
 }

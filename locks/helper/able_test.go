@@ -1,0 +1,180 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestAbilities cross the pipe: those that the helper declares and that we know.
+func TestAbilities(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=record&can=fly&can=ask", options())
+	got, err := l.Abilities(t.Context())
+	if want := []locks.Ability{locks.CanRecord, locks.CanAsk}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	checkClass(t, "what it has", locks.Require(t.Context(), l, "x", locks.CanAsk, locks.CanRecord), nil)
+	checkClass(t, "what it has not", locks.Require(t.Context(), l, "x", locks.CanInspect), locks.ErrUsage)
+}
+
+// TestAbilitiesOfNone: a helper that knows of no abilities has none, and one
+// that cannot open says why.
+func TestAbilitiesOfNone(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/", options())
+	if got, err := l.Abilities(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	l = start(t, "fake://h/?open=denied", options())
+	_, err := l.Abilities(t.Context())
+	checkClass(t, "abilities of what cannot be opened", err, locks.ErrDenied)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = start(t, "fake://h/?open=hang", options()).Abilities(ctx)
+	checkClass(t, "abilities of what does not answer", err, context.DeadlineExceeded)
+}
+
+func TestRecordAndAsk(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=record&can=ask", options())
+	if got, err := l.Record(t.Context()); err != nil || got != nil {
+		t.Errorf("no record: got %q, %v", got, err)
+	}
+	for _, text := range []string{"", strings.Repeat("\x01", locks.MaxRecord), "\u2028<é>"} {
+		checkClass(t, "set record", l.SetRecord(t.Context(), []byte(text)), nil)
+		if got, err := l.Record(t.Context()); err != nil || got == nil || string(got) != text {
+			t.Errorf("got %.20q (%d bytes), %v; want %.20q", got, len(got), err, text)
+		}
+	}
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	const text = "resign\x00"
+	checkClass(t, "ask", l.Ask(t.Context(), 1, []byte(text)), nil)
+	if got := receive(t, l.Asked()); string(got) != text {
+		t.Errorf("asked %q; want %q", got, text)
+	}
+	for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
+		checkClass(t, "set record", l.SetRecord(t.Context(), []byte(text)), locks.ErrUsage)
+		checkClass(t, "ask", l.Ask(t.Context(), 1, []byte(text)), locks.ErrUsage)
+	}
+}
+
+// TestAfterRelease: the helper has ended. What was ours to write is not any
+// more; what could be asked is an error, and no loss.
+func TestAfterRelease(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=inspect&can=record&can=ask", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	checkClass(t, "release", l.Release(t.Context()), nil)
+	checkClass(t, "set record", l.SetRecord(t.Context(), []byte("x")), locks.ErrLost)
+	_, err := l.Inspect(t.Context())
+	checkClass(t, "inspect", err, locks.ErrUnavailable)
+	if !strings.Contains(err.Error(), "the lock was released") {
+		t.Errorf("inspect: got %v", err)
+	}
+	_, err = l.Record(t.Context())
+	checkClass(t, "record", err, locks.ErrUnavailable)
+	checkClass(t, "ask", l.Ask(t.Context(), 1, nil), locks.ErrUnavailable)
+}
+
+// TestLongQueueFitsALine, and the places that are left out are the last.
+func TestLongQueueFitsALine(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=inspect&queue=1000", options())
+	st, err := l.Inspect(t.Context())
+	if err != nil || len(st.Queue) < 10 || len(st.Queue) > locks.MaxQueue || !st.Held {
+		t.Fatalf("got %d places, %v", len(st.Queue), err)
+	}
+	for _, p := range st.Queue {
+		if p.Priority != -locks.MaxPriority || !p.Since.IsZero() || p.Holder == "" {
+			t.Errorf("got %+v", p)
+		}
+	}
+}
+
+// TestRecordThatIsNone: what somebody stored where a record should be is an
+// error, and the session goes on.
+func TestRecordThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"%ff", strings.Repeat("x", locks.MaxRecord+1)} {
+		l := start(t, "fake://h/?can=record&text="+text, options())
+		if got, err := l.Record(t.Context()); err == nil {
+			t.Errorf("got %d bytes", len(got))
+		}
+		if _, err := l.Acquire(t.Context(), true); err != nil {
+			t.Errorf("acquire: %v", err)
+		}
+	}
+}
+
+// TestOneTextAtATime: of requests that have a text one is in the pipe, however
+// many were given up. A renewal passes them.
+func TestOneTextAtATime(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=record&set_record=hang", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxPending {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		checkClass(t, "set record", l.SetRecord(ctx, []byte(strings.Repeat("\x01", locks.MaxRecord))), context.DeadlineExceeded)
+		cancel()
+	}
+	l.session.mu.Lock()
+	pending := len(l.session.pending)
+	l.session.mu.Unlock()
+	if pending != 1 {
+		t.Errorf("%d requests wait for an answer; want 1", pending)
+	}
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+}
+
+// TestAskedOfAnEarlierTerm is forgotten with the term that nobody was told of,
+// and of what was not received the last is kept.
+func TestAskedOfAnEarlierTerm(t *testing.T) {
+	t.Parallel()
+	s := newSession("fake", locks.Error{}, closer{io.Discard})
+	s.grant = &locks.Grant{Token: 1}
+	for _, text := range []string{"first", "last"} {
+		if err := s.takeAsked(&message{Text: &text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := receive(t, s.asked); string(got) != "last" {
+		t.Errorf("asked %q", got)
+	}
+	text := "late"
+	if err := s.takeAsked(&message{Text: &text}); err != nil {
+		t.Fatal(err)
+	}
+	s.forget()
+	if len(s.asked) > 0 {
+		t.Error("a request to the earlier holder is kept")
+	}
+}
+
+// TestPriorityAndNoResign reach the backend.
+func TestPriorityAndNoResign(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Priority, o.NoResign = -7, true
+	r := openRequest("fake:", o, "warn")
+	_, got, err := newServer("fake", openFake, io.Discard, io.Discard).options(&r)
+	if err != nil || got.Priority != -7 || !got.NoResign {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := encode(r); errors.Is(err, errLineTooLong) {
+		t.Error(err)
+	}
+}
