@@ -47,6 +47,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
+		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/runner", runner},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

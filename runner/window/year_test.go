@@ -1,0 +1,99 @@
+package window_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/window"
+)
+
+var zones = []string{
+	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu",
+	"America/Sao_Paulo", "Pacific/Apia", "America/St_Johns", "Pacific/Chatham",
+}
+
+// TestYear looks at every minute of the days around each change of the clocks, and
+// every third of an hour else, for a year, in zones whose clocks go
+// back and forward by an hour, half an hour and a whole day: the slot never goes
+// back, each slot has one stretch of time, and there are as many as a year has.
+func TestYear(t *testing.T) {
+	t.Parallel()
+	for _, zone := range zones {
+		t.Run(zone, func(t *testing.T) {
+			t.Parallel()
+			for _, spec := range []string{"20m", "hour", "day", "week", "30 2 * * *", "15 1 * * *", "*/20 0-4 * * *", "0 * * * *", "0 */6 * * *"} {
+				year := 2011 // Samoa had no 30 December
+				if zone == "America/Sao_Paulo" {
+					year = 2018 // clocks changed there until 2019, at midnight
+				}
+				location, err := time.LoadLocation(zone)
+				if err != nil {
+					t.Fatal(err)
+				}
+				yearOf(t, parse(t, "CRON_TZ="+zone+" "+spec), location, year)
+			}
+		})
+	}
+}
+
+func yearOf(t *testing.T, w window.Window, zone *time.Location, year int) {
+	t.Helper()
+	now := time.Date(year, 1, 1, 12, 0, 0, 0, time.UTC)
+	last := w.Slot(now)
+	n := 0
+	for end := now.AddDate(1, 0, 0); now.Before(end); now = now.Add(step(now.In(zone))) {
+		got := w.Slot(now)
+		if got.Key < last.Key {
+			t.Fatalf("%s at %v: from %q back to %q", w, now, last.Label, got.Label)
+		}
+		if got != last {
+			n++
+		}
+		last = got
+	}
+	if low, high := expected(w.String()); n < low || n > high {
+		t.Errorf("%s: %d slots in %d, want %d to %d", w, n, year, low, high)
+	}
+}
+
+func step(now time.Time) time.Duration {
+	const around = 26 * time.Hour
+	if start, end := now.ZoneBounds(); now.Sub(start) < around || !end.IsZero() && end.Sub(now) < around {
+		return time.Minute
+	}
+	return 20 * time.Minute
+}
+
+// expected is how many slots a year has, with an hour or a day more or less where
+// the clocks or the calendar leave it out.
+func expected(spec string) (low, high int) {
+	switch spec {
+	case "20m0s":
+		return 365*24*3 - 1, 365 * 24 * 3
+	case "1h0m0s", "0 * * * *":
+		return 365*24 - 2, 365*24 + 1
+	case "0 0 * * 1":
+		return 52, 53
+	case "*/20 0-4 * * *":
+		return 365*15 - 15 - 4, 365 * 15
+	case "0 */6 * * *":
+		return 365*4 - 5, 365*4 + 1
+	}
+	return 364, 366
+}
+
+// TestEnds finds the very second in which the next slot begins to count.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	for _, zone := range zones {
+		for _, spec := range []string{"1s", "10s", "5m", "hour", "day", "week", "@yearly", "0 0 29 2 *", "30 2 * * *", "*/10 2 * * *", "*/10 * * * *"} {
+			w := parse(t, "CRON_TZ="+zone+" "+spec)
+			for now := time.Date(2026, 10, 25, 0, 0, 30, 0, time.UTC); now.Day() < 26; now = now.Add(17 * time.Minute) {
+				slot, end := w.Slot(now), w.Ends(now)
+				if !end.After(now) || w.Slot(end.Add(-time.Second)) != slot && end.Sub(now) >= time.Second || w.Slot(end).Key <= slot.Key {
+					t.Fatalf("%s in %s at %v: slot %q is said to end at %v", spec, zone, now, slot.Label, end)
+				}
+			}
+		}
+	}
+}
