@@ -48,6 +48,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
+		{"/runner/ledger", []string{"/runner/ledger", "/locks"}},
 		{"/runner", runner},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

@@ -1,0 +1,155 @@
+// Package ledger is the record that leaderrun keeps beside a lock, through a
+// backend that is a locks.Recorder: which runs have finished, how the term ended,
+// and who had which slot.
+//
+// It is one JSON object of at most locks.MaxRecord bytes:
+//
+//	{"v":1,
+//	 "runs":[{"spec":"0 0 * * *","floor":1774656000,
+//	          "done":[{"slot":1774742400,"by":"host/17/89ab","at":1774742431,"token":7}]}],
+//	 "slots":{"1":{"n":2,"token":8}},
+//	 "term":{"token":9,"ttl_ns":15000000000,"clean":true}}
+//
+// Whatever else is in it is kept as it is, for versions to come. What is read is
+// not trusted: whoever can lead can write it.
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// version is that of the record's form.
+const version = 1
+
+// A Record is all of it. Its zero value is an empty one. It is not safe for
+// concurrent use.
+type Record struct {
+	Term  *Term        // nil: nobody has said
+	Slots map[int]Slot // by number, 0 to locks.MaxSlot
+
+	runs  []history // the one used last is last
+	other map[string]json.RawMessage
+}
+
+// A Term is what a holder says of its term.
+type Term struct {
+	Token uint64 `json:"token"`
+	TTL   int64  `json:"ttl_ns"` // nanoseconds
+	Clean bool   `json:"clean"`  // it has ended by a release, with nothing of the job left
+}
+
+// A Slot is what a holder of one slot says of it.
+type Slot struct {
+	N     int    `json:"n"` // 0 to locks.MaxSlot
+	Token uint64 `json:"token"`
+}
+
+// Read reads a record. There is none if text is empty.
+func Read(text []byte) (*Record, error) {
+	r := new(Record)
+	if len(text) == 0 {
+		return r, nil
+	}
+	if len(text) > locks.MaxRecord {
+		return nil, fmt.Errorf("read the lock's record: it has %d bytes, more than %d", len(text), locks.MaxRecord)
+	}
+	if err := r.decode(text); err != nil {
+		return nil, fmt.Errorf("read the lock's record: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Record) decode(text []byte) error {
+	if !utf8.Valid(text) {
+		return errors.New("it is not UTF-8")
+	}
+	if err := json.Unmarshal(text, &r.other); err != nil {
+		return err
+	}
+	v := 0
+	for name, to := range map[string]any{"v": &v, "runs": &r.runs, "term": &r.Term, "slots": &r.Slots} {
+		if err := r.take(name, to); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if v != version {
+		return fmt.Errorf("it has version %d; this leaderrun knows %d", v, version)
+	}
+	return r.check()
+}
+
+// take moves a field out of those that are not known.
+func (r *Record) take(name string, to any) error {
+	text, ok := r.other[name]
+	if !ok {
+		return nil
+	}
+	delete(r.other, name)
+	return json.Unmarshal(text, to)
+}
+
+// check refuses what we would not have written.
+func (r *Record) check() error {
+	for number, s := range r.Slots {
+		if number < 0 || number > locks.MaxSlot || s.N < 0 || s.N > locks.MaxSlot {
+			return fmt.Errorf("slot %d of %d is out of range", number, s.N)
+		}
+	}
+	if r.Term != nil && r.Term.TTL < 0 {
+		return errors.New("the term's ttl is negative")
+	}
+	if len(r.runs) > maxSpecs {
+		return fmt.Errorf("it has %d schedules, more than %d", len(r.runs), maxSpecs)
+	}
+	for i, h := range r.runs {
+		if err := h.check(); err != nil {
+			return err
+		}
+		if r.find(h.Spec) != i {
+			return fmt.Errorf("the schedule %q is there twice", locks.Abbreviate(h.Spec))
+		}
+	}
+	return nil
+}
+
+// Encode returns the record as text. If it is too long it first drops runs, which
+// stay known as superseded, and then names of who ran them. What is left fits,
+// unless a version to come has put very much beside it.
+func (r *Record) Encode() ([]byte, error) {
+	for {
+		text, err := r.encode()
+		if err != nil || len(text) <= locks.MaxRecord {
+			return text, err
+		}
+		if !r.shrink() {
+			return nil, fmt.Errorf("the lock's record has %d bytes, more than %d", len(text), locks.MaxRecord)
+		}
+	}
+}
+
+func (r *Record) encode() ([]byte, error) {
+	all := map[string]any{"v": version}
+	for name, text := range r.other {
+		all[name] = text
+	}
+	if len(r.runs) > 0 {
+		all["runs"] = r.runs
+	}
+	if r.Term != nil {
+		all["term"] = r.Term
+	}
+	if len(r.Slots) > 0 {
+		all["slots"] = r.Slots
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // it would make six bytes of one
+	err := e.Encode(all)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

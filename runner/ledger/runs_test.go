@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func finish(t *testing.T, r *Record, spec string, slots ...int64) {
+	t.Helper()
+	for _, slot := range slots {
+		if err := r.Finish(spec, Run{Slot: slot, By: fmt.Sprint("host", slot), At: slot + 1, Token: uint64(slot)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func isDone(r *Record, spec string, slot int64) bool {
+	_, done := r.Done(spec, slot)
+	return done
+}
+
+// TestDone knows each run, and none of another schedule.
+func TestDone(t *testing.T) {
+	t.Parallel()
+	r := new(Record)
+	finish(t, r, "day", 30, 10)
+	if run, done := r.Done("day", 10); !done || run != (Run{10, "host10", 11, 10}) {
+		t.Errorf("got %+v, %v", run, done)
+	}
+	for _, slot := range []int64{9, 11, 20, 31} {
+		if isDone(r, "day", slot) {
+			t.Errorf("slot %d is done", slot)
+		}
+	}
+	if isDone(r, "week", 10) {
+		t.Error("another schedule's slot is done")
+	}
+	if err := r.Finish("day", Run{Slot: 10, By: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	if run, _ := r.Done("day", 10); run.By != "again" || len(r.runs[0].Done) != 2 {
+		t.Errorf("after a second run of one slot: %+v", r.runs)
+	}
+}
+
+// TestOldRunsAreSuperseded: those that the list has no room for stay done, and so
+// do the slots between them that were left out.
+func TestOldRunsAreSuperseded(t *testing.T) {
+	t.Parallel()
+	r := new(Record)
+	for slot := int64(0); slot < 300; slot += 10 {
+		finish(t, r, "day", slot)
+	}
+	for slot := int64(-5); slot <= 50; slot += 5 {
+		if run, done := r.Done("day", slot); !done || run != (Run{Slot: slot}) {
+			t.Errorf("slot %d: got %+v, %v; want it superseded", slot, run, done)
+		}
+	}
+	if run, done := r.Done("day", 60); !done || run.By != "host60" {
+		t.Errorf("the lowest that is listed: %+v, %v", run, done)
+	}
+	if isDone(r, "day", 65) || isDone(r, "day", 300) {
+		t.Error("a slot above the floor is done that is not listed")
+	}
+	finish(t, r, "day", 20) // no news
+	if len(r.runs[0].Done) != maxDone || *r.runs[0].Floor != 50 {
+		t.Errorf("after a late run: floor %d, %d runs", *r.runs[0].Floor, len(r.runs[0].Done))
+	}
+}
+
+// TestClockAYearAhead: a host whose clock is ahead finishes as many slots as the
+// list has room for; the others' slots are not done by that, before they have run
+// them.
+func TestClockAYearAhead(t *testing.T) {
+	t.Parallel()
+	r := new(Record)
+	finish(t, r, "10m", 1, 2, 3)
+	for n := range int64(maxDone) {
+		finish(t, r, "10m", 1_000_000+n)
+		now := 4 + n
+		if isDone(r, "10m", now) {
+			t.Fatalf("slot %d is done before it was run, after %d runs ahead", now, n+1)
+		}
+		finish(t, r, "10m", now)
+		if !isDone(r, "10m", now) {
+			t.Fatalf("slot %d is not done, after %d runs ahead", now, n+1)
+		}
+	}
+	for now := int64(100); now < 200; now++ {
+		if isDone(r, "10m", now) {
+			t.Fatalf("slot %d is done before it was run", now)
+		}
+		finish(t, r, "10m", now)
+	}
+}
+
+// TestNothingIsForgotten: whatever is added, in whatever order, all that was done
+// stays so.
+func TestNothingIsForgotten(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	r := new(Record)
+	done := map[int64]bool{}
+	for range 2000 {
+		slot := random.Int64N(5000) - 1000
+		finish(t, r, "day", slot)
+		done[slot] = true
+		if random.IntN(10) == 0 {
+			r = read(t, encode(t, r))
+		}
+		for slot := range done {
+			if !isDone(r, "day", slot) {
+				t.Fatalf("slot %d is forgotten", slot)
+			}
+		}
+	}
+}
+
+// TestFourSchedules: the one used least recently is dropped.
+func TestFourSchedules(t *testing.T) {
+	t.Parallel()
+	r := new(Record)
+	for _, spec := range []string{"a", "b", "c", "d", "a", "e"} {
+		finish(t, r, spec, 1)
+	}
+	for spec, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true, "e": true} {
+		if isDone(r, spec, 1) != want {
+			t.Errorf("%s: done should be %v", spec, want)
+		}
+	}
+}
+
+// TestFinishBounds what a caller gives.
+func TestFinishBounds(t *testing.T) {
+	t.Parallel()
+	r := new(Record)
+	for _, spec := range []string{"", strings.Repeat("x", 129), "\xff"} {
+		if err := r.Finish(spec, Run{}); err == nil {
+			t.Errorf("%q is accepted", spec)
+		}
+	}
+	for by, want := range map[string]string{
+		strings.Repeat("x", 65):       strings.Repeat("x", 64),
+		strings.Repeat("x", 63) + "é": strings.Repeat("x", 63),
+		"host\xff\xfe/1":              "host?/1",
+		strings.Repeat("x", 62) + "é" + strings.Repeat("y", 1<<20): strings.Repeat("x", 62) + "é",
+	} {
+		if err := r.Finish("day", Run{Slot: 1, By: by}); err != nil {
+			t.Fatal(err)
+		}
+		if run, _ := r.Done("day", 1); run.By != want {
+			t.Errorf("%.70q: got %q, want %q", by, run.By, want)
+		}
+	}
+}
