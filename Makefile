@@ -21,7 +21,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the core and all helpers, into bin/
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/...
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/... ./runner/...
 
 bundle: ## one file with every backend linked in: bin/bundle/leaderrun
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS),bundle -ldflags '$(LDFLAGS)' -o bin/bundle/leaderrun .

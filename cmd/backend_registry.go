@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"time"
+
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/file"
 	"github.com/leaderrun/leaderrun/locks/helper"
@@ -16,5 +18,5 @@ func NewEnv(version, libexec string) Env {
 	registerBundled(registry)
 	programs := &helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
-	return Env{Version: buildVersion(version), Registry: registry, Programs: programs}
+	return Env{Version: buildVersion(version), Registry: registry, Programs: programs, Now: time.Now}
 }

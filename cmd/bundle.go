@@ -7,7 +7,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/runner/probe"
 )
+
+// linkedProbe is the program leaderrun-probe.
+var linkedProbe = probe.Main
 
 // registerBundled links every backend into this one file, for people who copy a
 // single binary. It starts slower and is larger with each backend.

@@ -11,6 +11,7 @@ import (
 // The exit statuses that are leaderrun's own, from sysexits.h where that has
 // one, and from the shell.
 const (
+	exitTimeout     = 124 // as timeout(1)
 	exitUsage       = 64
 	exitUnavailable = 69
 	exitInternal    = 70
@@ -27,7 +28,7 @@ func (p *program) report(err error) int {
 	var signalled *runner.SignalError
 	switch {
 	case err == nil, errors.As(err, &signalled):
-	case errors.Is(err, locks.ErrHeld):
+	case errors.Is(err, locks.ErrHeld), errors.As(err, new(*runner.SkippedError)):
 		p.term.info(err.Error())
 	default:
 		p.term.fail(err)
@@ -50,8 +51,12 @@ func (p *program) status(err error) int {
 		return exitNotFound
 	case errors.As(err, &start):
 		return exitNotRunnable
-	case errors.Is(err, locks.ErrLost):
+	case errors.As(err, new(*runner.SkippedError)):
+		return p.skipped
+	case errors.Is(err, locks.ErrLost), errors.As(err, new(*runner.ResignError)):
 		return exitLost
+	case errors.As(err, new(*runner.TimeoutError)):
+		return exitTimeout
 	case errors.Is(err, locks.ErrHeld):
 		return p.held
 	case errors.Is(err, locks.ErrUsage):

@@ -1,13 +1,15 @@
 package cmd
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/runner"
 )
 
 // The headings under which help shows options, in this order.
-var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "Output", "Help"}
+var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "As a cron job", "As a service", "Hooks", "Output", "Help"}
 
 // options are what a user may ask of a run.
 type options struct {
@@ -31,12 +33,14 @@ type options struct {
 	quiet                           bool
 	logFormat                       choice
 	events                          string
+
+	life
 }
 
 // flags returns the options of run, with their variables. An option without a
 // DefaultText says its default in its usage text, or has none.
 func (o *options) flags() []cli.Flag {
-	return append(append(o.lockFlags(), o.outputFlags()...), versionFlag())
+	return append(slices.Concat(o.lockFlags(), o.cronFlags(), o.serviceFlags(), o.hookFlags(), o.outputFlags()), versionFlag())
 }
 
 func (o *options) lockFlags() []cli.Flag {
@@ -86,6 +90,9 @@ func (o *options) lockFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "ttl", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TTL"},
 			Value: &o.ttl, DefaultText: "15s",
 			Usage: "the lease is `DURATION`: how soon others may take over if we vanish"},
+		&cli.GenericFlag{Name: "takeover", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TAKEOVER"},
+			Value: &o.takeover, DefaultText: "fast",
+			Usage: "after a holder that did not release, start `fast|strict`: at once, or when the lease that it was granted is surely over"},
 		&cli.GenericFlag{Name: "signal", Aliases: []string{"s"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_SIGNAL"},
 			Value: &o.signal, DefaultText: "TERM",
 			Usage: "send `SIG` first when the job must end"},
@@ -118,7 +125,7 @@ func (o *options) outputFlags() []cli.Flag {
 // newOptions returns the defaults.
 func newOptions() *options {
 	return &options{
-		conflict:       exitHeld,
+		conflict:       code{n: exitHeld},
 		connectTimeout: seconds{d: 5e9},
 		ttl:            seconds{d: 15e9},
 		signal:         signalValue{defaultSignal},
@@ -127,6 +134,8 @@ func newOptions() *options {
 
 		containment:        choice{"auto", append([]string{"auto"}, tiers()...)},
 		requireContainment: choice{"", tiers()},
+
+		life: newLife(),
 	}
 }
 

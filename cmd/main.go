@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,12 +22,16 @@ type Env struct {
 	Version  string
 	Registry *locks.Registry
 	Programs *helper.Programs // finds the helper programs of backends that are not built in
+	Now      func() time.Time // the wall clock, by which a run belongs to a window
 }
 
 // Main runs the program with the given arguments, the first of which is its
 // own name, and returns the exit status.
 func Main(args []string, env Env) int {
 	if status, ok := beGuard(args); ok {
+		return status
+	}
+	if status, ok := beProbe(args); ok {
 		return status
 	}
 	p := &program{Env: env, out: os.Stdout, term: newTerm(os.Stderr)}
@@ -52,9 +57,10 @@ type program struct {
 	term    *term     // for everything else
 	given   []string  // the arguments, as route spells them
 	dashed  bool      // there is a "--" among those that the user wrote
-	starter starter   // of the job; nil: none was begun
+	starter starter   // of the first job; nil: none was begun, or it was used
 	exit    int       // the exit status, if there is no error
 	held    int       // the exit status for a lock that is held
+	skipped int       // and for a window that needs no run
 }
 
 // commands describes the subcommands.
@@ -62,6 +68,7 @@ func (p *program) commands() []*cli.Command {
 	all := []*cli.Command{
 		p.runCommand(),
 		p.checkCommand(),
+		p.resignCommand(),
 		p.backendsCommand(),
 		p.versionCommand(),
 		p.helpCommand(),
@@ -114,7 +121,7 @@ func noArguments(ctx *cli.Context) error {
 
 // reserved are the names of subcommands that are promised and not there yet.
 // They run no program of that name, or scripts would break when they come.
-var reserved = []string{"status", "watch", "wait", "resign", "release", "doctor", "config", "completion"}
+var reserved = []string{"status", "watch", "wait", "release", "doctor", "config", "completion"}
 
 func isReserved(name string) bool { return slices.Contains(reserved, name) }
 

@@ -59,7 +59,10 @@ func (p *program) settle(o *options, command bool) {
 // run checks everything that can be checked before a lock is taken, then hands
 // over to the runner.
 func (p *program) run(o *options, args []string) error {
-	p.held = int(o.conflict)
+	p.held = o.conflict.n
+	if o.conflict.set {
+		p.skipped = o.conflict.n
+	}
 	signals := listen()
 	if o.id == "" {
 		o.id = newID()
@@ -119,6 +122,14 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	if err := contain(p.starter, o); err != nil {
 		return proc.Exit{}, err
 	}
+	once, err := o.once(p.Now())
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	hooks, health, err := p.commandsOf(o)
+	if err != nil {
+		return proc.Exit{}, err
+	}
 	service := newService(o, logger)
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
@@ -140,6 +151,8 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 				ConnectTimeout: o.connectTimeout.d,
 				Version:        p.Version,
 				RunID:          runID,
+				Priority:       o.priority.n,
+				NoResign:       o.noResign,
 				Logger:         logger,
 				Waiting:        waiting,
 			})
@@ -156,8 +169,19 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		StopOnFailure:  o.onRenewError.value == "stop",
 		ScrubEnv:       o.scrubEnv,
 		WaitChildren:   o.waitChildren,
+		Splay:          o.splayed(),
+		MinHold:        o.minHold.d,
+		MaxRuntime:     o.maxRuntime.d,
+		Restart:        o.restarts(),
+		Rejoin:         o.rejoin,
+		Hooks:          hooks,
+		Health:         health,
+		NoResign:       o.noResign,
+		Once:           once,
+		Strict:         o.takeover.value == "strict",
+		Priority:       o.priority.value(),
 		Signals:        signals.caught,
-		Starter:        p.starter,
+		Starter:        p.starters(o),
 		Logger:         logger,
 		Events: func(e runner.Event) {
 			events.write(e)
@@ -218,6 +242,9 @@ func (o *options) check() error {
 	if o.connectTimeout.d <= 0 || o.connectTimeout.d > time.Hour {
 		return &locks.UsageError{What: fmt.Sprintf("--connect-timeout %v is out of range: more than 0, at most 1h", o.connectTimeout.d)}
 	}
+	if err := o.checkLife(); err != nil {
+		return err
+	}
 	return o.timing().CheckTTL()
 }
 
@@ -265,8 +292,14 @@ func (p *program) explain(o *options, err error) error {
 	switch {
 	case errors.As(err, &held):
 		return fmt.Errorf("lock %q: %w", o.lock, held)
+	case errors.As(err, new(*runner.SkippedError)):
+		return fmt.Errorf("lock %q: %w", o.lock, err)
 	case isClass(err, locks.ErrLost):
 		return &reworded{err, fmt.Sprintf("leadership of %q was lost and the job was stopped: %s", o.lock, withoutClass(err))}
+	case errors.As(err, new(*runner.ResignError)):
+		return &reworded{err, fmt.Sprintf("leadership of %q was given up: %v", o.lock, err)}
+	case errors.As(err, new(*runner.TimeoutError)):
+		return &reworded{err, fmt.Sprintf("the job was stopped: %v", err)}
 	case isClass(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
 		return &hinted{&reworded{err, fmt.Sprintf("lock %q: %s", o.lock, withoutClass(err))},
 			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow"}

@@ -30,6 +30,10 @@ import (
 // start and would be killed for its silence.
 //
 // With --notify-job the job says READY=1 itself, and all else stays as it is.
+//
+// With --restart or --rejoin the unit stays active from the first start on, also
+// while we wait again: only STATUS= tells. STOPPING=1 comes with our own end, and
+// until then the watchdog hears of us whatever becomes of a job.
 
 // As systemd's own timeouts are 90 s, a waiter that is frozen does not stay
 // unnoticed for much longer, nor one that a busy machine delays get killed.
@@ -47,8 +51,10 @@ type service struct {
 	manager *notify.Manager // nil: there is none
 	lock    string
 	job     bool // the job says that it is ready, not we
+	lasts   bool // the end of a job may not be ours
 
 	mu       sync.Mutex
+	active   bool // READY=1 was told
 	stopping bool // that was told, and why
 }
 
@@ -57,6 +63,7 @@ func newService(o *options, logger *slog.Logger) *service {
 		manager: notify.FromEnvironment(os.Environ(), os.Getpid(), logger),
 		lock:    o.lock,
 		job:     o.notifyJob,
+		lasts:   o.rejoin || o.restart.value != "no",
 	}
 	s.manager.Tell(status("waiting for lock %q", s.lock))
 	return s
@@ -64,10 +71,14 @@ func newService(o *options, logger *slog.Logger) *service {
 
 // event tells the manager of a transition.
 func (s *service) event(e runner.Event) {
-	if s.manager == nil {
+	if s.manager == nil || e.Hook != "" {
 		return
 	}
 	switch e.Kind {
+	case runner.EventRestarting:
+		s.manager.Tell(status("leading as %s; the job will be started again: %s", e.Holder, e.Reason))
+	case runner.EventRejoining:
+		s.manager.Tell(status("waiting for lock %q; the last term ended: %s", s.lock, e.Reason))
 	case runner.EventWaiting:
 		s.manager.Tell(status("waiting for lock %q, %s", s.lock, e.Reason))
 	case runner.EventUnavailable:
@@ -85,15 +96,31 @@ func (s *service) event(e runner.Event) {
 }
 
 func (s *service) started(status string) {
-	if s.job {
+	s.mu.Lock()
+	first := !s.active
+	s.active = true
+	s.mu.Unlock()
+	switch {
+	case !first:
+		s.manager.Tell(status)
+	case s.job:
 		s.manager.Tell(status, extend(jobStart))
-	} else {
+	default:
 		s.manager.Tell(status, "READY=1")
 	}
 }
 
-// stop tells of the first reason to stop; what follows is its consequence.
+// stop tells of the first reason to stop; what follows is its consequence. If
+// something may follow the job, its end is not that of the service.
 func (s *service) stop(status string) {
+	if s.lasts {
+		s.manager.Tell(status)
+		return
+	}
+	s.end(status)
+}
+
+func (s *service) end(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stopping {
@@ -110,14 +137,23 @@ func (s *service) alive() func(runner.Stage) time.Duration {
 	return func(stage runner.Stage) time.Duration {
 		switch stage {
 		case runner.StageWaiting:
+			if s.isActive() { // then it would extend something else
+				return s.ping(0)
+			}
 			return s.ping(extendEvery, extend(extendBy))
 		case runner.StageLeading:
 			return s.ping(0)
 		default:
-			s.stop(status("stopping: the job has ended"))
+			s.end(status("stopping: the job has ended"))
 			return 0
 		}
 	}
+}
+
+func (s *service) isActive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
 }
 
 // ping sends a state, to the watchdog, too, and returns when it is to be sent

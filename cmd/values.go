@@ -71,18 +71,60 @@ func parseSeconds(v string) (time.Duration, error) {
 }
 
 // A code is an exit status.
-type code int
+type code struct {
+	n   int
+	set bool
+}
 
 func (c *code) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > 255 {
 		return fmt.Errorf("%s is no exit status from 0 to 255", quote(v))
 	}
-	*c = code(n)
+	*c = code{n, true}
 	return nil
 }
 
-func (c *code) String() string { return strconv.Itoa(int(*c)) }
+func (c *code) String() string { return strconv.Itoa(c.n) }
+
+// A count is a number of times.
+type count int
+
+func (c *count) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > 1_000_000 {
+		return fmt.Errorf("%s is no number from 0 to 1000000", quote(v))
+	}
+	*c = count(n)
+	return nil
+}
+
+func (c *count) String() string { return strconv.Itoa(int(*c)) }
+
+// A rank is a priority.
+type rank struct {
+	n   int
+	set bool
+}
+
+func (r *rank) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < -1000 || n > 1000 {
+		return fmt.Errorf("%s is no number from -1000 to 1000", quote(v))
+	}
+	*r = rank{n, true}
+	return nil
+}
+
+func (r *rank) String() string { return strconv.Itoa(r.n) }
+
+// value returns it, or nil if none was given.
+func (r *rank) value() *int {
+	if !r.set {
+		return nil
+	}
+	return &r.n
+}
 
 // A choice is one of a few words.
 type choice struct {

@@ -28,16 +28,16 @@ func TestSeconds(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]code{"0": 0, "75": 75, "255": 255} {
+	for text, want := range map[string]int{"0": 0, "75": 75, "255": 255} {
 		var c code
-		if err := c.Set(text); err != nil || c != want {
-			t.Errorf("Set(%q): %d, %v; want %d", text, c, err, want)
+		if err := c.Set(text); err != nil || c != (code{want, true}) {
+			t.Errorf("Set(%q): %v, %v; want %d", text, c, err, want)
 		}
 	}
 	for _, text := range []string{"", "-1", "256", "x", "1.0", "0x1"} {
 		var c code
 		if err := c.Set(text); err == nil {
-			t.Errorf("Set(%q) = %d; want an error", text, c)
+			t.Errorf("Set(%q) = %v; want an error", text, c)
 		}
 	}
 }

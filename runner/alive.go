@@ -56,9 +56,14 @@ func (p *pulse) stop() {
 	}
 }
 
-// beat says that we lead, if we surely do. Once we do not, we never will again.
+// lasts reports whether something may follow the job that is being stopped.
+func (r *run) lasts() bool {
+	return r.sent == nil && (r.Rejoin || r.Restart.OnFailure || r.Restart.OnSuccess)
+}
+
+// beat says that we lead, if we surely do.
 func (s *supervisor) beat() {
-	if s.stopping || s.lostLease() != nil {
+	if s.stopping && !s.lasts() || s.lostLease() != nil {
 		s.pulse.stop()
 		return
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // campaign waits for the lock as long as it may.
-func (r *run) campaign(ctx context.Context) (locks.Lock, error) {
+func (r *run) campaign(ctx context.Context) error {
 	ctx, stop := r.untilSignal(ctx)
 	ctx, limit, cancel := r.limited(ctx)
 	defer cancel()
@@ -30,8 +30,8 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, error) {
 		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
 		if err == nil {
-			r.lease, r.grant = lease, lease.Grant()
-			return r.acquired(stop(), lock)
+			r.lock, r.lease, r.grant = lock, lease, lease.Grant()
+			return r.acquired(stop())
 		}
 		before := last
 		last = r.verdict(ctx, q, err, last)
@@ -44,9 +44,9 @@ func (r *run) campaign(ctx context.Context) (locks.Lock, error) {
 			}
 		}
 		if err := stop(); err != nil {
-			return nil, err
+			return err
 		}
-		return nil, last
+		return last
 	}
 }
 
@@ -98,6 +98,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
 			r.emit(Event{Kind: EventWaiting, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 		}
+		r.standBy(w)
 		if r.Waiting != nil {
 			r.Waiting(w)
 		}
@@ -109,20 +110,26 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 	if err != nil {
 		return nil, nil, err
 	}
-	if !locks.IsPermanent(lock) {
+	err = r.require(ctx, lock)
+	if err == nil && !locks.IsPermanent(lock) {
 		err = r.Timing.Gate(r.Timing.TTL)
 	}
 	var lease *keepalive.Lease
+	givenUp := make(chan struct{}) // closed if the lease never becomes ours
 	if err == nil {
 		lease, err = keepalive.Acquire(ctx, lock, r.Try, keepalive.Options{
 			Interval: r.Timing.Renew,
 			Attempt:  r.Timing.Attempt,
 			Clock:    r.Clock,
 			Logger:   r.Logger,
-			Renewed:  r.renewed,
+			Renewed:  func(n keepalive.Renewal) { r.renewed(n, givenUp) },
 		})
 	}
+	if err == nil {
+		err = r.stepBack(ctx, lock, lease)
+	}
 	if err != nil {
+		close(givenUp)
 		_ = lock.Close() // the attempt's own error is the one that matters
 		return nil, nil, err
 	}
@@ -131,22 +138,28 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 
 // acquired ends a campaign that was won, unless a signal came in its last
 // moment. Later signals are the job's.
-func (r *run) acquired(signalled error, lock locks.Lock) (locks.Lock, error) {
+func (r *run) acquired(signalled error) error {
+	if a, ok := r.lock.(locks.Asker); ok {
+		r.asked = a.Asked()
+	}
 	r.Logger.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
 	r.emit(Event{Kind: EventAcquired})
 	close(r.held)
 	if signalled != nil {
-		r.release()
-		_ = lock.Close() // it was released
-		return nil, signalled
+		r.release(true)
+		_ = r.lock.Close() // it was released
 	}
-	return lock, nil
+	return signalled
 }
 
 // renewed is told of each attempt to renew a lease. The first may be over
 // before the rest of us knows that there is a lease.
-func (r *run) renewed(n keepalive.Renewal) {
-	<-r.held
+func (r *run) renewed(n keepalive.Renewal, givenUp <-chan struct{}) {
+	select {
+	case <-r.held:
+	case <-givenUp:
+		return
+	}
 	if n.Err == nil {
 		if job := r.job.Load(); job != nil {
 			(*job).Extend(r.Timing.KillAt(n.Deadline))

@@ -42,8 +42,10 @@ func (r *rig) signalled(exit proc.Exit, err error, want syscall.Signal) {
 	if !errors.As(err, &got) || got.Signal != want || exit != (proc.Exit{}) {
 		r.t.Errorf("Run: got %v, %v; want a SignalError of %v", exit, err, want)
 	}
-	if r.job.started != nil {
-		r.t.Error("the job was started")
+	for _, j := range r.jobs {
+		if j.started != nil && j.name() == "" {
+			r.t.Error("the job was started")
+		}
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 // expiry is E: until then the lease is surely ours.
 func (r *run) expiry() clock.Instant {
+	if r.lease == nil { // a hook without one
+		return clock.Never
+	}
 	if e, ends := r.lease.Deadline(); ends {
 		return e
 	}
@@ -32,6 +35,9 @@ func (r *run) before(deadline func(clock.Instant) clock.Instant) clock.Instant {
 // lostLease is why the lease is not surely ours any more, or nil. If we were frozen,
 // we know that first, before the lease itself does.
 func (r *run) lostLease() error {
+	if r.lease == nil {
+		return nil
+	}
 	if err := r.lease.Err(); err != nil {
 		return err
 	}

@@ -19,6 +19,10 @@ const (
 	EventLost        Kind = "lost"         // leadership was lost, or could not be kept
 	EventReleased    Kind = "released"     // the lock was given up
 	EventExited      Kind = "exited"       // the first process of the job has ended
+	EventRestarting  Kind = "restarting"   // the job will be started again, under the same lease
+	EventUnhealthy   Kind = "unhealthy"    // a health check failed
+	EventResigned    Kind = "resigned"     // the lock is given up on purpose, and the job ended for it
+	EventRejoining   Kind = "rejoining"    // the term is over, and another campaign follows
 )
 
 // An Event is one transition. Fields that do not apply are left out.
@@ -28,6 +32,7 @@ type Event struct {
 	Lock   string    `json:"lock"`
 	Holder string    `json:"holder"`
 	Token  uint64    `json:"token,omitempty"`
+	Hook   string    `json:"hook,omitempty"` // it is about this hook, and not about the job
 	PID    int       `json:"pid,omitempty"`
 	Signal string    `json:"signal,omitempty"` // "TERM"
 	Code   *int      `json:"code,omitempty"`   // as a shell would show it: 128+N for a signal

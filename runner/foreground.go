@@ -2,8 +2,6 @@ package runner
 
 import (
 	"os"
-
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A Terminal is the one that we were started on, which we share with the job as
@@ -46,7 +44,7 @@ func (r *run) offer() *os.File {
 
 // offered is called after the start, which has failed if there is no job. It
 // may have changed the terminal even so.
-func (r *run) offered(job proc.Job) {
+func (r *run) offered(job *started) {
 	switch {
 	case r.tty == nil:
 	case job == nil:
@@ -66,4 +64,5 @@ func (s *supervisor) takeBack() {
 	}
 	s.tty.Take(s.killed != 0 || s.exited && s.job.Exit().Signal != nil)
 	s.tty.Close()
+	s.run.tty = nil
 }

@@ -5,6 +5,8 @@ package runner
 import (
 	"errors"
 	"os"
+	"path"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -25,6 +27,7 @@ type job struct {
 	failed   chan error                 // may be nil
 	refuse   error                      // what Start and the kill return
 	signals  error                      // what Signal returns
+	beside   func(proc.Command) (proc.Aside, error)
 
 	mu      sync.Mutex
 	started *proc.Command
@@ -35,9 +38,57 @@ type job struct {
 	others  int  // and so many others
 	kills   int
 	killBy  clock.Instant // the latest
+	closed  bool
 }
 
 const jobPID = 4711
+
+func newJob(r *rig) *job {
+	return &job{r: r, exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
+}
+
+// starter is Config.Starter. What is started after the first command does what
+// that does.
+func (r *rig) starter() (proc.Starter, error) {
+	if len(r.jobs) > 0 {
+		last := r.job
+		r.job = newJob(r)
+		r.job.begin, r.job.dying, r.job.beside, r.job.failed = last.begin, last.dying, last.beside, last.failed
+	}
+	r.jobs = append(r.jobs, r.job)
+	return r.job, nil
+}
+
+func (j *job) Close() {
+	if j.started != nil && !j.Gone() {
+		j.r.t.Error("a starter was closed before its job was gone")
+	}
+	j.closed = true
+}
+
+// Beside implements proc.Job.
+func (j *job) Beside(c proc.Command) (proc.Aside, error) {
+	j.r.note("check")
+	return j.beside(c)
+}
+
+// An aside is a check that ends by itself after a while, or when it is killed.
+type aside struct {
+	done chan struct{}
+	once sync.Once
+	exit proc.Exit
+}
+
+func checks(takes time.Duration, code int) *aside {
+	a := &aside{done: make(chan struct{})}
+	time.AfterFunc(takes, func() { a.end(proc.Exit{Code: code}) })
+	return a
+}
+
+func (a *aside) end(e proc.Exit)       { a.once.Do(func() { a.exit = e; close(a.done) }) }
+func (a *aside) Done() <-chan struct{} { return a.done }
+func (a *aside) Exit() proc.Exit       { return a.exit }
+func (a *aside) Kill()                 { a.end(proc.Exit{Signal: syscall.SIGKILL}) }
 
 func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	var start *proc.StartError
@@ -45,10 +96,10 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 		j.r.note("start fails")
 		return nil, start
 	}
-	j.r.note("start")
 	j.mu.Lock()
 	j.started, j.first, j.killBy = &c, true, killBy
 	j.mu.Unlock()
+	j.r.note("start" + j.name())
 	if j.begin != nil {
 		j.begin(j)
 	}
@@ -137,7 +188,7 @@ func (j *job) end(e proc.Exit) {
 	}
 	j.checked()
 	j.first, j.exit = false, e
-	j.r.note("exit")
+	j.r.note("exit" + j.name())
 	close(j.exited)
 }
 
@@ -152,10 +203,23 @@ func (j *job) leave(n int) {
 	j.others = n
 }
 
+// name is what the trace calls it: " elected", and nothing for the job itself.
+func (j *job) name() string {
+	if name := path.Base(j.started.Path); name != "job" {
+		return " " + name
+	}
+	return ""
+}
+
+// free reports whether it is a hook that no lease bounds.
+func (j *job) free() bool {
+	return slices.Contains(j.started.Env, "LEADERRUN_HOOK=lost") || slices.Contains(j.started.Env, "LEADERRUN_HOOK=standby")
+}
+
 // checked is the oracle: a process that ends now has been running until now,
 // and nobody else may have been able to hold the lock meanwhile.
 func (j *job) checked() {
-	if (j.first || j.others > 0) && !j.r.outlived && j.r.server.free() {
+	if (j.first || j.others > 0) && !j.r.outlived && !j.free() && j.r.server.free() {
 		j.r.t.Errorf("%v: the job runs, and somebody else can hold the lock", j.r.now())
 	}
 }

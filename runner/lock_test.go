@@ -49,14 +49,19 @@ func (h *handle) Release(ctx context.Context) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		h.t.Error("the release may take for ever")
 	}
-	if h.job.started != nil && !h.job.Gone() {
-		h.t.Error("the lock is released, and something of the job is left")
+	for _, j := range h.jobs {
+		if j.started != nil && !j.Gone() && !j.free() {
+			h.t.Errorf("the lock is released, and something of %s is left", j.started.Path)
+		}
 	}
 	return h.rig.release.run(ctx, func() error { h.server.release(); return nil })
 }
 
 func (h *handle) Lost() <-chan error { return h.lost }
-func (h *handle) Permanent() bool    { return h.permanent }
+
+func (h *handle) Asked() <-chan []byte                      { return h.asked }
+func (h *handle) Ask(context.Context, uint64, []byte) error { return errors.ErrUnsupported }
+func (h *handle) Permanent() bool                           { return h.permanent }
 func (h *handle) SecretEnv() []string {
 	return h.secrets
 }

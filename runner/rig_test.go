@@ -26,8 +26,10 @@ const ttl = 15 * time.Second
 // A rig is a Run in a world of its own.
 type rig struct {
 	*world
-	server  *server
-	job     *job
+	server *server
+	job    *job   // the one that was started last, or will be first
+	jobs   []*job // all of them
+
 	c       Config
 	signals chan os.Signal
 
@@ -35,6 +37,7 @@ type rig struct {
 	renew     func(n int) reply // what becomes of the n-th Renew, from 1
 	release   reply
 	lost      chan error
+	asked     chan []byte
 	permanent bool
 	secrets   []string
 	outlived  bool // the oracle may be violated: physics says so
@@ -57,6 +60,12 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newRig(t)) })
 }
 
+// bubbleIn is bubble for one of several cases of a test.
+func bubbleIn(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newRig(t)) })
+}
+
 // often runs a test many times, as a select is free to choose.
 func often(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
@@ -75,8 +84,9 @@ func newRig(t *testing.T) *rig {
 		acquire: []acquisition{granted},
 		renew:   func(int) reply { return reply{} },
 		lost:    make(chan error, 1),
+		asked:   make(chan []byte, 1),
 	}
-	r.job = &job{r: r, exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
+	r.job = newJob(r)
 	r.c = Config{
 		Command:        proc.Command{Path: "/bin/job", Args: []string{"job"}, Env: []string{"HOME=/"}},
 		Lock:           "nightly",
@@ -87,7 +97,7 @@ func newRig(t *testing.T) *rig {
 		Timing:         NewTiming(ttl, -1),
 		Signal:         syscall.SIGTERM,
 		Signals:        r.signals,
-		Starter:        r.job,
+		Starter:        r.starter,
 		Clock:          w,
 		Logger:         slog.New(recorder{r}),
 		Events:         r.event,
@@ -132,8 +142,13 @@ func (r *rig) run() (proc.Exit, error) {
 	if r.closed != r.opened {
 		r.t.Errorf("%d locks were opened, and %d closed", r.opened, r.closed)
 	}
-	if r.job.started != nil && !r.job.Gone() && !r.outlived {
-		r.t.Error("something of the job is left")
+	for _, j := range r.jobs {
+		if j.started != nil && !j.Gone() && !r.outlived {
+			r.t.Errorf("something of %s is left", j.started.Path)
+		}
+		if !j.closed && !r.outlived {
+			r.t.Errorf("a starter was not closed")
+		}
 	}
 	return exit, err
 }

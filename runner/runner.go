@@ -8,10 +8,10 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,14 +45,30 @@ type Config struct {
 	WaitChildren   bool      // let what the job leaves behind end by itself
 	ScrubEnv       bool      // keep the backend's credentials from the job
 
+	// What follows makes a command a service, or a line of crontab; its zero value
+	// asks for nothing.
+	Splay      time.Duration // wait so long before the first campaign
+	MinHold    time.Duration // keep the lock so long from the start of the job, at least
+	MaxRuntime time.Duration // end a job that runs for longer; 0: never
+	Restart    Restart       // what follows the end of the job, under the same lease
+	Rejoin     bool          // campaign again when the term has ended, unless a signal ended it
+	Hooks      Hooks
+	Health     *Health // nil: the job is not looked at
+	NoResign   bool    // do not resign when asked to
+	Once       *Once   // nil: run the job whatever was run before
+	Strict     bool    // wait until the lease is over of a holder that did not release
+	Priority   *int    // let those go first who wait with a greater one; nil: do not look
+
 	Signals <-chan os.Signal // what we are sent, to be passed on
-	Starter proc.Starter
+	// Starter returns a starter of one job, which is closed when that is gone.
+	// There are several if a job is restarted, and for hooks.
+	Starter func() (proc.Starter, error)
 	Clock   clock.Clock // nil: the boot clock
 	Logger  *slog.Logger
 	Events  func(Event)             // may be nil; called from several goroutines, and must not block for long
 	Waiting func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
 	Outer   func(locks.Status) bool // may be nil; see [OuterError]; must not block
-	Decided func()                  // may be nil; called when the campaign has ended
+	Decided func()                  // may be nil; called when a campaign has ended
 
 	// Alive, which may be nil, is called when a stage begins, and again whenever
 	// the time that it returned is over (0: never): for as long as that stage
@@ -72,27 +88,51 @@ type SignalError struct{ Signal os.Signal }
 
 func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before the start", e.Signal) }
 
-// run is one Run under way.
+// run is one campaign, and the term that it wins.
 type run struct {
 	Config
-	lease    *keepalive.Lease
+	lock     locks.Lock
+	lease    *keepalive.Lease // nil: the lock is not ours yet, or not any more
 	grant    locks.Grant
+	asked    <-chan []byte // requests to resign
 	tty      Terminal      // ours, or nil
+	standby  standby       // the hook that runs beside the campaign
 	held     chan struct{} // closed when lease and grant are set and the acquisition was told
 	job      atomic.Pointer[proc.Job]
 	over     chan struct{} // closed when the run has ended
 	failures chan error    // failed renewals of a lease that is held
+
+	server     *listening
+	closing    sync.WaitGroup // of starters that have done their work
+	env        []string       // of the job
+	began      clock.Instant  // when the job was first started; 0: it was not
+	marked     bool           // our term is noted beside the lock
+	elected    bool           // the inauguration was begun
+	gaveUp     bool           // the job failed too often
+	unkillable bool           // something of the job is left, and we have given up on it
+	sent       os.Signal      // the one that ends us; nil: there was none
+}
+
+func newRun(c Config) *run {
+	return &run{
+		Config:   c,
+		standby:  standby{signals: make(chan os.Signal, 1), done: make(chan struct{})},
+		held:     make(chan struct{}),
+		over:     make(chan struct{}),
+		failures: make(chan error, 1),
+	}
 }
 
 // Run campaigns for the lock, runs the job under it, and returns when nothing
 // of the job is left and the lock was released. It blocks all that time; ctx
-// ends only the campaign.
+// ends only the campaign. With Rejoin it then begins anew.
 //
 // Without an error the job ran to its end under the lock, and the Exit is its
 // own. Otherwise the error is a *[SignalError], an *[OuterError], a
-// *proc.StartError, or wraps one of locks' classes: ErrHeld and ErrUnavailable
-// if the lock was not had, ErrLost if the job was stopped because leadership was
-// lost.
+// *proc.StartError, a *[ResignError], a *[TimeoutError], a *[SkippedError], or
+// wraps one of locks'
+// classes: ErrHeld and ErrUnavailable if the lock was not had, ErrLost if the
+// job was stopped because leadership was lost.
 func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
@@ -100,99 +140,62 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.serve == nil {
 		c.serve = socket.Serve
 	}
-	r := &run{Config: c, held: make(chan struct{}), over: make(chan struct{}), failures: make(chan error, 1)}
-	server := r.listen()
-	defer server.close()
+	pause := c.Restart.backoff()
+	wait := c.Splay
+	for {
+		if err := newRun(c).rest(ctx, wait); err != nil {
+			return proc.Exit{}, err
+		}
+		r := newRun(c)
+		exit, err := r.run(ctx)
+		if r.final(err) || ctx.Err() != nil {
+			return exit, err
+		}
+		wait = r.pause(&pause, exit, err)
+		r.rejoining(wait, exit, err)
+	}
+}
+
+// run is one campaign and the term that it wins.
+func (r *run) run(ctx context.Context) (proc.Exit, error) {
+	r.server = r.listen()
+	defer r.server.close()
 	defer close(r.over)
 
-	lock, err := r.campaign(ctx)
+	err := r.campaign(ctx)
 	if r.Decided != nil {
 		r.Decided()
 	}
+	r.standby.end(err == nil, r.Signal)
 	if err != nil {
 		return proc.Exit{}, err
 	}
-	defer func() { _ = lock.Close() }() // it was released by then
-	if err := r.Timing.Gate(r.grant.TTL); err != nil && r.grant.TTL > 0 {
-		r.release()
-		return proc.Exit{}, err
-	}
-
-	env := r.environment(locks.SecretEnv(lock))
-	if path, err := server.path(); err == nil {
-		env = append(env, "LEADERRUN_SOCKET="+path)
-	} else {
-		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
-	}
-
-	job, err := r.start(lock, env)
-	if err != nil {
-		r.release()
-		return proc.Exit{}, err
-	}
-	s := &supervisor{run: r, job: job}
-	s.supervise()
-	s.takeBack()
-	exit, err := s.result()
-	if !s.unkillable {
-		r.release()
-	}
+	defer func() { _ = r.lock.Close() }() // it was released by then
+	defer r.closing.Wait()
+	exit, err := r.lead()
+	r.handOver(exit, err)
 	return exit, err
 }
 
-// start starts the job, if there is still time to stop it again.
-func (r *run) start(lock locks.Lock, env []string) (proc.Job, error) {
-	if err := r.lease.Err(); err != nil {
-		return nil, err
+// lead is the term, from the grant until nothing of the job is left.
+func (r *run) lead() (proc.Exit, error) {
+	r.env = r.environment(locks.SecretEnv(r.lock))
+	if err := r.Timing.Gate(r.grant.TTL); err != nil && r.grant.TTL > 0 {
+		return proc.Exit{}, err
 	}
-	if now := r.Clock.Now(); now >= r.termAt() {
-		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(r.expiry().Sub(now)))
+	if path, err := r.server.path(); err == nil {
+		r.env = append(r.env, "LEADERRUN_SOCKET="+path)
+	} else {
+		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
 	}
-	command := r.Command
-	command.Env, command.Will = env, willOf(lock)
-	command.Terminal = r.offer()
-	job, err := r.Starter.Start(command, r.killAt())
-	r.offered(job)
-	if errors.Is(err, proc.ErrUnguarded) {
-		return nil, fmt.Errorf("%w: %w", locks.ErrLost, err)
+	for _, prepare := range []func() error{r.takeOver, r.openWindow, r.inaugurate} {
+		if err := prepare(); err != nil {
+			return proc.Exit{}, err
+		}
 	}
-	if err != nil {
-		return nil, err
+	exit, err := r.execute()
+	if err == nil && r.sent == nil && exit.Status() == 0 {
+		r.succeeded()
 	}
-	r.job.Store(&job)
-	job.Extend(r.killAt()) // it may have been renewed meanwhile
-	tier, why := job.Containment()
-	r.Logger.Info("started", "pid", job.PID(), "containment", tier)
-	if why != "" {
-		r.Logger.Debug("the job is contained less strongly than it could be", "err", why)
-	}
-	r.emit(Event{Kind: EventStarted, PID: job.PID()})
-	return job, nil
-}
-
-// willOf says what becomes of a lock when we die before our job.
-func willOf(lock locks.Lock) proc.Will {
-	w := proc.Will{Hold: locks.Carrier(lock)}
-	w.Helper, w.Release, w.Words = locks.LastWords(lock)
-	return w
-}
-
-// release gives the lock up. That it may fail is no error: the TTL frees it.
-func (r *run) release() {
-	if r.Alive != nil {
-		r.Alive(StageOver)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
-	defer cancel()
-	lost := r.lostLease()
-	err := r.lease.Release(ctx)
-	switch {
-	case lost != nil: // it was not ours any more, and this only tidied up
-		r.Logger.Debug("release after loss", "err", err)
-	case err != nil:
-		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
-	default:
-		r.Logger.Info("released")
-		r.emit(Event{Kind: EventReleased})
-	}
+	return exit, err
 }

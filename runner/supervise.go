@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -30,25 +31,29 @@ const patience = 10 * time.Second
 // of it is left. All of its state belongs to the goroutine in supervise.
 type supervisor struct {
 	*run
-	job   proc.Job
-	pulse *pulse
+	Logger    *slog.Logger // shadows that of the run: a hook says which it is
+	job       *started
+	hook      string // what it is for; "": it is the job
+	pulse     *pulse
+	longest   time.Duration // how long it may run
+	limit     clock.Instant // when that is over
+	unhealthy <-chan error  // why it is to be replaced by another leader
 
-	lost       error         // why leadership counts as lost; nil: it does not
-	stopping   bool          // the job was signalled, by us or on somebody's behalf
-	killBy     clock.Instant // the end of the grace, if stopping
-	killed     clock.Instant // when it was killed; 0: it was not
-	exited     bool          // the first process has ended
-	look       time.Duration // pause until the next look for what is left
-	survives   bool          // something survives SIGKILL
-	unkillable bool          // and we have given up on it
-	continued  bool          // the next SIGCONT is one that we have acted on
+	lost      error         // why leadership counts as lost; nil: it does not
+	ousted    error         // why it is ended although the lease is ours; nil: it is not
+	stopping  bool          // the job was signalled, by us or on somebody's behalf
+	killBy    clock.Instant // the end of the grace, if stopping
+	killed    clock.Instant // when it was killed; 0: it was not
+	exited    bool          // the first process has ended
+	look      time.Duration // pause until the next look for what is left
+	survives  bool          // something survives SIGKILL
+	continued bool          // the next SIGCONT is one that we have acted on
 }
 
 // supervise returns when no process of the job is left, or none that could be
 // killed.
 func (s *supervisor) supervise() {
-	s.killBy = clock.Never
-	exited, lost := s.job.Exited(), s.lease.Done()
+	exited, lost := s.job.Exited(), s.done()
 	s.pulse = s.run.pulse(StageLeading)
 	defer s.pulse.stop()
 	for !s.finished() {
@@ -66,6 +71,10 @@ func (s *supervisor) supervise() {
 			s.kill("the lease is lost")
 		case err := <-s.job.Failed():
 			s.unguarded(err)
+		case text := <-s.asked:
+			s.oust(s.petition(text))
+		case err := <-s.unhealthy:
+			s.oust(s.resigned(err.Error()))
 		case sig := <-s.job.Stopped():
 			s.stopped(sig)
 		case <-exited:
@@ -78,6 +87,34 @@ func (s *supervisor) supervise() {
 		}
 		timer.Stop()
 	}
+	s.run.job.Store(nil)
+	if !s.unkillable {
+		s.closing.Go(s.job.starter.Close) // it takes a moment, and somebody may wait for the lock
+	}
+}
+
+// supervisor makes what watches a command that was just started.
+func (r *run) supervisor(job *started) *supervisor {
+	return &supervisor{run: r, Logger: r.Logger, job: job, killBy: clock.Never, limit: clock.Never}
+}
+
+// limited ends what it watches after a while, counted from now.
+func (s *supervisor) limited(to time.Duration) {
+	s.longest, s.limit = to, s.Clock.Now().Add(to)
+}
+
+// tell emits an event about what it watches.
+func (s *supervisor) tell(e Event) {
+	e.Hook = s.hook
+	s.emit(e)
+}
+
+// done is closed when the lease has ended.
+func (r *run) done() <-chan struct{} {
+	if r.lease == nil {
+		return nil
+	}
+	return r.lease.Done()
 }
 
 // wake is the next moment at which there is something to do unasked.
@@ -86,7 +123,7 @@ func (s *supervisor) wake() clock.Instant {
 	if s.killed == 0 {
 		next = min(s.killBy, s.killAt())
 		if !s.stopping {
-			next = min(next, s.termAt())
+			next = min(next, s.termAt(), s.limit)
 		}
 	}
 	if s.exited || s.killed != 0 {
@@ -110,9 +147,22 @@ func (s *supervisor) due() {
 		s.lose(errNoRenewal)
 		s.stop(s.Signal, "the lease is about to end")
 	}
+	if !s.stopping && now >= s.limit {
+		s.oust(&TimeoutError{s.longest})
+	}
 	if now >= s.killBy {
 		s.kill("the grace is over")
 	}
+}
+
+// oust ends the job although the lease is ours, for the given reason if there is
+// one.
+func (s *supervisor) oust(why error) {
+	if why == nil || s.stopping {
+		return
+	}
+	s.ousted = why
+	s.stop(s.Signal, why.Error())
 }
 
 // lose notes that leadership cannot be kept, and reports whether that is news.
@@ -124,7 +174,7 @@ func (s *supervisor) lose(err error) bool {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}
 	s.lost = err
-	s.emit(Event{Kind: EventLost, Reason: err.Error()})
+	s.tell(Event{Kind: EventLost, Reason: err.Error()})
 	return true
 }
 
@@ -135,6 +185,7 @@ func (s *supervisor) pass(sig os.Signal) {
 		return
 	}
 	if ending(sig) {
+		s.sent = sig
 		s.stop(sig, "we were sent it")
 		return
 	}
@@ -149,7 +200,7 @@ func (s *supervisor) stop(sig os.Signal, reason string) {
 	if err := s.job.Stop(sig); err != nil {
 		s.Logger.Warn("the job could not be signalled", "signal", signalName(sig), "err", err)
 	}
-	s.emit(Event{Kind: EventSignalled, Signal: signalName(sig), Reason: reason})
+	s.tell(Event{Kind: EventSignalled, Signal: signalName(sig), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
 		s.killBy = s.Clock.Now().Add(s.Timing.Grace)
@@ -163,7 +214,7 @@ func (s *supervisor) kill(reason string) {
 	if first {
 		s.killed, s.stopping = s.Clock.Now(), true
 		s.Logger.Info("killing the job", "reason", reason)
-		s.emit(Event{Kind: EventKilled, Reason: reason})
+		s.tell(Event{Kind: EventKilled, Reason: reason})
 	}
 	if err := s.job.Kill(); err != nil && first {
 		s.Logger.Error("the job could not be killed", "err", err)
@@ -193,7 +244,7 @@ func (s *supervisor) ended() {
 	s.exited = true
 	code := s.job.Exit().Status()
 	s.Logger.Info("exited", "code", code)
-	s.emit(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
+	s.tell(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.WaitChildren {
 		s.stop(s.Signal, "the first process has ended")
 	}
@@ -215,7 +266,7 @@ func (s *supervisor) finished() bool {
 		s.Logger.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
 	}
 	e := s.expiry()
-	s.unkillable = s.survives && e != clock.Never && now > e.Add(patience)
+	s.unkillable = s.survives && (s.lease == nil || e != clock.Never && now > e.Add(patience))
 	return s.unkillable
 }
 
@@ -228,5 +279,5 @@ func (s *supervisor) result() (proc.Exit, error) {
 	if s.lost != nil {
 		return proc.Exit{}, s.lost
 	}
-	return s.job.Exit(), nil
+	return s.job.Exit(), s.ousted
 }

@@ -71,7 +71,7 @@ type server struct {
 func (s *server) grant() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held, s.expiry = true, s.w.now()+s.ttl
+	s.held, s.evicted, s.expiry = true, false, s.w.now()+s.ttl
 }
 
 func (s *server) renew() error {

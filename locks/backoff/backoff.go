@@ -26,12 +26,15 @@ type Backoff struct {
 // Next is the most that the next pause can take. At least half of it will be.
 func (b *Backoff) Next() time.Duration { return max(b.next, cmp.Or(b.Shortest, shortest)) }
 
-// Wait pauses; it returns early, with an error, when ctx ends.
-func (b *Backoff) Wait(ctx context.Context) error {
+// Take returns the next pause, for who does the waiting himself.
+func (b *Backoff) Take() time.Duration {
 	d := b.Next()
 	b.next = min(2*d, cmp.Or(b.Longest, longest))
-	return Sleep(ctx, d/2+rand.N(d/2))
+	return d/2 + rand.N(d/2)
 }
+
+// Wait pauses; it returns early, with an error, when ctx ends.
+func (b *Backoff) Wait(ctx context.Context) error { return Sleep(ctx, b.Take()) }
 
 // AtLeast makes the next pause take at least d.
 func (b *Backoff) AtLeast(d time.Duration) { b.next = max(b.next, 2*d) }

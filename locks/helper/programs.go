@@ -90,6 +90,15 @@ func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks
 	return l, nil
 }
 
+// tools are the programs that are called as helpers are, and keep no locks.
+var tools = []string{"probe"}
+
+// Tool returns the path of one of them, which is looked for as helpers are.
+func (p *Programs) Tool(name string) (string, error) {
+	known := Programs{Libexec: p.Libexec, Known: tools}
+	return known.find(known.dirs(), name)
+}
+
 func (p *Programs) find(dirs []string, scheme string) (string, error) {
 	if !isScheme(scheme) {
 		return "", p.unknown(dirs, scheme)
@@ -146,7 +155,7 @@ func installed(dirs []string) []string {
 		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is sound
 		for _, path := range paths {
 			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
-			if _, err := trusted(path); isScheme(scheme) && (err == nil || errors.As(err, new(distrust))) {
+			if _, err := trusted(path); isScheme(scheme) && !slices.Contains(tools, scheme) && (err == nil || errors.As(err, new(distrust))) {
 				schemes = append(schemes, scheme)
 			}
 		}

@@ -307,3 +307,5 @@ func (j *job) Extend(killBy clock.Instant) {
 		j.tell(number(kindDeadline, int64(killBy)))
 	}
 }
+
+func (j *job) Beside(proc.Command) (proc.Aside, error) { return nil, errDied }

@@ -25,6 +25,7 @@ type Command struct {
 	// foreground group before the command runs, else nil. A start that fails may
 	// have made that change, too.
 	Terminal *os.File
+	NoInput  bool
 }
 
 // A Will says what becomes of the lock when leaderrun dies before its job.
@@ -73,6 +74,15 @@ type Job interface {
 	Containment() (tier, why string)
 	// Failed tells why nobody but us can kill the job any more. It may be nil.
 	Failed() <-chan error
+	// Beside starts another command.
+	Beside(c Command) (Aside, error)
+}
+
+// An Aside is a command that runs beside a job.
+type Aside interface {
+	Done() <-chan struct{}
+	Exit() Exit
+	Kill()
 }
 
 // A Starter starts jobs.
@@ -81,6 +91,8 @@ type Starter interface {
 	// when this process dies, as far as the system can promise that. An error
 	// is a *[StartError] if it is the command's.
 	Start(c Command, killBy clock.Instant) (Job, error)
+	// Close ends a starter that has no job, or of whose job nothing is left.
+	Close()
 }
 
 // An Exit says how a process ended: of a signal, or with a code.

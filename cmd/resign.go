@@ -1,0 +1,149 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// resignWait is how long a holder has by default: more than a renewal, with
+// which some backends deliver requests, and the usual grace.
+const resignWait = time.Minute
+
+// A holder is looked at so often, to see whether it still is one.
+const resignLook = 300 * time.Millisecond
+
+func (p *program) resignCommand() *cli.Command {
+	o := newOptions()
+	var reason string
+	shared := []string{"backend", "lock", "id", "wait", "connect-timeout", "verbose", "quiet", "log-format"}
+	flags := slices.DeleteFunc(o.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
+	return &cli.Command{
+		Name:  "resign",
+		Usage: "ask the holder of a lock to end its job and release, and wait until it has",
+		Flags: append(flags, &cli.StringFlag{Name: "reason", Category: "Running", Destination: &reason,
+			Usage: "tell the holder `WHY`"}),
+		Action: func(ctx *cli.Context) error {
+			if err := noArguments(ctx); err != nil {
+				return err
+			}
+			return p.resign(o, reason)
+		},
+	}
+}
+
+// resign asks the holder to resign.
+func (p *program) resign(o *options, reason string) error {
+	if o.id == "" {
+		o.id = newID()
+	}
+	if o.lock == "" {
+		return &hinted{&locks.UsageError{What: "no lock is named"}, "add --lock NAME"}
+	}
+	if err := locks.CheckSlotName(o.lock); err != nil {
+		return err
+	}
+	backend, err := locks.Parse(o.backend)
+	if err != nil {
+		return err
+	}
+	if !o.wait.set {
+		o.wait.d = resignWait
+	}
+	r := &resignation{options: o, reason: reason}
+	if err := r.open(p, backend); err != nil {
+		return err
+	}
+	defer func() { _ = r.handle.Close() }() // it holds nothing
+	ctx, cancel := context.WithTimeout(context.Background(), o.wait.d)
+	defer cancel()
+	said, err := r.demand(ctx)
+	if err != nil {
+		return p.explain(o, err)
+	}
+	_, err = fmt.Fprintln(p.out, said)
+	return err
+}
+
+// A resignation is one request to resign.
+type resignation struct {
+	*options
+	reason string
+	handle locks.Lock
+}
+
+func (r *resignation) open(p *program, backend *url.URL) error {
+	ctx, cancel := context.WithTimeout(context.Background(), r.connectTimeout.d)
+	defer cancel()
+	lock, err := p.Registry.Open(ctx, backend, locks.Options{
+		Name:           r.lock,
+		Holder:         r.id,
+		TTL:            r.ttl.d,
+		ConnectTimeout: r.connectTimeout.d,
+		Version:        p.Version,
+		Logger:         p.term.logger(r.options),
+	})
+	if err != nil {
+		return err
+	}
+	if err := locks.Require(ctx, lock, "leaderrun resign", locks.CanInspect, locks.CanAsk); err != nil {
+		_ = lock.Close() // it holds nothing
+		return err
+	}
+	r.handle = lock
+	return nil
+}
+
+// demand asks, and says what came of it.
+func (r *resignation) demand(ctx context.Context) (string, error) {
+	before, err := r.inspect(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !before.Held:
+		return fmt.Sprintf("lock %q is free: there is nobody to resign", r.lock), nil
+	case before.NoResign:
+		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
+	}
+	if err := r.handle.(locks.Asker).Ask(ctx, before.Token, runner.Petition{By: r.id, Reason: r.reason}.Encode()); err != nil {
+		return "", err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return "", &locks.HeldError{Status: before.Status}
+		case <-time.After(resignLook):
+		}
+		now, err := r.inspect(ctx)
+		switch {
+		case errors.Is(err, locks.ErrUnavailable), ctx.Err() != nil: // it may come back
+		case err != nil:
+			return "", err
+		case !now.Held:
+			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.lock), nil
+		case now.Token != before.Token:
+			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.lock, holder(now.Status)), nil
+		}
+	}
+}
+
+func (r *resignation) inspect(ctx context.Context) (locks.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
+	defer cancel()
+	return r.handle.(locks.Inspector).Inspect(ctx)
+}
+
+func holder(s locks.Status) string {
+	if s.Holder == "" {
+		return "the holder"
+	}
+	return locks.Printable(s.Holder)
+}

@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A TimeoutError says that the job was ended because it ran for too long.
+type TimeoutError struct{ Limit time.Duration }
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("it ran for longer than %v", e.Limit) }
+
+// execute runs the job, and again as often as Restart says, under one lease. It
+// returns when nothing of it is left. Without an error the job ended by itself,
+// or by a signal that we were sent.
+func (r *run) execute() (proc.Exit, error) {
+	pause, failures := r.Restart.backoff(), 0
+	for {
+		began := r.Clock.Now()
+		exit, err := r.runJob()
+		if r.sent != nil || err != nil && !errors.As(err, new(*TimeoutError)) {
+			return exit, err
+		}
+		failed := err != nil || exit.Status() != 0
+		if r.Clock.Now().Sub(began) >= r.Restart.MaxDelay { // it was healthy for a while
+			pause.Reset()
+			failures = 0
+		}
+		if failed {
+			failures++
+		} else {
+			failures = 0
+		}
+		switch {
+		case !r.Restart.wants(failed):
+			return exit, err
+		case r.Restart.GiveUpAfter > 0 && failures >= r.Restart.GiveUpAfter:
+			r.gaveUp = true
+			r.Logger.Warn("the job keeps failing here, and the lock is given up", "failures", failures)
+			return exit, err
+		}
+		if err := r.restarting(pause.Take(), exit, err); err != nil {
+			return proc.Exit{}, err
+		}
+	}
+}
+
+// runJob starts the job and returns when nothing of it is left.
+func (r *run) runJob() (proc.Exit, error) {
+	command := r.Command
+	command.Env, command.Will, command.Terminal = r.env, willOf(r.lock), r.offer()
+	job, err := r.start(command)
+	r.offered(job)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	if r.began == 0 {
+		r.began = r.Clock.Now()
+	}
+	tier, why := job.Containment()
+	r.Logger.Info("started", "pid", job.PID(), "containment", tier)
+	if why != "" {
+		r.Logger.Debug("the job is contained less strongly than it could be", "err", why)
+	}
+	r.emit(Event{Kind: EventStarted, PID: job.PID()})
+	s := r.supervisor(job)
+	if r.MaxRuntime > 0 {
+		s.limited(r.MaxRuntime)
+	}
+	health := r.watchHealth(job)
+	s.unhealthy = health.failed
+	s.supervise()
+	health.stop()
+	s.takeBack()
+	return s.result()
+}
+
+// start starts a command under the lease, if there is still time to stop it
+// again.
+func (r *run) start(command proc.Command) (*started, error) {
+	if err := r.lostLease(); err != nil {
+		return nil, err
+	}
+	if now := r.Clock.Now(); now >= r.termAt() {
+		return nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, show(r.expiry().Sub(now)))
+	}
+	job, err := r.startBy(command, r.killAt())
+	if errors.Is(err, proc.ErrUnguarded) {
+		return nil, fmt.Errorf("%w: %w", locks.ErrLost, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.job.Store(&job.Job)
+	job.Extend(r.killAt()) // it may have been renewed meanwhile
+	return job, nil
+}
+
+// A started command is a job with its starter, which must be closed.
+type started struct {
+	proc.Job
+	starter proc.Starter
+}
+
+func (r *run) startBy(command proc.Command, killBy clock.Instant) (*started, error) {
+	starter, err := r.Starter()
+	if err != nil {
+		return nil, err
+	}
+	job, err := starter.Start(command, killBy)
+	if err != nil {
+		starter.Close()
+		return nil, err
+	}
+	return &started{job, starter}, nil
+}
+
+// willOf says what becomes of a lock when we die before our job.
+func willOf(lock locks.Lock) proc.Will {
+	w := proc.Will{Hold: locks.Carrier(lock)}
+	w.Helper, w.Release, w.Words = locks.LastWords(lock)
+	return w
+}

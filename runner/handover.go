@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// handOver ends the term. Nothing of the job is left, if it could be killed.
+func (r *run) handOver(exit proc.Exit, err error) {
+	if r.unkillable {
+		return
+	}
+	if r.lostLease() == nil {
+		r.holdOn()
+		r.resign(exit, err)
+	}
+	if r.unkillable { // something of the hook
+		return
+	}
+	if r.lostLease() == nil {
+		r.markClean()
+	}
+	lost := r.lostLease()
+	r.release(r.final(err))
+	if lost != nil {
+		r.mourn(lost)
+	}
+}
+
+// holdOn keeps the lock for as long as MinHold asks.
+func (r *run) holdOn() {
+	if r.began == 0 || r.MinHold <= 0 || r.sent != nil {
+		return
+	}
+	if left := r.MinHold - r.Clock.Now().Sub(r.began); left > 0 {
+		r.Logger.Info("holding the lock", "left", left.Round(time.Millisecond))
+		_ = r.idle(left) // whatever ends it ends the term
+	}
+}
+
+// release gives the lock up. That it may fail is no error: the TTL frees it.
+func (r *run) release(last bool) {
+	if r.Alive != nil && last {
+		r.Alive(StageOver)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
+	defer cancel()
+	lost := r.lostLease()
+	err := r.lease.Release(ctx)
+	switch {
+	case lost != nil: // it was not ours any more, and this only tidied up
+		r.Logger.Debug("release after loss", "err", err)
+	case err != nil:
+		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
+	default:
+		r.Logger.Info("released")
+		r.emit(Event{Kind: EventReleased})
+	}
+}
+
+// reasonOf says how a term or a job ended.
+func reasonOf(exit proc.Exit, err error) string {
+	var signalled *SignalError
+	switch {
+	case errors.As(err, &signalled):
+		return "signal " + signalName(signalled.Signal)
+	case err != nil:
+		return err.Error()
+	}
+	return "the job " + ended(exit)
+}
+
+// ended says how a process did.
+func ended(exit proc.Exit) string {
+	if exit.Signal != nil {
+		return "died of signal " + signalName(exit.Signal)
+	}
+	return fmt.Sprintf("exited with %d", exit.Code)
+}

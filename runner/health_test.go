@@ -1,0 +1,145 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// health has the job checked every 10 s; the checks end one after the other with
+// these codes, at once, and those of -1 never. The last is that of all that
+// follow.
+func (r *rig) health(codes ...int) {
+	r.c.Health = &Health{
+		Command: proc.Command{Path: "/bin/check", Args: []string{"check"}}, Interval: 10 * time.Second, Timeout: 5 * time.Second, Retries: 3,
+	}
+	n := 0
+	r.job.beside = func(c proc.Command) (proc.Aside, error) {
+		if !c.NoInput || !slices.Contains(c.Env, "LEADERRUN_TOKEN=7") {
+			r.t.Errorf("got the check %+v", c)
+		}
+		n++
+		code := codes[min(n, len(codes))-1]
+		if code < 0 {
+			return checks(time.Hour, 0), nil
+		}
+		return checks(0, code), nil
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(0, 1, 1, 0)
+		r.job.begin = runs(65*time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(65*time.Second, "10s check", "20s check", "30s check", "40s check", "50s check", "1m0s check", "1m5s exit")...)
+		r.quiet()
+	})
+}
+
+func TestUnhealthy(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(0, 1, 0, 1, 2, 3)
+		_, err := r.run()
+		var resigned *ResignError
+		if !errors.As(err, &resigned) || !strings.Contains(resigned.Reason, "3 checks in a row failed, the last one with: it exited with 3") {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(time.Minute, "10s check", "20s check", "30s check", "40s check", "50s check", "1m0s check", "1m0s signal TERM", "1m0s exit")...)
+	})
+}
+
+// A check that hangs has failed, and is ended before the next.
+func TestHealthTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(-1)
+		_, err := r.run()
+		if !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(45*time.Second, "10s check", "25s check", "40s check", "45s signal TERM", "45s exit")...)
+	})
+}
+
+// In the start period failures do not count, until a check succeeds.
+func TestHealthStartPeriod(t *testing.T) {
+	for name, test := range map[string]struct {
+		codes []int
+		want  time.Duration
+	}{
+		"never well": {[]int{1}, 70 * time.Second}, // the checks at 50, 60 and 70 s count
+		"once well":  {[]int{1, 0, 1}, 50 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.health(test.codes...)
+				r.c.Health.StartPeriod = 45 * time.Second
+				_, err := r.run()
+				if !errors.As(err, new(*ResignError)) {
+					t.Errorf("got %v, want a ResignError", err)
+				}
+				if at := r.when("signal TERM"); at != test.want {
+					t.Errorf("signalled at %v, want %v", at, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A check under way neither outlives the job nor holds its end up.
+func TestHealthEndsWithTheJob(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(-1)
+		r.job.begin = runs(12*time.Second, 3)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		r.did(ran(12*time.Second, "10s check", "12s exit")...)
+	})
+}
+
+// An unhealthy job is replaced in another term.
+func TestUnhealthyRejoin(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{OnFailure: true, OnSuccess: true})
+		r.health(1)
+		r.send(35*time.Second, syscall.SIGTERM)
+		_, _ = r.run()
+		if got := r.times("acquire"); len(got) != 2 || got[1] < 30*time.Second {
+			t.Errorf("acquired at %v, want once more after 30s", got)
+		}
+	})
+}
+
+// A check that cannot be started has failed; one of a job that is not guarded
+// any more says nothing new.
+func TestHealthStartFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want error
+	}{
+		"not found": {&proc.StartError{Command: "check", NotFound: true}, new(ResignError)},
+		"unguarded": {proc.ErrUnguarded, locks.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.health(0)
+				r.job.beside = func(proc.Command) (proc.Aside, error) { return nil, test.err }
+				r.renew = silentAfter(20)
+				_, err := r.run()
+				if resigned := errors.As(err, new(*ResignError)); resigned != (test.want != locks.ErrLost) {
+					t.Errorf("got %v, want %T", err, test.want)
+				}
+			})
+		})
+	}
+}

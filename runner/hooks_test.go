@@ -1,0 +1,198 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// hooks sets all four hooks. Each, and the job, takes a second, but for those
+// with a begin of their own here.
+func (r *rig) hooks(begin map[string]func(*job)) {
+	hook := func(name string) proc.Command { return proc.Command{Path: "/bin/" + name, Args: []string{name}} }
+	r.c.Hooks = Hooks{Standby: hook("standby"), Elected: hook("elected"), Resign: hook("resign"), Lost: hook("lost"), Timeout: 30 * time.Second}
+	r.job.begin = func(j *job) {
+		if f, ok := begin[strings.TrimSpace(j.name())]; ok {
+			f(j)
+		} else {
+			runs(time.Second, 0)(j)
+		}
+	}
+}
+
+// env returns variables of the n-th command that was started.
+func (r *rig) env(n int, names ...string) string {
+	var found []string
+	for _, name := range names {
+		for _, kv := range r.jobs[n].started.Env {
+			if value, ok := strings.CutPrefix(kv, name+"="); ok {
+				found = append(found, value)
+			}
+		}
+	}
+	return strings.Join(found, "|")
+}
+
+func TestHooks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"": runs(time.Second, 3)})
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		r.did("0s open", "0s acquire", "0s start elected", "1s exit elected", "1s start", "2s exit",
+			"2s start resign", "3s exit resign", "3s release", "3s close")
+		for n, want := range []string{"elected|the lock was acquired|host/1/a|7|nightly", "7|nightly", "resign|the job exited with 3|host/1/a|7|nightly"} {
+			if got := r.env(n, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER", "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME"); got != want {
+				t.Errorf("command %d: got the environment %s, want %s", n, got, want)
+			}
+			if hook := n != 1; r.jobs[n].started.NoInput != hook {
+				t.Errorf("command %d: NoInput is %v, want %v", n, !hook, hook)
+			}
+		}
+		r.quiet()
+	})
+}
+
+// A failed inauguration keeps the job from being started; the hand-over is made.
+func TestElectedFails(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"elected": runs(time.Second, 3)})
+		_, err := r.run()
+		var resigned *ResignError
+		if !errors.As(err, &resigned) || resigned.Reason != "--on-elected failed: exited with 3" {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did("0s open", "0s acquire", "0s start elected", "1s exit elected", "1s start resign", "2s exit resign", "2s release", "2s close")
+	})
+}
+
+func TestElectedTakesTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"elected": func(*job) {}})
+		_, err := r.run()
+		if !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		if at := r.when("signal TERM"); at != 30*time.Second {
+			t.Errorf("signalled at %v, want at 30s", at)
+		}
+	})
+}
+
+// A signal during the inauguration ends that, and the job is not started.
+func TestElectedSignalled(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"elected": func(*job) {}})
+		r.send(seconds(0.5), syscall.SIGTERM)
+		exit, err := r.run()
+		r.signalled(exit, err, syscall.SIGTERM)
+		r.did("0s open", "0s acquire", "0s start elected", "500ms signal TERM", "500ms exit elected",
+			"500ms start resign", "1.5s exit resign", "1.5s release", "1.5s close")
+	})
+}
+
+// A hook under the lease is ended with it like a job, whichever it is.
+func TestHooksArePartOfTheTerm(t *testing.T) {
+	for _, name := range []string{"elected", "resign"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hooks(map[string]func(*job){name: func(j *job) { j.on = deaf }})
+				r.c.Hooks.Lost.Path = ""
+				r.c.Hooks.Timeout = time.Hour
+				r.renew = silentAfter(0)
+				_, err := r.run()
+				if lost := errors.Is(err, locks.ErrLost); lost != (name == "elected") { // the job had ended by itself
+					t.Errorf("got %v", err)
+				}
+				if term, kill := r.when("signal TERM"), r.when("kill"); term != seconds(7.985) || kill != seconds(12.985) {
+					t.Errorf("signalled at %v and killed at %v, want at D_term, 7.985s, and D_kill, 12.985s", term, kill)
+				}
+				if slices.Contains(r.trace, "start lost") {
+					t.Error("a hook that was not set was started")
+				}
+			})
+		})
+	}
+}
+
+// on-lost runs once nothing of the job is left, and needs no lease.
+func TestLostHook(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"": func(j *job) { j.dying = time.Second }})
+		r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did("0s open", "0s acquire", "0s start elected", "1s exit elected", "1s start", "10s kill", "11s exit",
+			"11s release", "11s start lost", "12s exit lost", "12s close")
+		if got := r.env(2, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER", "LEADERRUN_TOKEN"); got != "lost|lost||7" {
+			t.Errorf("got the environment %s", got)
+		}
+	})
+}
+
+// Hooks that fail, or cannot be started, are told of and change nothing else.
+func TestHooksFail(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"resign": runs(time.Second, 9)})
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.warned("the hook failed: exited with 9")
+	})
+}
+
+// on-standby runs once, beside the wait, and the inauguration waits for it.
+func TestStandbyHook(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"standby": runs(5*time.Second, 0)})
+		r.acquire = []acquisition{waits(time.Second, "bob\n", waits(time.Second, "carol", granted))}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did("0s open", "0s acquire", "0s start standby", "5s exit standby", "5s start elected", "6s exit elected", "6s start", "7s exit",
+			"7s start resign", "8s exit resign", "8s release", "8s close")
+		if got := r.env(0, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER", "LEADERRUN_TOKEN"); got != `standby|held by bob\n|bob\n` {
+			t.Errorf("got the environment %s", got)
+		}
+	})
+}
+
+// When there is nothing more to wait for it is ended.
+func TestStandbyHookEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = deaf }})
+		r.acquire = []acquisition{waits(time.Hour, "bob", granted)}
+		r.send(time.Second, syscall.SIGTERM)
+		exit, err := r.run()
+		r.signalled(exit, err, syscall.SIGTERM)
+		r.did("0s open", "0s acquire", "0s start standby", "1s close", "1s signal TERM", "6s kill", "6s exit standby")
+	})
+}
+
+// Every term has its hooks, in order.
+func TestHooksOfEachTerm(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.hooks(map[string]func(*job){"": func(*job) {}})
+		r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		r.at(20*time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.send(40*time.Second, syscall.SIGTERM)
+		_, _ = r.run()
+		var got []string
+		for _, line := range r.trace {
+			if _, what, _ := strings.Cut(line, " "); strings.HasPrefix(what, "start") {
+				got = append(got, strings.TrimPrefix(what, "start"))
+			}
+		}
+		want := []string{" elected", "", " lost", " elected", "", " resign", " elected", "", " resign"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// idle waits under the lease while nothing of the job runs. It returns nil when
+// the time is over, and otherwise why the term must end: a *[SignalError], a
+// *[ResignError], or that the lease was lost.
+func (r *run) idle(d time.Duration) error {
+	until := r.Clock.Now().Add(d)
+	pulse := r.pulse(StageLeading)
+	defer pulse.stop()
+	for {
+		if err := r.lostLease(); err != nil {
+			return r.lostWhile(err)
+		}
+		if r.Clock.Now() >= until {
+			return nil
+		}
+		timer := clock.NewTimer(r.Clock, min(until, r.expiry()))
+		err := r.idleFor(timer, pulse)
+		timer.Stop()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// idleFor waits until something happens.
+func (r *run) idleFor(timer *clock.Timer, pulse *pulse) error {
+	select {
+	case sig := <-r.Signals:
+		if ending(sig) {
+			r.sent = sig
+			return &SignalError{sig}
+		}
+	case <-r.failures: // there is nothing that could be stopped
+	case text := <-r.asked:
+		if err := r.petition(text); err != nil {
+			return err
+		}
+	case <-r.lease.Done():
+	case <-timer.C:
+	case <-pulse.C:
+		pulse.beat()
+	}
+	return nil
+}

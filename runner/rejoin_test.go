@@ -1,0 +1,153 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A lock that was lost is campaigned for at once, with another handle, and the
+// job started anew.
+func TestRejoinAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		r.send(20*time.Second, syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
+		r.did("0s open", "0s acquire", "0s start", "10s kill", "10s exit", "10s release", "10s close",
+			"10s open", "10s acquire", "10s start", "20s signal TERM", "20s exit", "20s release", "20s close")
+		r.warned("campaigning again: lost")
+	})
+}
+
+// A job that ended by itself is followed by another term, after a pause in
+// which the lock is anybody's.
+func TestRejoinAfterTheJob(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.each(time.Second, 0, 1, 0)
+		r.send(30*time.Second, syscall.SIGTERM)
+		_, err := r.run()
+		if err != nil && !errors.As(err, new(*SignalError)) {
+			t.Errorf("got %v", err)
+		}
+		opened, released := r.times("open"), r.times("release")
+		if len(opened) < 4 {
+			t.Fatalf("got %q, want several terms", r.trace)
+		}
+		for i, longest := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			r.within(opened[i+1]-released[i], longest/2, longest)
+		}
+	})
+}
+
+// What another campaign cannot change ends the run even so.
+func TestRejoinEnds(t *testing.T) {
+	usage := &locks.UsageError{What: "no"}
+	start := &proc.StartError{Command: "x", NotFound: true, Err: errors.New("no")}
+	for name, f := range map[string]func(*rig) error{
+		"usage":  func(r *rig) error { r.acquire = []acquisition{fails(usage)}; return usage },
+		"denied": func(r *rig) error { r.acquire = []acquisition{fails(locks.ErrDenied)}; return locks.ErrDenied },
+		"start":  func(r *rig) error { r.job.refuse = start; return start },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.c.Rejoin = true
+				r.restarts(Restart{})
+				want := f(r)
+				if _, err := r.run(); !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+			})
+		})
+	}
+}
+
+// Having given up, we stand back for as long as the longest pause.
+func TestRejoinAfterGivingUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{OnFailure: true, GiveUpAfter: 1})
+		r.each(time.Second, 1, 0)
+		r.at(13*time.Second, func() { r.signals <- syscall.SIGTERM })
+		_, _ = r.run()
+		opened, released := r.times("open"), r.times("release")
+		r.within(opened[1]-released[0], 4*time.Second, 8*time.Second)
+	})
+}
+
+func TestResignWhenAsked(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.job.on = tidies(2*time.Second, 0)
+		r.at(time.Minute, func() { r.asked <- Petition{By: "ops/1/a\x1b", Reason: "upgrade"}.Encode() })
+		_, err := r.run()
+		var resigned *ResignError
+		if !errors.As(err, &resigned) || resigned.Reason != `asked to resign by ops/1/a\x1b: upgrade` {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(62*time.Second, "1m0s signal TERM", "1m2s exit")...)
+		r.quiet()
+	})
+}
+
+// A job that does not heed it is killed after its grace.
+func TestResignDeaf(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.on = deaf
+		r.at(time.Minute, func() { r.asked <- Petition{}.Encode() })
+		_, err := r.run()
+		if !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(65*time.Second, "1m0s signal TERM", "1m5s kill", "1m5s exit")...)
+	})
+}
+
+func TestNoResign(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.NoResign = true
+		r.job.begin = runs(2*time.Minute, 0)
+		r.at(time.Minute, func() { r.asked <- Petition{By: "ops"}.Encode() })
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.warned("refused to resign: asked to resign by ops")
+	})
+}
+
+func TestResignGarbage(t *testing.T) {
+	for _, text := range []string{"", "no", `[]`, `{"by":1}`, "\xff"} {
+		bubbleIn(t, func(t *testing.T, r *rig) {
+			r.job.begin = runs(2*time.Minute, 0)
+			r.at(time.Minute, func() { r.asked <- []byte(text) })
+			exit, err := r.run()
+			r.ended(exit, err, proc.Exit{})
+			r.warned("a request that makes no sense was dropped")
+		})
+	}
+}
+
+// Who resigned on request campaigns again, behind those who wait.
+func TestResignRejoin(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.at(time.Minute, func() { r.asked <- Petition{}.Encode() })
+		r.send(2*time.Minute, syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
+		opened := r.times("open")
+		if len(opened) != 2 {
+			t.Fatalf("got %q, want two terms", r.trace)
+		}
+		r.within(opened[1], time.Minute+time.Second/2, time.Minute+time.Second)
+	})
+}
