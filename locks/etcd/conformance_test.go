@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/record"
 )
 
 // TestConformance is run with the newest etcd, or with another version that
@@ -75,14 +76,24 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Crash: func(t *testing.T, u *url.URL, name string, _ locks.Lock) {
 			s.op.revoke(s.leader(t, u, name).lease)
 		},
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
-		Hostile: s.hostile(),
+		Restart:   func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile:   s.hostile(),
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk},
+		Crowd: func(_ *testing.T, u *url.URL, name string, n int) {
+			for i := range n {
+				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))
+			}
+		},
+		HostileRecords: s.hostileAt("%record"),
+		HostileAsks:    s.hostileAt("%ask"),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) (keys []string) {
 			for _, e := range s.op.entries(u.Path + "/") {
-				keys = append(keys, e.key+" = "+e.value)
+				if !strings.HasSuffix(e.key, "%record") && !strings.HasSuffix(e.key, "%ask") {
+					keys = append(keys, e.key+" = "+e.value)
+				}
 			}
 			return keys
 		},
@@ -90,7 +101,12 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 }
 
 func queue(u *url.URL, name string) string {
-	return u.Path + "/" + strings.ReplaceAll(name, "/", "%2F") + "/"
+	return u.Path + "/" + locks.EscapeName(name) + "/"
+}
+
+// beside is a key that goes with a lock.
+func beside(u *url.URL, name, what string) string {
+	return u.Path + "/" + locks.EscapeName(name) + what
 }
 
 func (s *store) leader(t *testing.T, u *url.URL, name string) entry {
@@ -119,6 +135,14 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 	}
 	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+	}
+	return all
+}
+
+// hostileAt writes a key that goes with a lock.
+func (s *store) hostileAt(what string) (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(beside(u, name, what), value) })
 	}
 	return all
 }

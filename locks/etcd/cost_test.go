@@ -86,7 +86,7 @@ func TestCost(t *testing.T) {
 		}
 		drive.Release(t, short)
 	})
-	check("a long term", counts{grant: 1, txn: 2, watch: 1, renew: renewals}, func() {
+	check("a long term", counts{grant: 1, txn: 2, watch: 2, renew: renewals}, func() {
 		if _, err := long.Acquire(drive.Context(t), false); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestCost(t *testing.T) {
 			t.Fatal("a held lock was granted")
 		}
 	})
-	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 1}, func() {
+	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 2}, func() {
 		drive.Hold(t, open(t, s.URL()+"/try", options("try")))
 	})
 	check("a waiter", counts{grant: 1, txn: 2, watch: 2, renew: renewals}, func() {

@@ -10,39 +10,16 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
-
-	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
-// enter gets a lease and a place in the queue, within the connect timeout.
-//
-// A request whose answer was lost, or that a member could not serve, is simply
-// sent again, to the next member: because the lease's id is ours, everything
-// that enter sends can be repeated. An address where nobody is reachable is
-// reported at once.
+// enter gets a lease and a place in the queue.
 func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
-	defer cancel()
-	var lastErr error
-	for pause, again := new(backoff.Backoff), false; ; again = true {
-		v, err := e.attempt(ctx, try, again)
-		if err == nil {
-			return v, nil
-		}
-		if lastErr == nil || !isContext(err) {
-			lastErr = err // better than that the time is up
-		}
-		if !transient(err) || e.c.unreachable() || pause.Wait(ctx) != nil {
-			return nil, lastErr
-		}
-	}
+	return persist(ctx, e.Lock, func(ctx context.Context, again bool) (*view, error) { return e.attempt(ctx, try, again) })
 }
 
 // attempt enters once. With try it reads first: a lock that is held, which is
 // what most of a fleet finds, then costs the cluster no write.
 func (e *entry) attempt(ctx context.Context, try, again bool) (*view, error) {
-	ctx, cancel := e.c.attempt(ctx)
-	defer cancel()
 	join := e.join
 	if try {
 		if v, err := e.peek(ctx); err != nil || v.head != nil && string(v.head.Key) != e.key {

@@ -28,6 +28,8 @@ type entry struct {
 	ttl     time.Duration // of the lease as granted; 0: there is none (yet)
 	sent    bool          // something was sent that may have to be undone
 	revoked bool          // the lease is surely gone
+	created int64         // the revision of the entry that was granted the lock; 0: none
+	written int64         // the revision of the record as we last knew it; 0: there is none
 	over    error         // why the entry is over; nil: it is not
 }
 
@@ -104,6 +106,14 @@ func (e *entry) granted() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ttl
+}
+
+// lead notes that the entry which a revision created has the lock.
+func (e *entry) lead(created int64) {
+	e.mu.Lock()
+	e.created = created
+	e.mu.Unlock()
+	e.hear(created)
 }
 
 // undo removes what a failed campaign may have left. It is not bound to the

@@ -22,6 +22,7 @@ const (
 	errExpired  = locks.LostError("the lease ended on the server")
 	errDeleted  = locks.LostError("the key was deleted")
 	errReplaced = locks.LostError("the key was overwritten by someone else")
+	errNotHeld  = locks.LostError("the handle does not hold the lock")
 )
 
 // fail adds what an error needs at the boundary of the backend. If the

@@ -29,6 +29,7 @@ type Lock struct {
 	log   *slog.Logger
 	queue string // what the keys of all entries begin with
 	lost  chan error
+	asked chan []byte
 
 	workers sync.WaitGroup
 
@@ -51,6 +52,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		log:   o.Logger,
 		queue: s.prefix + "/" + locks.EscapeName(o.Name) + "/",
 		lost:  make(chan error, 1),
+		asked: make(chan []byte, 1),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -83,6 +85,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		err = over // lost, released or closed meanwhile
 	}
 	if err == nil {
+		e.lead(int64(token))
 		return locks.Grant{Token: token, TTL: ttl}, nil
 	}
 	e.end(err, false)

@@ -55,15 +55,18 @@ func (v *view) position() int {
 
 // queueEnd is the end of the range of keys that begin with the queue's: "/" is
 // followed by "0".
-func (e *entry) queueEnd() []byte { return []byte(e.queue[:len(e.queue)-1] + "0") }
+func (l *Lock) queueEnd() []byte { return []byte(l.queue[:len(l.queue)-1] + "0") }
 
 // rangeOwn asks for our entry with its value: with only the key, servers from
 // 3.7 on leave the lease out.
 func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byte(e.key)} }
 
-func (e *entry) rangeHead() *pb.RangeRequest {
+func (e *entry) rangeHead() *pb.RangeRequest { return e.rangeFirst(1) }
+
+// rangeFirst asks for the oldest entries, and how many there are in all.
+func (l *Lock) rangeFirst(most int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
-		Key: []byte(e.queue), RangeEnd: e.queueEnd(), Limit: 1,
+		Key: []byte(l.queue), RangeEnd: l.queueEnd(), Limit: most,
 		SortTarget: pb.RangeRequest_CREATE, SortOrder: pb.RangeRequest_ASCEND,
 	}
 }
@@ -158,21 +161,42 @@ func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 // restamp writes our record anew, if the entry is still the one we made.
 func (e *entry) restamp(ctx context.Context, created int64) error {
 	_, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
-		Compare: []*pb.Compare{{
-			Key: []byte(e.key), Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
-			TargetUnion: &pb.Compare_CreateRevision{CreateRevision: created},
-		}},
+		Compare: []*pb.Compare{isCreated([]byte(e.key), created)},
 		Success: []*pb.RequestOp{opPut(e.putOwn())},
 	})
 	return err
 }
 
+// isCreated is true if a revision created the key.
+func isCreated(key []byte, revision int64) *pb.Compare {
+	return &pb.Compare{
+		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
+		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
+	}
+}
+
 // notCreated is true if no key of the range exists: the revision that created
 // a key is never 0, and an empty range compares as 0.
 func notCreated(key, end []byte) *pb.Compare {
+	c := isCreated(key, 0)
+	c.RangeEnd = end
+	return c
+}
+
+// isModified is true if the key was last written by a revision; 0: there is no
+// such key.
+func isModified(key []byte, revision int64) *pb.Compare {
 	return &pb.Compare{
-		Key: key, RangeEnd: end, Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
-		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: 0},
+		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_MOD,
+		TargetUnion: &pb.Compare_ModRevision{ModRevision: revision},
+	}
+}
+
+// isLeased is true if the key belongs to a lease.
+func isLeased(key []byte, lease int64) *pb.Compare {
+	return &pb.Compare{
+		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_LEASE,
+		TargetUnion: &pb.Compare_Lease{Lease: lease},
 	}
 }
 
