@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/record"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
@@ -76,19 +78,34 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				s.op.delete(leader)
 			}
 		},
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
-		Hostile: s.hostile(),
+		Restart:        func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile:        s.hostile(),
+		Abilities:      []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk},
+		HostileRecords: s.hostileAt("%record"),
+		HostileAsks:    s.hostileAt("%ask"),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
-		Leftovers: func(_ *testing.T, u *url.URL) []string { return s.op.tree(u.Path) },
+		Leftovers: func(_ *testing.T, u *url.URL) []string {
+			return slices.DeleteFunc(s.op.tree(u.Path), func(path string) bool {
+				return strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask")
+			})
+		},
+	}
+	if c.Fair {
+		c.Abilities = append(c.Abilities, locks.CanQueue)
+		c.Crowd = func(_ *testing.T, u *url.URL, name string, n int) {
+			for i := range n {
+				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(record.New(options("crowd"))))
+			}
+		}
 	}
 	return c
 }
 
 // place is the path of a lock.
 func place(u *url.URL, name string) string {
-	return u.Path + "/" + strings.ReplaceAll(name, "/", "%2F")
+	return u.Path + "/" + locks.EscapeName(name)
 }
 
 // leader is the path of the node that leads, or "".
@@ -128,6 +145,14 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 	}
 	for _, child := range []string{"x", "-n_1", "x-n_", "x-n_99999999999", "x-n_-1", "\u00a0-n_1/deep"} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
+	}
+	return all
+}
+
+// hostileAt writes a node that goes with a lock.
+func (s *store) hostileAt(what string) (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
 	}
 	return all
 }

@@ -27,6 +27,7 @@ type entry struct {
 	expires clock.Instant // when it may have ended, unless it is renewed
 	proof   string        // the node that a renewal looks at; "": nothing to renew (yet)
 	token   uint64        // of our node; 0: there is none (yet)
+	leads   bool          // our node was granted the lock
 	failed  bool          // the last renewal did
 	closed  bool          // the session is surely gone
 	over    error         // why the entry is over; nil: it is not
@@ -88,6 +89,14 @@ func (e *entry) entered(own *node) {
 		return
 	}
 	e.proof, e.token = own.path, own.token()
+}
+
+// lead notes that our node has the lock.
+func (e *entry) lead() {
+	e.mu.Lock()
+	e.leads = true
+	e.mu.Unlock()
+	e.hear()
 }
 
 // end makes the entry over, unless it is already. Final says that this ends

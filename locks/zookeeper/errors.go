@@ -18,6 +18,7 @@ const (
 	errNotRenewed = locks.LostError("the session was not renewed for as long as it lasts")
 	errDeleted    = locks.LostError("the node was deleted")
 	errReplaced   = locks.LostError("the node was replaced by someone else's")
+	errNotHeld    = locks.LostError("the handle does not hold the lock")
 )
 
 // fail adds what an error needs at the boundary of the backend. If the

@@ -44,9 +44,9 @@ type link struct {
 	unknown bool          // the server may not know that we are connected with it
 	serial  int           // how many connections there have been
 	ticket  ticket
-	zxid    int64 // the last transaction that we know of
-	watched map[string]bool
-	over    error // why there are no more connections; nil: there are
+	zxid    int64                   // the last transaction that we know of
+	watched map[string]zk.EventType // the event that ends each watch
+	over    error                   // why there are no more connections; nil: there are
 }
 
 func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
@@ -55,7 +55,7 @@ func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
 	}
 	return &link{
 		servers: s.servers, tls: s.tls, timeout: timeout, log: log, done: make(chan struct{}),
-		changed: make(chan struct{}), target: rand.N(len(s.servers)), ticket: ticket{timeout: ttl}, watched: map[string]bool{},
+		changed: make(chan struct{}), target: rand.N(len(s.servers)), ticket: ticket{timeout: ttl}, watched: map[string]zk.EventType{},
 	}
 }
 
@@ -193,19 +193,19 @@ func (l *link) dropped(w *wire) {
 	})
 }
 
-// watches notes that a node is about to be watched.
-func (l *link) watches(path string) {
+// watches notes that a node is about to be watched, and for what.
+func (l *link) watches(path string, event zk.EventType) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.watched[path] = true
+	l.watched[path] = event
 }
 
 // farewell returns events for all that may be watched.
 func (l *link) farewell() (events []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for path := range l.watched {
-		events = append(events, childEvent(path)...)
+	for path, event := range l.watched {
+		events = append(events, watchEvent(path, event)...)
 	}
 	return events
 }

@@ -29,6 +29,8 @@ type Lock struct {
 	lock     string // the path of the lock's node
 	log      *slog.Logger
 	lost     chan error
+	asked    chan []byte
+	closing  chan struct{} // closed by Close
 
 	workers sync.WaitGroup
 
@@ -50,6 +52,8 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		lock:     s.chroot + "/" + locks.EscapeName(o.Name),
 		log:      o.Logger,
 		lost:     make(chan error, 1),
+		asked:    make(chan []byte, 1),
+		closing:  make(chan struct{}),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -70,6 +74,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		err = over // lost, released or closed meanwhile
 	}
 	if err == nil {
+		e.lead()
 		return locks.Grant{Token: token, TTL: ttl}, nil
 	}
 	e.end(err, false)
@@ -239,12 +244,25 @@ func (l *Lock) Close() error {
 	if l.final == nil {
 		l.final = errClosed
 	}
+	if !l.isClosed() {
+		close(l.closing)
+	}
 	l.mu.Unlock()
 	if e != nil {
 		e.end(errClosed, true)
 	}
 	l.workers.Wait()
 	return nil
+}
+
+// isClosed is called with Lock.mu held.
+func (l *Lock) isClosed() bool {
+	select {
+	case <-l.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // SecretEnv implements [locks.SecretReader]. The name of the file with the key

@@ -75,7 +75,10 @@ func (o operator) put(path string, data string) {
 	_, err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 	switch err {
 	case zk.ErrNodeExists:
-		_, err = o.Set(path, []byte(data), -1)
+		if _, err = o.Set(path, []byte(data), -1); err == zk.ErrNoNode { // a holder has just deleted it
+			o.put(path, data)
+			return
+		}
 	case zk.ErrNoNode:
 		o.put(path[:strings.LastIndex(path, "/")], "")
 		o.put(path, data)

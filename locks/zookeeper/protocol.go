@@ -103,12 +103,12 @@ func outcome(p []byte) (xid, code int32) {
 	return int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[16:]))
 }
 
-// childEvent is what a server sends when the children of a node have changed.
-func childEvent(path string) []byte {
+// watchEvent is what a server sends when what is watched has changed.
+func watchEvent(path string, event zk.EventType) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 1<<32-1) // the xid of events
 	b = binary.BigEndian.AppendUint64(b, 1<<64-1)    // no zxid
 	b = binary.BigEndian.AppendUint32(b, 0)          // no error
-	b = binary.BigEndian.AppendUint32(b, uint32(zk.EventNodeChildrenChanged))
+	b = binary.BigEndian.AppendUint32(b, uint32(event))
 	b = binary.BigEndian.AppendUint32(b, uint32(zk.StateSyncConnected))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(path)))
 	return packet(append(b, path...))

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // TestPlacesAreInOrder by the servers' numbers, whatever the GUIDs, and across
@@ -44,7 +46,7 @@ func TestOrderAcrossTheOverflow(t *testing.T) {
 // FuzzReadPacket: what a server sends is as long as it says, or too long.
 func FuzzReadPacket(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
-	f.Add(childEvent("/a"))
+	f.Add(watchEvent("/a", zk.EventNodeChildrenChanged))
 	f.Add([]byte{0, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, _, err := readPacket(bytes.NewReader(data))

@@ -123,7 +123,7 @@ func (s *session) children(ctx context.Context, path string) ([]string, error) {
 // children: an ephemeral node has none, so that its data may change without
 // waking anybody.
 func (s *session) watchGone(ctx context.Context, path string) (*watch, error) {
-	s.watches(path)
+	s.watches(path, zk.EventNodeChildrenChanged)
 	return ask(ctx, s, func(c *zk.Conn) (*watch, error) {
 		_, stat, events, err := c.ChildrenW(path)
 		if err != nil {

@@ -1,0 +1,89 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/record"
+)
+
+// Abilities implements [locks.Able]. Who waits in unfair mode is known to
+// nobody.
+func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
+	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}
+	if !l.settings.unfair {
+		all = append(all, locks.CanQueue)
+	}
+	return all, nil
+}
+
+// Inspect implements [locks.Inspector].
+func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
+	state, err := aside(ctx, l, l.inspect)
+	if err != nil {
+		return locks.State{}, l.fail(ctx, "inspect", err)
+	}
+	return state, nil
+}
+
+func (l *Lock) inspect(ctx context.Context, s *session) (locks.State, error) {
+	head, rest, err := l.line(ctx, s)
+	if err != nil || head == nil {
+		return locks.State{}, err
+	}
+	v := view{head: head, waiters: len(rest)}
+	state := locks.State{Status: v.status()}
+	if !l.settings.unfair {
+		state.Queue, err = l.queue(ctx, s, rest[:min(len(rest), locks.MaxQueue)])
+	}
+	return state, err
+}
+
+// line returns the node that leads, in whichever mode, and who comes after it.
+func (l *Lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
+	if err := s.latest(ctx, l.settings.chroot); err != nil {
+		return nil, nil, err
+	}
+	for {
+		n, err := s.find(ctx, l.lock)
+		if err != nil || n == nil || ephemeral(n) {
+			return n, nil, err
+		}
+		names, err := s.children(ctx, l.lock)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // it was a queue, and may be a holder's node now
+		}
+		all := places(names)
+		if err != nil || len(all) == 0 {
+			return nil, nil, err
+		}
+		if head, err = s.find(ctx, l.lock+"/"+all[0].name); err != nil || head != nil {
+			return head, all[1:], err
+		} // it has just gone
+	}
+}
+
+// queue reads what those who wait say. Who has just gone is left out.
+func (l *Lock) queue(ctx context.Context, s *session, all []place) (queue []locks.Place, err error) {
+	nodes, errs := make([]*node, len(all)), make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, p := range all {
+		wg.Go(func() { nodes[i], errs[i] = s.find(ctx, l.lock+"/"+p.name) })
+	}
+	wg.Wait()
+	for _, n := range nodes {
+		if n != nil {
+			queue = append(queue, record.Place(n.data))
+		}
+	}
+	return queue, errors.Join(errs...)
+}
+
+var (
+	_ locks.Able      = (*Lock)(nil)
+	_ locks.Inspector = (*Lock)(nil)
+)
