@@ -80,10 +80,7 @@ func (l *listener) read(ctx context.Context) error {
 
 // take delivers a request once, if it is for us.
 func (l *listener) take(kv *mvccpb.KeyValue) {
-	if kv.ModRevision < l.revision {
-		return
-	}
-	l.revision = kv.ModRevision + 1
+	l.revision = max(l.revision, kv.ModRevision+1)
 	r := record.ReadRequest(kv.Value)
 	if r == nil || r.Token != l.token || r.Nonce == l.last {
 		return
