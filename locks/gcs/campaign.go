@@ -150,10 +150,10 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 
 // readOnce reads once, but does not wait for ever for an answer: on another
 // connection it may come.
-func (c *campaign) readOnce(ctx context.Context) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout/2)
+func (l *Lock) readOnce(ctx context.Context) (*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
-	return c.c.read(ctx)
+	return l.c.read(ctx)
 }
 
 // take tries to make the lock ours, if it is still as a view showed it. It
@@ -211,9 +211,9 @@ func (c *campaign) write(ctx context.Context, v *view, t *term) (*view, error) {
 	defer cancel()
 	t.sent = now()
 	if !v.exists {
-		return c.c.create(ctx, t.record)
+		return c.c.create(ctx, t.record.metadata())
 	}
-	return c.c.patch(ctx, v, t.record)
+	return c.c.patch(ctx, v, t.record.metadata())
 }
 
 // resolve finds out, by its nonce, whether a write took effect whose answer was
@@ -242,7 +242,7 @@ func (c *campaign) undo(ctx context.Context) {
 	defer cancel()
 	v, err := c.c.read(ctx)
 	if err == nil && v.exists && v.foreign == nil && v.record.State == held && c.ours(v) && c.rest(v) <= 0 {
-		_, err = c.c.patch(ctx, v, v.record.freed())
+		_, err = c.c.patch(ctx, v, v.record.freed().metadata())
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.log.Warn("cannot undo an acquire; its lease will run out", "err", plain(err), "ttl", c.ttl)

@@ -109,11 +109,11 @@ func (c *client) read(ctx context.Context) (*view, error) {
 }
 
 // create makes the object, if there is none: ifGenerationMatch=0.
-func (c *client) create(ctx context.Context, r record) (*view, error) {
+func (c *client) create(ctx context.Context, metadata map[string]string) (*view, error) {
 	return c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		w := o.If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
 		w.ChunkSize = 0 // one request
-		w.Metadata = r.metadata()
+		w.Metadata = metadata
 		w.ContentType = "application/octet-stream"
 		w.CacheControl = "no-store"
 		if _, err := io.WriteString(w, ""); err != nil {
@@ -130,11 +130,12 @@ func (c *client) create(ctx context.Context, r record) (*view, error) {
 	})
 }
 
-// patch replaces the record, if the object is as a view showed it.
-func (c *client) patch(ctx context.Context, at *view, r record) (*view, error) {
+// patch replaces the values of some keys of the metadata, if the object is as a
+// view showed it. The service keeps the other keys.
+func (c *client) patch(ctx context.Context, at *view, metadata map[string]string) (*view, error) {
 	conds := storage.Conditions{GenerationMatch: at.generation, MetagenerationMatch: at.metageneration}
 	return c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
-		return o.If(conds).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: r.metadata()})
+		return o.If(conds).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: metadata})
 	})
 }
 

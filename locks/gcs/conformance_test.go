@@ -60,10 +60,11 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
-		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
-		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
-		Hostile: s.hostile(),
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord},
+		Cut:       func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
+		Evict:     func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
+		Restart:   func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
+		Hostile:   s.hostile(), HostileRecords: s.hostileRecords(),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(host(u)).Open()
 		},
@@ -109,6 +110,16 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 	} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun": value})
+		})
+	}
+	return all
+}
+
+// hostileRecords writes in the place of the text that a Recorder keeps.
+func (s *store) hostileRecords() (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun-record": value})
 		})
 	}
 	return all

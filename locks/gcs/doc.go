@@ -9,6 +9,10 @@
 // if the answer was lost. A release marks the lock as free; nothing is ever
 // deleted, and no content replaced.
 //
+// The object of the lock NAME is called so, after the prefix and a slash; "/" in
+// the name is %2F, and "#" before a slot's number %23. The key leaderrun of its
+// metadata has the state, leaderrun-record the text that a Recorder keeps.
+//
 // # URL
 //
 //	gcs://bucket[/prefix][?parameters]
@@ -61,6 +65,32 @@
 // after a release has the lock. A release is noticed after 1 s in the mean by
 // one who waits, after some 0.3 s by the first of five.
 //
+// # Inspecting
+//
+// To inspect a lock is one read. A lock whose lease seems to have run out is told
+// as held, by whom and for how long after each write: one look cannot prove more.
+// There is no queue to tell of.
+//
+// # Record
+//
+// The text is written by a change of metadata with the conditions of a renewal.
+// So the service itself refuses it once somebody else has taken the lock, and
+// other changes leave it as it is: it stays through renewals, releases and
+// takeovers. It is gone when somebody deletes the object. It is kept in base64, as
+// the service advises against other bytes than ASCII: 4096 bytes become 5.4 KiB.
+// With the largest state they leave 256 bytes and more of the 8 KiB that the
+// service keeps for an object, for metadata of others.
+//
+// To write it extends no lease for the holder. As it moves "updated", and changes
+// the object, others wait for the lease anew from then on. That does no harm: the
+// holder relies on less than they grant it. After the end of its lease it does not
+// write.
+//
+// A write does not begin while a renewal is under way, is tried again when the
+// service refuses it for coming too soon, and the next renewal keeps a second's
+// distance where there is time for that. A renewal does not wait for it: if both
+// are under way, one of them fails, reads the object, and writes again.
+//
 // # Fencing token
 //
 // The token is a number in the record. It starts at the time at which the
@@ -95,12 +125,13 @@
 // a lock that is held makes five writes per ttl, 20 a minute with 15 s, at
 // $0.05 for 10,000 about $4.30 a month; each who waits reads 30 times a minute,
 // at $0.004 for 10,000 about $0.52 a month. A run with -n is one read, and one
-// that gets the lock one read and two writes.
+// that gets the lock one read and two writes; to set a record is one write more.
 //
 // If an operator deletes the object of a lock that is held, somebody else may
-// have the lock at once, and the holder knows at its next renewal. A lifecycle
-// rule of the bucket can do that, too: it counts from when the object was made,
-// however often it was renewed. Use a bucket without, or except the prefix.
+// have the lock at once, and the holder knows at its next renewal. The record is
+// gone, also if nobody held the lock. A lifecycle rule of the bucket can do that,
+// too: it counts from when the object was made, however often it was renewed. Use
+// a bucket without, or except the prefix.
 //
 // A proxy that puts a Date of its own into answers, and does not say that it is
 // there, can make a lock be taken over too early. The new holder notices, and

@@ -19,6 +19,7 @@ import (
 // How a term ended.
 const (
 	errReleased    = locks.LostError("the handle was released")
+	errNotHeld     = locks.LostError("the lock is not held")
 	errClosed      = locks.LostError("the handle was closed")
 	errExpired     = locks.LostError("the lease ran out before it was renewed")
 	errDeleted     = locks.LostError("the object was deleted")

@@ -49,6 +49,8 @@ type Lock struct {
 	waiting  bool               // Acquire waits, and no write of its own is under way
 	term     *term              // what was granted; nil: nothing yet
 	final    error              // why the handle is of no more use; nil: it is
+
+	renewing chan struct{} // closed when the renewal under way has ended; nil: there is none
 }
 
 // Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
@@ -57,6 +59,14 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	l := newLock(s, o)
+	if l.ttl < shortTTL {
+		l.log.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more", "ttl", o.TTL)
+	}
+	return l, nil
+}
+
+func newLock(s *settings, o locks.Options) *Lock {
 	l := &Lock{
 		c:    newClient(s, s.prefix+"/"+locks.EscapeName(o.Name), o.ConnectTimeout),
 		o:    o,
@@ -71,10 +81,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	l.log = l.log.With("backend", l.addr, "lock", o.Name)
 	l.closed = make(chan struct{})
 	l.close = sync.OnceFunc(func() { close(l.closed) })
-	if l.ttl < shortTTL {
-		l.log.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more", "ttl", o.TTL)
-	}
-	return l, nil
+	return l
 }
 
 // roundTTL rounds up to the milliseconds of the service's stamps; less than a
@@ -189,10 +196,25 @@ func (l *Lock) Renew(ctx context.Context) error {
 	}
 	ctx2, cancel := l.untilClosed(ctx)
 	defer cancel()
+	defer l.renewal()()
 	if err := l.renew(ctx2, t); err != nil {
 		return l.fail(ctx, "renew", err)
 	}
 	return nil
+}
+
+// renewal notes that a renewal is under way, until end is called.
+func (l *Lock) renewal() (end func()) {
+	done := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewing = done
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.renewing = nil
+		close(done)
+	}
 }
 
 // Release implements [locks.Lock].

@@ -86,3 +86,8 @@ func verbs(s *gcstest.Server) map[string]int {
 	}
 	return n
 }
+
+// ofRecord reports that a request sets the text that a Recorder keeps.
+func ofRecord(r gcstest.Request) bool {
+	return r.Verb == "patch" && strings.Contains(string(r.Body), "leaderrun-record")
+}

@@ -24,10 +24,35 @@ func TestFirstRenewalIsPaced(t *testing.T) {
 	if err := l.Renew(drive.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	last := s.Requests()
-	if r := last[len(last)-1]; r.Verb != "patch" || r.At.Sub(start) < time.Second {
-		t.Errorf("the last request is a %s, %v after the start; want a patch after 1s or more", r.Verb, r.At.Sub(start))
+	if r := lastWrite(s); r.Verb != "patch" || r.At.Sub(start) < time.Second {
+		t.Errorf("the last write is a %s, %v after the start; want a patch after 1s or more", r.Verb, r.At.Sub(start))
 	}
+}
+
+// TestRenewAfterRecordIsPaced: the same goes for the renewal that follows on a
+// SetRecord.
+func TestRenewAfterRecordIsPaced(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("a"))
+	drive.Hold(t, l)
+	drive.Renew(t, l)
+	start := time.Now()
+	setRecord(t, l, "x")
+	drive.Renew(t, l)
+	if r := lastWrite(s); ofRecord(r) || r.At.Sub(start) < time.Second {
+		t.Errorf("the last write is %s, %v after SetRecord; want a renewal after 1s or more", r.Body, r.At.Sub(start))
+	}
+}
+
+// lastWrite returns the last request that was not a look.
+func lastWrite(s *gcstest.Server) (last gcstest.Request) {
+	for _, r := range s.Requests() {
+		if r.Verb != "read" {
+			last = r
+		}
+	}
+	return last
 }
 
 // TestRenewAfterTheEnd: a lease of a second is over when a renewal comes a second

@@ -12,7 +12,7 @@ func TestPaced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		began time.Duration // from now
+		wrote time.Duration // from now
 		limit time.Duration
 		waits bool
 	}{
@@ -30,7 +30,7 @@ func TestPaced(t *testing.T) {
 			defer end()
 		}
 		done := make(chan error, 1)
-		go func() { done <- (&term{began: now().Add(tt.began)}).paced(ctx) }()
+		go func() { done <- new(Lock).paced(ctx, &term{wrote: now().Add(tt.wrote)}) }()
 		if tt.waits {
 			cancel() // a wait ends with an error, whether it had begun or not
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
@@ -48,6 +49,13 @@ func TestPreconditions(t *testing.T) {
 	s.Age("p/jobs%2Fnightly", time.Hour)
 	drive.Hold(t, b) // takes over
 	_ = renew(t, a)
+	rec := b.(locks.Recorder)
+	for range 2 {
+		s.Next("patch", gcstest.Fault{LoseReply: true})
+		_ = rec.SetRecord(drive.Context(t), []byte("x"))
+		_, _ = rec.Record(drive.Context(t))
+		_, _ = a.(locks.Inspector).Inspect(drive.Context(t))
+	}
 	drive.Release(t, a)
 	s.Delete("p/jobs%2Fnightly")
 	_ = renew(t, b)

@@ -13,15 +13,20 @@ import (
 )
 
 const (
-	// metadataKey is the one key of the object's custom metadata that we use: what
-	// is in one value is changed as one.
+	// metadataKey is the key of the object's custom metadata that has the state of
+	// the lock: what is in one value is changed as one.
 	metadataKey = "leaderrun"
 	// maxRecord is the most that is read of what somebody wrote as a record. The
 	// service itself keeps 8 KiB of custom metadata for an object.
 	maxRecord = 64 << 10
-	// maxHolder is the most that is written of a holder's id. Escaped as JSON a
-	// byte becomes at most six.
-	maxHolder = 1 << 10
+	// maxHolder, maxHost and maxVersion are the most that is written of a text, in
+	// bytes of JSON, in which one byte may become six. They leave room for what a
+	// Recorder keeps: see TestMetadataFits.
+	maxHolder  = 1 << 10
+	maxHost    = 256
+	maxVersion = 64
+	// maxRunID is that of a text of which nothing may be missing.
+	maxRunID = 64
 	// maxTTL is the longest lease that a record may speak of: the longest that
 	// leaderrun asks for.
 	maxTTL = 24 * time.Hour
@@ -49,6 +54,8 @@ type record struct {
 	RunID   string    `json:"run_id,omitempty"`
 	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock: for people
 	Version string    `json:"version,omitempty"`
+
+	NoResign bool `json:"no_resign,omitempty"`
 }
 
 func (r record) ttl() time.Duration { return time.Duration(r.TTLms) * time.Millisecond }
@@ -58,8 +65,8 @@ func newRecord(o locks.Options, nonce string, ttl time.Duration, token uint64) r
 	host, _ := os.Hostname() // without a name it is left out
 	return record{
 		State: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
-		Holder: cut(o.Holder, maxHolder), Host: cut(host, 255), PID: os.Getpid(), RunID: cut(o.RunID, 64), Version: cut(o.Version, 64),
-		Since: time.Now().UTC().Truncate(time.Millisecond),
+		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: os.Getpid(), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
+		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign,
 	}
 }
 
@@ -70,6 +77,19 @@ func cut(s string, n int) string {
 		s = strings.ToValidUTF8(s[:n], "")
 	}
 	return s
+}
+
+// fit shortens a text until it takes at most n bytes in JSON.
+func fit(s string, n int) string {
+	s = cut(s, n)
+	for {
+		b, _ := json.Marshal(s) // strings can be encoded
+		over := len(b) - len(`""`) - n
+		if over <= 0 {
+			return s
+		}
+		s = cut(s, len(s)-(over+5)/6)
+	}
 }
 
 func (r record) metadata() map[string]string {

@@ -87,22 +87,24 @@ func TestSecretsAreNotShown(t *testing.T) {
 func TestObjectNames(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("a/", 99) + "aa"
-	if n := len(strings.Repeat("x", maxPrefix) + "/" + locks.EscapeName(name)); locks.CheckName(name) != nil || n > 1024 {
+	name = locks.SlotName(name, locks.MaxSlot)
+	if n := len(strings.Repeat("x", maxPrefix) + "/" + locks.EscapeName(name)); locks.CheckSlotName(name) != nil || n > 1024 {
 		t.Errorf("an object's name of %d bytes", n)
 	}
 }
 
-// TestRecordFits: the largest record is within the 8 KiB of custom metadata that
-// the service keeps.
-func TestRecordFits(t *testing.T) {
+// TestMetadataFits: the largest record, and the largest text beside it, are
+// within the 8 KiB of custom metadata that the service keeps.
+func TestMetadataFits(t *testing.T) {
 	t.Parallel()
-	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000)} {
-		o := locks.Options{Holder: holder, RunID: holder, Version: holder}
+	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000), strings.Repeat("x", 5000), "x" + strings.Repeat("\x01é", 2000)} {
+		o := locks.Options{Holder: holder, RunID: holder, Version: holder, NoResign: true}
 		m := newRecord(o, strings.Repeat("n", 40), maxTTL, maxToken).metadata()
-		if n := len(m[metadataKey]) + len(metadataKey); n > 8<<10 {
-			t.Errorf("a record of %d bytes", n)
+		kept := encode(make([]byte, locks.MaxRecord))
+		if n := len(m[metadataKey]) + len(metadataKey) + len(kept) + len(keptKey); n > 8<<10-256 {
+			t.Errorf("metadata of %d bytes; want 256 of 8 KiB to be left for others", n)
 		}
-		if r, err := parseRecord(m); err != nil || len(r.Holder) > maxHolder || r.Holder == "" {
+		if r, err := parseRecord(m); err != nil || len(r.Holder) > maxHolder || len(r.Holder) < maxHolder/6-1 || len(r.RunID) < maxRunID-1 {
 			t.Errorf("read back: %+v, %v", r, err)
 		}
 	}

@@ -10,21 +10,22 @@ import (
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
-// pace is the least time between the write that began a term and the next,
-// where there is time for it. The service promises to take one write a second
-// for each object, and there was one just before, if somebody released the lock.
+// pace is the least time between a write that is no renewal, such as the one
+// that began a term, and a renewal, where there is time for it. The service
+// promises to take one write a second for each object, and before the one that
+// began the term there was another, if somebody released the lock.
 const pace = time.Second
 
 // A term is the time for which the lock is ours.
 type term struct {
 	record record
-	clean  bool          // the holder before has released the lock
-	began  clock.Instant // when the write that began it was sent
+	clean  bool // the holder before has released the lock
 
 	// Guarded by Lock.mu. A nil view says that it is not known how the object is:
 	// it has changed since we last saw it.
-	last *view
-	sent clock.Instant // when the last write that surely took effect was sent
+	last  *view
+	sent  clock.Instant // when the last write that surely began the lease anew was sent
+	wrote clock.Instant // when the last write that was not a renewal was sent
 }
 
 func now() clock.Instant { return clock.Boot{}.Now() }
@@ -46,7 +47,7 @@ func (l *Lock) newTerm(v *view) *term {
 
 // at notes how the object is once the term has begun.
 func (t *term) at(v *view) {
-	t.last, t.began = v, t.sent
+	t.last, t.wrote = v, t.sent
 	if t.record.Token == 0 {
 		t.record.Token = firstToken(v)
 	}
@@ -66,7 +67,7 @@ func (r record) freed() record {
 // what was found. So a success always means a write that was sent after Renew
 // was called.
 func (l *Lock) renew(ctx context.Context, t *term) error {
-	if err := t.paced(ctx); err != nil {
+	if err := l.paced(ctx, t); err != nil {
 		return err
 	}
 	for range 3 {
@@ -75,13 +76,10 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 			return err
 		}
 		sent := now()
-		if why := l.why(); why != nil { // before what Release has made of the object is taken for ours
-			return why
+		if err := l.mayWrite(t, sent); err != nil {
+			return err
 		}
-		if expired(l.provedAt(t), sent, l.ttl) { // the service would let us, but somebody may have led since
-			return l.lose(errExpired)
-		}
-		v, err := l.c.patch(ctx, at, t.record)
+		v, err := l.c.patch(ctx, at, t.record.metadata())
 		if err == nil {
 			l.note(t, v, sent)
 			return l.why()
@@ -94,10 +92,24 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 	return errContended
 }
 
-// paced waits until a second after the beginning of the term, if ctx leaves room
-// for that and for a request.
-func (t *term) paced(ctx context.Context) error {
-	d := pace - now().Sub(t.began)
+// mayWrite is why the term must not be written any more, though the service
+// would let us; nil: it may be.
+func (l *Lock) mayWrite(t *term, now clock.Instant) error {
+	if why := l.why(); why != nil { // before what Release has made of the object is taken for ours
+		return why
+	}
+	if expired(l.provedAt(t), now, l.ttl) { // somebody may have led since
+		return l.lose(errExpired)
+	}
+	return nil
+}
+
+// paced waits until a second after the last write that was not a renewal, if ctx
+// leaves room for that and for a request.
+func (l *Lock) paced(ctx context.Context, t *term) error {
+	l.mu.Lock()
+	d := pace - now().Sub(t.wrote)
+	l.mu.Unlock()
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
 		return nil
 	}
@@ -141,11 +153,15 @@ func (l *Lock) lose(why error) error {
 	return l.final
 }
 
-// note notes how the object is, and when the write that made it so was sent.
+// note notes how the object is, and when the renewal that made it so was sent; 0:
+// none did. An answer may come after that to a later write.
 func (l *Lock) note(t *term, v *view, sent clock.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t.last, t.sent = v, max(t.sent, sent)
+	t.sent = max(t.sent, sent)
+	if v == nil || t.last == nil || v.metageneration > t.last.metageneration {
+		t.last = v
+	}
 }
 
 func (l *Lock) provedAt(t *term) clock.Instant {
@@ -188,7 +204,7 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 	if at.record.State == free { // by an earlier Release
 		return nil
 	}
-	v, err := l.c.patch(ctx, at, t.record.freed())
+	v, err := l.c.patch(ctx, at, t.record.freed().metadata())
 	if err == nil || stale(err) {
 		l.note(t, v, 0)
 	}

@@ -17,14 +17,15 @@ type view struct {
 	created        time.Time // by the service's clock
 	updated        time.Time // when the metadata was last changed, by the service's clock
 	record         record
-	foreign        error // why the record cannot be read; nil: it can
+	foreign        error             // why the record cannot be read; nil: it can
+	metadata       map[string]string // all of it, whoever wrote it
 
 	date        time.Time     // of the answer, by the service's clock; zero: not known
 	sent, heard clock.Instant // on our boot clock: the request, and its answer
 }
 
 func newView(a *storage.ObjectAttrs) *view {
-	v := &view{exists: true, generation: a.Generation, metageneration: a.Metageneration, created: a.Created, updated: a.Updated}
+	v := &view{exists: true, generation: a.Generation, metageneration: a.Metageneration, created: a.Created, updated: a.Updated, metadata: a.Metadata}
 	v.record, v.foreign = parseRecord(a.Metadata)
 	return v
 }
@@ -56,7 +57,7 @@ func (v *view) status() locks.Status {
 		return locks.Status{}
 	}
 	r := v.record
-	s := locks.Status{Held: true, Holder: r.Holder, RunID: r.RunID, Host: r.Host, PID: r.PID, Since: r.Since, TTL: r.ttl(), Token: r.Token}
+	s := locks.Status{Held: true, Holder: r.Holder, RunID: r.RunID, Host: r.Host, PID: r.PID, Since: r.Since, TTL: r.ttl(), Token: r.Token, NoResign: r.NoResign}
 	if s.Token == 0 {
 		s.Token = firstToken(v)
 	}

@@ -7,6 +7,7 @@
 //
 //   - an upload's answer has a crc32c, which the SDK checks;
 //   - a change of metadata moves "updated", and times are in milliseconds;
+//   - a change that leads to more than 8 KiB of custom metadata is refused;
 //   - a bucket that was not made does not exist;
 //   - requests take effect one after the other.
 package gcstest
@@ -15,6 +16,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +34,10 @@ const Bucket = "locks"
 
 // stamp is how the service writes times.
 const stamp = "2006-01-02T15:04:05.000Z07:00"
+
+// maxMetadata is the most custom metadata that an object may have, in bytes of
+// its keys and values together.
+const maxMetadata = 8 << 10
 
 // A Server is an emulator on a free port of 127.0.0.1.
 type Server struct {
@@ -117,9 +123,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		<-f.Late
 	}
 	answer := httptest.NewRecorder()
-	if f.Status != 0 {
+	switch {
+	case f.Status != 0:
 		refuse(answer, f)
-	} else {
+	case req.Verb == "patch" && s.size(req) > maxMetadata:
+		refuse(answer, Fault{Status: http.StatusBadRequest, Reason: "invalid", Message: "The metadata of the object is too large."})
+	default:
 		answer = s.do(req)
 	}
 	req.Status, req.At = answer.Code, time.Now()
@@ -165,6 +174,22 @@ func (s *Server) do(req Request) *httptest.ResponseRecorder {
 		rewrite(answer)
 	}
 	return answer
+}
+
+// size is how much custom metadata the object of a change would have after it.
+func (s *Server) size(req Request) (n int) {
+	var change struct {
+		Metadata map[string]string `json:"metadata"`
+	}
+	_ = json.Unmarshal(req.Body, &change)
+	o, _ := s.Object(req.Path[strings.LastIndex(req.Path, "/o/")+len("/o/"):])
+	all := map[string]string{}
+	maps.Copy(all, o.Metadata)
+	maps.Copy(all, change.Metadata)
+	for k, v := range all {
+		n += len(k) + len(v)
+	}
+	return n
 }
 
 // withUpdated adds the time of the change to a change of metadata.

@@ -1,0 +1,79 @@
+package gcs_test
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// inspect looks at the lock by a handle of its own.
+func inspect(t *testing.T, s *gcstest.Server) locks.State {
+	t.Helper()
+	state, err := at(t, s, options("who asks")).(locks.Inspector).Inspect(drive.Context(t))
+	if err != nil {
+		t.Fatalf("inspect: %v", err)
+	}
+	return state
+}
+
+// TestInspect looks at a lock that nobody ever had, that is held, that is renewed,
+// whose lease seems to have run out, and that was released. Each is one request.
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	if got := inspect(t, s); got.Held || got.Holder != "" {
+		t.Errorf("before anybody had it: %+v", got)
+	}
+	o := options("a")
+	o.RunID, o.NoResign = "run-1", true
+	a := at(t, s, o)
+	g := drive.Hold(t, a)
+	wantA := func(when string) {
+		t.Helper()
+		verbs(s)
+		got := inspect(t, s)
+		if !got.Held || got.Holder != "a" || got.RunID != "run-1" || !got.NoResign || got.Token != g.Token || got.TTL != 10*time.Second || got.Since.IsZero() || len(got.Queue) > 0 {
+			t.Errorf("%s: %+v; want a with the token %d", when, got, g.Token)
+		}
+		if n := verbs(s); !maps.Equal(n, map[string]int{"read": 1}) {
+			t.Errorf("%s: requests: %v", when, n)
+		}
+	}
+	wantA("held")
+	drive.Renew(t, a)
+	wantA("renewed")
+	s.Age("p/jobs%2Fnightly", time.Hour)
+	wantA("seems to have run out")
+	s.Age("p/jobs%2Fnightly", -time.Hour)
+	drive.Release(t, a)
+	if got := inspect(t, s); got.Held || got.Holder != "" {
+		t.Errorf("after the release: %+v", got)
+	}
+	drive.Hold(t, at(t, s, options("b")))
+	if got := inspect(t, s); !got.Held || got.Holder != "b" || got.NoResign {
+		t.Errorf("held by b: %+v", got)
+	}
+}
+
+// TestInspectFails: an object that is in the way is no lock, and a look that fails
+// is tried again.
+func TestInspectFails(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("b")).(locks.Inspector)
+	drive.Hold(t, at(t, s, options("a")))
+	s.Next("read", gcstest.Fault{Status: 503, Message: "Backend Error"})
+	if got, err := l.Inspect(drive.Context(t)); err != nil || got.Holder != "a" {
+		t.Errorf("at the second look: %+v, %v", got, err)
+	}
+	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"leaderrun": "?"})
+	if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "storage rm") {
+		t.Errorf("an object that is in the way: %+v, %v", got, err)
+	}
+}
