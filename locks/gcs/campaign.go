@@ -106,7 +106,7 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 	defer cancel()
 	var last error
 	for start := now(); ; {
-		v, err := c.readOnce(ctx)
+		v, err := c.readOnce(ctx, c.c)
 		if err == nil {
 			c.pause.Reset()
 			return v, nil
@@ -123,15 +123,15 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 // late reports that what began at a moment is not to be tried again after a
 // pause: an answer that says what is wrong is to arrive before whoever waits
 // for it has gone.
-func (c *campaign) late(start clock.Instant, pause time.Duration) bool {
-	return now().Sub(start)+pause > c.o.ConnectTimeout*3/4
+func (l *Lock) late(start clock.Instant, pause time.Duration) bool {
+	return now().Sub(start)+pause > l.o.ConnectTimeout*3/4
 }
 
 // look reads the object while we wait, however long that takes: there is
 // nothing of ours that could end meanwhile.
 func (c *campaign) look(ctx context.Context) (*view, error) {
 	for warned := false; ; warned = true {
-		v, err := c.readOnce(ctx)
+		v, err := c.readOnce(ctx, c.c)
 		if err == nil {
 			c.pause.Reset()
 			return v, nil
@@ -150,10 +150,10 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 
 // readOnce reads once, but does not wait for ever for an answer: on another
 // connection it may come.
-func (l *Lock) readOnce(ctx context.Context) (*view, error) {
+func (l *Lock) readOnce(ctx context.Context, c *client) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
-	return l.c.read(ctx)
+	return c.read(ctx)
 }
 
 // take tries to make the lock ours, if it is still as a view showed it. It

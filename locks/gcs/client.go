@@ -20,8 +20,13 @@ import (
 // for each call, and retries nothing: a retry of the SDK's own could make a
 // write succeed twice, or hide that the first attempt's fate is unknown.
 type client struct {
+	*service
+	name string // the object's
+}
+
+// A service is what all clients of a handle share: connections and credentials.
+type service struct {
 	s         *settings
-	name      string // the object's
 	transport *http.Transport
 
 	once  sync.Once
@@ -31,8 +36,11 @@ type client struct {
 }
 
 func newClient(s *settings, name string, connectTimeout time.Duration) *client {
-	return &client{s: s, name: name, transport: newTransport(connectTimeout), ready: make(chan struct{})}
+	return &client{&service{s: s, transport: newTransport(connectTimeout), ready: make(chan struct{})}, name}
 }
+
+// beside returns a client for another object.
+func (c *client) beside(name string) *client { return &client{c.service, name} }
 
 // object returns a handle for requests. The first call looks for credentials,
 // which may mean to ask the metadata server of the machine; ctx bounds the wait
@@ -60,7 +68,7 @@ func (c *client) object(ctx context.Context) (*storage.ObjectHandle, error) {
 }
 
 // dial makes the SDK's client; it does not connect.
-func (c *client) dial(ctx context.Context) (*storage.Client, error) {
+func (c *service) dial(ctx context.Context) (*storage.Client, error) {
 	auth := option.WithoutAuthentication()
 	hc := &http.Client{Transport: recorder{c.transport}}
 	if !c.s.anonymous() {
@@ -163,4 +171,4 @@ func (c *client) call(ctx context.Context, f func(context.Context, *storage.Obje
 }
 
 // close ends idle connections. Requests under way end with their contexts.
-func (c *client) close() { c.transport.CloseIdleConnections() }
+func (c *service) close() { c.transport.CloseIdleConnections() }

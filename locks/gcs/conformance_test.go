@@ -60,17 +60,17 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
-		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord},
-		Cut:       func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
-		Evict:     func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
-		Restart:   func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
-		Hostile:   s.hostile(), HostileRecords: s.hostileRecords(),
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}, AskDelay: time.Second,
+		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
+		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
+		Hostile: s.hostile(), HostileRecords: s.hostileRecords(), HostileAsks: s.hostileAsks(),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(host(u)).Open()
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) (held []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
-				if stillHeld(o) {
+				if !strings.HasSuffix(o.Name, "~ask") && stillHeld(o) {
 					held = append(held, o.Name+" = "+o.Metadata["leaderrun"])
 				}
 			}
@@ -120,6 +120,18 @@ func (s *store) hostileRecords() (all []func(*testing.T, *url.URL, string)) {
 	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun-record": value})
+		})
+	}
+	return all
+}
+
+// hostileAsks writes in the place of what a holder is asked.
+func (s *store) hostileAsks() (all []func(*testing.T, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", `{"token":-1,"nonce":{}}`, "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10),
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+			s.server.SetMetadata(object(u, name)+"~ask", map[string]string{"leaderrun-ask": value})
 		})
 	}
 	return all

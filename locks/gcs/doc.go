@@ -9,9 +9,13 @@
 // if the answer was lost. A release marks the lock as free; nothing is ever
 // deleted, and no content replaced.
 //
-// The object of the lock NAME is called so, after the prefix and a slash; "/" in
-// the name is %2F, and "#" before a slot's number %23. The key leaderrun of its
-// metadata has the state, leaderrun-record the text that a Recorder keeps.
+// The objects of a lock, after the prefix and a slash:
+//
+//	NAME      the lock; "/" in the name is %2F, and "#" before a slot's number %23.
+//	          The key leaderrun of its metadata has the state, leaderrun-record the
+//	          text that a Recorder keeps.
+//	NAME~ask  made when somebody asks the holder for something. leaderrun-ask has
+//	          the last request, and the token that it is meant for.
 //
 // # URL
 //
@@ -91,6 +95,17 @@
 // distance where there is time for that. A renewal does not wait for it: if both
 // are under way, one of them fails, reads the object, and writes again.
 //
+// # Requests to the holder
+//
+// After each renewal that succeeded the holder reads, in the background, what it
+// is asked. So it hears of it a fifth of the ttl later at most. That read extends
+// nothing, and it does no harm if it fails. A holder that is not allowed to make it
+// warns once and does not try again; one that will not resign (NoResign) does not
+// make it. What was asked stays in its object; with the token of an earlier term it
+// is of no effect.
+//
+// Who asks makes a read and a write, and needs the same permissions as a holder.
+//
 // # Fencing token
 //
 // The token is a number in the record. It starts at the time at which the
@@ -123,9 +138,10 @@
 //
 // Operations cost (prices of single regions and of the class Standard, 2025):
 // a lock that is held makes five writes per ttl, 20 a minute with 15 s, at
-// $0.05 for 10,000 about $4.30 a month; each who waits reads 30 times a minute,
-// at $0.004 for 10,000 about $0.52 a month. A run with -n is one read, and one
-// that gets the lock one read and two writes; to set a record is one write more.
+// $0.05 for 10,000 about $4.30 a month, and as many reads of what it is asked, at
+// $0.004 for 10,000 about $0.35; each who waits reads 30 times a minute, about
+// $0.52 a month. A run with -n is one read, and one that gets the lock one read
+// and two writes; to set a record is one write more.
 //
 // If an operator deletes the object of a lock that is held, somebody else may
 // have the lock at once, and the holder knows at its next renewal. The record is

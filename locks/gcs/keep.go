@@ -56,7 +56,7 @@ func (e *roomError) Unwrap() error { return e.err }
 
 // Record implements [locks.Recorder].
 func (l *Lock) Record(ctx context.Context) ([]byte, error) {
-	v, err := l.glance(ctx)
+	v, err := l.glance(ctx, l.c)
 	if err == nil && errors.Is(v.foreign, errLarge) {
 		err = &foreignError{l.c, v.foreign}
 	}

@@ -29,6 +29,7 @@ const (
 // A Lock is a handle on one lock in one bucket. It implements [locks.Lock].
 type Lock struct {
 	c    *client
+	asks *client // for the object that has what the holder is asked
 	o    locks.Options
 	addr string // "gcs://bucket", for messages
 	ttl  time.Duration
@@ -37,6 +38,9 @@ type Lock struct {
 
 	closed chan struct{}
 	close  func() // closes that, once
+
+	asked chan []byte    // of one; it is sent to under mu
+	looks sync.WaitGroup // what listen has begun
 
 	// What a takeover of ours replaced that may have come too early, and when that
 	// is surely over: see doubt. Acquire's own.
@@ -50,7 +54,9 @@ type Lock struct {
 	term     *term              // what was granted; nil: nothing yet
 	final    error              // why the handle is of no more use; nil: it is
 
-	renewing chan struct{} // closed when the renewal under way has ended; nil: there is none
+	renewing  chan struct{} // closed when the renewal under way has ended; nil: there is none
+	listening bool          // a look for requests is under way
+	deaf      bool          // we may not look for requests
 }
 
 // Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
@@ -68,13 +74,15 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 
 func newLock(s *settings, o locks.Options) *Lock {
 	l := &Lock{
-		c:    newClient(s, s.prefix+"/"+locks.EscapeName(o.Name), o.ConnectTimeout),
-		o:    o,
-		addr: "gcs://" + s.bucket,
-		ttl:  roundTTL(o.TTL),
-		log:  o.Logger,
-		id:   rand.Text(),
+		c:     newClient(s, s.prefix+"/"+locks.EscapeName(o.Name), o.ConnectTimeout),
+		o:     o,
+		addr:  "gcs://" + s.bucket,
+		ttl:   roundTTL(o.TTL),
+		log:   o.Logger,
+		id:    rand.Text(),
+		asked: make(chan []byte, 1),
 	}
+	l.asks = l.c.beside(l.c.name + askSuffix)
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -200,6 +208,7 @@ func (l *Lock) Renew(ctx context.Context) error {
 	if err := l.renew(ctx2, t); err != nil {
 		return l.fail(ctx, "renew", err)
 	}
+	l.listen(t)
 	return nil
 }
 
@@ -253,6 +262,7 @@ func (l *Lock) Lost() <-chan error { return nil }
 func (l *Lock) Close() error {
 	l.finish(errClosed)
 	l.close()
+	l.looks.Wait()
 	l.c.close()
 	return nil
 }

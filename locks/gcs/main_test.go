@@ -78,13 +78,21 @@ func record(t testing.TB, s *gcstest.Server) string {
 	return o.Metadata["leaderrun"]
 }
 
-// verbs counts the requests of each kind since the last call.
+// verbs counts the requests of each kind since the last call. One about the
+// object with what the holder is asked is an "ask read" and so on.
 func verbs(s *gcstest.Server) map[string]int {
 	n := map[string]int{}
 	for _, r := range s.Requests() {
-		n[r.Verb]++
+		n[verb(r)]++
 	}
 	return n
+}
+
+func verb(r gcstest.Request) string {
+	if strings.HasSuffix(r.Path, "~ask") || strings.Contains(string(r.Body), "leaderrun-ask") {
+		return "ask " + r.Verb
+	}
+	return r.Verb
 }
 
 // ofRecord reports that a request sets the text that a Recorder keeps.

@@ -49,20 +49,22 @@ func TestPreconditions(t *testing.T) {
 	s.Age("p/jobs%2Fnightly", time.Hour)
 	drive.Hold(t, b) // takes over
 	_ = renew(t, a)
-	rec := b.(locks.Recorder)
-	for range 2 {
-		s.Next("patch", gcstest.Fault{LoseReply: true})
+	rec, ask := b.(locks.Recorder), a.(locks.Asker)
+	for _, verb := range []string{"create", "patch", "patch"} {
+		s.Next(verb, gcstest.Fault{LoseReply: true})
 		_ = rec.SetRecord(drive.Context(t), []byte("x"))
 		_, _ = rec.Record(drive.Context(t))
+		_ = ask.Ask(drive.Context(t), 1, []byte("x"))
 		_, _ = a.(locks.Inspector).Inspect(drive.Context(t))
 	}
 	drive.Release(t, a)
 	s.Delete("p/jobs%2Fnightly")
 	_ = renew(t, b)
 	drive.Release(t, b)
-	seen := map[string]int{}
+	seen, asks := map[string]int{}, map[string]int{}
 	for _, r := range s.Requests() {
 		seen[r.Verb]++
+		asks[verb(r)]++
 		want, known := documented[r.Verb]
 		if !known {
 			t.Errorf("%s %s is a request that the backend should not make", r.Method, r.Path)
@@ -71,7 +73,7 @@ func TestPreconditions(t *testing.T) {
 			t.Errorf("%s with the preconditions [%s]; want %v", r.Verb, strings.Join(got, " "), slices.Sorted(maps.Keys(want)))
 		}
 	}
-	if len(seen) != len(documented) || seen["patch"] < 8 {
-		t.Errorf("not all was gone through: %v", seen)
+	if len(seen) != len(documented) || seen["patch"] < 8 || asks["ask create"] == 0 || asks["ask patch"] < 2 {
+		t.Errorf("not all was gone through: %v, %v", seen, asks)
 	}
 }

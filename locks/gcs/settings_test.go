@@ -88,13 +88,14 @@ func TestObjectNames(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("a/", 99) + "aa"
 	name = locks.SlotName(name, locks.MaxSlot)
-	if n := len(strings.Repeat("x", maxPrefix) + "/" + locks.EscapeName(name)); locks.CheckSlotName(name) != nil || n > 1024 {
+	if n := len(strings.Repeat("x", maxPrefix) + "/" + locks.EscapeName(name) + askSuffix); locks.CheckSlotName(name) != nil || n > 1024 {
 		t.Errorf("an object's name of %d bytes", n)
 	}
 }
 
 // TestMetadataFits: the largest record, and the largest text beside it, are
-// within the 8 KiB of custom metadata that the service keeps.
+// within the 8 KiB of custom metadata that the service keeps; so is the largest
+// request, in an object of its own.
 func TestMetadataFits(t *testing.T) {
 	t.Parallel()
 	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000), strings.Repeat("x", 5000), "x" + strings.Repeat("\x01é", 2000)} {
@@ -107,5 +108,8 @@ func TestMetadataFits(t *testing.T) {
 		if r, err := parseRecord(m); err != nil || len(r.Holder) > maxHolder || len(r.Holder) < maxHolder/6-1 || len(r.RunID) < maxRunID-1 {
 			t.Errorf("read back: %+v, %v", r, err)
 		}
+	}
+	if n := len(newRequest(maxToken, make([]byte, locks.MaxRecord))) + len(askKey); n > 8<<10 {
+		t.Errorf("a request of %d bytes", n)
 	}
 }

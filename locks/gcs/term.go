@@ -26,6 +26,7 @@ type term struct {
 	last  *view
 	sent  clock.Instant // when the last write that surely began the lease anew was sent
 	wrote clock.Instant // when the last write that was not a renewal was sent
+	heard string        // the nonce of what we were asked last
 }
 
 func now() clock.Instant { return clock.Boot{}.Now() }
