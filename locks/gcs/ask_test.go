@@ -3,7 +3,6 @@ package gcs_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"strings"
 	"testing"
@@ -76,46 +75,6 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskedLast: what nobody has received is replaced by what comes later.
-func TestAskedLast(t *testing.T) {
-	t.Parallel()
-	s := gcstest.Start(t)
-	l := at(t, s, options("a"))
-	g := drive.Hold(t, l)
-	for _, text := range []string{"first", "second"} {
-		ask(t, s, g.Token, text)
-		drive.Renew(t, l)
-		drive.Eventually(t, drive.Patience, "the look has been answered", func() bool { return verbs(s)["ask read"] > 0 })
-	}
-	drive.Eventually(t, drive.Patience, "the second", func() bool {
-		drive.Renew(t, l)
-		select {
-		case text := <-l.(locks.Asker).Asked():
-			return string(text) == "second"
-		default:
-			return false
-		}
-	})
-}
-
-// TestAskedNot: who will not resign does not look.
-func TestAskedNot(t *testing.T) {
-	t.Parallel()
-	s := gcstest.Start(t)
-	o := options("a")
-	o.NoResign = true
-	l := at(t, s, o)
-	drive.Hold(t, l)
-	verbs(s)
-	for range 3 {
-		drive.Renew(t, l)
-	}
-	_ = l.Close() // waits for a look
-	if n := verbs(s); !maps.Equal(n, map[string]int{"patch": 3}) {
-		t.Errorf("requests: %v", n)
-	}
-}
-
 // TestAskOvercomes has each of the requests fail of which an Ask consists, when
 // there is an object for it and when there is none.
 func TestAskOvercomes(t *testing.T) {
@@ -169,33 +128,6 @@ func TestAskFails(t *testing.T) {
 				t.Errorf("got %v; want %v", err, tt.class)
 			}
 		})
-	}
-}
-
-// TestAskedDenied: one who may not look is told so once, and renews.
-func TestAskedDenied(t *testing.T) {
-	t.Parallel()
-	s := gcstest.Start(t)
-	o := options("a")
-	var log drive.Log
-	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	l := at(t, s, o)
-	drive.Hold(t, l)
-	s.Fault(func(r gcstest.Request) gcstest.Fault {
-		if verb(r) == "ask read" {
-			return gcstest.Fault{Status: 403, Reason: "forbidden", Message: "x@y does not have storage.objects.get access"}
-		}
-		return gcstest.Fault{}
-	})
-	drive.Renew(t, l)
-	drive.Eventually(t, drive.Patience, "a warning", func() bool { return strings.Contains(log.String(), "not allowed to look") })
-	verbs(s)
-	for range 3 {
-		drive.Renew(t, l)
-	}
-	_ = l.Close()
-	if n := verbs(s); n["ask read"] > 0 || strings.Count(log.String(), "WARN") != 1 {
-		t.Errorf("requests: %v; logged:\n%s", n, log.String())
 	}
 }
 

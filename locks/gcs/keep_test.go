@@ -283,7 +283,8 @@ func TestRecordAfterRenewal(t *testing.T) {
 	go func() { done <- l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) }()
 	select {
 	case err := <-done:
-		t.Errorf("it has not waited: %v", err)
+		close(answer)
+		t.Fatalf("it has not waited: %v", err)
 	case <-time.After(50 * time.Millisecond): // it would have written by now
 	}
 	close(answer)
