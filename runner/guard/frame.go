@@ -33,6 +33,13 @@ const (
 	willReleases
 )
 
+// How a job starts.
+const (
+	startsForeground = 1 << iota
+	startsWithoutInput
+	startsUnknown // from here on
+)
+
 // goneToo is added to a wait status if nothing else is left.
 const goneToo = 1 << 32
 
@@ -94,13 +101,14 @@ type task struct {
 
 func (t task) frame() frame {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.killBy))
-	b = append(b, 0)
+	var flags byte
 	if t.tty {
-		b[len(b)-1] = 1
+		flags |= startsForeground
 	}
-	b = appendText(b, t.command.Path)
-	b = appendTexts(b, t.command.Args)
-	b = appendTexts(b, t.command.Env)
+	if t.command.NoInput {
+		flags |= startsWithoutInput
+	}
+	b = appendCommand(append(b, flags), t.command)
 	b = appendText(b, string(t.words))
 	b = appendText(b, string(t.containment.Use))
 	return frame{kindStart, appendText(b, string(t.containment.Least))}
@@ -109,13 +117,12 @@ func (t task) frame() frame {
 func (f frame) task() (t task, err error) {
 	b := &body{rest: f.body}
 	t.killBy = clock.Instant(b.number(8))
-	t.tty = b.number(1) != 0
-	t.command.Path = b.text()
-	t.command.Args = b.texts()
-	t.command.Env = b.texts()
+	flags := b.number(1)
+	t.command = b.command()
+	t.tty, t.command.NoInput = flags&startsForeground != 0, flags&startsWithoutInput != 0
 	t.words = []byte(b.text())
 	t.containment = Containment{Tier(b.text()), Tier(b.text())}
-	if b.short || len(b.rest) > 0 {
+	if b.short || len(b.rest) > 0 || flags >= startsUnknown {
 		return task{}, errFrame
 	}
 	return t, nil
@@ -153,6 +160,10 @@ func appendTexts(b []byte, all []string) []byte {
 	return b
 }
 
+func appendCommand(b []byte, c proc.Command) []byte {
+	return appendTexts(appendTexts(appendText(b, c.Path), c.Args), c.Env)
+}
+
 // A body is read from its front. Once it was too short, all is zero.
 type body struct {
 	rest  []byte
@@ -183,6 +194,10 @@ func (b *body) texts() (all []string) {
 		all = append(all, b.text())
 	}
 	return all
+}
+
+func (b *body) command() proc.Command {
+	return proc.Command{Path: b.text(), Args: b.texts(), Env: b.texts()}
 }
 
 // failure is why a command was not started.

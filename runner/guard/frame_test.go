@@ -30,7 +30,11 @@ var aTask = task{
 
 func TestTaskRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []task{aTask, {words: []byte{}}} {
+	noInput := aTask
+	noInput.command.NoInput = true
+	foreground := aTask
+	foreground.tty = true
+	for _, want := range []task{aTask, noInput, foreground, {words: []byte{}}} {
 		got, err := want.frame().task()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
@@ -49,6 +53,10 @@ func TestTaskCutShort(t *testing.T) {
 	}
 	if _, err := (frame{kindStart, append(body, 0)}).task(); err == nil {
 		t.Error("a byte too many was taken")
+	}
+	body[8] = startsUnknown
+	if _, err := (frame{kindStart, body}).task(); err == nil {
+		t.Error("an unknown flag was taken")
 	}
 }
 

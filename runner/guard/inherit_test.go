@@ -47,6 +47,16 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
+// A job without input reads nothing of what is there for us.
+func TestNoInput(t *testing.T) {
+	t.Parallel()
+	c := supervised(t, "", "-no-input", "sh", "-c", "cat; echo none")
+	c.Stdin = strings.NewReader("in\n")
+	if got := output(t, c); got != "none" {
+		t.Errorf("got %q, want none", got)
+	}
+}
+
 func TestExitIsPassedOn(t *testing.T) {
 	t.Parallel()
 	var exit *exec.ExitError

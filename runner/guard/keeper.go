@@ -135,7 +135,7 @@ func (k *keeper) spawn(t task) (pid int, err error) {
 		defer func() { _ = syscall.Close(tty) }()
 		attr.Foreground, attr.Ctty = true, tty
 	}
-	return proc.Spawn(t.command, []uintptr{0, 1, 2}, attr)
+	return proc.Spawn(t.command, attr)
 }
 
 // signal signals the first process's group or, at a stop, all of the job.

@@ -39,6 +39,7 @@ type supervisor struct {
 	deadline      time.Duration // after the start; 0: none
 	hold, release string        // the will's files
 	helper        bool
+	noInput       bool
 	freeze        bool   // the guard, before the start
 	control, log  string // files that it is told things by, and tells them
 
@@ -55,6 +56,7 @@ func supervise() int {
 	flags.StringVar(&s.hold, "hold", "", "")
 	flags.StringVar(&s.release, "release", "", "")
 	flags.BoolVar(&s.helper, "helper", false, "")
+	flags.BoolVar(&s.noInput, "no-input", false, "")
 	flags.BoolVar(&s.freeze, "freeze", false, "")
 	flags.StringVar(&s.control, "control", "", "")
 	flags.StringVar(&s.log, "log", "", "")
@@ -106,7 +108,7 @@ func (s *supervisor) run(args []string) int {
 	if s.freeze {
 		_ = syscall.Kill(g.PID(), syscall.SIGSTOP)
 	}
-	command := proc.Command{Path: path, Args: args, Env: os.Environ(), Will: s.will()}
+	command := proc.Command{Path: path, Args: args, Env: os.Environ(), Will: s.will(), NoInput: s.noInput}
 	job, err := g.Start(command, killBy)
 	if err != nil {
 		s.say("refused %v", err)

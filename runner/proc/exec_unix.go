@@ -4,6 +4,7 @@ package proc
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -20,10 +21,19 @@ func Exec(c Command, leaderrun int) error {
 }
 
 // Spawn starts a process as execvp(3) would: what the kernel does not know how
-// to execute is a script for the shell. It does without package os, which would
-// first fork another process to learn whether the kernel's pidfds work: that
-// takes half a millisecond.
-func Spawn(c Command, files []uintptr, sys *syscall.SysProcAttr) (pid int, err error) {
+// to execute is a script for the shell. Its standard streams are ours, but for
+// NoInput. It does without package os, which would first fork another process to
+// learn whether the kernel's pidfds work: that takes half a millisecond.
+func Spawn(c Command, sys *syscall.SysProcAttr) (pid int, err error) {
+	files := []uintptr{0, 1, 2}
+	if c.NoInput {
+		null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = syscall.Close(null) }()
+		files[0] = uintptr(null)
+	}
 	attr := &syscall.ProcAttr{Env: c.Env, Files: files, Sys: sys}
 	pid, _, err = syscall.StartProcess(c.Path, c.Args, attr)
 	if errors.Is(err, syscall.ENOEXEC) {

@@ -21,6 +21,10 @@ type Command struct {
 	Env  []string // KEY=value, complete
 	Will Will
 
+	// NoInput is for a command that is started as a job, or beside one: its
+	// standard input is the null device instead of ours.
+	NoInput bool
+
 	// Terminal is our controlling terminal if the job's group is to be its
 	// foreground group before the command runs, else nil. A start that fails may
 	// have made that change, too.

@@ -12,12 +12,12 @@ import (
 // jobList is PROC_THREAD_ATTRIBUTE_JOB_LIST, of Windows 10.
 const jobList = 0x0002000d
 
-// Spawn starts a command in an object, which it is in from its first instruction
-// on. It is in a process group of its own, which CTRL_BREAK can be sent to, and
-// has our standard streams and no other handle. Package syscall cannot do that:
+// Spawn starts a command in objects, each of which is within the one before. It
+// is in them from its first instruction on. It is in a process group of its own, which CTRL_BREAK can be sent to, and
+// has our standard streams, but for NoInput, and no other handle. Package syscall cannot do that:
 // what it starts would have a moment outside of the object, in which it can
 // start others.
-func Spawn(c Command, in Object) (process windows.Handle, pid int, err error) {
+func Spawn(c Command, in ...Object) (process windows.Handle, pid int, err error) {
 	list, err := windows.NewProcThreadAttributeList(2)
 	if err != nil {
 		return 0, 0, err
@@ -25,9 +25,9 @@ func Spawn(c Command, in Object) (process windows.Handle, pid int, err error) {
 	defer list.Delete()
 	var s windows.StartupInfoEx
 	s.Cb, s.Flags = uint32(unsafe.Sizeof(s)), windows.STARTF_USESTDHANDLES
-	handles := streams(&s.StartupInfo)
+	handles := streams(&s.StartupInfo, c.NoInput)
 	defer closeAll(handles)
-	if err := list.Update(jobList, unsafe.Pointer(&in), unsafe.Sizeof(in)); err != nil {
+	if err := list.Update(jobList, unsafe.Pointer(&in[0]), uintptr(len(in))*unsafe.Sizeof(in[0])); err != nil {
 		return 0, 0, err
 	}
 	if len(handles) > 0 {
@@ -59,11 +59,17 @@ func Spawn(c Command, in Object) (process windows.Handle, pid int, err error) {
 	return p.Process, int(p.ProcessId), nil
 }
 
-// streams makes our standard streams those of what we start, and returns the
-// handles that are made for that. A stream may be missing.
-func streams(s *windows.StartupInfo) (made []windows.Handle) {
+// streams makes our standard streams those of what we start, or the null device
+// its input, and returns the handles that are made for that. A stream may be
+// missing.
+func streams(s *windows.StartupInfo, noInput bool) (made []windows.Handle) {
 	to := []*windows.Handle{&s.StdInput, &s.StdOutput, &s.StdErr}
-	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+	from := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	if noInput {
+		from[0], _ = os.Open(os.DevNull) // which is nil if it fails: there is no input then, either
+		defer func() { _ = from[0].Close() }()
+	}
+	for i, f := range from {
 		if f == nil || f.Fd() == 0 {
 			continue
 		}
