@@ -72,10 +72,9 @@ func (r *run) runJob() (proc.Exit, error) {
 	if r.MaxRuntime > 0 {
 		s.limited(r.MaxRuntime)
 	}
-	health := r.watchHealth(job)
-	s.unhealthy = health.failed
+	s.health = r.watchHealth(job)
 	s.supervise()
-	health.stop()
+	s.health.stop()
 	s.takeBack()
 	return s.result()
 }

@@ -20,24 +20,23 @@ type Health struct {
 	StartPeriod time.Duration // failures before the first success do not count so long
 }
 
-// A checkup watches the health of one job.
+// A checkup watches the health of one job. A nil one does nothing.
 type checkup struct {
 	*run
 	job    proc.Job
 	failed chan error // gets one error, when the job is unhealthy
-	cancel context.CancelFunc
+	quit   context.CancelFunc
 	ended  chan struct{}
 }
 
 // watchHealth begins to look after a job that was just started.
 func (r *run) watchHealth(job proc.Job) *checkup {
-	c := &checkup{run: r, job: job}
 	if r.Health == nil {
-		return c
+		return nil
 	}
-	c.failed, c.ended = make(chan error, 1), make(chan struct{})
-	ctx, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
+	c := &checkup{run: r, job: job, failed: make(chan error, 1), ended: make(chan struct{})}
+	ctx, quit := context.WithCancel(context.Background())
+	c.quit = quit
 	go func() {
 		defer close(c.ended)
 		c.watch(ctx)
@@ -45,10 +44,25 @@ func (r *run) watchHealth(job proc.Job) *checkup {
 	return c
 }
 
+// unhealthy tells why the job is to be replaced by another leader.
+func (c *checkup) unhealthy() <-chan error {
+	if c == nil {
+		return nil
+	}
+	return c.failed
+}
+
+// cancel ends it, and a check under way. It does not block.
+func (c *checkup) cancel() {
+	if c != nil {
+		c.quit()
+	}
+}
+
 // stop ends it, and returns when no check is under way.
 func (c *checkup) stop() {
-	if c.cancel != nil {
-		c.cancel()
+	if c != nil {
+		c.quit()
 		<-c.ended
 	}
 }

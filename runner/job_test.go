@@ -27,7 +27,9 @@ type job struct {
 	failed   chan error                 // may be nil
 	refuse   error                      // what Start and the kill return
 	signals  error                      // what Signal returns
-	beside   func(proc.Command) (proc.Aside, error)
+
+	besides      func(*aside, proc.Command) // called when something is started beside it; nil: that exits with 0
+	refuseBeside error                      // what Beside returns
 
 	mu      sync.Mutex
 	started *proc.Command
@@ -36,6 +38,7 @@ type job struct {
 	exit    proc.Exit
 	first   bool // the first process is alive
 	others  int  // and so many others
+	aside   *aside
 	kills   int
 	killBy  clock.Instant // the latest
 	closed  bool
@@ -53,7 +56,7 @@ func (r *rig) starter() (proc.Starter, error) {
 	if len(r.jobs) > 0 {
 		last := r.job
 		r.job = newJob(r)
-		r.job.begin, r.job.dying, r.job.beside, r.job.failed = last.begin, last.dying, last.beside, last.failed
+		r.job.begin, r.job.dying, r.job.besides, r.job.failed = last.begin, last.dying, last.besides, last.failed
 	}
 	r.jobs = append(r.jobs, r.job)
 	return r.job, nil
@@ -65,30 +68,6 @@ func (j *job) Close() {
 	}
 	j.closed = true
 }
-
-// Beside implements proc.Job.
-func (j *job) Beside(c proc.Command) (proc.Aside, error) {
-	j.r.note("check")
-	return j.beside(c)
-}
-
-// An aside is a check that ends by itself after a while, or when it is killed.
-type aside struct {
-	done chan struct{}
-	once sync.Once
-	exit proc.Exit
-}
-
-func checks(takes time.Duration, code int) *aside {
-	a := &aside{done: make(chan struct{})}
-	time.AfterFunc(takes, func() { a.end(proc.Exit{Code: code}) })
-	return a
-}
-
-func (a *aside) end(e proc.Exit)       { a.once.Do(func() { a.exit = e; close(a.done) }) }
-func (a *aside) Done() <-chan struct{} { return a.done }
-func (a *aside) Exit() proc.Exit       { return a.exit }
-func (a *aside) Kill()                 { a.end(proc.Exit{Signal: syscall.SIGKILL}) }
 
 func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	var start *proc.StartError
@@ -168,13 +147,19 @@ func (j *job) Kill() error {
 func (j *job) Gone() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.started != nil && !j.first && j.others == 0
+	return j.started != nil && !j.first && j.others == 0 && j.aside == nil
 }
 
 // die ends all processes of the job.
 func (j *job) die(sig syscall.Signal) {
 	j.end(proc.Exit{Signal: sig})
 	j.leave(0)
+	j.mu.Lock()
+	a := j.aside
+	j.mu.Unlock()
+	if a != nil {
+		a.end(proc.Exit{Signal: sig})
+	}
 }
 
 // quit ends the first process.
@@ -219,7 +204,7 @@ func (j *job) free() bool {
 // checked is the oracle: a process that ends now has been running until now,
 // and nobody else may have been able to hold the lock meanwhile.
 func (j *job) checked() {
-	if (j.first || j.others > 0) && !j.r.outlived && !j.free() && j.r.server.free() {
+	if (j.first || j.others > 0 || j.aside != nil) && !j.r.outlived && !j.free() && j.r.server.free() {
 		j.r.t.Errorf("%v: the job runs, and somebody else can hold the lock", j.r.now())
 	}
 }

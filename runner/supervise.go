@@ -31,13 +31,13 @@ const patience = 10 * time.Second
 // of it is left. All of its state belongs to the goroutine in supervise.
 type supervisor struct {
 	*run
-	Logger    *slog.Logger // shadows that of the run: a hook says which it is
-	job       *started
-	hook      string // what it is for; "": it is the job
-	pulse     *pulse
-	longest   time.Duration // how long it may run
-	limit     clock.Instant // when that is over
-	unhealthy <-chan error  // why it is to be replaced by another leader
+	Logger  *slog.Logger // shadows that of the run: a hook says which it is
+	job     *started
+	hook    string // what it is for; "": it is the job
+	pulse   *pulse
+	longest time.Duration // how long it may run
+	limit   clock.Instant // when that is over
+	health  *checkup      // nil: nobody looks after it
 
 	lost      error         // why leadership counts as lost; nil: it does not
 	ousted    error         // why it is ended although the lease is ours; nil: it is not
@@ -73,7 +73,7 @@ func (s *supervisor) supervise() {
 			s.unguarded(err)
 		case text := <-s.asked:
 			s.oust(s.petition(text))
-		case err := <-s.unhealthy:
+		case err := <-s.health.unhealthy():
 			s.oust(s.resigned(err.Error()))
 		case sig := <-s.job.Stopped():
 			s.stopped(sig)
@@ -242,6 +242,7 @@ func (s *supervisor) ended() {
 	}
 	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
+	s.health.cancel()
 	code := s.job.Exit().Status()
 	s.Logger.Info("exited", "code", code)
 	s.tell(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})

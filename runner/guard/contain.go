@@ -48,6 +48,9 @@ type cage interface {
 	signalGroup(k *keeper, sig syscall.Signal)
 	// signalAll signals every process of the job.
 	signalAll(k *keeper, sigs ...syscall.Signal)
+	// leftAside is told that what ran beside the job, in a group of that id, has
+	// been reaped.
+	leftAside(k *keeper, group int)
 	// nothingLeft is asked when the guard has no child.
 	nothingLeft(k *keeper) bool
 	// remove removes what the cage was made of, after the end.
@@ -79,16 +82,25 @@ func (groupCage) signalGroup(k *keeper, sig syscall.Signal) { _ = syscall.Kill(-
 
 func (groupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
 	for _, sig := range sigs {
-		_ = syscall.Kill(-k.job, sig)
+		for _, group := range k.groups() {
+			_ = syscall.Kill(-group, sig)
+		}
+	}
+}
+
+// leftAside kills what is left of the group, which is nobody's child that we know
+// of: if it were left alone, its id could be a stranger's by the end of the job.
+func (groupCage) leftAside(k *keeper, group int) {
+	if syscall.Kill(-group, syscall.SIGKILL) == nil {
+		k.dying = append(k.dying, group)
 	}
 }
 
 // nothingLeft asks the kernel, as what the job left behind need not be our child.
-// While the group is not empty, nobody else can have its id.
 func (groupCage) nothingLeft(k *keeper) bool {
-	if errors.Is(syscall.Kill(-k.job, 0), syscall.ESRCH) {
-		return true
+	if slices.ContainsFunc(k.groups(), populated) {
+		k.lookAgain()
+		return false
 	}
-	k.lookAgain()
-	return false
+	return true
 }

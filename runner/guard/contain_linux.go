@@ -47,6 +47,7 @@ type treeCage struct{}
 func (treeCage) tier() Tier                   { return Subreaper }
 func (treeCage) prepare(*syscall.SysProcAttr) {}
 func (treeCage) remove()                      {}
+func (treeCage) leftAside(*keeper, int)       {} // it is found as the rest is
 
 func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
 	if !k.ended {
@@ -55,7 +56,7 @@ func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
 	}
 	// The group's id may be a stranger's by now, unless one of our children is
 	// in it.
-	_, _ = proc.Tree{}.Signal(k.job, false, sig)
+	_, _ = proc.Tree{Keep: k.isAside}.Signal(k.job, false, sig)
 }
 
 func (treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
@@ -105,8 +106,11 @@ type pidCage struct{}
 func (pidCage) tier() Tier                   { return Pidns }
 func (pidCage) prepare(*syscall.SysProcAttr) {}
 func (pidCage) remove()                      {}
+func (pidCage) leftAside(*keeper, int)       {}
 func (pidCage) nothingLeft(*keeper) bool     { return true }
 
+// signalGroup can tell nothing apart once the first process has ended: what runs
+// beside the job is met, too.
 func (pidCage) signalGroup(k *keeper, sig syscall.Signal) {
 	to := -k.job
 	if k.ended {

@@ -30,6 +30,8 @@
 //	s  signal the first process's group (Windows: CTRL_BREAK)
 //	t  stop: signal all of the job, and continue what was stopped
 //	K  kill all of the job
+//	B  start a command beside the job: its number, path, arguments, environment
+//	b  kill what runs beside the job, if it has this number
 //
 //	guard to leaderrun
 //	P  started: process id, tier, why it is no stronger one, path of the cgroup
@@ -40,4 +42,12 @@
 //	T  the first process was stopped: by which signal
 //	X  the first process has ended: its wait status, and whether nothing is left
 //	G  nothing of the job is left now
+//	p  started beside the job: process id
+//	e  not started beside the job: errno, or the error code of Windows
+//	x  what ran beside the job has ended: its wait status
+//
+// What runs beside the job is a part of it. There is one at most, so only what
+// may come too late says which one it means. It is not the first process: what
+// becomes of it is told by frames of its own, which come before a G, and s is not
+// for it.
 package guard

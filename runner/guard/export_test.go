@@ -1,10 +1,21 @@
 package guard
 
-import "time"
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
 
 // SetPatience is for tests of several guards in one process: when leaderrun takes
 // over from one of them, it kills the others, too.
 func (g *Guard) SetPatience(d time.Duration) { g.patience = d }
+
+// SetStartsAside is for tests of a guard that is slow to start what runs beside
+// its job.
+func (g *Guard) SetStartsAside(d time.Duration) { g.startsAside = d }
+
+// GroupOf is the group of what runs beside a job.
+func GroupOf(a proc.Aside) int { return a.(*aside).pid }
 
 // PID is the guard's process id.
 func (g *Guard) PID() int {

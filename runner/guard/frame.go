@@ -25,6 +25,12 @@ const (
 	kindExited   = 'X'
 	kindStopped  = 'T'
 	kindGone     = 'G'
+
+	kindAside        = 'B'
+	kindKillAside    = 'b'
+	kindAsideStarted = 'p'
+	kindAsideFailed  = 'e'
+	kindAsideExited  = 'x'
 )
 
 // Which files come with a will.
@@ -126,6 +132,26 @@ func (f frame) task() (t task, err error) {
 		return task{}, errFrame
 	}
 	return t, nil
+}
+
+// A request is for a command beside the job.
+type request struct {
+	number  int64 // among those of the job
+	command proc.Command
+}
+
+func (r request) frame() frame {
+	b := binary.BigEndian.AppendUint64(nil, uint64(r.number))
+	return frame{kindAside, appendCommand(b, r.command)}
+}
+
+func (f frame) request() (request, error) {
+	b := &body{rest: f.body}
+	r := request{int64(b.number(8)), b.command()}
+	if b.short || len(b.rest) > 0 {
+		return request{}, errFrame
+	}
+	return r, nil
 }
 
 // A started is what is said of a job that was started.

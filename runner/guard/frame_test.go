@@ -60,6 +60,24 @@ func TestTaskCutShort(t *testing.T) {
 	}
 }
 
+func TestRequestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []request{{3, aTask.command}, {}} {
+		f := want.frame()
+		if got, err := f.request(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+		for n := range f.body {
+			if got, err := (frame{kindAside, f.body[:n]}).request(); err == nil {
+				t.Errorf("%d of %d bytes: got %+v", n, len(f.body), got)
+			}
+		}
+		if _, err := (frame{kindAside, append(f.body, 0)}).request(); err == nil {
+			t.Error("a byte too many was taken")
+		}
+	}
+}
+
 func TestNumberRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int64{0, 1, -1, int64(clock.Never), goneToo | 9} {
@@ -184,6 +202,9 @@ func TestSpawnTooLate(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(aTask.frame().encode())
+	f.Add(request{1, aTask.command}.frame().encode())
+	f.Add(append(number(kindKillAside, 1).encode(), number(kindAsideExited, 0).encode()...))
+	f.Add([]byte("B\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add(append(number(kindDeadline, 1).encode(), frame{kind: kindKill}.encode()...))
 	f.Add([]byte("S\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add([]byte("S\xff\xff\xff\xff"))
@@ -205,6 +226,9 @@ func FuzzFrames(f *testing.F) {
 			b = rest
 			if task, err := f.task(); err == nil && !bytes.Equal(task.frame().body, f.body) {
 				t.Errorf("%q was read as %+v", f.body, task)
+			}
+			if r, err := f.request(); err == nil && !bytes.Equal(r.frame().body, f.body) {
+				t.Errorf("%q was read as %+v", f.body, r)
 			}
 			_ = f.failure()
 		}

@@ -28,6 +28,7 @@ type Guard struct {
 
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
+	startsAside time.Duration // the same, and that it starts something beside the job
 }
 
 var _ proc.Starter = (*Guard)(nil)
@@ -35,7 +36,7 @@ var _ proc.Starter = (*Guard)(nil)
 // Begin starts a guard and does not wait for it: that takes a millisecond, as
 // long as a lock of the file backend. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), patience: killPatience}
+	g := &Guard{ready: make(chan struct{}), patience: killPatience, startsAside: asidePatience}
 	go func() {
 		defer close(g.ready)
 		g.err = g.launch()

@@ -30,13 +30,14 @@ type Guard struct {
 
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
+	startsAside time.Duration // the same, and that it starts something beside the job
 }
 
 var _ proc.Starter = (*Guard)(nil)
 
 // Begin starts a guard and does not wait for it. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), patience: killPatience}
+	g := &Guard{ready: make(chan struct{}), patience: killPatience, startsAside: asidePatience}
 	go func() {
 		defer close(g.ready)
 		if err := g.launch(); err != nil {

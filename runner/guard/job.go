@@ -51,6 +51,8 @@ type job struct {
 	wanted clock.Instant // the latest deadline that was sent
 	armed  clock.Instant // the latest that was acknowledged
 	kill   *time.Timer   // runs until a kill is acknowledged
+	aside  *aside        // what runs, or is being started, beside it; nil: nothing
+	asides int64         // so many there were
 }
 
 func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
@@ -150,6 +152,11 @@ func (j *job) listen() {
 	}
 	j.deliver(errDied)
 	j.fail(errDied)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.gone {
+		j.endAside(proc.Exit{}, errOver)
+	}
 }
 
 func (j *job) hear(f frame) {
@@ -184,6 +191,8 @@ func (j *job) hear(f frame) {
 		j.end(exitOf(n))
 	case kindGone:
 		j.gone = true
+	case kindAsideStarted, kindAsideFailed, kindAsideExited:
+		j.hearAside(f)
 	}
 }
 
@@ -307,5 +316,3 @@ func (j *job) Extend(killBy clock.Instant) {
 		j.tell(number(kindDeadline, int64(killBy)))
 	}
 }
-
-func (j *job) Beside(proc.Command) (proc.Aside, error) { return nil, errDied }

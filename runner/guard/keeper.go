@@ -26,6 +26,8 @@ type keeper struct {
 	exit   syscall.WaitStatus // if ended
 	told   bool               // leaderrun knows that it ended
 	gone   bool
+	aside  running // beside the job
+	dying  []int   // what was left of such ones, for [Pgroup]
 	kills  int
 	killAt clock.Instant // when to kill again
 	lookAt clock.Instant // when to look again whether anything is left
@@ -88,6 +90,10 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
+	case kindAside:
+		k.startAside(f)
+	case kindKillAside:
+		k.killAside(f)
 	}
 	return true
 }
@@ -183,10 +189,12 @@ func (k *keeper) reap() {
 	if k.job == 0 {
 		return
 	}
+	k.lookAt = clock.Never
 	more := true
 	for more && !k.gone {
 		more = k.reapOne()
 	}
+	k.bury()
 	if k.gone {
 		k.cage.remove()
 		k.execute()
@@ -216,6 +224,8 @@ func (k *keeper) reapOne() (more bool) {
 		k.say(number(kindStopped, int64(ws.StopSignal())))
 	case pid == k.job:
 		k.ended, k.exit = true, ws
+	case pid > 0 && pid == k.aside.pid && !ws.Stopped():
+		k.asideEnded(ws)
 	}
 	return pid > 0
 }

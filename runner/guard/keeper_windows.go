@@ -29,6 +29,7 @@ type keeper struct {
 	exit   uint32 // if ended
 	told   bool   // leaderrun knows that it ended
 	gone   bool
+	aside  running
 	killed bool
 	looks  int
 	lookAt clock.Instant // when to look again whether anything is left
@@ -59,6 +60,8 @@ func (k *keeper) keep() {
 		case k.exit = <-k.exits:
 			k.ended = true
 			k.look()
+		case code := <-k.aside.exits:
+			k.asideEnded(code)
 		case <-timer.C:
 			k.due()
 		}
@@ -83,6 +86,10 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
+	case kindAside:
+		k.startAside(f)
+	case kindKillAside:
+		k.killAside(f)
 	}
 	return true
 }
@@ -207,7 +214,7 @@ func (k *keeper) kill() {
 // or a kill, it is done again until nothing is.
 func (k *keeper) look() {
 	empty, err := k.object.Empty()
-	k.gone = k.ended && empty && err == nil
+	k.gone = k.ended && k.aside.exits == nil && empty && err == nil
 	if k.gone {
 		k.execute()
 	}

@@ -77,25 +77,33 @@ func begin(t *testing.T) *guard.Guard {
 // A script is a job of the shell with a directory of its own, $D.
 type script struct {
 	proc.Job
-	t   *testing.T
-	dir string
+	t     *testing.T
+	guard *guard.Guard
+	dir   string
+	adopt map[int]bool // groups whose orphans are reaped here
 }
 
 // start starts a script. What is left of it at the end of the test is killed.
 func start(t *testing.T, text string) script {
 	t.Helper()
-	s := script{t: t, dir: t.TempDir()}
+	return startUnder(t, begin(t), text)
+}
+
+func startUnder(t *testing.T, g *guard.Guard, text string) script {
+	t.Helper()
+	s := script{t: t, guard: g, dir: t.TempDir(), adopt: map[int]bool{}}
 	var err error
-	s.Job, err = begin(t).Start(proc.Command{
-		Path: "/bin/sh",
-		Args: []string{"sh", "-c", text},
-		Env:  append(os.Environ(), "D="+s.dir),
-	}, clock.Never)
+	s.Job, err = g.Start(s.command(text), clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.adopt[s.PID()] = true
 	t.Cleanup(s.end)
 	return s
+}
+
+func (s script) command(text string) proc.Command {
+	return proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: append(os.Environ(), "D="+s.dir)}
 }
 
 // end kills what is left.
@@ -105,7 +113,18 @@ func (s script) end() {
 		s.t.Error(err)
 	}
 	s.exits()
-	until(s.t, "the job is gone", s.Gone)
+	until(s.t, "the job is gone", s.isGone)
+}
+
+// isGone is Gone for a test that does what init does for a guard that adopts
+// nothing: this process may be a subreaper.
+func (s script) isGone() bool {
+	for group := range s.adopt {
+		for pid := 1; pid > 0; {
+			pid, _ = syscall.Wait4(-group, nil, syscall.WNOHANG, nil)
+		}
+	}
+	return s.Gone()
 }
 
 // exits waits for the first process.

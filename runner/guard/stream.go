@@ -4,18 +4,24 @@ import "time"
 
 // writeTimeout is how long a frame may take: the other end is frozen if so much
 // is there for it to read. A start is long, and is sent to a process that is
-// just being started itself.
+// just being started itself. What is started beside the job has an environment,
+// too, which may be more than the socket takes at once; other frames wait for it
+// as long as the deadlines allow a busy machine to be late.
 const (
 	writeTimeout = 100 * time.Millisecond
 	startTimeout = time.Minute
+	asideTimeout = time.Second
 )
 
 func (c *conn) send(f frame) error {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
 	timeout := writeTimeout
-	if f.kind == kindStart {
+	switch f.kind {
+	case kindStart:
 		timeout = startTimeout
+	case kindAside:
+		timeout = asideTimeout
 	}
 	_ = c.file.SetWriteDeadline(time.Now().Add(timeout))
 	_, err := c.file.Write(f.encode())

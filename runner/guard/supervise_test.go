@@ -43,8 +43,9 @@ type supervisor struct {
 	freeze        bool   // the guard, before the start
 	control, log  string // files that it is told things by, and tells them
 
-	mu  sync.Mutex
-	job proc.Job
+	mu     sync.Mutex
+	job    proc.Job
+	asides sync.WaitGroup // what runs beside it
 }
 
 // supervise is the role.
@@ -139,6 +140,7 @@ func (s *supervisor) watch(job proc.Job) int {
 		case <-look.C:
 		}
 	}
+	s.asides.Wait()
 	s.say("gone")
 	return job.Exit().Status()
 }
@@ -181,6 +183,8 @@ func (s *supervisor) listen(g *guard.Guard) {
 		switch what {
 		case "kill":
 			_ = job.Kill()
+		case "beside":
+			s.asides.Go(func() { s.beside(job, arg) })
 		case "stop":
 			_ = job.Stop(syscall.SIGTERM)
 		case "patience":
@@ -196,6 +200,18 @@ func (s *supervisor) listen(g *guard.Guard) {
 		}
 		s.say("did %s", lines.Text())
 	}
+}
+
+// beside runs a text of the shell beside the job.
+func (s *supervisor) beside(job proc.Job, text string) {
+	a, err := job.Beside(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: os.Environ()})
+	if err != nil {
+		s.say("beside refused %v", err)
+		return
+	}
+	s.say("beside started")
+	<-a.Done()
+	s.say("beside ended %d", a.Exit().Status())
 }
 
 // say adds a line to the log.

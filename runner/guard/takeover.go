@@ -18,7 +18,7 @@ func (j *job) takeOver() {
 	tree := proc.Tree{Keep: j.isNotOfTheJob}
 	j.g.child.kill()
 	for clean := 0; clean < 2; { // one look can miss what is just being started
-		j.killGroup()
+		j.killGroups()
 		_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)
 		empty := j.as.path == "" || killCgroup(j.as.path)
 		if j.allDead(tree) && empty {
@@ -31,7 +31,9 @@ func (j *job) takeOver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.gone = true
-	j.end(proc.Exit{Signal: syscall.SIGKILL})
+	dead := proc.Exit{Signal: syscall.SIGKILL}
+	j.end(dead)
+	j.endAside(dead, errDied)
 }
 
 // isNotOfTheJob is for a helper, and for what was our child before we were

@@ -2,9 +2,9 @@ package guard
 
 import "github.com/leaderrun/leaderrun/runner/proc"
 
-// killGroup does nothing: the processes of the group are found as others are,
-// while the group's id may be a stranger's.
-func (j *job) killGroup() {}
+// killGroups does nothing: the processes of the groups are found as others are,
+// while a group's id may be a stranger's.
+func (j *job) killGroups() {}
 
 // allDead reaps what has ended and reports whether nothing is left.
 func (j *job) allDead(tree proc.Tree) bool {

@@ -22,7 +22,9 @@ func (j *job) takeOver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.gone = true
-	j.end(proc.Exit{Code: proc.Killed})
+	dead := proc.Exit{Code: proc.Killed}
+	j.end(dead)
+	j.endAside(dead, errDied)
 }
 
 func (j *job) guardIsDead() bool {

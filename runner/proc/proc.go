@@ -29,7 +29,6 @@ type Command struct {
 	// foreground group before the command runs, else nil. A start that fails may
 	// have made that change, too.
 	Terminal *os.File
-	NoInput  bool
 }
 
 // A Will says what becomes of the lock when leaderrun dies before its job.
@@ -70,6 +69,20 @@ type Job interface {
 	Exited() <-chan struct{}
 	// Exit says how the first process ended. Valid once Exited is closed.
 	Exit() Exit
+	// Beside starts a command beside the first process, in a process group of its
+	// own, such as a look whether that is well. It is part of the job: it is kept
+	// together and killed with it, whoever does that, and the job is not gone
+	// before it is. Signal does not reach it, Stop does.
+	//
+	// Its standard input is the null device. It never gets the terminal, and has no
+	// will. There is one at a time: as long as another one runs, or it is not known
+	// whether it was started, Beside fails. An error is a *[StartError] if it is the
+	// command's, and an [ErrUnguarded] if the job has ended, or is being killed, or
+	// nobody is there to answer.
+	//
+	// Beside waits until the command was started, up to ten seconds if whoever does
+	// that is slow: not for a loop that has deadlines to keep.
+	Beside(c Command) (Aside, error)
 	// Gone reports whether no process of the job is left, as far as it can be
 	// proved; it does not block.
 	Gone() bool
@@ -78,14 +91,19 @@ type Job interface {
 	Containment() (tier, why string)
 	// Failed tells why nobody but us can kill the job any more. It may be nil.
 	Failed() <-chan error
-	// Beside starts another command.
-	Beside(c Command) (Aside, error)
 }
 
-// An Aside is a command that runs beside a job.
+// An Aside is a command that runs beside the first process of a job. Its methods
+// are safe for concurrent use. None waits for it.
 type Aside interface {
+	// Done is closed when the command's own process has ended, if need be with the
+	// job. What it leaves behind belongs to the job; where that cannot be found
+	// again, it is killed.
 	Done() <-chan struct{}
+	// Exit says how it ended. Valid once Done is closed.
 	Exit() Exit
+	// Kill ends it at once, with all that is in its process group. What has left
+	// that belongs to the job. If the command has ended, Kill does nothing.
 	Kill()
 }
 

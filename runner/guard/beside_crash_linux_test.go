@@ -1,0 +1,96 @@
+package guard_test
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// besideIt has a child in a session of its own.
+const besideIt = `beside setsid $DEAF & exec $DEAF $(echo beside >$D/beside)`
+
+// When leaderrun or its guard is killed or frozen, what runs beside the job is
+// killed with it.
+func TestBesideCrash(t *testing.T) {
+	t.Parallel()
+	begun := func(t *testing.T, options ...string) *crash {
+		t.Helper()
+		r := running(t, "", `echo ready >$D/ready; exec sleep 1000`, options...)
+		r.tell(besideIt)
+		r.said("beside started")
+		until(t, "it runs", func() bool { return r.read("beside") != "" && r.read("pid") != "" })
+		return r
+	}
+	t.Run("leaderrun killed", func(t *testing.T) {
+		t.Parallel()
+		r := begun(t)
+		r.kill()
+		r.becomesFree()
+		r.nothingLeft()
+	})
+	t.Run("leaderrun frozen", func(t *testing.T) {
+		t.Parallel()
+		r := begun(t, "-deadline", "4s")
+		r.signal(r.leaderrun, syscall.SIGSTOP)
+		until(t, "all is dead", func() bool { return len(r.left()) == 0 })
+		r.signal(r.leaderrun, syscall.SIGCONT)
+		if got := r.said("beside ended"); got != "137" {
+			t.Errorf("got %s, want 137", got)
+		}
+		r.said("gone")
+	})
+	t.Run("guard killed", func(t *testing.T) {
+		t.Parallel()
+		r := begun(t)
+		r.signal(r.guard.pid, syscall.SIGKILL)
+		r.said("gone")
+		r.nothingLeft()
+		if got, want := r.said("failed"), "the guard process has died"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := r.said("beside ended"); got != "137" {
+			t.Errorf("got %s, want 137", got)
+		}
+	})
+	t.Run("guard frozen", func(t *testing.T) {
+		t.Parallel()
+		r := begun(t)
+		r.signal(r.guard.pid, syscall.SIGSTOP)
+		r.tell("kill")
+		r.said("failed")
+		r.said("gone")
+		r.nothingLeft()
+		if got := r.said("beside ended"); got != "137" {
+			t.Errorf("got %s, want 137", got)
+		}
+	})
+	t.Run("guard killed before it answers", func(t *testing.T) {
+		t.Parallel()
+		r := running(t, "", hardy["deaf"])
+		r.signal(r.guard.pid, syscall.SIGSTOP)
+		r.tell(besideIt)
+		r.said("did beside")
+		r.signal(r.guard.pid, syscall.SIGKILL)
+		if got, want := r.said("beside refused"), "the guard process has died"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		r.said("gone")
+		r.nothingLeft()
+	})
+	t.Run("both killed", func(t *testing.T) {
+		t.Parallel()
+		r := running(t, "", hardy["deaf"])
+		r.tell(`beside echo $$ >$D/beside; exec sleep 1000`)
+		until(t, "it runs", func() bool { return r.read("beside") != "" })
+		pid, err := strconv.Atoi(strings.TrimSpace(r.read("beside")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := processOf(pid)
+		r.signal(r.leaderrun, syscall.SIGSTOP)
+		r.signal(r.guard.pid, syscall.SIGKILL)
+		until(t, "it is dead", func() bool { return !p.alive() })
+		r.kill()
+	})
+}

@@ -1,0 +1,202 @@
+package guard_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// It is told how it ended, and nothing becomes of the job for that.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	inEachTier(t, func(t *testing.T, g *guard.Guard, _ guard.Tier) {
+		j := startUnder(t, g, await("end")+"exit 6")
+		for text, want := range map[string]proc.Exit{
+			"exit 0":        {},
+			"exit 3":        {Code: 3},
+			"kill -TERM $$": {Signal: syscall.SIGTERM},
+			"sleep 0.01":    {},
+		} {
+			if got := j.ended(j.beside(text)); got != want {
+				t.Errorf("%s: got %v, want %v", text, got, want)
+			}
+			j.goesOn()
+		}
+		j.touch("end")
+		if got := j.exits(); got.Code != 6 {
+			t.Errorf("the job: got %v, want 6", got)
+		}
+		if !j.Gone() {
+			t.Error("nothing was beside the job any more, and it was not gone at its exit")
+		}
+	})
+}
+
+// It has a group of its own and no input.
+func TestBesideItsSurroundings(t *testing.T) {
+	t.Parallel()
+	r := prepare(t, "", `echo ready >$D/ready; exec $DEAF`)
+	stdin, err := os.Open(write(t, filepath.Join(r.dir, "stdin"), "in\n", 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := os.Create(filepath.Join(r.dir, "stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdout.Close()
+	r.cmd.Stdin, r.cmd.Stdout = stdin, stdout
+	r.start()
+	r.isRunning()
+	r.tell(`beside read -r pid _ _ parent group _ </proc/$$/stat; echo $pid $group; cat`)
+	if got := r.said("beside ended"); got != "0" {
+		t.Errorf("got %s, want 0", got)
+	}
+	got := strings.Fields(r.read("stdout"))
+	if len(got) != 2 || got[0] != got[1] {
+		t.Errorf("its process, its group, and what it has read are %v", got)
+	}
+	r.kill()
+	r.becomesFree()
+}
+
+// The job is not gone before what runs beside it is.
+func TestBesideOutlivesTheFirst(t *testing.T) {
+	t.Parallel()
+	inEachTier(t, func(t *testing.T, g *guard.Guard, _ guard.Tier) {
+		j := startUnder(t, g, await("first")+"exit 4")
+		a := j.beside(await("beside") + "exit 5")
+		j.touch("first")
+		if got := j.exits(); got.Code != 4 {
+			t.Errorf("got %v, want 4", got)
+		}
+		if j.Gone() {
+			t.Fatal("the job is gone, and something runs beside it")
+		}
+		if _, err := j.Beside(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("beside a job that has ended: got %v", err)
+		}
+		j.touch("beside")
+		if got := j.ended(a); got.Code != 5 {
+			t.Errorf("got %v, want 5", got)
+		}
+		until(t, "the job is gone", j.isGone)
+	})
+}
+
+const deafBeside = `trap '' TERM INT HUP QUIT; echo ready >$D/beside; while :; do sleep 1; done`
+
+// A kill of the job kills what runs beside it.
+func TestBesideIsKilledWithTheJob(t *testing.T) {
+	t.Parallel()
+	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+		daemon := `setsid sh -c 'trap "" TERM; echo ready >$D/daemon; while :; do sleep 1; done' & `
+		if tier == guard.Pgroup { // which it would have left
+			daemon = `echo ready >$D/daemon; `
+		}
+		j := startUnder(t, g, idle)
+		a := j.beside(daemon + deafBeside)
+		j.wrote("beside")
+		j.wrote("daemon")
+		if err := j.Kill(); err != nil {
+			t.Error(err)
+		}
+		until(t, "the job is gone", j.isGone)
+		if left := j.alive(""); len(left) > 0 {
+			t.Errorf("the job is gone, and there are %v", left)
+		}
+		if got := j.ended(a); got.Signal != syscall.SIGKILL {
+			t.Errorf("got %v, want KILL", got)
+		}
+		if _, err := j.Beside(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("beside a job that is gone: got %v", err)
+		}
+	})
+}
+
+// Nothing is started beside a job that is being killed, and has not ended yet.
+func TestBesideADyingJob(t *testing.T) {
+	t.Parallel()
+	j := start(t, idle)
+	for range 20 {
+		_ = j.Kill()
+		if a, err := j.Beside(j.command("sleep 1000")); err == nil {
+			j.ended(a)
+			t.Error("it was started")
+		} else if !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A kill of what runs beside the job kills its group, and nothing else.
+func TestBesideKill(t *testing.T) {
+	t.Parallel()
+	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+		j := startUnder(t, g, idle)
+		a := j.beside(`(trap '' TERM; exec sleep 4711) & setsid sleep 4712 & ` + deafBeside)
+		j.wrote("beside")
+		until(t, "all run", func() bool { return len(j.alive("sleep 4711")) == 1 && len(j.alive("sleep 4712")) == 1 })
+		for range 3 {
+			a.Kill()
+		}
+		if got := j.ended(a); got.Signal != syscall.SIGKILL {
+			t.Errorf("got %v, want KILL", got)
+		}
+		until(t, "its group is dead", func() bool { return len(j.alive("sleep 4711")) == 0 })
+		if len(j.alive("sleep 4712")) != 1 {
+			t.Error("what had left its group was killed")
+		}
+		j.goesOn()
+		a.Kill()
+		if got := j.ended(j.beside("exit 3")); got.Code != 3 { // which the late kill does not meet
+			t.Errorf("the next one: got %v, want 3", got)
+		}
+		j.end()
+		if left := j.alive(""); tier != guard.Pgroup && len(left) > 0 {
+			t.Errorf("the job is gone, and what was started beside it is not: %v", left)
+		} else if tier == guard.Pgroup {
+			for _, pid := range left {
+				p := processOf(pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				p.reap() // if it has come to us
+			}
+		}
+	})
+}
+
+// What it leaves in its group is killed where it could not be found again, and
+// belongs to the job elsewhere.
+func TestBesideLeavesSomething(t *testing.T) {
+	t.Parallel()
+	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+		j := startUnder(t, g, await("end"))
+		if got := j.ended(j.beside("sleep 4711 & exit 2")); got.Code != 2 {
+			t.Errorf("got %v, want 2", got)
+		}
+		if tier == guard.Pgroup {
+			until(t, "the rest is dead", func() bool { return len(j.alive("sleep 4711")) == 0 })
+			j.touch("end")
+			j.exits()
+			until(t, "the job is gone", j.isGone)
+			return
+		}
+		until(t, "the rest is there", func() bool { return len(j.alive("sleep 4711")) == 1 })
+		j.touch("end")
+		j.exits()
+		if j.Gone() {
+			t.Error("the job is gone, and what was started beside it is not")
+		}
+		j.end()
+		if len(j.alive("")) > 0 {
+			t.Error("the job is gone, and what was started beside it is not")
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package guard_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// inEachTier runs a test in each tier that can be had here.
+func inEachTier(t *testing.T, test func(*testing.T, *guard.Guard, guard.Tier)) {
+	t.Helper()
+	for _, tier := range guard.Tiers() {
+		t.Run(string(tier), func(t *testing.T) {
+			t.Parallel()
+			g := begin(t)
+			if err := g.Contain(guard.Containment{Use: tier}); err != nil {
+				t.Skip(err)
+			}
+			test(t, g, tier)
+		})
+	}
+}
+
+// beside starts a text of the shell beside the job.
+func (s script) beside(text string) proc.Aside {
+	s.t.Helper()
+	a, err := s.Beside(s.command(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.adopt[guard.GroupOf(a)] = true
+	return a
+}
+
+// ended waits until it has ended.
+func (s script) ended(a proc.Aside) proc.Exit {
+	s.t.Helper()
+	select {
+	case <-a.Done():
+	case <-time.After(patience):
+		s.t.Fatal("what runs beside the job goes on")
+	}
+	return a.Exit()
+}
+
+// goesOn checks that nothing has become of the job.
+func (s script) goesOn() {
+	s.t.Helper()
+	select {
+	case <-s.Exited():
+		s.t.Fatal("the first process has ended")
+	case <-s.Stopped():
+		s.t.Error("the first process counts as stopped")
+	default:
+	}
+	if state, _, _, ok := stat(s.PID()); s.Gone() || !ok || state == "Z" {
+		s.t.Errorf("the job is gone, or its first process dead: state %q", state)
+	}
+}
+
+// touch makes the file for which a script waits by "await".
+func (s script) touch(name string) {
+	s.t.Helper()
+	write(s.t, filepath.Join(s.dir, name), "", 0o600)
+}
+
+// await is a shell command that waits for a file.
+func await(name string) string {
+	return ` while ! test -e $D/` + name + `; do sleep 0.01; done; `
+}
+
+// alive returns those processes of the job, and of what is beside it, whose
+// arguments begin with a text.
+func (s script) alive(text string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range paths {
+		args, _ := os.ReadFile(path + "/cmdline")
+		if !strings.HasPrefix(strings.ReplaceAll(string(args), "\x00", " "), text) {
+			continue
+		}
+		if env, _ := os.ReadFile(path + "/environ"); bytes.Contains(env, []byte("D="+s.dir)) {
+			pid, _ := strconv.Atoi(filepath.Base(path))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

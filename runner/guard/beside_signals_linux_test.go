@@ -1,0 +1,171 @@
+package guard_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A stop of it is none of the job.
+func TestBesideStops(t *testing.T) {
+	t.Parallel()
+	j := start(t, idle)
+	a := j.beside(`echo $$ >$D/pid; kill -STOP $$`)
+	pid, err := strconv.Atoi(j.wrote("pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it has stopped", func() bool { state, _, _, _ := stat(pid); return state == "T" })
+	a.Kill()
+	if got := j.ended(a); got.Signal != syscall.SIGKILL {
+		t.Errorf("its stop counts as its end: got %v, want KILL", got)
+	}
+	j.goesOn()
+	if err := syscall.Kill(j.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case sig := <-j.Stopped():
+		if sig != syscall.SIGSTOP {
+			t.Errorf("got %v", sig)
+		}
+	case <-time.After(patience):
+		t.Error("a stop of the job is not told")
+	}
+}
+
+// A signal to the first process, and to those that stayed with it, does not reach
+// it, one to all of the job does.
+func TestBesideAndSignals(t *testing.T) {
+	t.Parallel()
+	const first = `trap 'echo got >$D/got' USR1; trap '' USR2; echo ready >$D/first; `
+	for name, text := range map[string]string{
+		"first":     first + `while :; do sleep 0.01; done`,
+		"leftovers": `(` + first + `while :; do sleep 0.01; done) & ` + await("over"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+				if name == "leftovers" && tier == guard.Pidns {
+					t.Skip("there is no telling them apart")
+				}
+				j := startUnder(t, g, text)
+				a := j.beside(`trap 'echo usr1 >>$D/hits' USR1; trap 'echo usr2 >>$D/hits; exit 5' USR2; echo ready >$D/beside; while :; do sleep 0.01; done`)
+				j.wrote("first")
+				j.wrote("beside")
+				if j.touch("over"); name == "leftovers" {
+					j.exits()
+				}
+				j.signal(syscall.SIGUSR1)
+				j.wrote("got")
+				if err := j.Stop(syscall.SIGUSR2); err != nil {
+					t.Error(err)
+				}
+				if got := j.ended(a); got.Code != 5 {
+					t.Errorf("got %v, want 5", got)
+				}
+				if got := j.wrote("hits"); got != "usr2" {
+					t.Errorf("it got %q", got)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be started is told, and keeps nothing from being started.
+func TestBesideNotStarted(t *testing.T) {
+	t.Parallel()
+	j := start(t, idle)
+	for path, missing := range map[string]bool{filepath.Join(j.dir, "none"): true, write(t, filepath.Join(j.dir, "plain"), "x", 0o600): false} {
+		_, err := j.Beside(proc.Command{Path: path, Args: []string{"x"}})
+		var e *proc.StartError
+		if !errors.As(err, &e) || e.NotFound != missing || e.Command != path {
+			t.Errorf("got %v, want a StartError with NotFound %t", err, missing)
+		}
+	}
+	long := j.command("exit 0")
+	long.Env = []string{strings.Repeat("x", 20<<20)}
+	if _, err := j.Beside(long); !errors.Is(err, syscall.E2BIG) {
+		t.Errorf("got %v, want E2BIG", err)
+	}
+	long.Env = []string{strings.Repeat("x", 1<<20)} // which the system refuses, not we
+	if _, err := j.Beside(long); !errors.Is(err, syscall.E2BIG) {
+		t.Errorf("got %v, want E2BIG", err)
+	}
+	a := j.beside("sleep 1000")
+	var e *proc.StartError
+	if _, err := j.Beside(j.command("exit 0")); err == nil || errors.As(err, &e) || errors.Is(err, proc.ErrUnguarded) {
+		t.Errorf("a second one: got %v", err)
+	}
+	a.Kill()
+	j.ended(a)
+	j.goesOn()
+}
+
+// A guard that is slow to answer is not given up. What it starts at last is
+// killed, and until then nothing else is started.
+func TestBesideGuardIsSlow(t *testing.T) {
+	t.Parallel()
+	g := begin(t)
+	g.SetStartsAside(50 * time.Millisecond)
+	j := startUnder(t, g, idle)
+	if err := syscall.Kill(g.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Beside(j.command("sleep 4711")); !errors.Is(err, proc.ErrUnguarded) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := j.Beside(j.command("exit 0")); err == nil {
+		t.Error("two may run")
+	}
+	g.SetStartsAside(patience)
+	if err := syscall.Kill(g.PID(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "another one can be started", func() bool {
+		a, err := j.Beside(j.command("exit 3"))
+		return err == nil && j.ended(a).Code == 3
+	})
+	if len(j.alive("sleep 4711")) > 0 {
+		t.Error("the late one runs")
+	}
+	j.goesOn()
+}
+
+// Many in a row leave nothing.
+func TestBesideManyTimes(t *testing.T) {
+	t.Parallel()
+	j := start(t, idle)
+	count := func(what string) int {
+		all, _ := filepath.Glob("/proc/" + strconv.Itoa(j.guard.PID()) + what)
+		return len(all)
+	}
+	run := func(n int) {
+		for range n {
+			if got := j.ended(j.beside("exit 3")); got.Code != 3 {
+				t.Fatalf("got %v, want 3", got)
+			}
+		}
+	}
+	run(20)
+	files, threads := count("/fd/*"), count("/task/*")
+	run(180)
+	if n := count("/fd/*"); n > files {
+		t.Errorf("the guard has %d descriptors, and had %d", n, files)
+	}
+	if n := count("/task/*"); n > threads+2 {
+		t.Errorf("the guard has %d threads, and had %d", n, threads)
+	}
+	if kids, err := os.ReadFile("/proc/" + strconv.Itoa(j.guard.PID()) + "/task/" + strconv.Itoa(j.guard.PID()) + "/children"); err != nil || strings.TrimSpace(string(kids)) != strconv.Itoa(j.PID()) {
+		t.Errorf("the guard has the children %s, %v; want %d only", kids, err, j.PID())
+	}
+	j.goesOn()
+}
