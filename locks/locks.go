@@ -1,14 +1,14 @@
 // Package locks is the contract between leaderrun and the systems that keep
 // its locks.
 //
-// A backend implements [Lock]; that is all that crosses the pipe to a helper
-// program. What the rest of leaderrun works with is a lease, which package
+// A backend implements [Lock], and, if it can, the interfaces of abilities.go;
+// that is all that crosses the pipe to a helper program. What the rest of leaderrun works with is a lease, which package
 // keepalive makes over any Lock. The rule that divides the work: a backend
 // speaks with its server and reports facts, and the core alone decides when
 // to renew, how long a lease may be trusted, and when to kill.
 //
-// Backends are found through a [Registry]. Abilities that not every backend
-// has are optional interfaces, in abilities.go.
+// Backends are found through a [Registry]. What not every backend has is told
+// by [Require].
 package locks
 
 import (

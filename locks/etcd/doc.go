@@ -47,6 +47,24 @@
 // hand-over by as much; a member that closes its connections, or whose machine
 // has lost power, is noticed sooner.
 //
+// # Record and requests
+//
+// The text that is kept beside a lock is the key PREFIX/NAME%record, without a
+// lease. It is written in one transaction which compares that our own key is
+// there as we made it, so that after a loss nothing is written, and that the
+// record is as we last knew it: a request that was sent again, and arrives after
+// a later one, changes nothing. A "/" in the NAME is written %2F and a "#" %23;
+// as no NAME has another "%", and queues have one "/" more, no key is taken for
+// another.
+//
+// A request to the holder is the key PREFIX/NAME%ask. Whoever asks gets a lease
+// for it, of the holder's TTL and a minute, which nobody renews: what is not
+// heard does not stay. Before, it is read who leads, and it is written only if
+// that has not changed. The holder watches that key, too, on a stream of its
+// own, and looks at it after a watch that has ended; so what was left while it
+// was cut off is heard later, and once. That costs one request in a term that is
+// longer than 100 ms, and none in a renewal.
+//
 // # Fencing token
 //
 // The token is the create_revision of our key: the revision of etcd's whole
@@ -60,6 +78,12 @@
 //
 //	etcdctl role grant-permission ROLE readwrite --prefix=true /leaderrun/
 //
+// A lock as such needs only the keys of its queue, those that begin with
+// PREFIX/NAME/. To look at a lock, one needs to read these; to set a record, to
+// read and write PREFIX/NAME%record as well; to hear requests, to read
+// PREFIX/NAME%ask, and to leave one, to write that and to read the queue. Who
+// lacks a permission is told so when it is needed, and keeps the lock.
+//
 // # Limits
 //
 // Restoring a backup sets the revision back, and with it the token: raise it
@@ -72,6 +96,9 @@
 //
 // Grant.Clean is never true: a key that was deleted by a release looks the same
 // as one whose lease ran out.
+//
+// A prefix must not be that of another and a lock's name: the keys under
+// /leaderrun/jobs are in the queue of the lock "jobs" under /leaderrun.
 //
 // A key that somebody writes into a queue by hand, without a lease, holds the
 // lock until it is deleted.

@@ -130,7 +130,8 @@ func (c *campaign) lock(dir, f *os.File) (*term, error) {
 // Somebody who has a lock without being entered in the ledger is about to enter
 // himself, or is an abandoned waiter about to give the lock back. Either takes
 // microseconds, or milliseconds if the disk must be waited for; so he is looked
-// at again before he is called the holder.
+// at again before he is called the holder. So is the lock if those who have it
+// share it: they only inspect it.
 const (
 	glances       = 20
 	glanceSpacing = 2 * time.Millisecond
@@ -144,7 +145,7 @@ func (c *campaign) flock(f *os.File) error {
 			return err
 		}
 		status, entered := ledger{store: f, boot: c.l.boot()}.status()
-		if !entered && n < glances {
+		if n < glances && (!entered || isInspected(f)) {
 			time.Sleep(glanceSpacing)
 			continue
 		}
@@ -153,6 +154,13 @@ func (c *campaign) flock(f *os.File) error {
 		}
 		return c.wait(f, status)
 	}
+}
+
+// isInspected reports that nobody holds the lock in f, to which others have just
+// been a hindrance, nor ourselves.
+func isInspected(f *os.File) bool {
+	free, err := isUnlocked(f)
+	return free && err == nil
 }
 
 func (c *campaign) wait(f *os.File, status locks.Status) error {
@@ -192,5 +200,6 @@ func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 		file: f, info: info, path: l.path,
 		ledger: g, entry: e,
 		clean: past == unheard || past == released,
+		busy:  make(turn, 1),
 	}, nil
 }

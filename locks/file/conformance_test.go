@@ -3,11 +3,13 @@
 package file
 
 import (
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -25,6 +27,17 @@ func TestConformance(t *testing.T) {
 			}
 			if err := os.WriteFile(lockFile(u, name), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
+			}
+		}
+	}
+	spoilText := func(suffix, content string) func(*testing.T, *url.URL, string) {
+		return func(t *testing.T, u *url.URL, name string) {
+			path := lockFile(u, name)
+			if err := os.WriteFile(strings.TrimSuffix(path, ".lock")+suffix, []byte(content), 0o600); err != nil {
+				t.Error(err)
+			}
+			if err := os.Chtimes(path, time.Now(), time.Now()); err != nil {
+				t.Error(err)
 			}
 		}
 	}
@@ -48,6 +61,26 @@ func TestConformance(t *testing.T) {
 			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
 			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk},
+		AskDelay:  askDelay,
+		HostileRecords: []func(*testing.T, *url.URL, string){
+			spoilText(recordSuffix, ""),
+			spoilText(recordSuffix, "\x1b[2J\x00\xff"),
+			spoilText(recordSuffix, strings.Repeat("x", 10<<20)),
+			func(t *testing.T, u *url.URL, name string) {
+				path := strings.TrimSuffix(lockFile(u, name), ".lock") + recordSuffix
+				if err := errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)); err != nil {
+					t.Error(err)
+				}
+			},
+		},
+		HostileAsks: []func(*testing.T, *url.URL, string){
+			spoilText(askSuffix, ""),
+			spoilText(askSuffix, "\n\n\n"),
+			spoilText(askSuffix, "18446744073709551616 x\nx"),
+			spoilText(askSuffix, "\x1b[2J\x00\xff"),
+			spoilText(askSuffix, strings.Repeat("x", 10<<20)),
+		},
 		Leftovers: func(t *testing.T, u *url.URL) []string {
 			all, err := filepath.Glob(filepath.Join(u.Path, "*"))
 			if err != nil {
@@ -55,7 +88,7 @@ func TestConformance(t *testing.T) {
 			}
 			var left []string
 			for _, path := range all {
-				if !strings.HasSuffix(path, suffix) { // those have the token
+				if !strings.HasSuffix(path, suffix) && !strings.HasSuffix(path, recordSuffix) && !strings.HasSuffix(path, askSuffix) {
 					left = append(left, path)
 				}
 			}

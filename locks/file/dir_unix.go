@@ -17,13 +17,19 @@ import (
 // openDir opens the directory of the locks, and makes it if it is absent. It
 // does not follow a symbolic link there, and trusts no other user.
 func openDir(p place) (*os.File, error) {
-	f, err := openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := findDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeDir(p); err != nil {
 			return nil, err
 		}
-		f, err = openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
+		f, err = findDir(p)
 	}
+	return f, err
+}
+
+// findDir opens the directory of the locks if it is there.
+func findDir(p place) (*os.File, error) {
+	f, err := openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, explain(p.dir, err)
 	}
@@ -50,11 +56,31 @@ func makeDir(p place) error {
 // openLock opens the lock file in dir that is at path, and makes it if it is
 // absent.
 func openLock(dir *os.File, path string) (*os.File, error) {
-	f, err := openAt(int(dir.Fd()), path, unix.O_RDWR|unix.O_CREAT)
+	return openIn(dir, path, unix.O_RDWR|unix.O_CREAT)
+}
+
+// openIn opens a file in dir that is at path.
+func openIn(dir *os.File, path string, flags int) (*os.File, error) {
+	f, err := openAt(int(dir.Fd()), path, flags)
 	if err != nil {
 		return nil, explain(path, err)
 	}
 	return trusted(f, 0)
+}
+
+// renameIn renames a file in dir. What has the new name is replaced, and no link
+// is followed.
+func renameIn(dir *os.File, from, to string) error {
+	err := unix.Renameat(int(dir.Fd()), filepath.Base(from), int(dir.Fd()), filepath.Base(to))
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// removeIn removes a file in dir.
+func removeIn(dir *os.File, path string) error {
+	return unix.Unlinkat(int(dir.Fd()), filepath.Base(path), 0)
 }
 
 // openAt opens path itself, never what a symbolic link in its place leads to.

@@ -15,8 +15,11 @@ func openDir(p place) (*os.File, error) {
 	if err := makeDir(p); err != nil {
 		return nil, err
 	}
-	return os.Open(p.dir)
+	return findDir(p)
 }
+
+// findDir opens the directory of the locks if it is there.
+func findDir(p place) (*os.File, error) { return os.Open(p.dir) }
 
 func makeDir(p place) error {
 	if p.parents {
@@ -33,10 +36,20 @@ func makeDir(p place) error {
 }
 
 // openLock opens the lock file that is at path, and makes it if it is absent.
-// The prefix keeps a name such as "con" from meaning a device.
-func openLock(_ *os.File, path string) (*os.File, error) {
-	return os.OpenFile(`\\?\`+path, os.O_RDWR|os.O_CREATE, 0o600)
+func openLock(dir *os.File, path string) (*os.File, error) {
+	return openIn(dir, path, os.O_RDWR|os.O_CREATE)
 }
+
+// openIn opens a file. The prefix keeps a name such as "con" from meaning a
+// device.
+func openIn(_ *os.File, path string, flags int) (*os.File, error) {
+	return os.OpenFile(`\\?\`+path, flags, 0o600)
+}
+
+// renameIn renames a file. What has the new name is replaced.
+func renameIn(_ *os.File, from, to string) error { return os.Rename(`\\?\`+from, `\\?\`+to) }
+
+func removeIn(_ *os.File, path string) error { return os.Remove(`\\?\` + path) }
 
 // syncDir does nothing: NTFS keeps a journal of its directories.
 func syncDir(*os.File) error { return nil }

@@ -33,6 +33,27 @@
 // does not wait may find the lock held in that moment. The order of waiters is
 // the kernel's.
 //
+// # Inspecting
+//
+// Whether a lock is held is told by an attempt to share it: that fails if there
+// is a holder, and else lasts for microseconds. A contender that does not wait
+// (-n) knows the difference and tries again, for up to 40 ms. Other programs that
+// lock the same file, such as flock(1), may find it locked in that moment. The
+// holder is read from the lock file. Who waits is not known.
+//
+// The record is a file beside the lock file, named NAME.record. A new one is
+// written under another name, synced, and renamed over the old one, while the
+// lock is held, so that a power failure leaves either. An operator who deletes
+// the lock file in the microseconds between our last look at it and the rename
+// may see a record of the holder before.
+//
+// A request to the holder is a file NAME.ask, with the token that it is for. On
+// Linux the holder hears of it at once, once it has held the lock for 200 ms, as
+// who asks touches the lock file and that is watched already; it does not wake up
+// for what happens to other locks. Elsewhere, or if there is no inotify instance
+// left, it looks every 2 s. Both files stay; a request for another token is
+// ignored.
+//
 // # Fencing token
 //
 // A counter in the lock file. It is on disk ahead of its use, a thousand tokens
@@ -52,7 +73,8 @@
 // # Permissions
 //
 // The directory and the lock file must belong to us or to root, and neither may
-// be writable by group or others; we need to read and write both. The lock file
+// be writable by group or others; we need to read and write both, and to inspect
+// a lock, only to read. The same holds for the files beside it. The lock file
 // must be a regular file, and neither it nor the last element of the directory
 // a symbolic link. Locks of different users are therefore different locks. On
 // Windows nothing of this is checked.
@@ -63,7 +85,8 @@
 // Linux, macOS and FreeBSD, as their flock may be local to each client, or
 // absent. The default directory of a container is its own; to share a lock,
 // mount the same directory. Lock files are never deleted, as that would break
-// the exclusion; they take 12 KiB each. An overwritten directory higher up than
+// the exclusion; they take 12 KiB each. A crash in the midst of writing a record
+// leaves a file whose name begins with "~". An overwritten directory higher up than
 // the last element, or one mounted over, goes unnoticed. If the user has no
 // inotify instance left (fs.inotify.max_user_instances, often 128), a deleted
 // lock file goes unnoticed, too. A disk that hangs makes Acquire wait until its

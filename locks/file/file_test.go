@@ -76,6 +76,19 @@ func release(t testing.TB, l *Locker) {
 	}
 }
 
+// ways are those in which a lock file ceases to be the one that others lock.
+func ways() map[string]func(path string) error {
+	return map[string]func(path string) error{
+		"deleted": os.Remove,
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
+		},
+		"directory renamed": func(path string) error { return os.Rename(filepath.Dir(path), filepath.Dir(path)+".old") },
+		"directory deleted": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	}
+}
+
 // pass acquires the lock in dir with a new handle, and releases it.
 func pass(t testing.TB, dir string) locks.Grant {
 	t.Helper()

@@ -18,6 +18,15 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// tryShared takes a lock that others may share, unless one has it for himself.
+func tryShared(f *os.File) (bool, error) {
+	err := flock(f, unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // waitLock sleeps until f is ours.
 func waitLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 

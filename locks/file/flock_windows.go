@@ -38,6 +38,20 @@ func isFree(err error) (bool, error) {
 	return err == nil, err
 }
 
+// tryShared takes a lock that others may share, unless one has it for himself, or
+// it is carried on for a holder that has died.
+func tryShared(f *os.File) (bool, error) {
+	ok, err := isFree(lockFile(f, windows.LOCKFILE_FAIL_IMMEDIATELY))
+	if !ok {
+		return false, err
+	}
+	ok, err = isFree(locks.AwaitCarrier(f, true))
+	if !ok {
+		_ = unlock(f)
+	}
+	return ok, err
+}
+
 // waitLock sleeps until f is ours.
 func waitLock(f *os.File) error {
 	if err := lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK); err != nil {

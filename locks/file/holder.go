@@ -20,11 +20,13 @@ type holder struct {
 	Since   time.Time `json:"since"`
 	Version string    `json:"leaderrun"`
 	RunID   string    `json:"run_id"`
+
+	NoResign bool `json:"no_resign"`
 }
 
 func newHolder(o locks.Options, now time.Time) holder {
 	host, _ := os.Hostname() // for people only; "" will do
-	return holder{ID: o.Holder, Host: host, PID: os.Getpid(), Since: now, Version: o.Version, RunID: o.RunID}
+	return holder{ID: o.Holder, Host: host, PID: os.Getpid(), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign}
 }
 
 // encode returns h as JSON, its texts cut so that an entry fits in its block
@@ -43,6 +45,9 @@ func (h holder) encode() string {
 	b = appendQuoted(b, cut(h.Version, 50))
 	b = append(b, `,"run_id":`...)
 	b = appendQuoted(b, cut(h.RunID, 64))
+	if h.NoResign {
+		b = append(b, `,"no_resign":true`...)
+	}
 	return string(append(b, '}'))
 }
 
@@ -60,6 +65,8 @@ func (e entry) status() locks.Status {
 		PID:    h.PID,
 		Since:  h.Since,
 		Token:  e.token,
+
+		NoResign: h.NoResign,
 	}
 }
 

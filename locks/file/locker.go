@@ -26,6 +26,7 @@ type Locker struct {
 	now    func() time.Time
 
 	lost   chan error
+	asked  chan []byte
 	closed chan struct{}
 
 	mu     sync.Mutex
@@ -53,6 +54,7 @@ func newLocker(p place, o locks.Options) *Locker {
 		boot:   bootID,
 		now:    time.Now,
 		closed: make(chan struct{}),
+		asked:  make(chan []byte, 1),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -87,7 +89,7 @@ func (l *Locker) begin(t *term) error {
 	l.served, l.term = true, t
 	t.watch(l.log, func() {
 		l.lost <- l.fail("hold", fmt.Errorf("%s was deleted or replaced: %w", l.path, locks.ErrLost))
-	})
+	}, l.listen(t.entry.token))
 	return nil
 }
 
@@ -107,14 +109,24 @@ func (l *Locker) usable() error {
 // Renew returns locks.ErrNoLease: the lock lasts as long as we do.
 func (l *Locker) Renew(context.Context) error { return locks.ErrNoLease }
 
-// Release frees the lock at once, for every process that has [Locker.File].
-func (l *Locker) Release(context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.term == nil {
+// Release frees the lock at once, for every process that has [Locker.File]. It
+// waits only for a SetRecord that goes on: that must not write when the lock is
+// another's.
+func (l *Locker) Release(ctx context.Context) error {
+	t := l.current()
+	if t == nil {
 		return nil
 	}
-	err := l.term.release()
+	if err := t.busy.take(ctx); err != nil {
+		return l.fail("release", err)
+	}
+	defer t.busy.leave()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.term != t {
+		return nil
+	}
+	err := t.release()
 	l.term = nil
 	if err != nil {
 		return l.fail("release", err)
@@ -144,7 +156,7 @@ func (l *Locker) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.term != nil {
-		l.term.end()
+		l.term.abandon()
 		l.term = nil
 	}
 	select {

@@ -16,6 +16,8 @@ type term struct {
 	entry  entry // ours
 	clean  bool  // the holder before us released
 
+	busy turn // of who writes the record, or ends the term
+
 	unwatch func() // ends the watch and waits for it; nil if there is none
 }
 
@@ -38,22 +40,37 @@ func (t *term) end() {
 	}
 }
 
+// abandon ends the term, at once unless the record is just being written. That
+// must not outlast the lock, and on a disk that hangs nobody can wait for it.
+func (t *term) abandon() {
+	select {
+	case t.busy <- struct{}{}:
+		t.end()
+		t.busy.leave()
+	default:
+		go func() {
+			t.busy <- struct{}{}
+			t.end()
+			t.busy.leave()
+		}()
+	}
+}
+
 // patience is how long a lock is held before it is worth a watch. To end one
 // takes Linux up to 15 ms (closing an inotify instance waits for an SRCU grace
 // period), which a short job should not pay for.
 const patience = 200 * time.Millisecond
 
-// watch calls lost, at most once, when path leads elsewhere.
-func (t *term) watch(log *slog.Logger, lost func()) {
-	if !watches {
-		return
-	}
+// watch calls lost, at most once, when path leads elsewhere, where that can be
+// watched, and heed when the holder may have been asked something.
+func (t *term) watch(log *slog.Logger, lost, heed func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
 		defer close(done)
-		if err := awaitRemoval(ctx, t.path, t.info, lost); err != nil {
+		if err := awaitRemoval(ctx, t.path, t.info, lost, heed); err != nil {
 			log.Info("cannot watch the lock file; its removal would go unnoticed", "path", t.path, "err", err)
+			poll(ctx, heed)
 		}
 	})
 	t.unwatch = func() {

@@ -12,9 +12,9 @@ import (
 const watches = true
 
 // awaitRemoval calls gone once path no longer leads to the file that info
-// describes, unless ctx ends before. It does not poll. An error says that it
-// cannot tell.
-func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone func()) error {
+// describes, unless ctx ends before, and heed when that file was touched. It
+// does not poll. An error says that it cannot tell.
+func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone, heed func()) error {
 	events, err := notify(path)
 	if isAbsent(err) {
 		gone()
@@ -32,6 +32,7 @@ func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone func(
 			gone()
 			return nil
 		}
+		heed()
 		_, err := events.Read(buf)
 		if ctx.Err() != nil {
 			return nil

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,19 +14,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 )
-
-// ways are those in which a lock file ceases to be the one that others lock.
-func ways() map[string]func(path string) error {
-	return map[string]func(path string) error{
-		"deleted": os.Remove,
-		"renamed": func(path string) error { return os.Rename(path, path+".old") },
-		"replaced": func(path string) error {
-			return errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path))
-		},
-		"directory renamed": func(path string) error { return os.Rename(filepath.Dir(path), filepath.Dir(path)+".old") },
-		"directory deleted": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
-	}
-}
 
 // TestLost removes the file at once, before there is a watch, and after.
 func TestLost(t *testing.T) {
@@ -102,5 +90,39 @@ func TestNotLost(t *testing.T) {
 	case err := <-l.Lost():
 		t.Error(err)
 	default:
+	}
+}
+
+// TestSleepsUntilAsked: what happens to other locks does not wake a holder up.
+func TestSleepsUntilAsked(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l, other := open(t, dir), openWith(t, dir, locks.Options{Name: "b"})
+	hold(t, l)
+	g := hold(t, other)
+	info, err := os.Lstat(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heed := make(chan struct{}, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- awaitRemoval(ctx, l.path, info, func() { t.Error("gone") }, func() { heed <- struct{}{} })
+	}()
+	within(t, heed, "the first look")
+	for range 5 {
+		ask(t, other, g.Token, "x")
+		setRecord(t, other, "x")
+		setRecord(t, l, "x")
+	}
+	ask(t, l, l.current().entry.token, "x")
+	within(t, heed, "a look when asked")
+	cancel()
+	if err := within(t, done, "the end of the watch"); err != nil {
+		t.Error(err)
+	}
+	if n := len(heed); n > 0 {
+		t.Errorf("the holder woke up %d times more", n)
 	}
 }

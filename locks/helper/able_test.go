@@ -164,6 +164,21 @@ func TestAskedOfAnEarlierTerm(t *testing.T) {
 	}
 }
 
+// TestNoEventAfterRelease: what a backend tells of a term that was released is
+// not passed on.
+func TestNoEventAfterRelease(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	s, h := newServer("fake", openFake, &said, io.Discard), newHandle(nil)
+	h.begin()
+	s.passOn(h, []byte("in time"))
+	h.end()
+	s.passOn(h, []byte("too late"))
+	if got, want := said.String(), `{"event":"asked","text":"in time"}`+"\n"; got != want {
+		t.Errorf("said %q; want %q", got, want)
+	}
+}
+
 // TestPriorityAndNoResign reach the backend.
 func TestPriorityAndNoResign(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -22,6 +23,8 @@ func TestConformance(t *testing.T) {
 			}
 			return &url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "locks"))}
 		},
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk},
+		AskDelay:  2 * time.Second, // where the file backend cannot watch
 		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) {
 			l.(*Lock).process.kill()
 		},

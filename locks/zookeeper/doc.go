@@ -84,6 +84,54 @@
 // renewal does. A waiter whose connection has broken learns of a hand-over with
 // its next renewal.
 //
+// # Inspecting, record and requests
+//
+// What concerns these is sent for a session of its own, which ends with the call:
+// each request extends the session that it belongs to, and only Renew may extend
+// a lease. A transaction that changes nothing comes before what is read, for the
+// reason given above: an answer to it, unlike one to a sync, is proof of a
+// quorum, and the server that we read from has then applied all that was
+// committed before.
+//
+// The text that is kept beside a lock is the persistent node NAME%record, next
+// to the lock's node NAME. A "/" in the NAME is written %2F and a "#" %23; as no
+// NAME has another "%", no node is taken for another. Nothing deletes it.
+//
+// It is written in one transaction with a check of our node. In fair mode the
+// name of that has a random part, so that it is there as long as our session has
+// not ended and nobody has deleted it, and until then nobody else leads.
+//
+// In unfair mode a check is not enough. That our session lives proves nothing,
+// as an operator may have deleted the node; and if another contender has made it
+// anew, it has the same path and, as all new nodes, the version 0. A transaction
+// can ask for no more than these. So there are two:
+//
+//  1. Write the lock's node and the record, both as they are, if they have the
+//     versions that were read. The answer has the czxid of the lock's node: if
+//     that is our token, the node was ours at that moment. Its version is n ≥ 1
+//     then, and the record's is r.
+//  2. Write the record, if the node has the version n and the record r.
+//
+// Suppose that the node is another's when the second is carried out. It was made
+// after the first, with the version 0. To come to n ≥ 1, it was written; but
+// whoever writes it does so by the first step, which writes the record, too,
+// which then has not the version r any more. So nothing is written by the second.
+// If it was another's already at the first, that has written nothing new. (A
+// record that somebody deletes by hand begins with the version 0 again: who does
+// that in between can spoil this.)
+//
+// In both modes the record is only written in the version that was read before.
+// So a transaction that was sent again, and arrives after a later one, fails.
+//
+// A request to the holder is the persistent node NAME%ask, written in one
+// transaction with a check that the holder's node is there. The holder watches
+// it. It deletes what it has read, and what was left for earlier holders. The
+// watch ends with each connection and is begun anew, which costs a renewal one
+// small read. So what was left while the holder was cut off is heard with its
+// next renewal, and once. To read and delete a request is two requests of the
+// holder's session, at most: should nobody renew, they may make it end later at
+// the servers, but never later than a TTL after we have given it up.
+//
 // # Fencing token
 //
 // The token is the czxid of our node: the number of the transaction that
@@ -101,7 +149,13 @@
 // user. ZooKeeper accepts any password: a wrong one is another user, who is
 // denied what exists already.
 //
+// Records and requests have the same ACL. Who may not read or write them, because
+// somebody else has made them, is told so when that is needed, and keeps the lock.
+//
 // # Limits
+//
+// Who waits in unfair mode is not known. Inspect reads the nodes of a queue one
+// by one; who comes or goes meanwhile may be missing.
 //
 // The node of a queue is a container, which the server deletes about a minute
 // after it became empty. Servers before 3.5.3 know no containers; there the last

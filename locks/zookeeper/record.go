@@ -87,12 +87,17 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 // claim writes the lock's node and the record, both as they are, and returns
 // the record and the version of the lock's node after that.
 func (e *entry) claim(ctx context.Context, s *session, old *node) (*node, int32, error) {
-	own, err := s.get(ctx, e.lock)
-	if errors.Is(err, zk.ErrNoNode) {
-		err = errDeleted
-	}
-	if err != nil {
+	e.mu.Lock()
+	token := e.token
+	e.mu.Unlock()
+	own, err := s.find(ctx, e.lock)
+	switch {
+	case err != nil:
 		return nil, 0, err
+	case own == nil:
+		return nil, 0, errDeleted
+	case own.token() != token:
+		return nil, 0, errReplaced
 	}
 	same := &node{path: e.recordPath(), data: []byte(unset)}
 	if old != nil {
@@ -102,9 +107,7 @@ func (e *entry) claim(ctx context.Context, s *session, old *node) (*node, int32,
 	if err != nil {
 		return nil, 0, lostOr(err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if uint64(all[0].Stat.Czxid) != e.token {
+	if uint64(all[0].Stat.Czxid) != token {
 		return nil, 0, errReplaced
 	}
 	return same, all[0].Stat.Version, nil

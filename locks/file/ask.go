@@ -1,0 +1,89 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A request to the holder is a file beside the lock file, put there in one step,
+// which says for which token it is. Then the lock file is touched: its holder
+// watches that, and need not wake up for what happens to other locks.
+
+const askSuffix = ".ask"
+
+// maxAsk is the greatest size of such a file: "TOKEN ID\n" and the text.
+const maxAsk = locks.MaxRecord + 64
+
+// Ask implements [locks.Asker]. It leaves nothing if another, or nobody, holds
+// the lock.
+func (l *Locker) Ask(ctx context.Context, token uint64, text []byte) error {
+	if err := locks.CheckText(text); err != nil {
+		return err
+	}
+	content := append(strconv.AppendUint(nil, token, 10), ' ')
+	content = append(content, newName()...) // the same text may be asked twice
+	content = append(append(content, '\n'), text...)
+	_, err := away(ctx, l, "ask", func() (struct{}, error) {
+		st, err := l.look()
+		if err != nil || !st.Held || st.Token != token {
+			return struct{}{}, err
+		}
+		if err := l.replace(askSuffix, content, func() error { return nil }, false); err != nil {
+			return struct{}{}, err
+		}
+		now := time.Now()
+		return struct{}{}, os.Chtimes(l.path, now, now)
+	})
+	return err
+}
+
+// Asked implements [locks.Asker]: at once on Linux, and elsewhere within
+// [askInterval].
+func (l *Locker) Asked() <-chan []byte { return l.asked }
+
+// askInterval is how often a holder looks for a request where it cannot watch.
+const askInterval = 2 * time.Second
+
+// listen returns what is to be called when there may be a request to the holder
+// of a token. It delivers each once, to whoever receives, and keeps the last.
+func (l *Locker) listen(token uint64) func() {
+	heard := ""
+	return func() {
+		content, err := l.readBeside(askSuffix, maxAsk)
+		if err != nil {
+			l.log.Debug("a request to the holder cannot be read", "lock", l.o.Name, "err", err)
+		}
+		head, text, _ := bytes.Cut(content, []byte("\n"))
+		to, _, _ := bytes.Cut(head, []byte(" "))
+		if string(to) != strconv.FormatUint(token, 10) || string(head) == heard || locks.CheckText(text) != nil {
+			return
+		}
+		heard = string(head)
+		select {
+		case <-l.asked:
+		default:
+		}
+		l.asked <- text
+	}
+}
+
+// poll calls look now and then, until ctx ends.
+func poll(ctx context.Context, look func()) {
+	tick := time.NewTicker(askInterval)
+	defer tick.Stop()
+	for {
+		look()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+var _ locks.Asker = (*Locker)(nil)

@@ -1,0 +1,82 @@
+//go:build unix
+
+package file
+
+import (
+	"os"
+	"testing"
+)
+
+func ask(t *testing.T, l *Locker, token uint64, text string) {
+	t.Helper()
+	if err := l.Ask(t.Context(), token, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAskBeforeTheWatch: who asks in the first moments of a term is heard, too.
+func TestAskBeforeTheWatch(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	g := hold(t, l)
+	ask(t, open(t, dir), g.Token, "resign")
+	if got := within(t, l.Asked(), "Asked"); string(got) != "resign" {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// TestAskLeavesNothing for a token that nobody holds the lock with.
+func TestAskLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	g := hold(t, l)
+	ask(t, l, g.Token+1, "x")
+	release(t, l)
+	ask(t, l, g.Token, "x")
+	if _, err := os.Lstat(l.beside(askSuffix)); !os.IsNotExist(err) {
+		t.Errorf("there is a request: %v", err)
+	}
+}
+
+// TestAskOfOthers: what is old, for another, or not to be trusted is not heard.
+func TestAskOfOthers(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	look := l.listen(7)
+	path := l.beside(askSuffix)
+	if err := os.WriteFile(path, []byte("7 a\nfirst"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if got := within(t, l.Asked(), "Asked"); string(got) != "first" {
+		t.Errorf("asked %q", got)
+	}
+	for _, spoil := range []func() error{
+		func() error { return nil }, // it was heard
+		func() error { return os.WriteFile(path, []byte("8 b\nx"), 0o600) },
+		func() error { return os.WriteFile(path, []byte("07 b\nx"), 0o600) },
+		func() error { return os.WriteFile(path, []byte("7 b\n\xff"), 0o600) },
+		func() error { return os.WriteFile(path, make([]byte, maxAsk+1), 0o600) },
+		func() error { _ = os.WriteFile(path, []byte("7 b\nx"), 0o600); return os.Chmod(path, 0o622) },
+		func() error {
+			_ = os.Rename(path, path+"2")
+			_ = os.Chmod(path+"2", 0o600)
+			return os.Symlink(path+"2", path)
+		},
+		func() error { return os.Remove(path) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		select {
+		case got := <-l.Asked():
+			t.Errorf("asked %q", got)
+		default:
+		}
+	}
+}

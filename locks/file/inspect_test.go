@@ -1,0 +1,142 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func inspect(t *testing.T, l *Locker) locks.State {
+	t.Helper()
+	st, err := l.Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestInspectMakesNothing, and finds a lock free that was never held.
+func TestInspectMakesNothing(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	if st := inspect(t, l); st.Held {
+		t.Errorf("got %+v", st)
+	}
+	if text, err := l.Record(t.Context()); text != nil || err != nil {
+		t.Errorf("got the record %q, %v", text, err)
+	}
+	if err := l.Ask(t.Context(), 1, []byte("x")); err != nil {
+		t.Errorf("ask: %v", err)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is there: %v", err)
+	}
+}
+
+// TestInspectAfterACrash: what the lock file says of a holder who is dead is not
+// believed.
+func TestInspectAfterACrash(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	a, w := open(t, dir), open(t, dir)
+	hold(t, a)
+	if st := inspect(t, w); !st.Held || st.Holder != a.o.Holder {
+		t.Errorf("got %+v", st)
+	}
+	_ = a.Close() // as death would
+	if st := inspect(t, w); st.Held || st.Holder != "" {
+		t.Errorf("got %+v", st)
+	}
+}
+
+// TestInspectHeldByNobodyWeKnow: some other program has locked the file.
+func TestInspectHeldByNobodyWeKnow(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	l := open(t, dir)
+	locked(t, l)
+	if st := inspect(t, l); !st.Held || st.Holder != "" || st.Token != 0 {
+		t.Errorf("got %+v", st)
+	}
+}
+
+// TestInspectedWhileTried: who tries comes upon another's look at the lock of a
+// dead holder. It looks once more before it calls the dead one the holder.
+func TestInspectedWhileTried(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	dead, l := open(t, dir), open(t, dir)
+	hold(t, dead)
+	_ = dead.Close()
+	f, err := os.Open(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock(f, unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	l.boot = func() string { // asked for once the lock was not to be had
+		_ = unlock(f)
+		return bootID()
+	}
+	hold(t, l)
+}
+
+// TestInspectIsNoHolder has many inspect a lock whose holder has died without a
+// release, at all times. Who does not wait gets it even so, although the lock file
+// names a holder.
+func TestInspectIsNoHolder(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for range 2 {
+		w := open(t, dir)
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := w.Inspect(ctx); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 100 {
+		l := open(t, dir)
+		hold(t, l)
+		_ = l.Close()
+	}
+}
+
+// TestSharedByAnother is a program that shares the lock for long: then it is held
+// by somebody whom nobody knows, and not inspected.
+func TestSharedByAnother(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	l := open(t, dir)
+	f, err := os.Open(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock(f, unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("got %v; want ErrHeld", err)
+	}
+}

@@ -1,0 +1,167 @@
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// The record is a file beside the lock file. A new one is written under another
+// name, made durable, and renamed over the old one, by whoever holds the lock.
+
+const recordSuffix = ".record"
+
+// Record implements [locks.Recorder].
+func (l *Locker) Record(ctx context.Context) ([]byte, error) {
+	return away(ctx, l, "read the record", func() ([]byte, error) {
+		text, err := l.readBeside(recordSuffix, locks.MaxRecord)
+		if err != nil || text == nil {
+			return nil, err
+		}
+		if locks.CheckText(text) != nil {
+			return nil, fault(nil, foreign, "%q is not a record", l.beside(recordSuffix))
+		}
+		return text, nil
+	})
+}
+
+// SetRecord implements [locks.Recorder]. While it goes on, the lock is not
+// released.
+func (l *Locker) SetRecord(ctx context.Context, text []byte) error {
+	if err := locks.CheckText(text); err != nil {
+		return err
+	}
+	t := l.current()
+	if t == nil {
+		return l.fail("set the record", locks.LostError("the lock is not held"))
+	}
+	text = append([]byte{}, text...) // the caller may have it back before we are done
+	_, err := away(ctx, l, "set the record", func() (struct{}, error) { return struct{}{}, l.setIn(ctx, t, text) })
+	return err
+}
+
+// setIn sets the record in a term, unless that has ended meanwhile.
+func (l *Locker) setIn(ctx context.Context, t *term, text []byte) error {
+	if err := t.busy.take(ctx); err != nil {
+		return err
+	}
+	defer t.busy.leave()
+	if l.current() != t {
+		return locks.LostError("the lock is not held any more")
+	}
+	return l.replace(recordSuffix, text, t.check, true)
+}
+
+// current returns the term, nil before and after it.
+func (l *Locker) current() *term {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term
+}
+
+// check returns ErrLost if path leads elsewhere: somebody else may hold the lock
+// that is there.
+func (t *term) check() error {
+	current, err := isCurrent(t.path, t.info)
+	if err == nil && !current {
+		return locks.LostError(t.path + " was deleted or replaced")
+	}
+	return err
+}
+
+// beside is the path of the file of this lock with a suffix.
+func (l *Locker) beside(suffix string) string {
+	return filepath.Join(l.place.dir, fileStem(l.o.Name)+suffix)
+}
+
+// readBeside returns the content of a file of this lock, nil if it is absent.
+func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
+	f, err := l.openBeside(suffix, os.O_RDONLY)
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > limit {
+		return nil, fault(nil, foreign, "%q has more than %d bytes", f.Name(), limit)
+	}
+	return text, nil
+}
+
+// replace puts a new file in the place of one of this lock, in one step, if the
+// check just before that has no objection.
+func (l *Locker) replace(suffix string, content []byte, check func() error, durable bool) error {
+	dir, err := findDir(l.place)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // what was to reach the disk has been synced
+	if err := checkLocal(dir, l.remote); err != nil {
+		return err
+	}
+	path := filepath.Join(l.place.dir, newName())
+	if err := write(dir, path, content, durable); err != nil {
+		return err
+	}
+	err = check()
+	if err == nil {
+		err = renameIn(dir, path, l.beside(suffix))
+	}
+	if err != nil {
+		_ = removeIn(dir, path) // at worst it lies about
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return syncDir(dir)
+}
+
+// newName is one that no lock, nor anything of one, has: those have no "~".
+func newName() string { return "~" + rand.Text() }
+
+func write(dir *os.File, path string, content []byte, durable bool) error {
+	f, err := openIn(dir, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = removeIn(dir, path) // at worst it lies about
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// A turn is held by the one who writes for a term, or ends it.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) leave() { <-t }
+
+var _ locks.Recorder = (*Locker)(nil)

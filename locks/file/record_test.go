@@ -1,0 +1,190 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func setRecord(t *testing.T, l *Locker, text string) {
+	t.Helper()
+	if err := l.SetRecord(t.Context(), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantRecord(t *testing.T, l *Locker, want string) {
+	t.Helper()
+	if got, err := l.Record(t.Context()); err != nil || string(got) != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestRecordOfADeletedLock: from the moment that the lock file is another's, the
+// record is not ours to set.
+func TestRecordOfADeletedLock(t *testing.T) {
+	t.Parallel()
+	for name, remove := range ways() {
+		if strings.HasPrefix(name, "directory") {
+			continue // the record is gone with it
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testDir(t)
+			a := open(t, dir)
+			hold(t, a)
+			setRecord(t, a, "before")
+			if err := remove(a.path); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.SetRecord(t.Context(), []byte("after")); !errors.Is(err, locks.ErrLost) {
+				t.Errorf("got %v; want ErrLost", err)
+			}
+			wantRecord(t, a, "before")
+			noTemporaries(t, dir)
+		})
+	}
+}
+
+func noTemporaries(t *testing.T, dir string) {
+	t.Helper()
+	if left, err := filepath.Glob(filepath.Join(dir, "~*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+}
+
+// TestRecordIsNotALink: one that leads elsewhere is not read, and is replaced
+// without harm to what it leads to.
+func TestRecordIsNotALink(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	secret, path := filepath.Join(t.TempDir(), "secret"), l.beside(recordSuffix)
+	if err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, path)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Record(t.Context())
+	refusal(t, err, locks.ErrDenied, "is a symbolic link")
+	setRecord(t, l, "mine")
+	wantRecord(t, l, "mine")
+	if got, err := os.ReadFile(secret); err != nil || string(got) != "secret" {
+		t.Errorf("what the link leads to has become %q, %v", got, err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the record is %v, %v", info.Mode(), err)
+	}
+	noTemporaries(t, dir)
+}
+
+// TestRecordOfOthers is not read.
+func TestRecordOfOthers(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	setRecord(t, l, "x")
+	if err := os.Chmod(l.beside(recordSuffix), 0o622); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Record(t.Context())
+	refusal(t, err, locks.ErrDenied, "can be written by other users")
+}
+
+// TestReleaseWaitsForTheRecord: a record under way is written before the lock is
+// another's, or not at all. A disk that hangs stands for any slow one.
+func TestReleaseWaitsForTheRecord(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	goOn, begun := make(chan struct{}), make(chan struct{})
+	l.remote = func(*os.File) (string, error) { // asked for on the way to the record
+		close(begun)
+		<-goOn
+		return "", nil
+	}
+	set := make(chan error, 1)
+	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
+	within(t, begun, "SetRecord")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Release(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Release beside SetRecord: got %v; want context.Canceled", err)
+	}
+	if _, err := open(t, dir).Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("got %v; want ErrHeld", err)
+	}
+	close(goOn)
+	if err := within(t, set, "SetRecord"); err != nil {
+		t.Error(err)
+	}
+	release(t, l)
+	next := open(t, dir)
+	hold(t, next)
+	wantRecord(t, next, "last")
+}
+
+// TestRecordTooLate: the term ended while a SetRecord waited for its turn.
+func TestRecordTooLate(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	setRecord(t, l, "before")
+	ended := l.current()
+	release(t, l)
+	if err := l.setIn(t.Context(), ended, []byte("after")); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("got %v; want ErrLost", err)
+	}
+	wantRecord(t, l, "before")
+}
+
+// TestCloseBesideTheRecord returns at once; the lock is free when that is written.
+func TestCloseBesideTheRecord(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	goOn, begun := make(chan struct{}), make(chan struct{})
+	l.remote = func(*os.File) (string, error) { close(begun); <-goOn; return "", nil }
+	set := make(chan error, 1)
+	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
+	within(t, begun, "SetRecord")
+	_ = l.Close()
+	other := open(t, dir)
+	if _, err := other.Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("got %v; want ErrHeld", err)
+	}
+	close(goOn)
+	if err := within(t, set, "SetRecord"); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the lock is free", func() bool { _, err := other.Acquire(t.Context(), true); return err == nil })
+	wantRecord(t, other, "last")
+}
+
+// TestNamesOfFiles: those of one lock are none of another's.
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	owner := map[string]string{}
+	for _, name := range []string{"a", "a.record", "a.ask", "a.lock", "a.record.record", "a#1", "a.record#1", "A", strings.Repeat("X", 200) + "#64"} {
+		l := openWith(t, testDir(t), locks.Options{Name: name})
+		for _, s := range []string{suffix, recordSuffix, askSuffix} {
+			file := filepath.Base(l.beside(s))
+			if other, taken := owner[file]; taken {
+				t.Errorf("%q and %q share %s", name, other, file)
+			}
+			if owner[file] = name; len(file) > 255 || strings.HasPrefix(file, "~") {
+				t.Errorf("%q has a file %s", name, file)
+			}
+		}
+	}
+}
