@@ -147,16 +147,22 @@ func TestAlwaysFits(t *testing.T) {
 func TestShrinkKeepsTheLast(t *testing.T) {
 	t.Parallel()
 	r := fullest(t, strings.Repeat("x", 127), "\x01")
-	spec := strings.Repeat("x", 127) + "a"
-	if err := r.Finish(spec, Run{Slot: math.MaxInt64}); err != nil {
-		t.Fatal(err)
+	var specs []string
+	for _, last := range "abcd" {
+		spec := strings.Repeat("x", 127) + string(last)
+		specs = append(specs, spec)
+		if err := r.Finish(spec, Run{Slot: math.MaxInt64, By: strings.Repeat("\x01", 64)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	again := read(t, encode(t, r))
-	if _, done := again.Done(spec, math.MaxInt64); !done {
-		t.Error("the run ahead is forgotten")
-	}
-	if _, done := again.Done(spec, 0); done {
-		t.Error("a slot before the run ahead is said to be done")
+	for _, spec := range specs {
+		if _, done := again.Done(spec, math.MaxInt64); !done {
+			t.Error("the run ahead is forgotten")
+		}
+		if _, done := again.Done(spec, 0); done {
+			t.Error("a slot before the run ahead is said to be done")
+		}
 	}
 }
 
