@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/runner/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/helper"})
+	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/helper", "/locks/trust"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -35,7 +35,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
 		{"/locks/file", []string{"/locks", "/locks/file"}},
-		{"/locks/helper", []string{"/locks", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/helper"}},
+		{"/locks/trust", []string{"/locks/trust"}},
 		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},

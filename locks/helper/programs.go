@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/trust"
 )
 
 // Programs finds helper programs. A scheme's helper is a file leaderrun-SCHEME
@@ -108,7 +109,7 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 		if err == nil {
 			return path, nil
 		}
-		if errors.As(err, new(distrust)) {
+		if errors.As(err, new(trust.Distrust)) {
 			return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrDenied, Err: err,
 				Hint: "leaderrun starts only helper programs that nobody but you and root can change"}
 		}
@@ -121,12 +122,7 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 		Hint: fmt.Sprintf("install the package %s%s, or run: go install github.com/leaderrun/leaderrun/...@latest", prefix, scheme)}
 }
 
-// A distrust says why a program that is there is not started.
-type distrust string
-
-func (d distrust) Error() string { return string(d) }
-
-// errNoProgram: it is a directory, or may not be executed.
+// errNoProgram: it may not be executed.
 var errNoProgram = errors.New("not a program")
 
 func (p *Programs) unknown(dirs []string, scheme string) error {
@@ -155,7 +151,7 @@ func installed(dirs []string) []string {
 		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is sound
 		for _, path := range paths {
 			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
-			if _, err := trusted(path); isScheme(scheme) && !slices.Contains(tools, scheme) && (err == nil || errors.As(err, new(distrust))) {
+			if _, err := trusted(path); isScheme(scheme) && !slices.Contains(tools, scheme) && (err == nil || errors.As(err, new(trust.Distrust))) {
 				schemes = append(schemes, scheme)
 			}
 		}

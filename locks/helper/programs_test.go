@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/trust"
 )
 
 // put writes a program into a new directory.
@@ -99,7 +100,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("got %+v, want %q", p, path)
 		case p.Scheme == "etcd" && (p.Path != "" || p.Err == nil || p.Err.Error() != "the helper program leaderrun-etcd is not installed"):
 			t.Errorf("got %+v", p)
-		case p.Scheme == "loose" && runtime.GOOS != "windows" && (p.Path != "" || !errors.As(p.Err, new(distrust))):
+		case p.Scheme == "loose" && runtime.GOOS != "windows" && (p.Path != "" || !errors.As(p.Err, new(trust.Distrust))):
 			t.Errorf("got %+v", p)
 		}
 	}

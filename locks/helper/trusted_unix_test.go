@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/trust"
 )
 
 // TestTrusted refuses what somebody else could have put there.
@@ -56,7 +57,7 @@ func TestTrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := trusted(link)
-			if errors.As(err, new(distrust)) != tt.refused || !tt.refused && got != path {
+			if errors.As(err, new(trust.Distrust)) != tt.refused || !tt.refused && got != path {
 				t.Errorf("through a link: got %q, %v; refused should be %v", got, err, tt.refused)
 			}
 		})
@@ -79,7 +80,7 @@ func TestTrustedLink(t *testing.T) {
 	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trusted(link); !errors.As(err, new(distrust)) {
+	if _, err := trusted(link); !errors.As(err, new(trust.Distrust)) {
 		t.Errorf("a link in an open directory: %v", err)
 	}
 	if os.Geteuid() != 0 {
@@ -88,7 +89,7 @@ func TestTrustedLink(t *testing.T) {
 	if err := errors.Join(os.Chmod(open, 0o755), os.Lchown(link, 12345, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trusted(link); !errors.As(err, new(distrust)) {
+	if _, err := trusted(link); !errors.As(err, new(trust.Distrust)) {
 		t.Errorf("another user's link: %v", err)
 	}
 }

@@ -1,18 +1,9 @@
 package helper
 
-import (
-	"os"
-	"path/filepath"
-)
+import "github.com/leaderrun/leaderrun/locks/trust"
 
 // trusted returns the program that path names, links resolved.
 func trusted(path string) (string, error) {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	if fi, err := os.Stat(target); err != nil || !fi.Mode().IsRegular() {
-		return "", errNoProgram
-	}
-	return target, nil
+	target, _, err := trust.File(path)
+	return target, err
 }

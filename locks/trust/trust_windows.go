@@ -1,0 +1,24 @@
+package trust
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File returns the regular file that path names, links resolved. Who else could
+// write it is not looked at here.
+func File(path string) (string, fs.FileInfo, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, err
+	}
+	fi, err := os.Stat(target)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !fi.Mode().IsRegular():
+		return "", nil, ErrNoFile
+	}
+	return target, fi, nil
+}
