@@ -18,6 +18,7 @@ const (
 	exitHeld        = 75
 	exitLost        = 76
 	exitDenied      = 77
+	exitConfig      = 78
 	exitNotRunnable = 126
 	exitNotFound    = 127
 )
@@ -45,6 +46,8 @@ func (p *program) status(err error) int {
 	switch {
 	case err == nil:
 		return p.exit
+	case errors.As(err, new(*configError)):
+		return exitConfig
 	case errors.As(err, &signalled):
 		return proc.Exit{Signal: signalled.Signal}.Status()
 	case errors.As(err, &start) && start.NotFound:

@@ -33,8 +33,8 @@ Examples:
 const statuses = `
 Exit status: the job's own, or
   64 usage · 69 backend unreachable · 75 lock held (-n, -w; see -E) · 76 lock
-  lost, job stopped · 77 permission denied · 126 command not executable
-  127 command not found · 128+N job died of signal N
+  lost, job stopped · 77 permission denied · 78 bad config file · 126 command
+  not executable · 127 command not found · 128+N job died of signal N
 `
 
 // helpName is an option of every command. route turns it into the help
@@ -80,7 +80,7 @@ func commandNames(commands []*cli.Command) []string {
 // if its name is nearly that of a subcommand and no "--" came before it, or is
 // the URL of a backend, which may have a password.
 func (p *program) misnamed(name string, err error) error {
-	known := append([]string{"run", "check", "resign", "backends", "version", "help"}, reserved...)
+	known := append([]string{"run", "check", "resign", "config", "backends", "version", "help"}, reserved...)
 	near := locks.Nearest(name, known)
 	var start *proc.StartError
 	switch {
@@ -98,7 +98,7 @@ func printHelp(w io.Writer, c *cli.Command) error {
 	var b strings.Builder
 	if c.Name == "run" {
 		b.WriteString(synopsis)
-		b.WriteString("\nOther subcommands: check, resign, backends, version, help (leaderrun help\nNAME).\n")
+		b.WriteString("\nOther subcommands: check, resign, config, backends, version, help\n(leaderrun help NAME).\n")
 		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK.\n")
 	} else {
 		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.ArgsUsage), capitalize(c.Usage))

@@ -40,6 +40,9 @@ func Main(args []string, env Env) int {
 	routed, err := route(args, commands)
 	if err == nil {
 		p.given, p.dashed = routed, slices.Contains(args, "--")
+		routed, err = p.configure(routed)
+	}
+	if err == nil {
 		p.begin(routed)
 		err = dispatch(find(commands, routed[1]), routed[2:])
 		p.end()
@@ -69,6 +72,7 @@ func (p *program) commands() []*cli.Command {
 		p.runCommand(),
 		p.checkCommand(),
 		p.resignCommand(),
+		p.configCommand(),
 		p.backendsCommand(),
 		p.versionCommand(),
 		p.helpCommand(),
@@ -121,7 +125,7 @@ func noArguments(ctx *cli.Context) error {
 
 // reserved are the names of subcommands that are promised and not there yet.
 // They run no program of that name, or scripts would break when they come.
-var reserved = []string{"status", "watch", "wait", "release", "doctor", "config", "completion"}
+var reserved = []string{"status", "watch", "wait", "release", "doctor", "completion"}
 
 func isReserved(name string) bool { return slices.Contains(reserved, name) }
 

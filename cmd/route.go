@@ -25,7 +25,7 @@ func route(args []string, commands []*cli.Command) ([]string, error) {
 	if len(args) == 0 {
 		args = []string{"leaderrun"}
 	}
-	if len(args) == 1 {
+	if len(args) == 1 && os.Getenv("LEADERRUN_JOB") == "" {
 		return []string{args[0], "help", "--missing"}, nil
 	}
 	if err := r.read(args[1:]); err != nil {
@@ -44,7 +44,11 @@ func route(args []string, commands []*cli.Command) ([]string, error) {
 	for _, o := range r.options {
 		out = append(out, "--"+o.name+"="+o.value)
 	}
-	return append(append(out, "--"), r.rest...), nil
+	out = append(out, "--")
+	if r.verb != "" {
+		out = append(out, r.verb)
+	}
+	return append(out, r.rest...), nil
 }
 
 type option struct {
@@ -58,6 +62,7 @@ type router struct {
 	command  *cli.Command // the one that is named, else run
 	named    bool
 	options  []option
+	verb     string // what a command like config is to do, or ""
 	rest     []string
 }
 
@@ -78,6 +83,8 @@ func (r *router) read(args []string) error {
 			r.command, r.named = find(r.commands, arg), true
 		case !r.named && isReserved(arg):
 			return reservedName(arg)
+		case r.named && r.command.Name == "config" && r.verb == "" && arg == showVerb:
+			r.verb = arg // options may follow
 		default:
 			r.rest = append([]string{arg}, args...)
 			return nil

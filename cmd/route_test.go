@@ -107,7 +107,7 @@ func TestRouteRefuses(t *testing.T) {
 		{"--lock", "option --lock needs a value"},
 		{"-l", "option -l needs a value"},
 		{"-nl", "option -l needs a value"},
-		{"--for 3 true", "unknown option --for"},
+		{"--for 3 true", `unknown option --for (did you mean "--job"?)`},
 		{"check -n", "unknown option -n of leaderrun check"},
 		{"-n check", "unknown option -n of leaderrun check"},
 		{"version --for 3", "unknown option --for of leaderrun version"},

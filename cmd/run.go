@@ -27,7 +27,7 @@ func (p *program) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run a command while holding a lock (the default)",
 		ArgsUsage: "[--] COMMAND [ARG...]",
-		Flags:     o.flags(),
+		Flags:     append(o.flags(), configFlags()...),
 		Action: func(ctx *cli.Context) error {
 			p.settle(o, ctx.Args().Present())
 			return p.run(o, ctx.Args().Slice())

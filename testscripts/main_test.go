@@ -98,6 +98,7 @@ func setup(env *testscript.Env, shared *sharedServer) error {
 		}
 	}
 	env.Setenv("HOME", home)
+	env.Setenv("LEADERRUN_CONFIG", os.DevNull)
 	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
 	env.Setenv("PATH", strings.Join([]string{bin, programs, os.Getenv("PATH")}, string(filepath.ListSeparator)))
 	env.Setenv("PROGRAMS", programs)

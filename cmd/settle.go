@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// contradictions are the options of which only one can be meant. The one from
+// the higher source goes before the other.
+var contradictions = [][2]string{{"nonblock", "wait"}, {"verbose", "quiet"}}
+
+// nameLock calls the lock like the job if nobody names it.
+func (s *settings) nameLock(name string, job *section) error {
+	o := s.option("lock")
+	if name == "" || o.rank > fromDefault {
+		return nil
+	}
+	if err := locks.CheckName(name); err != nil {
+		return s.config.at(job.line, "job %s: its name cannot be that of its lock: %v", quote(name), err)
+	}
+	*o = setting{flag: o.flag, value: name, rank: fromJob, source: "the job's name"}
+	return nil
+}
+
+// contradict drops of two options that contradict each other the one from the
+// lower source. Two from one place in the file are an error here; two flags, or
+// two variables, are one later.
+func (s *settings) contradict() error {
+	for _, pair := range contradictions {
+		a, b := s.option(pair[0]), s.option(pair[1])
+		switch {
+		case !a.on() || !b.on():
+		case a.rank > b.rank:
+			b.reset()
+		case b.rank > a.rank:
+			a.reset()
+		case a.rank == fromTop || a.rank == fromJob:
+			return s.config.at(max(a.line, b.line), "%s and %s contradict each other", pair[0], pair[1])
+		}
+	}
+	return nil
+}
+
+// on reports whether somebody wants the option: a switch may be off.
+func (o *setting) on() bool {
+	if takesValue(o.flag) {
+		return o.rank > fromDefault
+	}
+	if n, err := strconv.Atoi(o.value); err == nil {
+		return n > 0
+	}
+	on, _ := strconv.ParseBool(o.value)
+	return on
+}
+
+func (o *setting) reset() {
+	*o = setting{flag: o.flag, value: o.flag.(cli.DocGenerationFlag).GetDefaultText(), source: "default"}
+}
+
+// findCommand settles what to run: what the command line says, or a variable, or
+// the job.
+func (s *settings) findCommand(args []string, job *section) error {
+	s.command, s.source = args, "command line"
+	line := s.option(commandKey)
+	if len(args) > 0 && line.rank < fromFlag {
+		line.reset()
+	}
+	if len(args) > 0 || line.rank > fromDefault || job.command == nil {
+		return nil
+	}
+	s.command, s.source = nil, fmt.Sprintf("%s:%d", s.config.file, job.command.line)
+	for _, word := range job.command.words {
+		word, err := expand(word)
+		if err != nil {
+			return s.config.at(job.command.line, "%s: %v", commandKey, err)
+		}
+		s.command = append(s.command, word)
+	}
+	return nil
+}
