@@ -42,6 +42,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"ttl: 1s\n  b: 2\n", "f:1: "},
 		{"ttl:\n\tb: 2\n", "f:2: "},
 		{"lock: \"x\n", "f:1: could not find end character of double-quoted text"},
+		{"ttl: 1s\nlock: " + strings.Repeat("[", maxConfig-20), "f:2: it is nested too deeply"},
+		{"ttl: 1s\nlock: " + strings.Repeat("{a: ", 201), "f:2: it is nested too deeply"},
 		{"jobs: {a: {command: []}}\n", "f:1: command names no program"},
 		{"jobs: {a: {command: ['', x]}}\n", "f:1: command names no program"},
 		{"jobs: {a: {command: [x, [y]]}}\n", "f:1: command is one value, not a list or a section"},
