@@ -132,22 +132,18 @@ func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, k
 	return nil
 }
 
-// eachKey calls do for each key of a mapping, which may be missing.
+// eachKey calls do for each key of a mapping, which may be missing. The library
+// has refused keys that are there twice.
 func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.MappingValueNode) error) error {
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
 		return nil
 	case *ast.MappingNode:
-		seen := map[string]bool{}
 		for _, v := range n.Values {
 			key, ok := plainKey(v.Key)
-			switch {
-			case !ok:
+			if !ok {
 				return r.fail(v.Key, "a key is a plain word; merge keys, anchors and tags are not known here")
-			case seen[key]: // "a", and a: the library takes them for two
-				return r.fail(v.Key, "the key "+quote(key)+" is there twice")
 			}
-			seen[key] = true
 			if err := do(key, v); err != nil {
 				return err
 			}

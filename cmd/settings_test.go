@@ -103,6 +103,19 @@ func TestDefaultConfigs(t *testing.T) {
 	}
 }
 
+// TestNoDirectoryForConfig: a default file is not there, either, if what should be
+// its directory is a file.
+func TestNoDirectoryForConfig(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	if err := os.WriteFile(filepath.Join(home, "leaderrun"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openConfig(""); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestConfigSize: a file that is too long is refused, and not read.
 func TestConfigSize(t *testing.T) {
 	t.Parallel()
