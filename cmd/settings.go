@@ -58,8 +58,8 @@ func (p *program) configure(routed []string) ([]string, error) {
 		return routed, nil
 	}
 	s, err := p.settings(routed)
-	if err != nil {
-		return nil, err
+	if err != nil || s.config.file == "" {
+		return routed, err
 	}
 	out := slices.Clone(routed[:2])
 	for _, o := range s.options {
@@ -82,8 +82,8 @@ func (p *program) settings(routed []string) (*settings, error) {
 	}
 	s := new(settings)
 	name, job, err := s.open(given)
-	if err != nil {
-		return nil, err
+	if err != nil || s.config.file == "" && routed[1] == "run" { // a run without a file is not to pay for them
+		return s, err
 	}
 	for _, f := range newOptions().flags() {
 		if name := f.Names()[0]; name == helpName || name == versionName {
