@@ -1,11 +1,6 @@
 package cmd
 
-import (
-	"strings"
-
-	"github.com/goccy/go-yaml/ast"
-	"github.com/mattn/go-shellwords"
-)
+import "github.com/goccy/go-yaml/ast"
 
 // A command is a job's, in words, not expanded.
 type command struct {
@@ -44,27 +39,4 @@ func (r *configReader) command(n ast.Node) (*command, error) {
 		return nil, r.fail(n, commandKey+" names no program")
 	}
 	return c, nil
-}
-
-// A wordError says why a text is no command without a shell.
-type wordError string
-
-func (w wordError) Error() string { return string(w) }
-
-// splitWords splits a command. The library stops without an error at what ends a
-// command in a shell, and reads back quotes as quotes.
-func splitWords(text string) ([]string, error) {
-	if strings.Contains(text, "`") || strings.Contains(text, "$(") {
-		return nil, wordError("the output of another command needs a shell")
-	}
-	p := shellwords.NewParser()
-	p.ParseEnv, p.ParseBacktick, p.ParseComment = false, false, false
-	words, err := p.Parse(text)
-	switch {
-	case err != nil:
-		return nil, wordError("a quote is not closed, or a parenthesis needs a shell")
-	case p.Position >= 0:
-		return nil, wordError("one of the characters ; & | < > needs a shell, or quotes around it")
-	}
-	return words, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mattn/go-shellwords"
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -163,6 +162,9 @@ func commandOf(option, text string) (proc.Command, error) {
 		return proc.Command{}, &hinted{&locks.UsageError{What: option + " " + quote(text) + ": " + err.Error()},
 			"for a shell's features: " + option + ` "sh -c '…'"`}
 	}
+	if len(words) == 0 || words[0] == "" {
+		return proc.Command{}, &locks.UsageError{What: option + " " + quote(text) + " names no program"}
+	}
 	path, err := proc.Find(words[0])
 	if err != nil {
 		var start *proc.StartError
@@ -172,21 +174,4 @@ func commandOf(option, text string) (proc.Command, error) {
 		return proc.Command{}, fmt.Errorf("%s: %w", option, err)
 	}
 	return proc.Command{Path: path, Args: words}, nil
-}
-
-var errNoWords = errors.New("it is empty")
-
-// splitWords splits a command line. What only a shell could do is an error.
-func splitWords(text string) ([]string, error) {
-	parser := shellwords.NewParser()
-	words, err := parser.Parse(text)
-	switch {
-	case err != nil:
-		return nil, err
-	case parser.Position >= 0:
-		return nil, fmt.Errorf("%q would need a shell", text[parser.Position:parser.Position+1])
-	case len(words) == 0 || words[0] == "":
-		return nil, errNoWords
-	}
-	return words, nil
 }

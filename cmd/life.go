@@ -26,7 +26,7 @@ type life struct {
 	giveUpAfter                   count
 	rejoin                        bool
 	noResign                      bool
-	priority                      rank
+	priority                      priority
 	health                        healthOptions
 	hooks                         hookOptions
 }

@@ -35,27 +35,6 @@ func (p *program) runCommand() *cli.Command {
 	}
 }
 
-// settle drops what a variable says where the command line says otherwise: an
-// option goes before a variable that contradicts it, too, and an empty variable
-// is none.
-func (p *program) settle(o *options, command bool) {
-	if o.nonblock && p.isGiven("nonblock") && !p.isGiven("wait") {
-		o.wait = seconds{}
-	}
-	if p.isGiven("wait") && !p.isGiven("nonblock") {
-		o.nonblock = false
-	}
-	if command && !p.isGiven("command") {
-		o.shellCommand = ""
-	}
-	if o.verbose > 0 && p.isGiven("verbose") && !p.isGiven("quiet") {
-		o.quiet = false
-	}
-	if o.backend == "" && !p.isGiven("backend") {
-		o.backend = "file"
-	}
-}
-
 // run checks everything that can be checked before a lock is taken, then hands
 // over to the runner.
 func (p *program) run(o *options, args []string) error {

@@ -11,7 +11,10 @@ import (
 
 // contradictions are the options of which only one can be meant. The one from
 // the higher source goes before the other.
-var contradictions = [][2]string{{"nonblock", "wait"}, {"verbose", "quiet"}}
+var contradictions = [][2]string{
+	{"nonblock", "wait"}, {"verbose", "quiet"}, {"rejoin", "nonblock"}, {"rejoin", "wait"}, {"once-per", "rejoin"},
+	{"health-cmd", "health-http"}, {"health-cmd", "health-tcp"}, {"health-http", "health-tcp"},
+}
 
 // nameLock calls the lock like the job if nobody names it.
 func (s *settings) nameLock(name string, job *section) error {
@@ -81,4 +84,43 @@ func (s *settings) findCommand(args []string, job *section) error {
 		s.command = append(s.command, word)
 	}
 	return nil
+}
+
+// settle drops what a variable says where the command line says otherwise: an
+// option goes before a variable that contradicts it, too, and an empty variable
+// is none.
+func (p *program) settle(o *options, command bool) {
+	if o.nonblock && p.isGiven("nonblock") && !p.isGiven("wait") {
+		o.wait = seconds{}
+	}
+	if p.isGiven("wait") && !p.isGiven("nonblock") {
+		o.nonblock = false
+	}
+	p.settleRejoin(o)
+	if command && !p.isGiven("command") {
+		o.shellCommand = ""
+	}
+	if o.verbose > 0 && p.isGiven("verbose") && !p.isGiven("quiet") {
+		o.quiet = false
+	}
+	if o.backend == "" && !p.isGiven("backend") {
+		o.backend = "file"
+	}
+}
+
+// settleRejoin is settle for what contradicts --rejoin.
+func (p *program) settleRejoin(o *options) {
+	if p.isGiven("rejoin") && o.rejoin {
+		if !p.isGiven("nonblock") {
+			o.nonblock = false
+		}
+		if !p.isGiven("wait") {
+			o.wait = seconds{}
+		}
+		if !p.isGiven("once-per") {
+			o.oncePer = ""
+		}
+	} else if o.nonblock && p.isGiven("nonblock") || p.isGiven("wait") || p.isGiven("once-per") {
+		o.rejoin = false
+	}
 }

@@ -101,25 +101,25 @@ func (c *count) Set(v string) error {
 
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 
-// A rank is a priority.
-type rank struct {
+// A priority is one among those who wait.
+type priority struct {
 	n   int
 	set bool
 }
 
-func (r *rank) Set(v string) error {
+func (r *priority) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < -1000 || n > 1000 {
 		return fmt.Errorf("%s is no number from -1000 to 1000", quote(v))
 	}
-	*r = rank{n, true}
+	*r = priority{n, true}
 	return nil
 }
 
-func (r *rank) String() string { return strconv.Itoa(r.n) }
+func (r *priority) String() string { return strconv.Itoa(r.n) }
 
 // value returns it, or nil if none was given.
-func (r *rank) value() *int {
+func (r *priority) value() *int {
 	if !r.set {
 		return nil
 	}
