@@ -25,6 +25,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/runner/probe"
 )
 
 // TestMain makes the programs of this module commands of the scripts.
@@ -33,15 +34,19 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
+	switch os.Args[0] { // leaderrun has started itself in another role
+	case "leaderrun-guard":
+		quit(cmd.Main(os.Args, newEnv()))
+	case "lr-probe":
 		os.Exit(cmd.Main(os.Args, newEnv()))
 	}
 	testscript.Main(m, map[string]func(){
-		"leaderrun":      func() { os.Exit(cmd.Main(os.Args, newEnv())) },
-		"leaderrun-etcd": func() { os.Exit(helper.Main("etcd", etcd.Open)) },
-		"leaderrun-gcs":  func() { os.Exit(helper.Main("gcs", gcs.Open)) },
-		"leaderrun-zk":   func() { os.Exit(helper.Main("zk", zookeeper.Open)) },
-		"asuser":         asUser,
+		"leaderrun":       func() { os.Exit(cmd.Main(os.Args, newEnv())) },
+		"leaderrun-etcd":  func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-gcs":   func() { os.Exit(helper.Main("gcs", gcs.Open)) },
+		"leaderrun-probe": func() { os.Exit(probe.Main(os.Args)) },
+		"leaderrun-zk":    func() { os.Exit(helper.Main("zk", zookeeper.Open)) },
+		"asuser":          asUser,
 	})
 }
 
