@@ -9,10 +9,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// contradictions are the options of which only one can be meant. The one from
-// the higher source goes before the other.
+// contradictions are the options of which only one can be meant, of --restart
+// when it is always. The one from the higher source goes before the other.
 var contradictions = [][2]string{
-	{"nonblock", "wait"}, {"verbose", "quiet"}, {"rejoin", "nonblock"}, {"rejoin", "wait"}, {"once-per", "rejoin"},
+	{"nonblock", "wait"}, {"verbose", "quiet"}, {"rejoin", "nonblock"}, {"rejoin", "wait"}, {"once-per", "rejoin"}, {"once-per", "restart"},
 	{"health-cmd", "health-http"}, {"health-cmd", "health-tcp"}, {"health-http", "health-tcp"},
 }
 
@@ -50,7 +50,10 @@ func (s *settings) contradict() error {
 
 // on reports whether somebody wants the option: a switch may be off.
 func (o *setting) on() bool {
-	if takesValue(o.flag) {
+	switch {
+	case o.flag.Names()[0] == "restart":
+		return o.value == "always"
+	case takesValue(o.flag):
 		return o.rank > fromDefault
 	}
 	if n, err := strconv.Atoi(o.value); err == nil {
@@ -97,6 +100,8 @@ func (p *program) settle(o *options, command bool) {
 		o.nonblock = false
 	}
 	p.settleRejoin(o)
+	p.settleOnce(o)
+	p.settleHealth(&o.health)
 	if command && !p.isGiven("command") {
 		o.shellCommand = ""
 	}
@@ -122,5 +127,32 @@ func (p *program) settleRejoin(o *options) {
 		}
 	} else if o.nonblock && p.isGiven("nonblock") || p.isGiven("wait") || p.isGiven("once-per") {
 		o.rejoin = false
+	}
+}
+
+// settleOnce is settle for --once-per and --restart always.
+func (p *program) settleOnce(o *options) {
+	if o.oncePer == "" || o.restart.value != "always" {
+		return
+	}
+	switch once, always := p.isGiven("once-per"), p.isGiven("restart"); {
+	case once && !always:
+		o.restart.value = "no"
+	case always && !once:
+		o.oncePer, o.oncePerAttempt = "", false
+	}
+}
+
+// settleHealth is settle for the ways to check a job's health.
+func (p *program) settleHealth(h *healthOptions) {
+	ways := map[string]*string{"health-cmd": &h.cmd, "health-http": &h.http, "health-tcp": &h.tcp}
+	given := false
+	for name := range ways {
+		given = given || p.isGiven(name)
+	}
+	for name, way := range ways {
+		if given && !p.isGiven(name) {
+			*way = ""
+		}
 	}
 }
