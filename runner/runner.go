@@ -142,6 +142,9 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 	pause := c.Restart.backoff()
 	wait := c.Splay
+	if wait > 0 {
+		c.Logger.Info("waiting before the campaign", "splay", wait.Round(time.Millisecond))
+	}
 	for {
 		if err := newRun(c).rest(ctx, wait); err != nil {
 			return proc.Exit{}, err
