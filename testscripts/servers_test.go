@@ -140,12 +140,19 @@ func (w *world) announceZK(ts *testscript.TestScript, s *zktest.Server) {
 	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Name())
 }
 
-// cmdHTTP is the command "http": it starts a web server, $HTTP.
+// cmdHTTP is the command "http": it starts a web server, $HTTP, which has nothing
+// but /healthy.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 0, "http")
-	s := httptest.NewServer(http.NotFoundHandler())
+	s := httptest.NewServer(http.HandlerFunc(answer))
 	ts.Defer(s.Close)
 	ts.Setenv("HTTP", s.Listener.Addr().String())
+}
+
+func answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/healthy" {
+		http.NotFound(w, r)
+	}
 }
 
 // cmdProxy is the command
