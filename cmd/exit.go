@@ -29,6 +29,8 @@ func (p *program) report(err error) int {
 	var signalled *runner.SignalError
 	switch {
 	case err == nil, errors.As(err, &signalled):
+	case errors.As(err, new(*staysError)): // it was what the command was for
+		p.term.fail(err)
 	case errors.Is(err, locks.ErrHeld), errors.As(err, new(*runner.SkippedError)):
 		p.term.info(err.Error())
 	default:

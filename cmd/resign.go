@@ -42,6 +42,7 @@ func (p *program) resignCommand() *cli.Command {
 
 // resign asks the holder to resign.
 func (p *program) resign(o *options, reason string) error {
+	p.held = o.conflict.n
 	if o.id == "" {
 		o.id = newID()
 	}
@@ -72,6 +73,17 @@ func (p *program) resign(o *options, reason string) error {
 	_, err = fmt.Fprintln(p.out, said)
 	return err
 }
+
+// A staysError says that the holder was asked to resign and has not, in time.
+type staysError struct {
+	wait time.Duration
+	held locks.HeldError
+}
+
+func (e *staysError) Error() string {
+	return fmt.Sprintf("%s has not resigned within %v; it may still do so", holder(e.held.Status), e.wait)
+}
+func (e *staysError) Unwrap() error { return &e.held }
 
 // A resignation is one request to resign.
 type resignation struct {
@@ -119,7 +131,7 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return "", &locks.HeldError{Status: before.Status}
+			return "", &staysError{r.wait.d, locks.HeldError{Status: before.Status}}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)

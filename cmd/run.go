@@ -269,6 +269,8 @@ func withoutClass(err error) string {
 func (p *program) explain(o *options, err error) error {
 	var held *locks.HeldError
 	switch {
+	case errors.As(err, new(*staysError)):
+		return fmt.Errorf("lock %q: %w", o.lock, err)
 	case errors.As(err, &held):
 		return fmt.Errorf("lock %q: %w", o.lock, held)
 	case errors.As(err, new(*runner.SkippedError)):
