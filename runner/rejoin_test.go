@@ -24,7 +24,7 @@ func TestRejoinAfterLoss(t *testing.T) {
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
 		r.did("0s open", "0s acquire", "0s start", "10s kill", "10s exit", "10s release", "10s close",
 			"10s open", "10s acquire", "10s start", "20s signal TERM", "20s exit", "20s release", "20s close")
-		r.warned("campaigning again: lost")
+		r.warned("leadership was lost, and the job stopped; campaigning again: lost")
 	})
 }
 
@@ -135,7 +135,8 @@ func TestResignGarbage(t *testing.T) {
 	}
 }
 
-// Who resigned on request campaigns again, behind those who wait.
+// Who resigned on request campaigns again, behind those who wait, also if they
+// only look every few seconds.
 func TestResignRejoin(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -148,6 +149,6 @@ func TestResignRejoin(t *testing.T) {
 		if len(opened) != 2 {
 			t.Fatalf("got %q, want two terms", r.trace)
 		}
-		r.within(opened[1], time.Minute+time.Second/2, time.Minute+time.Second)
+		r.within(opened[1], time.Minute+stepAside, time.Minute+stepAside+time.Second)
 	})
 }

@@ -51,6 +51,11 @@ func (r *run) final(err error) bool {
 	return err != nil && !again(err)
 }
 
+// stepAside is how long we stay away, at least, from a lock that we gave up when
+// we could have kept it: where nobody is told that it is free, others look for it
+// every few seconds, and it is to be one of them who finds it.
+const stepAside = 4 * time.Second
+
 // pause is how long to wait until the next campaign after a term. A lock that
 // was lost is missed by everybody, and campaigned for at once; one that was
 // given up is to be somebody else's, if there is anybody.
@@ -60,6 +65,8 @@ func (r *run) pause(b *backoff.Backoff, exit proc.Exit, err error) time.Duration
 		return 0
 	case r.gaveUp:
 		return r.Restart.MaxDelay/2 + rand.N(max(r.Restart.MaxDelay/2, 1))
+	case r.grant.TTL > 0 && errors.As(err, new(*ResignError)):
+		return max(b.Take(), stepAside)
 	case r.began != 0 && r.Clock.Now().Sub(r.began) >= r.Restart.MaxDelay:
 		b.Reset()
 	}
@@ -69,7 +76,11 @@ func (r *run) pause(b *backoff.Backoff, exit proc.Exit, err error) time.Duration
 // rejoining tells of a term that is over, and that another campaign follows.
 func (r *run) rejoining(wait time.Duration, exit proc.Exit, err error) {
 	reason := reasonOf(exit, err)
-	r.Logger.Log(context.Background(), severity(exit, err), "campaigning again", "pause", wait.Round(time.Millisecond), "err", reason)
+	what := "campaigning again"
+	if errors.Is(err, locks.ErrLost) {
+		what = "leadership was lost, and the job stopped; campaigning again"
+	}
+	r.Logger.Log(context.Background(), severity(exit, err), what, "pause", wait.Round(time.Millisecond), "err", reason)
 	r.emit(Event{Kind: EventRejoining, Reason: reason})
 }
 
