@@ -38,7 +38,9 @@ func (r *run) campaign(ctx context.Context) error {
 		limit.learn()
 		if !r.Try && again(last) && ctx.Err() == nil {
 			r.retrying(before, last)
-			sleep(ctx, pause/2+rand.N(pause/2))
+			if !q.stepped { // he for whom we did is before our new place
+				sleep(ctx, pause/2+rand.N(pause/2))
+			}
 			if ctx.Err() == nil {
 				continue
 			}
@@ -127,6 +129,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 	}
 	if err == nil {
 		err = r.stepBack(ctx, lock, lease)
+		q.stepped = err != nil
 	}
 	if err != nil {
 		close(givenUp)
@@ -232,7 +235,8 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // queue is what one attempt has learned of those it waits for.
 type queue struct {
-	limit *limit
+	limit   *limit
+	stepped bool // the lock was granted, and left to somebody else
 
 	mu    sync.Mutex
 	seen  *locks.Status

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
@@ -40,7 +41,9 @@ type rig struct {
 	asked     chan []byte
 	permanent bool
 	secrets   []string
-	outlived  bool // the oracle may be violated: physics says so
+	queue     map[int][]locks.Place // who else waits when the n-th attempt has the lock
+	record    []byte                // beside the lock
+	outlived  bool                  // the oracle may be violated: physics says so
 	happened  func(Event)
 
 	mu       sync.Mutex
