@@ -9,7 +9,7 @@ import (
 )
 
 // The headings under which help shows options, in this order.
-var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "As a cron job", "As a service", "Hooks", "Output", "Help"}
+var headings = []string{"Which lock", "Waiting", "Running", "Losing the lock", "As a cron job", "As a service", "Health of the job", "Hooks", "Config file", "Output", "Help"}
 
 // options are what a user may ask of a run.
 type options struct {
@@ -76,10 +76,10 @@ func (o *options) lockFlags() []cli.Flag {
 			Usage:       "keep the backend's credentials out of the job's environment"},
 		&cli.GenericFlag{Name: "containment", Category: "Running", EnvVars: []string{"LEADERRUN_CONTAINMENT"},
 			Value: &o.containment, DefaultText: "auto",
-			Usage: "keep the job together by `auto|pgroup|subreaper|pidns|cgroup`: auto is the best there is but for pidns"},
+			Usage: "keep the job together by `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best there is but for pidns"},
 		&cli.GenericFlag{Name: "require-containment", Category: "Running", EnvVars: []string{"LEADERRUN_REQUIRE_CONTAINMENT"},
 			Value: &o.requireContainment,
-			Usage: "do not start if the best there is is weaker than `subreaper|pidns|cgroup`"},
+			Usage: "do not start with less than `TIER`: subreaper, pidns or cgroup"},
 		&cli.BoolFlag{Name: "wait-children", Category: "Running", EnvVars: []string{"LEADERRUN_WAIT_CHILDREN"},
 			Destination: &o.waitChildren,
 			Usage:       "when the command has ended, wait for what it left behind instead of ending it"},
@@ -92,7 +92,7 @@ func (o *options) lockFlags() []cli.Flag {
 			Usage: "the lease is `DURATION`: how soon others may take over if we vanish"},
 		&cli.GenericFlag{Name: "takeover", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TAKEOVER"},
 			Value: &o.takeover, DefaultText: "fast",
-			Usage: "after a holder that did not release, start `fast|strict`: at once, or when the lease that it was granted is surely over"},
+			Usage: "after a holder that did not release: `HOW` is fast, start at once, or strict, when its lease is surely over"},
 		&cli.GenericFlag{Name: "signal", Aliases: []string{"s"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_SIGNAL"},
 			Value: &o.signal, DefaultText: "TERM",
 			Usage: "send `SIG` first when the job must end"},
@@ -101,7 +101,7 @@ func (o *options) lockFlags() []cli.Flag {
 			Usage: "send KILL `DURATION` after the signal"},
 		&cli.GenericFlag{Name: "on-renew-error", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_ON_RENEW_ERROR"},
 			Value: &o.onRenewError, DefaultText: "retry",
-			Usage: "when a renewal fails, `retry|stop`: try again while the lease allows, or signal at once"},
+			Usage: "when a renewal fails: `WHAT` is retry while the lease allows, or stop the job at once"},
 	}
 }
 
@@ -115,7 +115,7 @@ func (o *options) outputFlags() []cli.Flag {
 			Usage:       "print errors only, no warnings"},
 		&cli.GenericFlag{Name: "log-format", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FORMAT"},
 			Value: &o.logFormat, DefaultText: "text",
-			Usage: "print messages as `text|json`"},
+			Usage: "print messages in `FORMAT`: text or json"},
 		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
 			Destination: &o.events,
 			Usage:       "append one line of JSON per transition to `FILE|fd:N`"},

@@ -27,14 +27,17 @@ Examples:
   leaderrun -- ./job.sh                        one at a time on this machine
   leaderrun -b etcd -- worker                  one at a time in the fleet
   */5 * * * * leaderrun -n -E 0 -b etcd -- backup       a line of crontab(5)
+  leaderrun -b etcd --once-per day -- report   once a day in the fleet
+  leaderrun -b etcd --rejoin --restart on-failure -- worker      a service
   while leaderrun check --for 5s; do step; done         in a job
 `
 
 const statuses = `
 Exit status: the job's own, or
   64 usage · 69 backend unreachable · 75 lock held (-n, -w; see -E) · 76 lock
-  lost, job stopped · 77 permission denied · 78 bad config file · 126 command
-  not executable · 127 command not found · 128+N job died of signal N
+  lost or given up, job stopped · 77 permission denied · 78 bad config file ·
+  124 --max-runtime is over · 126 command not executable · 127 command not
+  found · 128+N job died of signal N
 `
 
 // helpName is an option of every command. route turns it into the help

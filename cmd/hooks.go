@@ -58,27 +58,27 @@ func (o *options) hookFlags() []cli.Flag {
 func (o *options) healthFlags() []cli.Flag {
 	h := &o.health
 	return []cli.Flag{
-		&cli.StringFlag{Name: "health-cmd", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_CMD"},
+		&cli.StringFlag{Name: "health-cmd", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_CMD"},
 			Destination: &h.cmd,
 			Usage:       "give up the lock when `CMD` keeps failing"},
-		&cli.StringFlag{Name: "health-http", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_HTTP"},
+		&cli.StringFlag{Name: "health-http", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_HTTP"},
 			Destination: &h.http,
 			Usage:       "give up the lock when `URL` keeps answering anything but 2xx or 3xx"},
-		&cli.StringFlag{Name: "health-tcp", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_TCP"},
+		&cli.StringFlag{Name: "health-tcp", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_TCP"},
 			Destination: &h.tcp,
 			Usage:       "give up the lock when `HOST:PORT` keeps refusing connections"},
-		&cli.GenericFlag{Name: "health-interval", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_INTERVAL"},
+		&cli.GenericFlag{Name: "health-interval", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_INTERVAL"},
 			Value: &h.interval, DefaultText: "30s",
 			Usage: "check every `DURATION`"},
-		&cli.GenericFlag{Name: "health-timeout", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_TIMEOUT"},
+		&cli.GenericFlag{Name: "health-timeout", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_TIMEOUT"},
 			Value: &h.timeout, DefaultText: "30s",
 			Usage: "a check that takes longer than `DURATION` has failed"},
-		&cli.GenericFlag{Name: "health-retries", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_RETRIES"},
+		&cli.GenericFlag{Name: "health-retries", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_RETRIES"},
 			Value: &h.retries, DefaultText: "3",
-			Usage: "so many failures, `N`, in a row make a job unhealthy"},
-		&cli.GenericFlag{Name: "health-start-period", Category: "As a service", EnvVars: []string{"LEADERRUN_HEALTH_START_PERIOD"},
+			Usage: "`N` failures in a row make it unhealthy"},
+		&cli.GenericFlag{Name: "health-start-period", Category: "Health of the job", EnvVars: []string{"LEADERRUN_HEALTH_START_PERIOD"},
 			Value: &h.startPeriod,
-			Usage: "for `DURATION` from its start a job may fail until it first succeeds"},
+			Usage: "failures in the first `DURATION` of the job do not count until a check has succeeded"},
 	}
 }
 

@@ -24,13 +24,21 @@ const resignLook = 300 * time.Millisecond
 func (p *program) resignCommand() *cli.Command {
 	o := newOptions()
 	var reason string
-	shared := []string{"backend", "lock", "id", "wait", "connect-timeout", "verbose", "quiet", "log-format"}
+	shared := []string{"backend", "id", "connect-timeout", "verbose", "quiet", "log-format"}
 	flags := slices.DeleteFunc(o.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
 	return &cli.Command{
 		Name:  "resign",
 		Usage: "ask the holder of a lock to end its job and release, and wait until it has",
-		Flags: append(flags, &cli.StringFlag{Name: "reason", Category: "Running", Destination: &reason,
-			Usage: "tell the holder `WHY`"}),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "lock", Aliases: []string{"l"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_LOCK"},
+				Destination: &o.lock,
+				Usage:       "`NAME` of the lock"},
+			&cli.GenericFlag{Name: "wait", Aliases: []string{"w"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_WAIT"},
+				Value: &o.wait, DefaultText: "1m",
+				Usage: "give up after `DURATION`; a bare number is seconds"},
+			&cli.StringFlag{Name: "reason", Category: "Running", Destination: &reason,
+				Usage: "tell the holder `WHY`"},
+		}, flags...),
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err

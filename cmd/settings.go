@@ -44,9 +44,9 @@ type settings struct {
 // configFlags are the options that say which config file, and what of it.
 func configFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Category: "Running", EnvVars: []string{"LEADERRUN_CONFIG"},
+		&cli.StringFlag{Name: "config", Category: "Config file", EnvVars: []string{"LEADERRUN_CONFIG"},
 			Usage: "read options from `FILE` (default: ~/.config/leaderrun/config.yaml, or /etc/leaderrun/config.yaml)"},
-		&cli.StringFlag{Name: "job", Category: "Running", EnvVars: []string{"LEADERRUN_JOB"},
+		&cli.StringFlag{Name: "job", Category: "Config file", EnvVars: []string{"LEADERRUN_JOB"},
 			Usage: "run the job `NAME` of the config file, with its options"},
 	}
 }
