@@ -128,11 +128,14 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 		})
 	}
 	if err == nil {
-		err = r.stepBack(ctx, lock, lease)
+		err = r.outranked(ctx, lock)
 		q.stepped = err != nil
 	}
 	if err != nil {
 		close(givenUp)
+		if lease != nil {
+			r.stepBack(ctx, lease)
+		}
 		_ = lock.Close() // the attempt's own error is the one that matters
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ func (r *run) handOver(exit proc.Exit, err error) {
 	if r.unkillable {
 		return
 	}
+	r.leaving = true
 	if r.lostLease() == nil {
 		r.holdOn()
 		r.resign(exit, err)

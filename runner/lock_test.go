@@ -63,24 +63,6 @@ func (h *handle) Asked() <-chan []byte                      { return h.asked }
 func (h *handle) Ask(context.Context, uint64, []byte) error { return errors.ErrUnsupported }
 func (h *handle) Permanent() bool                           { return h.permanent }
 
-func (h *handle) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk}, nil
-}
-
-func (h *handle) Inspect(context.Context) (locks.State, error) {
-	return locks.State{Queue: h.queue[h.n]}, nil
-}
-
-func (h *handle) Record(context.Context) ([]byte, error) { return h.record, nil }
-
-func (h *handle) SetRecord(_ context.Context, text []byte) error {
-	if h.server.free() {
-		return locks.LostError("the lock is not held")
-	}
-	h.record = text
-	return nil
-}
-
 func (h *handle) SecretEnv() []string {
 	return h.secrets
 }

@@ -20,7 +20,9 @@ const (
 	noteLimit = 10 * time.Second
 )
 
-// note reads the record and, if change is not nil, writes it back changed.
+// note reads the record and, if change is not nil, writes it back changed. What
+// ends the term ends a note before the job, too. Once we are leaving, only a loss
+// does: what the job came to is not forgotten for a signal.
 func (r *run) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 	end := r.Clock.Now().Add(noteLimit)
 	for {
@@ -30,8 +32,8 @@ func (r *run) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 			return record, err
 		}
 		r.Logger.Debug("the record beside the lock could not be had, will retry", "err", err)
-		if lost := r.idle(notePause); lost != nil && r.sent == nil {
-			return nil, lost
+		if why := r.idle(notePause); why != nil && (!r.leaving || r.lostLease() != nil) {
+			return nil, why
 		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/keepalive"
 )
 
-// stepBack gives a lock that was just granted up again if somebody waits for it
-// with a greater priority, and returns a *locks.HeldError that names him. He is
-// among the next in the queue; the others before him do as we do. That it cannot
-// be found out is no reason not to lead.
-func (r *run) stepBack(ctx context.Context, lock locks.Lock, lease *keepalive.Lease) error {
+// outranked returns a *locks.HeldError that names who waits with a greater
+// priority for a lock that was just granted. He is among the next in the queue;
+// the others before him do as we do. That it cannot be found out is no reason not
+// to lead.
+func (r *run) outranked(ctx context.Context, lock locks.Lock) error {
 	if r.Priority == nil {
 		return nil
 	}
@@ -23,12 +23,16 @@ func (r *run) stepBack(ctx context.Context, lock locks.Lock, lease *keepalive.Le
 		return nil
 	}
 	r.Logger.Info("stepping back", "for", locks.Printable(above.Holder), "priority", above.Priority)
+	return &locks.HeldError{Status: locks.Status{Held: true, Holder: above.Holder, RunID: above.RunID}}
+}
+
+// stepBack gives up a lock under which nothing was started.
+func (r *run) stepBack(ctx context.Context, lease *keepalive.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Timing.Attempt)
 	defer cancel()
 	if err := lease.Release(ctx); err != nil {
 		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", lease.Grant().TTL, "err", err)
 	}
-	return &locks.HeldError{Status: locks.Status{Held: true, Holder: above.Holder, RunID: above.RunID}}
 }
 
 // above returns who waits with a greater priority than ours, or nil.

@@ -11,13 +11,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
+// prefers has us look for those who wait with a greater priority than n.
+func (r *rig) prefers(n int, queue ...locks.Place) { r.c.Priority, r.shelf.queue = &n, queue }
+
 // A lock that somebody waits for with a greater priority is left to him before
 // the job is started, and waited for again at once: a pause would be one in which
 // those with a lesser one do not see us.
-func TestPriorityStepsBack(t *testing.T) {
+func TestStepBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		mine := 3
-		r.c.Priority = &mine
+		r.prefers(3)
 		r.job.begin = runs(time.Second, 0)
 		r.queue = map[int][]locks.Place{
 			1: {{Holder: "low", Priority: 2}, {Holder: "same", Priority: 3}, {Holder: "high", Priority: 4}},
@@ -28,21 +30,61 @@ func TestPriorityStepsBack(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		back := []string{"0s open", "0s acquire", "0s release", "0s close"}
 		r.did(append(append(back, back...), ran(time.Second, "1s exit")...)...)
+		if got := r.kinds(); got[0] != EventAcquired || got[1] != EventStarted {
+			t.Errorf("got the events %v", got)
+		}
 	})
 }
 
-// With Try, it is held by him.
-func TestPriorityTry(t *testing.T) {
+// With Try we do not come again, and say for whom we stepped back.
+func TestStepBackTry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		mine := -5
-		r.c.Priority, r.c.Try = &mine, true
-		r.queue = map[int][]locks.Place{1: {{Holder: "high"}}}
+		r.c.Try = true
+		r.prefers(1, locks.Place{Holder: "vip", RunID: "x", Priority: 2})
 		_, err := r.run()
 		var held *locks.HeldError
-		if !errors.As(err, &held) || held.Status.Holder != "high" {
-			t.Errorf("got %v, want a HeldError that names high", err)
+		if !errors.As(err, &held) || held.Status.Holder != "vip" || held.Status.RunID != "x" {
+			t.Errorf("got %v, want a HeldError of vip", err)
 		}
 		r.did("0s open", "0s acquire", "0s release", "0s close")
+	})
+}
+
+// That it cannot be found out is no reason not to lead.
+func TestStepBackUnknown(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.prefers(1)
+		r.shelf.inspect = reply{err: errDown}
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.warned(`it is not known whether anybody waits with a greater priority: acquire "nightly" on model: connection refused`)
+	})
+}
+
+// A release that fails is told of; the lease ends by itself.
+func TestStepBackNotReleased(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Try = true
+		r.prefers(1, locks.Place{Holder: "vip", Priority: 2})
+		r.release = reply{err: errDown}
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrHeld)
+		r.warned(`the lock was not released and frees itself when its lease ends: acquire "nightly" on model: connection refused`)
+	})
+}
+
+// A renewal under way at that moment does not hold us up: it waits to tell of
+// itself until it is known whether the lease becomes ours.
+func TestStepBackBesideARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Try = true
+		r.prefers(1, locks.Place{Holder: "vip", Priority: 2})
+		r.acquire = []acquisition{hangs(seconds(2.5), granted)}
+		r.shelf.takes = time.Second
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrHeld)
+		r.did("0s open", "0s acquire", "3.5s release", "3.5s close")
 	})
 }
 
@@ -50,7 +92,7 @@ func TestPriorityTry(t *testing.T) {
 func TestNoPriority(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Second, 0)
-		r.queue = map[int][]locks.Place{1: {{Holder: "high", Priority: 1}}}
+		r.shelf.queue = []locks.Place{{Holder: "high", Priority: 1}}
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.did(ran(time.Second, "1s exit")...)

@@ -39,10 +39,10 @@ type rig struct {
 	release   reply
 	lost      chan error
 	asked     chan []byte
+	shelf     shelf
 	permanent bool
 	secrets   []string
 	queue     map[int][]locks.Place // who else waits when the n-th attempt has the lock
-	record    []byte                // beside the lock
 	outlived  bool                  // the oracle may be violated: physics says so
 	happened  func(Event)
 

@@ -107,6 +107,7 @@ type run struct {
 	env        []string       // of the job
 	began      clock.Instant  // when the job was first started; 0: it was not
 	marked     bool           // our term is noted beside the lock
+	leaving    bool           // the term is about to end: no job is started any more
 	elected    bool           // the inauguration was begun
 	gaveUp     bool           // the job failed too often
 	unkillable bool           // something of the job is left, and we have given up on it
@@ -197,6 +198,7 @@ func (r *run) lead() (proc.Exit, error) {
 		}
 	}
 	exit, err := r.execute()
+	r.leaving = true
 	if err == nil && r.sent == nil && exit.Status() == 0 {
 		r.succeeded()
 	}

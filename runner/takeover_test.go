@@ -4,88 +4,229 @@ package runner
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"log/slog"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/ledger"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// Strict waits for the lease that a holder was granted which has not ended its
-// term, and for no other.
+// strict has the run take over strictly, after a term of another's with a ttl of
+// 40 s.
+func (r *rig) strict(clean bool) {
+	r.c.Strict = true
+	r.acquire = []acquisition{unclean}
+	record := &ledger.Record{Term: &ledger.Term{Token: 3, TTL: int64(40 * time.Second), Clean: clean}}
+	text, err := record.Encode()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.shelf.text = text
+}
+
+// unclean has the lock at once, of which the server knows no release.
+func unclean(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
+	grant, err := granted(ctx, h, try)
+	grant.Clean = false
+	return grant, err
+}
+
+// A holder that did not release may trust its lease until that is over. Our own
+// term is noted before anything is started under it, and its good end before the
+// lock is another's.
 func TestStrict(t *testing.T) {
-	for _, tt := range []struct {
-		name, record string
-		clean        bool // the backend knows that it was released
-		want         time.Duration
-	}{
-		{"the first", ``, false, 0},
-		{"died", `{"v":1,"term":{"token":6,"ttl_ns":40000000000}}`, false, 40 * time.Second},
-		{"released", `{"v":1,"term":{"token":6,"ttl_ns":40000000000,"clean":true}}`, false, 0},
-		{"released, says the backend", `{"v":1,"term":{"token":6,"ttl_ns":40000000000}}`, true, 0},
-		{"nonsense", `{"v":1,"term":{"token":6,"ttl_ns":9000000000000000000}}`, false, MaxTTL},
+	bubble(t, func(t *testing.T, r *rig) {
+		r.strict(false)
+		r.job.begin = func(j *job) {
+			if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl)}) {
+				t.Errorf("at the start: got %+v, want our term", term)
+			}
+			forks(time.Second, 0)(j)
+		}
+		r.job.on = tidiesAll
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did("0s open", "0s acquire", "40s set record", "40s start", "41s exit", "41s signal TERM", "42.993s the rest ends",
+			"43.011s set record", "43.011s release", "43.011s close") // as it is looked for every 20 ms
+		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), Clean: true}) {
+			t.Errorf("at the end: got %+v, want a clean term", term)
+		}
+	})
+}
+
+// tidiesAll ends what is left two seconds after a signal.
+func tidiesAll(j *job, sig syscall.Signal) {
+	if ending(sig) {
+		time.AfterFunc(2*time.Second-seconds(0.007), func() { j.leave(0) })
+	}
+}
+
+func TestStrictNeedsNoWait(t *testing.T) {
+	for name, f := range map[string]func(*rig){
+		"noted clean":         func(r *rig) { r.strict(true) },
+		"the server knows it": func(r *rig) { r.strict(false); r.acquire = []acquisition{granted} },
+		"nobody has said":     func(r *rig) { r.strict(false); r.shelf.text = nil },
+		"not strict":          func(r *rig) { r.strict(false); r.c.Strict = false },
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.c.Strict = true
-				r.record = []byte(tt.record)
-				r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
-					g, err := granted(ctx, h, try)
-					g.Clean = tt.clean
-					return g, err
-				}}
-				if tt.want > time.Hour {
-					r.send(time.Hour, syscall.SIGTERM)
-				}
+				f(r)
 				r.job.begin = runs(time.Second, 0)
 				exit, err := r.run()
-				if tt.want > time.Hour {
-					r.did("0s open", "0s acquire", "1h0m0s release", "1h0m0s close")
-					return
-				}
 				r.ended(exit, err, proc.Exit{})
-				if got := r.times("start"); len(got) != 1 || got[0] != tt.want {
-					t.Errorf("started at %v, want %v", got, tt.want)
-				}
-				if !strings.Contains(string(r.record), `"term":{"token":7,"ttl_ns":15000000000,"clean":true}`) {
-					t.Errorf("left %s, want our term, which ended well", r.record)
+				if at := r.when("start"); at != 0 {
+					t.Errorf("started at %v, want at once", at)
 				}
 			})
 		})
 	}
 }
 
-// What ends while the lease before may still run leaves the next holder to wait:
-// our term was never begun.
-func TestStrictCutShort(t *testing.T) {
+// However long a lease somebody claims to have had, it was not longer than one
+// can be.
+func TestStrictIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Strict = true
-		const before = `{"v":1,"term":{"token":6,"ttl_ns":40000000000}}`
-		r.record = []byte(before)
-		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
-			g, err := granted(ctx, h, try)
-			g.Clean = false
-			return g, err
-		}}
-		r.send(10*time.Second, syscall.SIGTERM)
-		_, _ = r.run()
-		r.did("0s open", "0s acquire", "10s release", "10s close")
-		if string(r.record) != before {
-			t.Errorf("left %s, want %s", r.record, before)
+		r.strict(false)
+		r.shelf.text = quoted(map[string]any{"v": 1, "term": ledger.Term{TTL: 1 << 62}})
+		r.send(seconds(3600), syscall.SIGTERM)
+		exit, err := r.run()
+		r.signalled(exit, err, syscall.SIGTERM)
+		r.did("0s open", "0s acquire", "1h0m0s release", "1h0m0s close")
+		if got := r.attr("wait"); got != MaxTTL.String() {
+			t.Errorf("waits for %s, want %v", got, MaxTTL)
 		}
 	})
 }
 
-// A term that was lost has not ended well.
-func TestStrictLost(t *testing.T) {
+// attr returns a value of that key that was logged.
+func (r *rig) attr(key string) (value string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rec := range r.log {
+		rec.Attrs(func(a slog.Attr) bool {
+			if a.Key == key {
+				value = a.Value.String()
+			}
+			return true
+		})
+	}
+	return value
+}
+
+// What ends the term ends the wait, and leaves the record as it was: nothing ran
+// under our lease, but perhaps under that before it.
+func TestStrictWaitEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		do   func(*rig)
+		want error
+	}{
+		"signal":  {func(r *rig) { r.signals <- syscall.SIGTERM }, new(SignalError)},
+		"request": {func(r *rig) { r.asked <- Petition{}.Encode() }, new(ResignError)},
+		"loss":    {func(r *rig) { r.server.evict(); r.lost <- locks.ErrLost }, locks.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.strict(false)
+				r.at(10*time.Second, func() { test.do(r) })
+				_, err := r.run()
+				if !errors.Is(err, test.want) && !sameType(err, test.want) {
+					t.Errorf("got %v, want %T", err, test.want)
+				}
+				r.did("0s open", "0s acquire", "10s release", "10s close")
+				if term := r.recorded().Term; term.Token != 3 || term.Clean {
+					t.Errorf("got %+v, want the term before", term)
+				}
+			})
+		})
+	}
+}
+
+// A term that has not ended well is not noted as one: something of the job may
+// be left, or the lock is not ours to speak of.
+func TestStrictNotClean(t *testing.T) {
+	for name, f := range map[string]func(*rig){
+		"unkillable": func(r *rig) {
+			r.outlived, r.job.immortal, r.job.on = true, true, deaf
+			r.renew = silentAfter(0)
+		},
+		"loss": func(r *rig) { r.at(time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.strict(true)
+				f(r)
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				if term := r.recorded().Term; term.Token != token || term.Clean {
+					t.Errorf("got %+v, want our term, not clean", term)
+				}
+			})
+		})
+	}
+}
+
+// A term in which the job was not started ends well, too, whatever we are sent
+// while that is noted.
+func TestStrictMarkIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Strict = true
-		r.at(10*time.Second, func() { r.lost <- locks.ErrLost })
-		_, _ = r.run()
-		if !strings.Contains(string(r.record), `"term":{"token":7,"ttl_ns":15000000000,"clean":false}`) {
-			t.Errorf("left %s, want our term, which did not end well", r.record)
+		r.strict(true)
+		r.hooks(map[string]func(*job){"elected": runs(time.Second, 1)})
+		r.shelf.write = failing(2, 10)
+		r.send(seconds(2.5), syscall.SIGTERM)
+		if _, err := r.run(); !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		if term := r.recorded().Term; !term.Clean {
+			t.Errorf("got %+v, want a clean term", term)
 		}
 	})
+}
+
+func TestStrictMarkFails(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.strict(true)
+		r.job.begin = runs(time.Second, 0)
+		r.shelf.write = failing(2, 1e9)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.warned(`the next holder will wait for the end of our lease: acquire "nightly" on model: connection refused`)
+	})
+}
+
+// A lock without a lease cannot be lost early.
+func TestStrictPermanent(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.strict(false)
+		r.permanent, r.server.ttl, r.shelf.cannot = true, 0, true
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if r.shelf.reads+r.shelf.writes > 0 {
+			t.Error("the record was used")
+		}
+	})
+}
+
+// A backend that cannot do what was asked for is refused before the campaign.
+func TestRequire(t *testing.T) {
+	n := 1
+	for name, f := range map[string]func(*Config){
+		"once":     func(c *Config) { c.Once = new(Once) },
+		"strict":   func(c *Config) { c.Strict = true },
+		"priority": func(c *Config) { c.Priority = &n },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.shelf.cannot = true
+				f(&r.c)
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrUsage)
+				r.did("0s open", "0s close")
+			})
+		})
+	}
 }

@@ -1,0 +1,169 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/ledger"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// oncePer has the job run once in a window.
+func (r *rig) oncePer(schedule string, slot int64) {
+	r.c.Once = &Once{Schedule: schedule, Slot: slot, Label: "w"}
+}
+
+// noted puts a success into the record.
+func (r *rig) noted(schedule string, slot int64, by string) {
+	r.t.Helper()
+	record := new(ledger.Record)
+	if err := record.Finish(schedule, ledger.Run{Slot: slot, By: by, At: 1e9, Token: 3}); err != nil {
+		r.t.Fatal(err)
+	}
+	var err error
+	if r.shelf.text, err = record.Encode(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// open reports whether the window still needs a run.
+func (r *rig) needed(schedule string, slot int64) bool {
+	r.t.Helper()
+	_, done := r.recorded().Done(schedule, slot)
+	return !done
+}
+
+func TestOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.oncePer("day", 5)
+		r.noted("day", 4, "bob")
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did("0s open", "0s acquire", "0s start", "1s exit", "1s set record", "1s release", "1s close")
+		if run, done := r.recorded().Done("day", 5); !done || run.By != "host/1/a" || run.Token != token || run.At == 0 {
+			t.Errorf("got %+v, %v", run, done)
+		}
+	})
+}
+
+func TestOnceSkips(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(nil)
+		r.c.MinHold = time.Minute
+		r.oncePer("day", 4)
+		r.noted("day", 4, "bob\x1b")
+		_, err := r.run()
+		var skipped *SkippedError
+		if !errors.As(err, &skipped) || skipped.Run.Token != 3 {
+			t.Fatalf("got %v, want a SkippedError", err)
+		}
+		if got, want := err.Error(), `skipped: the window w was run by bob\x1b, until `+time.Unix(1e9, 0).Format(time.DateTime); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		r.did("0s open", "0s acquire", "0s release", "0s close")
+	})
+}
+
+// Whatever is no success of the whole job under the lock leaves the window open.
+func TestOnceStaysOpen(t *testing.T) {
+	for name, f := range map[string]func(*rig){
+		"failure":     func(r *rig) { r.job.begin = runs(time.Second, 1) },
+		"signal":      func(r *rig) { r.job.on = tidies(time.Second, 0); r.send(time.Second, syscall.SIGTERM) },
+		"max runtime": func(r *rig) { r.job.on = tidies(time.Second, 0); r.c.MaxRuntime = time.Second },
+		"resigned": func(r *rig) {
+			r.job.on = tidies(time.Second, 0)
+			r.at(time.Second, func() { r.asked <- Petition{}.Encode() })
+		},
+		"partition": func(r *rig) { r.job.on = tidies(time.Second, 0); r.renew = silentAfter(0) },
+		"loss": func(r *rig) {
+			r.at(time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		},
+		"lost while leftovers end": func(r *rig) {
+			r.job.begin, r.job.on = forks(time.Second, 0), deaf
+			r.at(2*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		},
+		"not started": func(r *rig) { r.job.refuse = &proc.StartError{Command: "job", Err: errDown} },
+		"not elected": func(r *rig) { r.hooks(map[string]func(*job){"elected": runs(time.Second, 1)}) },
+		"write lost": func(r *rig) {
+			r.job.begin = runs(time.Second, 0)
+			r.shelf.write = func(int) reply { return reply{err: locks.ErrLost} }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.oncePer("day", 5)
+				f(r)
+				_, _ = r.run()
+				if !r.needed("day", 5) {
+					t.Error("the window was closed")
+				}
+			})
+		})
+	}
+}
+
+// That a success could not be noted is told, and does not undo it.
+func TestOnceNotNoted(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.oncePer("day", 5)
+		r.job.begin = runs(time.Second, 0)
+		r.shelf.write = func(int) reply { return reply{err: locks.ErrLost} }
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		want := []string{"the job succeeded, but that could not be noted, and it may be run again: lost"}
+		if got := r.logged(slog.LevelError); !slices.Equal(got, want) {
+			t.Errorf("got the errors %q, want %q", got, want)
+		}
+	})
+}
+
+// A job that succeeds at another start has succeeded.
+func TestOnceRestart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.oncePer("day", 5)
+		r.restarts(Restart{OnFailure: true})
+		r.each(time.Second, 1, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if r.needed("day", 5) {
+			t.Error("the success was not noted")
+		}
+	})
+}
+
+// With Attempt the start counts, and it is noted before it.
+func TestOnceAttempt(t *testing.T) {
+	for _, code := range []int{0, 1} {
+		bubbleIn(t, func(t *testing.T, r *rig) {
+			r.oncePer("day", 5)
+			r.c.Once.Attempt = true
+			r.job.begin = runs(time.Second, code)
+			exit, err := r.run()
+			r.ended(exit, err, proc.Exit{Code: code})
+			r.did("0s open", "0s acquire", "0s set record", "0s start", "1s exit", "1s release", "1s close")
+			if r.needed("day", 5) {
+				t.Error("the attempt was not noted")
+			}
+		})
+	}
+}
+
+// What cannot be noted is not attempted.
+func TestOnceAttemptNotNoted(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.oncePer("day", 5)
+		r.c.Once.Attempt = true
+		r.shelf.write = func(int) reply { return reply{err: locks.ErrLost} }
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did("0s open", "0s acquire", "0s release", "0s close")
+	})
+}
