@@ -91,7 +91,9 @@ func (e *openError) Unwrap() error { return e.error }
 
 // attempt campaigns once, with a handle of its own.
 func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lease, error) {
-	lock, err := r.Open(ctx, func(w locks.Waiting) {
+	var lock locks.Lock
+	var err error
+	lock, err = r.Open(ctx, func(w locks.Waiting) {
 		if r.Outer != nil && r.Outer(w.Status) {
 			q.end(w.Status)
 			return
@@ -100,7 +102,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
 			r.emit(Event{Kind: EventWaiting, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 		}
-		r.standBy(w)
+		r.standBy(lock, w)
 		if r.Waiting != nil {
 			r.Waiting(w)
 		}

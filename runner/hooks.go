@@ -2,11 +2,11 @@ package runner
 
 import (
 	"errors"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -64,7 +64,8 @@ func (r *run) mourn(lost error) {
 	if !r.elected || r.Hooks.Lost.Path == "" {
 		return
 	}
-	free := r.withoutLease(r.Signals)
+	free := r.withoutLease()
+	free.Signals = r.Signals
 	exit, err := free.hookBy(hookLost, r.Hooks.Lost, r.hookEnv(r.env, hookLost, lost.Error(), ""))
 	r.hookFailed(hookLost, exit, err)
 	if free.sent != nil {
@@ -113,43 +114,51 @@ func (r *run) hookFailed(name string, exit proc.Exit, err error) {
 }
 
 // withoutLease returns what runs a hook that no lease bounds.
-func (r *run) withoutLease(signals <-chan os.Signal) *run {
+func (r *run) withoutLease() *run {
 	free := newRun(r.Config)
-	free.Signals, free.Alive, free.grant = signals, nil, r.grant
+	free.Signals, free.Alive, free.grant = nil, nil, r.grant
 	return free
 }
 
 // A standby is the hook that runs beside a campaign that waits.
 type standby struct {
-	once    sync.Once
-	signals chan os.Signal
-	done    chan struct{} // closed when nothing of it is left
+	once sync.Once
+	quit chan struct{} // closed when it is to end
+	done chan struct{} // closed when nothing of it is left
 }
 
+var errNoWait = errors.New("there is nothing more to wait for")
+
 // standBy begins it, once in a campaign. It does not block.
-func (r *run) standBy(w locks.Waiting) {
+func (r *run) standBy(lock locks.Lock, w locks.Waiting) {
 	if r.Hooks.Standby.Path == "" {
 		return
 	}
 	r.standby.once.Do(func() {
-		free := r.withoutLease(r.standby.signals)
-		env := without(r.Command.Env, "LEADERRUN_SOCKET", "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER")
-		env = append(env, "LEADERRUN_LOCK_NAME="+r.Lock, "LEADERRUN_HOLDER="+r.Holder)
+		free, c := r.withoutLease(), r.Hooks.Standby
+		free.quit = r.standby.quit
+		c.Will.Helper = willOf(lock).Helper // that is none of the hook's processes
+		env := without(r.environment(locks.SecretEnv(lock)), "LEADERRUN_TOKEN")
 		env = r.hookEnv(env, hookStandby, (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
 		go func() {
 			defer close(r.standby.done)
-			exit, err := free.hookBy(hookStandby, r.Hooks.Standby, env)
-			free.hookFailed(hookStandby, exit, err)
+			exit, err := free.hookBy(hookStandby, c, env)
+			if !errors.Is(err, errNoWait) {
+				free.hookFailed(hookStandby, exit, err)
+			}
 		}()
 	})
 }
 
-// end returns when nothing of the hook is left. If no term follows it is told to
-// end.
-func (s *standby) end(elected bool, sig os.Signal) {
+// stoodBy waits, under the lease, until nothing of the hook is left.
+func (r *run) stoodBy() error {
+	r.standby.once.Do(func() { close(r.standby.done) })
+	return r.idleUntil(clock.Never, r.standby.done)
+}
+
+// end ends what is left of the hook.
+func (s *standby) end() {
 	s.once.Do(func() { close(s.done) })
-	if !elected {
-		s.signals <- sig
-	}
+	close(s.quit)
 	<-s.done
 }

@@ -174,6 +174,74 @@ func TestStandbyHookEnds(t *testing.T) {
 	})
 }
 
+// Once the lock is ours, what ends a term does so while that hook still runs, and
+// the hook with it. The lock does not wait for that.
+func TestStandbyHookIsInTheWay(t *testing.T) {
+	for name, test := range map[string]struct {
+		do   func(*rig)
+		want error
+	}{
+		"signal":  {func(r *rig) { r.signals <- syscall.SIGTERM }, new(SignalError)},
+		"request": {func(r *rig) { r.asked <- Petition{}.Encode() }, new(ResignError)},
+		"loss":    {func(r *rig) { r.server.evict(); r.lost <- locks.ErrLost }, locks.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = deaf }})
+				r.acquire = []acquisition{waits(time.Second, "bob", granted)}
+				r.at(3*time.Second, func() { test.do(r) })
+				_, err := r.run()
+				if !errors.Is(err, test.want) && !sameType(err, test.want) {
+					t.Errorf("got %v, want %T", err, test.want)
+				}
+				r.did("0s open", "0s acquire", "0s start standby", "3s release", "3s close", "3s signal TERM", "8s kill", "8s exit standby")
+			})
+		})
+	}
+}
+
+// The service manager hears of us meanwhile.
+func TestStandbyHookAlive(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(map[string]func(*job){"standby": runs(25*time.Second, 0)})
+		r.beats(10*time.Second, 10*time.Second)
+		r.acquire = []acquisition{waits(time.Second, "bob", granted)}
+		_, _ = r.run()
+		if got := r.led(); got[0] != time.Second || got[1] != 11*time.Second || got[2] != 21*time.Second {
+			t.Errorf("got %v, want it every 10s from 1s on", got)
+		}
+	})
+}
+
+// A --signal that need not end anything starts the grace even so.
+func TestStandbyHookOtherSignal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Signal = syscall.SIGUSR1
+		r.hooks(map[string]func(*job){"standby": func(*job) {}})
+		r.acquire = []acquisition{waits(time.Hour, "bob", granted)}
+		r.send(time.Second, syscall.SIGTERM)
+		exit, err := r.run()
+		r.signalled(exit, err, syscall.SIGTERM)
+		r.did("0s open", "0s acquire", "0s start standby", "1s close", "1s signal USR1", "6s kill", "6s exit standby")
+	})
+}
+
+// The backend's credentials are kept from all hooks.
+func TestHooksWithoutSecrets(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.ScrubEnv, r.secrets = true, []string{"PASSWORD"}
+		r.c.Command.Env = []string{"HOME=/", "PASSWORD=x", "LEADERRUN_BACKEND=model://u:x@server"}
+		r.hooks(nil)
+		r.acquire = []acquisition{waits(time.Second, "bob", granted)}
+		_, _ = r.run()
+		for n := range r.jobs {
+			if got := r.env(n, "PASSWORD", "LEADERRUN_BACKEND"); got != "" {
+				t.Errorf("%s got %s", r.jobs[n].started.Path, got)
+			}
+		}
+	})
+}
+
 // Every term has its hooks, in order.
 func TestHooksOfEachTerm(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -9,19 +9,21 @@ import (
 // idle waits under the lease while nothing of the job runs. It returns nil when
 // the time is over, and otherwise why the term must end: a *[SignalError], a
 // *[ResignError], or that the lease was lost.
-func (r *run) idle(d time.Duration) error {
-	until := r.Clock.Now().Add(d)
+func (r *run) idle(d time.Duration) error { return r.idleUntil(r.Clock.Now().Add(d), nil) }
+
+// idleUntil is idle until a moment, or until done is closed.
+func (r *run) idleUntil(until clock.Instant, done <-chan struct{}) error {
 	pulse := r.pulse(StageLeading)
 	defer pulse.stop()
 	for {
 		if err := r.lostLease(); err != nil {
 			return r.lostWhile(err)
 		}
-		if r.Clock.Now() >= until {
+		if r.Clock.Now() >= until || closed(done) {
 			return nil
 		}
 		timer := clock.NewTimer(r.Clock, min(until, r.expiry()))
-		err := r.idleFor(timer, pulse)
+		err := r.idleFor(timer, done, pulse)
 		timer.Stop()
 		if err != nil {
 			return err
@@ -30,7 +32,7 @@ func (r *run) idle(d time.Duration) error {
 }
 
 // idleFor waits until something happens.
-func (r *run) idleFor(timer *clock.Timer, pulse *pulse) error {
+func (r *run) idleFor(timer *clock.Timer, done <-chan struct{}, pulse *pulse) error {
 	select {
 	case sig := <-r.Signals:
 		if ending(sig) {
@@ -43,9 +45,19 @@ func (r *run) idleFor(timer *clock.Timer, pulse *pulse) error {
 			return err
 		}
 	case <-r.lease.Done():
+	case <-done:
 	case <-timer.C:
 	case <-pulse.C:
 		pulse.beat()
 	}
 	return nil
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

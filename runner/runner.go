@@ -95,6 +95,7 @@ type run struct {
 	lease    *keepalive.Lease // nil: the lock is not ours yet, or not any more
 	grant    locks.Grant
 	asked    <-chan []byte // requests to resign
+	quit     chan struct{} // closed when what runs, if that is a hook beside a campaign, is to end
 	tty      Terminal      // ours, or nil
 	standby  standby       // the hook that runs beside the campaign
 	held     chan struct{} // closed when lease and grant are set and the acquisition was told
@@ -117,7 +118,7 @@ type run struct {
 func newRun(c Config) *run {
 	return &run{
 		Config:   c,
-		standby:  standby{signals: make(chan os.Signal, 1), done: make(chan struct{})},
+		standby:  standby{quit: make(chan struct{}), done: make(chan struct{})},
 		held:     make(chan struct{}),
 		over:     make(chan struct{}),
 		failures: make(chan error, 1),
@@ -170,7 +171,7 @@ func (r *run) run(ctx context.Context) (proc.Exit, error) {
 	if r.Decided != nil {
 		r.Decided()
 	}
-	r.standby.end(err == nil, r.Signal)
+	defer r.standby.end()
 	if err != nil {
 		return proc.Exit{}, err
 	}
@@ -192,7 +193,7 @@ func (r *run) lead() (proc.Exit, error) {
 	} else {
 		r.Logger.Warn("the job cannot use leaderrun check", "err", err)
 	}
-	for _, prepare := range []func() error{r.takeOver, r.openWindow, r.inaugurate} {
+	for _, prepare := range []func() error{r.stoodBy, r.takeOver, r.openWindow, r.inaugurate} {
 		if err := prepare(); err != nil {
 			return proc.Exit{}, err
 		}

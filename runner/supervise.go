@@ -53,7 +53,7 @@ type supervisor struct {
 // supervise returns when no process of the job is left, or none that could be
 // killed.
 func (s *supervisor) supervise() {
-	exited, lost := s.job.Exited(), s.done()
+	exited, lost, quit := s.job.Exited(), s.done(), s.quit
 	s.pulse = s.run.pulse(StageLeading)
 	defer s.pulse.stop()
 	for !s.finished() {
@@ -75,6 +75,9 @@ func (s *supervisor) supervise() {
 			s.oust(s.petition(text))
 		case err := <-s.health.unhealthy():
 			s.oust(s.resigned(err.Error()))
+		case <-quit:
+			quit = nil
+			s.oust(errNoWait)
 		case sig := <-s.job.Stopped():
 			s.stopped(sig)
 		case <-exited:
