@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -15,9 +17,10 @@ func (r *run) handOver(exit proc.Exit, err error) {
 		return
 	}
 	r.leaving = true
-	if r.lostLease() == nil {
-		r.holdOn()
-		r.resign(exit, err)
+	lost := r.loss(err)
+	if lost == nil {
+		r.holdOn(err)
+		lost = r.resign(exit, err)
 	}
 	if r.unkillable { // something of the hook
 		return
@@ -25,16 +28,26 @@ func (r *run) handOver(exit proc.Exit, err error) {
 	if r.lostLease() == nil {
 		r.markClean()
 	}
-	lost := r.lostLease()
+	lost = cmp.Or(lost, r.lostLease())
 	r.release(r.final(err))
 	if lost != nil {
 		r.mourn(lost)
 	}
 }
 
-// holdOn keeps the lock for as long as MinHold asks.
-func (r *run) holdOn() {
-	if r.began == 0 || r.MinHold <= 0 || r.sent != nil {
+// loss is why leadership was lost, or nil. That may be for sure before the lease
+// has run out: what was to be ended with it has ended.
+func (r *run) loss(err error) error {
+	if errors.Is(err, locks.ErrLost) {
+		return err
+	}
+	return r.lostLease()
+}
+
+// holdOn keeps the lock for as long as MinHold asks, unless it is to be somebody
+// else's.
+func (r *run) holdOn(err error) {
+	if r.began == 0 || r.MinHold <= 0 || r.sent != nil || errors.As(err, new(*ResignError)) {
 		return
 	}
 	if left := r.MinHold - r.Clock.Now().Sub(r.began); left > 0 {

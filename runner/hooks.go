@@ -49,14 +49,16 @@ func (r *run) inaugurate() error {
 	return nil
 }
 
-// resign is the last phase of a term whose lease is still ours.
-func (r *run) resign(exit proc.Exit, err error) {
+// resign is the last phase of a term whose lease is still ours. It returns why
+// that is lost in it, or nil.
+func (r *run) resign(exit proc.Exit, err error) error {
 	if !r.elected || r.Hooks.Resign.Path == "" {
-		return
+		return r.lostLease()
 	}
 	r.asked = nil // we are about to do that
 	exit, err = r.hook(hookResign, r.Hooks.Resign, reasonOf(exit, err))
 	r.hookFailed(hookResign, exit, err)
+	return r.loss(err)
 }
 
 // mourn is the end of a term whose lease was lost.

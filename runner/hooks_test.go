@@ -137,6 +137,34 @@ func TestLostHook(t *testing.T) {
 	})
 }
 
+// A job that heeds the signal before the end of its lease was stopped by a loss,
+// and not by a resignation.
+func TestLostHookAfterAPartition(t *testing.T) {
+	for _, what := range []string{"", "elected", "resign"} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hooks(map[string]func(*job){what: func(*job) {}})
+				r.c.MinHold = time.Hour
+				if what == "resign" {
+					r.c.MinHold = 0
+				}
+				r.renew = silentAfter(0)
+				r.release = reply{err: errDown}
+				_, err := r.run()
+				if lost := errors.Is(err, locks.ErrLost); lost != (what != "resign") { // the job had ended by itself
+					t.Errorf("got %v", err)
+				}
+				if at := r.when("start lost"); at != seconds(7.985) {
+					t.Errorf("the hook was started at %v, want at D_term", at)
+				}
+				if tried := r.times("start resign"); (tried != nil) != (what == "resign") {
+					t.Errorf("on-resign was started at %v", tried)
+				}
+			})
+		})
+	}
+}
+
 // Hooks that fail, or cannot be started, are told of and change nothing else.
 func TestHooksFail(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

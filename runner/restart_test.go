@@ -269,6 +269,18 @@ func TestMinHoldEnds(t *testing.T) {
 	}
 }
 
+// Nor is a lock kept that somebody else is to have.
+func TestMinHoldAfterARequest(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.MinHold = time.Minute
+		r.at(time.Second, func() { r.asked <- Petition{}.Encode() })
+		if _, err := r.run(); !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(time.Second, "1s signal TERM", "1s exit")...)
+	})
+}
+
 // A job that a signal ended is not one that was too short.
 func TestMinHoldAfterASignal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
