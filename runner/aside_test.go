@@ -59,6 +59,9 @@ func (a *aside) Exit() proc.Exit {
 
 func (a *aside) Kill() {
 	a.j.r.note("kill beside")
+	if a.j.immortal {
+		return
+	}
 	a.end(proc.Exit{Signal: syscall.SIGKILL})
 }
 

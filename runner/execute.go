@@ -74,7 +74,10 @@ func (r *run) runJob() (proc.Exit, error) {
 	}
 	s.health = r.watchHealth(job)
 	s.supervise()
-	s.health.stop()
+	s.health.cancel()
+	if !s.unkillable { // nor is a check, perhaps
+		s.health.stop()
+	}
 	s.takeBack()
 	return s.result()
 }

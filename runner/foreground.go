@@ -50,6 +50,7 @@ func (r *run) offered(job *started) {
 	case job == nil:
 		r.tty.Take(true)
 		r.tty.Close()
+		r.tty = nil
 	default:
 		r.tty.Started(job.PID())
 	}

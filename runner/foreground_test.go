@@ -153,6 +153,28 @@ func TestStoppedAsAnOrphan(t *testing.T) {
 	})
 }
 
+// The terminal is given up when the job could not be started: a hook that stops
+// does not stop us.
+func TestTerminalAfterAStartThatFailed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.onTerminal()
+		r.hooks(nil)
+		r.starts = func(j *job, c proc.Command) {
+			switch c.Path {
+			case "/bin/job":
+				j.refuse = &proc.StartError{Command: "job"}
+			case "/bin/resign":
+				j.refuse = nil
+				j.stopped <- syscall.SIGTSTP
+			}
+		}
+		_, _ = r.run()
+		if len(r.times("start resign")) != 1 || len(r.times("suspend TSTP")) != 0 {
+			t.Errorf("got %q", r.trace)
+		}
+	})
+}
+
 // Without a terminal a job that stops stays stopped.
 func TestStoppedElsewhere(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -106,6 +106,23 @@ func TestHealthEndsWithTheJob(t *testing.T) {
 	})
 }
 
+// A check that cannot be killed, like its job, is given up with that.
+func TestHealthUnkillable(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(-1)
+		r.c.Health.Timeout = time.Hour
+		r.outlived, r.job.immortal, r.job.on = true, true, deaf
+		r.renew = silentAfter(3)
+		r.at(time.Hour, func() { r.job.immortal = false; r.job.die(syscall.SIGKILL) }) // long after the end
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		if at := r.now(); at > time.Minute {
+			t.Errorf("it took %v", at)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // An unhealthy job is replaced in another term.
 func TestUnhealthyRejoin(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

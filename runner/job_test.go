@@ -70,6 +70,9 @@ func (j *job) Close() {
 }
 
 func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	if j.r.starts != nil {
+		j.r.starts(j, c)
+	}
 	var start *proc.StartError
 	if errors.As(j.refuse, &start) {
 		j.r.note("start fails")

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -109,6 +110,36 @@ func TestResignDeaf(t *testing.T) {
 			t.Errorf("got %v, want a ResignError", err)
 		}
 		r.did(ran(65*time.Second, "1m0s signal TERM", "1m5s kill", "1m5s exit")...)
+	})
+}
+
+// A request that comes while the job is being stopped for another reason is not
+// forgotten: the job is not started again.
+func TestResignWhileStopping(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.restarts(Restart{OnFailure: true})
+		r.c.MaxRuntime = time.Minute
+		r.job.on = tidies(2*time.Second, 0)
+		r.at(61*time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.send(time.Hour, syscall.SIGTERM)
+		_, err := r.run()
+		if !errors.As(err, new(*ResignError)) {
+			t.Errorf("got %v, want a ResignError", err)
+		}
+		r.did(ran(62*time.Second, "1m0s signal TERM", "1m2s exit")...)
+	})
+}
+
+// Nor does it give a job that ends by itself another end.
+func TestResignWhileLeftoversEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin, r.job.on = forks(time.Second, 3), deaf
+		r.at(2*time.Second, func() { r.asked <- Petition{}.Encode() })
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		if slices.Contains(r.kinds(), EventResigned) {
+			t.Error("it is told that we resigned")
+		}
 	})
 }
 

@@ -40,6 +40,7 @@ type rig struct {
 	lost      chan error
 	asked     chan []byte
 	shelf     shelf
+	starts    func(*job, proc.Command) // called before each start; may be nil
 	permanent bool
 	secrets   []string
 	queue     map[int][]locks.Place // who else waits when the n-th attempt has the lock

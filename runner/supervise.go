@@ -58,6 +58,10 @@ func (s *supervisor) supervise() {
 	defer s.pulse.stop()
 	for !s.finished() {
 		timer := clock.NewTimer(s.Clock, s.wake())
+		asked, unhealthy := s.asked, s.health.unhealthy()
+		if s.stopping { // a request waits for who looks next, such as the pause before a restart
+			asked, unhealthy = nil, nil
+		}
 		select {
 		case sig := <-s.Signals:
 			s.pass(sig)
@@ -71,9 +75,9 @@ func (s *supervisor) supervise() {
 			s.kill("the lease is lost")
 		case err := <-s.job.Failed():
 			s.unguarded(err)
-		case text := <-s.asked:
+		case text := <-asked:
 			s.oust(s.petition(text))
-		case err := <-s.health.unhealthy():
+		case err := <-unhealthy:
 			s.oust(s.resigned(err.Error()))
 		case <-quit:
 			quit = nil
