@@ -30,7 +30,7 @@ func (b *Backoff) Next() time.Duration { return max(b.next, cmp.Or(b.Shortest, s
 func (b *Backoff) Take() time.Duration {
 	d := b.Next()
 	b.next = min(2*d, cmp.Or(b.Longest, longest))
-	return d/2 + rand.N(d/2)
+	return d/2 + rand.N(d-d/2)
 }
 
 // Wait pauses; it returns early, with an error, when ctx ends.

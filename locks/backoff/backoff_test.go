@@ -51,6 +51,15 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// The least pause there is has no half.
+func TestLeastPause(t *testing.T) {
+	t.Parallel()
+	b := backoff.Backoff{Shortest: 1, Longest: 1}
+	if got := b.Take(); got < 0 || got > 1 {
+		t.Errorf("got %v, want at most 1ns", got)
+	}
+}
+
 func TestPausesEndWithTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
