@@ -74,6 +74,9 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 		j.r.starts(j, c)
 	}
 	var start *proc.StartError
+	if errors.Is(j.refuse, proc.ErrUnguarded) {
+		return nil, j.refuse
+	}
 	if errors.As(j.refuse, &start) {
 		j.r.note("start fails")
 		return nil, start

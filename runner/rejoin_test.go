@@ -51,6 +51,21 @@ func TestRejoinAfterTheJob(t *testing.T) {
 	})
 }
 
+// What keeps us from leading for long, such as a guard that dies each time, does
+// not have us ask the backend again and again without a pause.
+func TestRejoinAfterLossAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded }
+		r.send(time.Minute, syscall.SIGTERM)
+		_, _ = r.run()
+		if n := len(r.times("open")); n < 7 || n > 20 {
+			t.Errorf("%d campaigns in a minute, want pauses of up to 8s", n)
+		}
+	})
+}
+
 // What another campaign cannot change ends the run even so.
 func TestRejoinEnds(t *testing.T) {
 	usage := &locks.UsageError{What: "no"}

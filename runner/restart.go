@@ -57,17 +57,22 @@ func (r *run) final(err error) bool {
 const stepAside = 4 * time.Second
 
 // pause is how long to wait until the next campaign after a term. A lock that
-// was lost is missed by everybody, and campaigned for at once; one that was
-// given up is to be somebody else's, if there is anybody.
+// was lost is missed by everybody, and campaigned for at once, unless it was lost
+// as soon as we had it: what is wrong here may not have passed. One that was given
+// up is to be somebody else's, if there is anybody.
 func (r *run) pause(b *backoff.Backoff, exit proc.Exit, err error) time.Duration {
+	ran := time.Duration(0)
+	if r.began != 0 {
+		ran = r.Clock.Now().Sub(r.began)
+	}
 	switch {
-	case errors.Is(err, locks.ErrLost):
+	case errors.Is(err, locks.ErrLost) && r.began != 0 && ran >= r.Restart.Delay:
 		return 0
 	case r.gaveUp:
 		return r.Restart.MaxDelay/2 + rand.N(max(r.Restart.MaxDelay/2, 1))
 	case r.grant.TTL > 0 && errors.As(err, new(*ResignError)):
 		return max(b.Take(), stepAside)
-	case r.began != 0 && r.Clock.Now().Sub(r.began) >= r.Restart.MaxDelay:
+	case r.began != 0 && ran >= r.Restart.MaxDelay:
 		b.Reset()
 	}
 	return b.Take()
