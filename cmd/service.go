@@ -18,8 +18,9 @@ import (
 //	READY=1              when the job has been started: "active" means that we lead
 //	STOPPING=1           when the job is being stopped, or has ended
 //	STATUS=…             for people: systemctl status
-//	EXTEND_TIMEOUT_USEC  while we wait for the lock: to wait is no failure to start,
-//	                     whatever TimeoutStartSec= says (-w bounds the wait)
+//	EXTEND_TIMEOUT_USEC  while we wait for the lock, and until the job is started: to
+//	                     wait is no failure to start, whatever TimeoutStartSec= says
+//	                     (-w bounds the wait)
 //	WATCHDOG=1           while all is well, see below
 //
 // The watchdog hears of us while the lease is surely ours and the goroutine that
@@ -136,13 +137,11 @@ func (s *service) alive() func(runner.Stage) time.Duration {
 	}
 	return func(stage runner.Stage) time.Duration {
 		switch stage {
-		case runner.StageWaiting:
+		case runner.StageWaiting, runner.StageLeading:
 			if s.isActive() { // then it would extend something else
 				return s.ping(0)
 			}
 			return s.ping(extendEvery, extend(extendBy))
-		case runner.StageLeading:
-			return s.ping(0)
 		default:
 			s.end(status("stopping: the job has ended"))
 			return 0

@@ -92,20 +92,24 @@ func TestServiceAlive(t *testing.T) {
 	t.Parallel()
 	const extended = "EXTEND_TIMEOUT_USEC=30000000"
 	tests := []struct {
-		env   string
-		stage runner.Stage
-		every time.Duration
-		want  []string
+		env    string
+		stage  runner.Stage
+		active bool // READY=1 was told
+		every  time.Duration
+		want   []string
 	}{
-		{"", runner.StageWaiting, 10 * time.Second, []string{extended}},
-		{"", runner.StageLeading, 0, nil},
-		{"WATCHDOG_USEC=3000000", runner.StageWaiting, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageWaiting, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageLeading, 30 * time.Second, []string{"WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageOver, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
+		{"", runner.StageWaiting, false, 10 * time.Second, []string{extended}},
+		{"", runner.StageWaiting, true, 0, nil},
+		{"", runner.StageLeading, true, 0, nil},
+		{"", runner.StageLeading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
+		{"WATCHDOG_USEC=3000000", runner.StageWaiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageWaiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageLeading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageOver, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
 	}
 	for _, test := range tests {
 		s, heard := testService(t, test.env)
+		s.active = test.active
 		if got := s.alive()(test.stage); got != test.every {
 			t.Errorf("%q, stage %d: again after %v, want %v", test.env, test.stage, got, test.every)
 		}

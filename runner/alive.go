@@ -56,9 +56,16 @@ func (p *pulse) stop() {
 	}
 }
 
-// lasts reports whether something may follow the job that is being stopped.
-func (r *run) lasts() bool {
-	return r.sent == nil && (r.Rejoin || r.Restart.OnFailure || r.Restart.OnSuccess)
+// lasts reports whether something may follow the end of a job. Then that is not
+// the end of us, as far as is told, even if we were sent a signal.
+func (r *run) lasts() bool { return r.Rejoin || r.Restart.OnFailure || r.Restart.OnSuccess }
+
+// stage is that in which a command runs: without a lease nobody leads.
+func (r *run) stage() Stage {
+	if r.lease == nil {
+		return StageWaiting
+	}
+	return StageLeading
 }
 
 // beat says that we lead, if we surely do.

@@ -160,6 +160,30 @@ func TestNotAliveWhenStuck(t *testing.T) {
 	})
 }
 
+// Where the end of a job is not ours, we are alive until the term is over, also
+// when a signal ends both, and while on-lost runs.
+func TestAliveWhileItLasts(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.beats(time.Second, time.Second)
+		r.hooks(map[string]func(*job){"lost": runs(10*time.Second, 0), "": func(j *job) { j.on = tidies(seconds(3.5), 0) }})
+		r.c.Hooks.Elected.Path, r.c.Hooks.Resign.Path = "", ""
+		r.at(5*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		r.send(20*time.Second, syscall.SIGTERM)
+		_, _ = r.run()
+		last := time.Duration(0)
+		for _, e := range r.trace {
+			at, what, _ := strings.Cut(e, " ")
+			if d, _ := time.ParseDuration(at); what == "waits" || what == "leads" || what == "is over" {
+				r.within(d-last, 0, time.Second)
+				last = d
+			}
+		}
+		r.within(last, seconds(23.5), seconds(23.5))
+	})
+}
+
 // A run without a job tells of its end before the release, too.
 func TestAliveWithoutAJob(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -29,9 +29,10 @@ func (r *run) handOver(exit proc.Exit, err error) {
 		r.markClean()
 	}
 	lost = cmp.Or(lost, r.lostLease())
-	r.release(r.final(err))
+	last := r.final(err)
+	r.release(last)
 	if lost != nil {
-		r.mourn(lost)
+		r.mourn(lost, last)
 	}
 }
 

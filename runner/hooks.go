@@ -61,13 +61,16 @@ func (r *run) resign(exit proc.Exit, err error) error {
 	return r.loss(err)
 }
 
-// mourn is the end of a term whose lease was lost.
-func (r *run) mourn(lost error) {
+// mourn is the end of a term whose lease was lost, perhaps the last one.
+func (r *run) mourn(lost error, last bool) {
 	if !r.elected || r.Hooks.Lost.Path == "" {
 		return
 	}
 	free := r.withoutLease()
 	free.Signals = r.Signals
+	if !last {
+		free.Alive = r.Alive
+	}
 	exit, err := free.hookBy(hookLost, r.Hooks.Lost, r.hookEnv(r.env, hookLost, lost.Error(), ""))
 	r.hookFailed(hookLost, exit, err)
 	if free.sent != nil {

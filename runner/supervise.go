@@ -54,7 +54,7 @@ type supervisor struct {
 // killed.
 func (s *supervisor) supervise() {
 	exited, lost, quit := s.job.Exited(), s.done(), s.quit
-	s.pulse = s.run.pulse(StageLeading)
+	s.pulse = s.run.pulse(s.stage())
 	defer s.pulse.stop()
 	for !s.finished() {
 		timer := clock.NewTimer(s.Clock, s.wake())
