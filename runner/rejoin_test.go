@@ -54,16 +54,26 @@ func TestRejoinAfterTheJob(t *testing.T) {
 // What keeps us from leading for long, such as a guard that dies each time, does
 // not have us ask the backend again and again without a pause.
 func TestRejoinAfterLossAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Rejoin = true
-		r.restarts(Restart{})
-		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded }
-		r.send(time.Minute, syscall.SIGTERM)
-		_, _ = r.run()
-		if n := len(r.times("open")); n < 7 || n > 20 {
-			t.Errorf("%d campaigns in a minute, want pauses of up to 8s", n)
-		}
-	})
+	for name, f := range map[string]func(*rig){
+		"not started": func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded } },
+		"unguarded": func(r *rig) {
+			r.job.failed = make(chan error, 1)
+			r.job.begin = func(j *job) { j.failed <- proc.ErrUnguarded }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.c.Rejoin = true
+				r.restarts(Restart{})
+				f(r)
+				r.send(time.Minute, syscall.SIGTERM)
+				_, _ = r.run()
+				if n := len(r.times("open")); n < 7 || n > 20 {
+					t.Errorf("%d campaigns in a minute, want pauses of up to 8s", n)
+				}
+			})
+		})
+	}
 }
 
 // What another campaign cannot change ends the run even so.
