@@ -165,6 +165,9 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Events: func(e runner.Event) {
 			events.write(e)
 			service.event(e)
+			if e.Kind == runner.EventRejoining {
+				line.again()
+			}
 		},
 		Alive: service.alive(),
 		Waiting: func(w locks.Waiting) {

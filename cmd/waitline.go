@@ -53,7 +53,7 @@ func (l *waitLine) show(w locks.Waiting) {
 func (l *waitLine) draw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.wiped {
+	if l.wiped || l.timer == nil { // a timer that fired late
 		return
 	}
 	l.shown = true
@@ -99,8 +99,15 @@ func (l *waitLine) cover() []byte {
 	return []byte(wipeLine)
 }
 
-// wipe removes the line for good, and returns when it is gone, or is not going
-// to be soon.
+// again begins another wait, after a line that was wiped.
+func (l *waitLine) again() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer, l.shown, l.wiped = nil, false, false
+}
+
+// wipe removes the line, until the next wait if there is one, and returns when it
+// is gone, or is not going to be soon.
 func (l *waitLine) wipe() {
 	l.mu.Lock()
 	l.wiped = true

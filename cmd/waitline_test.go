@@ -64,6 +64,26 @@ func TestWaitLineComesAndGoes(t *testing.T) {
 	}
 }
 
+// TestWaitLineAgain has a second wait shown, after a job.
+func TestWaitLineAgain(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	l := &waitLine{out: p.term.sink, file: p.term.file}
+	for range 2 {
+		l.show(locks.Waiting{})
+		l.draw()
+		l.wipe()
+		l.again()
+		l.draw() // a timer that fired late
+	}
+	p.term.flush()
+	line := wipeLine + "leaderrun: waiting for 0s" + wipeLine
+	if got := b.String(); got != line+line {
+		t.Errorf("got %q; want %q twice", got, line)
+	}
+}
+
 // TestNoWaitLine is what there is without a terminal: nothing.
 func TestNoWaitLine(t *testing.T) {
 	t.Parallel()
