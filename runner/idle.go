@@ -39,7 +39,7 @@ func (r *run) idleFor(timer *clock.Timer, done <-chan struct{}, pulse *pulse) er
 			r.sent = sig
 			return &SignalError{sig}
 		}
-	case <-r.failures: // there is nothing that could be stopped
+	case <-r.failures: //nolint:errcheck // there is nothing that could be stopped
 	case text := <-r.asked:
 		if err := r.petition(text); err != nil {
 			return err

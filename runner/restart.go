@@ -60,7 +60,7 @@ const stepAside = 4 * time.Second
 // was lost is missed by everybody, and campaigned for at once, unless it was lost
 // as soon as we had it: what is wrong here may not have passed. One that was given
 // up is to be somebody else's, if there is anybody.
-func (r *run) pause(b *backoff.Backoff, exit proc.Exit, err error) time.Duration {
+func (r *run) pause(b *backoff.Backoff, err error) time.Duration {
 	ran := time.Duration(0)
 	if r.began != 0 {
 		ran = r.Clock.Now().Sub(r.began)

@@ -156,7 +156,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 		if r.final(err) || ctx.Err() != nil {
 			return exit, err
 		}
-		wait = r.pause(&pause, exit, err)
+		wait = r.pause(&pause, err)
 		r.rejoining(wait, exit, err)
 	}
 }
