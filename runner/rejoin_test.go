@@ -25,7 +25,7 @@ func TestRejoinAfterLoss(t *testing.T) {
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
 		r.did("0s open", "0s acquire", "0s start", "10s kill", "10s exit", "10s release", "10s close",
 			"10s open", "10s acquire", "10s start", "20s signal TERM", "20s exit", "20s release", "20s close")
-		r.warned("leadership was lost, and the job stopped; campaigning again: lost")
+		r.warned("campaigning again: leadership was lost and the job was stopped: lost")
 	})
 }
 

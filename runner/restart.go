@@ -81,11 +81,11 @@ func (r *run) pause(b *backoff.Backoff, err error) time.Duration {
 // rejoining tells of a term that is over, and that another campaign follows.
 func (r *run) rejoining(wait time.Duration, exit proc.Exit, err error) {
 	reason := reasonOf(exit, err)
-	what := "campaigning again"
+	why := reason
 	if errors.Is(err, locks.ErrLost) {
-		what = "leadership was lost, and the job stopped; campaigning again"
+		why = "leadership was lost and the job was stopped: " + reason
 	}
-	r.Logger.Log(context.Background(), severity(exit, err), what, "pause", wait.Round(time.Millisecond), "err", reason)
+	r.Logger.Log(context.Background(), severity(exit, err), "campaigning again", "pause", wait.Round(time.Millisecond), "err", why)
 	r.emit(Event{Kind: EventRejoining, Reason: reason})
 }
 
