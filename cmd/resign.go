@@ -38,7 +38,7 @@ func (p *program) resignCommand() *cli.Command {
 				Usage: "give up after `DURATION`; a bare number is seconds"},
 			&cli.StringFlag{Name: "reason", Category: "Running", Destination: &reason,
 				Usage: "tell the holder `WHY`"},
-		}, flags...),
+		}, append(flags, configFlags()...)...),
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err

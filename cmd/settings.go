@@ -52,9 +52,11 @@ func configFlags() []cli.Flag {
 }
 
 // configure adds what the config file says to the arguments, as route spells
-// them, where neither they nor a variable say otherwise.
+// them, where neither they nor a variable say otherwise. A subcommand other than
+// run takes what says where a lock is, if it has the option --config.
 func (p *program) configure(routed []string) ([]string, error) {
-	if routed[1] != "run" {
+	c := find(p.commands(), routed[1])
+	if lookup(c, "config") == nil || c.Name == "config" {
 		return routed, nil
 	}
 	s, err := p.settings(routed)
@@ -63,12 +65,17 @@ func (p *program) configure(routed []string) ([]string, error) {
 	}
 	out := slices.Clone(routed[:2])
 	for _, o := range s.options {
-		if o.rank == fromTop || o.rank == fromJob {
-			out = append(out, "--"+o.flag.Names()[0]+"="+o.value)
+		name := o.flag.Names()[0]
+		wanted := c.Name == "run" || slices.Contains([]string{"backend", "lock", "connect-timeout"}, name)
+		if wanted && (o.rank == fromTop || o.rank == fromJob) {
+			out = append(out, "--"+name+"="+o.value)
 		}
 	}
 	dashes := slices.Index(routed, "--")
 	out = append(out, routed[2:dashes+1]...)
+	if c.Name != "run" {
+		return append(out, routed[dashes+1:]...), nil
+	}
 	return append(out, s.command...), nil
 }
 
@@ -82,7 +89,7 @@ func (p *program) settings(routed []string) (*settings, error) {
 	}
 	s := new(settings)
 	name, job, err := s.open(given)
-	if err != nil || s.config.file == "" && routed[1] == "run" { // a run without a file is not to pay for them
+	if err != nil || s.config.file == "" && routed[1] != "config" { // a run without a file is not to pay for them
 		return s, err
 	}
 	for _, f := range newOptions().flags() {
