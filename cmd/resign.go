@@ -72,9 +72,7 @@ func (p *program) resign(o *options, reason string) error {
 		return err
 	}
 	defer func() { _ = r.handle.Close() }() // it holds nothing
-	ctx, cancel := context.WithTimeout(context.Background(), o.wait.d)
-	defer cancel()
-	said, err := r.demand(ctx)
+	said, err := r.demand(context.Background())
 	if err != nil {
 		return p.explain(o, err)
 	}
@@ -122,7 +120,9 @@ func (r *resignation) open(p *program, backend *url.URL) error {
 	return nil
 }
 
-// demand asks, and says what came of it.
+// demand asks, and says what came of it. The wait begins when the holder was
+// asked: however short it is, a server that is slow to answer is not one where
+// nobody resigns.
 func (r *resignation) demand(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	switch {
@@ -133,9 +133,11 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 	case before.NoResign:
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
 	}
-	if err := r.handle.(locks.Asker).Ask(ctx, before.Token, runner.Petition{By: r.id, Reason: r.reason}.Encode()); err != nil {
+	if err := r.ask(ctx, before.Token); err != nil {
 		return "", err
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.wait.d)
+	defer cancel()
 	for {
 		select {
 		case <-ctx.Done():
@@ -153,6 +155,12 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.lock, holder(now.Status)), nil
 		}
 	}
+}
+
+func (r *resignation) ask(ctx context.Context, token uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
+	defer cancel()
+	return r.handle.(locks.Asker).Ask(ctx, token, runner.Petition{By: r.id, Reason: r.reason}.Encode())
 }
 
 func (r *resignation) inspect(ctx context.Context) (locks.State, error) {
