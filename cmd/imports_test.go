@@ -25,7 +25,7 @@ func deps(t *testing.T, pkg string) []string {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/runner/ledger"}
+	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/helper", "/locks/trust"})
 	layers := []struct {
 		pkg     string
@@ -50,7 +50,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/terminal", []string{"/runner/terminal"}},
 		{"/runner/probe", []string{"/runner/probe"}},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
-		{"/runner/ledger", []string{"/runner/ledger", "/locks"}},
+		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},
 		{"/runner", runner},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

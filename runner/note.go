@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner/ledger"
+	"github.com/leaderrun/leaderrun/locks/ledger"
 )
 
 // What is kept beside the lock, through a backend that is a locks.Recorder. It

@@ -3,7 +3,7 @@ package runner
 import (
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner/ledger"
+	"github.com/leaderrun/leaderrun/locks/ledger"
 )
 
 // takeOver waits, if Strict, until the lease of a holder before us is over that
