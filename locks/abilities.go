@@ -181,3 +181,17 @@ func LastWords(l Lock) (pid int, input *os.File, words []byte) {
 	}
 	return 0, nil, nil
 }
+
+// Slotted is a Lock that several hold at once, each with a slot of its own.
+type Slotted interface {
+	// Slot returns the number of ours, from 1 on, or 0 while we hold none.
+	Slot() int
+}
+
+// SlotOf returns the number of the slot that l holds, or 0 if it has none.
+func SlotOf(l Lock) int {
+	if s, ok := l.(Slotted); ok {
+		return s.Slot()
+	}
+	return 0
+}

@@ -96,3 +96,11 @@ func TestConformance(t *testing.T) {
 		},
 	})
 }
+
+func TestSlots(t *testing.T) {
+	lockstest.RunSlots(t, lockstest.Config{
+		Open:  Open,
+		URL:   func(t *testing.T) *url.URL { return dirURL(testDir(t)) },
+		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
+	})
+}

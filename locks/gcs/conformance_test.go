@@ -21,6 +21,8 @@ import (
 
 func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t).config(gcs.Open)) }
 
+func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t).config(gcs.Open)) }
+
 func TestConformanceThroughHelper(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-tags", "grpcnotrace,disable_grpc_modules", "-o", dir, "./leaderrun-gcs")

@@ -39,10 +39,12 @@ var (
 // Run tests a backend. Its tests run beside each other, so it should be called
 // from a test that is not itself parallel: the last of them count the open
 // files and the children of this process.
-func Run(t *testing.T, c Config) {
+func Run(t *testing.T, c Config) { runAll(t, c, tests(c)) }
+
+func runAll(t *testing.T, c Config, all []test) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, width)
-	for _, tt := range wanted(t, c) {
+	for _, tt := range wanted(t, c, all) {
 		if tt.alone {
 			wg.Wait()
 			t.Run(tt.name, func(t *testing.T) { tt.run(newEnv(t, c)) })
@@ -59,9 +61,9 @@ func Run(t *testing.T, c Config) {
 
 // wanted returns the tests whose needs c declares, those that run alone last,
 // and logs which there are not.
-func wanted(t *testing.T, c Config) []test {
+func wanted(t *testing.T, c Config, all []test) []test {
 	var together, alone []test
-	for _, tt := range tests(c) {
+	for _, tt := range all {
 		if missing := lacks(c, tt.needs); len(missing) > 0 {
 			t.Logf("not tested, as %s is not declared: %s", strings.Join(missing, ", "), tt.name)
 			continue

@@ -24,6 +24,8 @@ func TestConformance(t *testing.T) {
 	lockstest.Run(t, newStore(t, "").config(zookeeper.Open))
 }
 
+func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, "").config(zookeeper.Open)) }
+
 func TestConformanceUnfair(t *testing.T) {
 	c := newStore(t, "mode=unfair").config(zookeeper.Open)
 	c.TTL = 3 * time.Second // longer than the suite may take to see which of two waiters has won

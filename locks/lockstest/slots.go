@@ -1,0 +1,439 @@
+package lockstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/slots"
+)
+
+// RunSlots tests locks with several slots over a backend that passes Run. It
+// needs the abilities to inspect and to keep a record.
+func RunSlots(t *testing.T, c Config) {
+	runAll(t, c, []test{
+		{name: "AtMostN", run: func(e *env) { atMost(e, 3) }},
+		{name: "AtMostTheSmallestN", run: func(e *env) { atMost(e, 2, 3, 5) }},
+		{name: "TryAtOnce", run: tryAtOnce},
+		{name: "TrySlotsThatAreHeld", run: trySlotsThatAreHeld},
+		{name: "NIsLowered", run: nIsLowered},
+		{name: "NIsRaised", run: nIsRaised},
+		{name: "RecordIsGarbage", run: recordIsGarbage},
+		{name: "CrashWithoutRecord", run: crashWithoutRecord},
+		{name: "FrozenAtTheTurnstile", run: frozenAtTheTurnstile, needs: []need{needTTL}},
+		{name: "TurnstileIsLost", run: turnstileIsLost, needs: []need{needPlaces, needEvict}},
+		{name: "SlotIsEvicted", run: slotIsEvicted, needs: []need{needEvict}},
+	})
+}
+
+// slotted makes an Opener of locks with n slots, of which each handle goes
+// through wrap, if that is not nil.
+func slotted(open locks.Opener, n int, wrap func(locks.Lock, locks.Options) locks.Lock) locks.Opener {
+	return func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+		return slots.Open(ctx, n, func(ctx context.Context, o locks.Options) (locks.Lock, error) {
+			l, err := open(ctx, u, o)
+			if err == nil && wrap != nil {
+				l = wrap(l, o)
+			}
+			return l, err
+		}, o)
+	}
+}
+
+// of returns the environment of contenders for n slots.
+func (e *env) of(n int) *env {
+	many := *e
+	many.c.Open = slotted(e.c.Open, n, nil)
+	many.c.Places = e.c.TTL > 0 // the turnstile is held while a slot is waited for
+	return &many
+}
+
+// contending opens a contender with n slots.
+func (e *env) contending(n int, holder string) *contender {
+	e.Helper()
+	return e.of(n).open(holder)
+}
+
+// slotHeld has a slot at once.
+func (e *env) slotHeld(n int, holder string) *contender {
+	e.Helper()
+	k := e.contending(n, holder)
+	k.hold()
+	k.keep()
+	return k
+}
+
+func (k *contender) slot() int { return locks.SlotOf(k.bare) }
+
+// A slotTerm is the time for which a job ran with a slot.
+type slotTerm struct {
+	term
+	n, slot int
+}
+
+// slotFaults sweeps over the terms: at no time more hold a slot than any of them
+// allows, a slot has one holder, and its tokens rise.
+func slotFaults(terms []slotTerm) (faults []string, most int) {
+	slices.SortFunc(terms, func(a, b slotTerm) int { return cmp.Compare(a.start, b.start) })
+	for i, t := range terms {
+		now, least := 1, t.n
+		for _, before := range terms[:i] {
+			if before.slot == t.slot && before.token >= t.token {
+				faults = append(faults, fmt.Sprintf("slot %d: %s got token %d after %s had %d", t.slot, t.holder, t.token, before.holder, before.token))
+			}
+			if before.end <= t.start {
+				continue
+			}
+			now, least = now+1, min(least, before.n)
+			if before.slot == t.slot {
+				faults = append(faults, fmt.Sprintf("%s and %s have slot %d at once", t.holder, before.holder, t.slot))
+			}
+		}
+		most = max(most, now)
+		if now > least || t.slot < 1 || t.slot > t.n {
+			faults = append(faults, fmt.Sprintf("%s is one of %d, one of whom allows %d; its slot is %d of %d", t.holder, now, least, t.slot, t.n))
+		}
+	}
+	return faults, most
+}
+
+// atMost lets contenders with different numbers of slots come and go, some of
+// whom crash. All of them get their turn, so slots are refilled.
+func atMost(e *env, numbers ...int) {
+	const contenders, terms = 12, 3
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		book []slotTerm
+	)
+	for i := range contenders {
+		wg.Go(func() {
+			for n := range terms {
+				number := numbers[(i+n)%len(numbers)]
+				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(4) == 0)
+				if err != nil {
+					e.Errorf("contender %d: %v", i, err)
+					return
+				}
+				t.n = number
+				mu.Lock()
+				book = append(book, t)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	faults, most := slotFaults(book)
+	for _, f := range faults {
+		e.Error(f)
+	}
+	e.Logf("%d terms, at most %d at once", len(book), most)
+	if want := slices.Max(numbers); len(numbers) == 1 && most != want {
+		e.Errorf("at most %d held a slot at once; want %d", most, want)
+	}
+	if len(book) != contenders*terms {
+		e.Errorf("%d terms were served, want %d", len(book), contenders*terms)
+	}
+}
+
+// slotOnce has a slot once, and gives it up or crashes.
+func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
+	for {
+		k, err := e.tryOpen(e.u, e.options(holder))
+		if err != nil {
+			return slotTerm{}, err
+		}
+		c := k.campaign()
+		<-c.done
+		if errors.Is(c.err, locks.ErrLost) { // a place in a queue, on a busy machine
+			_ = k.Close()
+			continue
+		}
+		if c.err != nil {
+			_ = k.Close()
+			return slotTerm{}, c.err
+		}
+		defer k.Close()
+		t := slotTerm{term: term{start: now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
+		pause(20*time.Millisecond + rand.N(20*time.Millisecond))
+		if t.end = now(); e.c.TTL > 0 {
+			t.end = min(t.end, k.deadline())
+		}
+		if !crash || e.c.TTL == 0 && e.c.Crash == nil {
+			return t, k.giveUp()
+		}
+		if e.c.TTL > 0 {
+			t.end = k.deadline()
+		}
+		return t, nil // the handle is closed, and the lease ends
+	}
+}
+
+// tryAtOnce has as many as there are slots try at the same moment: that others
+// are at the turnstile is no reason to give up.
+func tryAtOnce(e *env) {
+	const n = 3
+	var wg sync.WaitGroup
+	all := make([]*contender, n)
+	for i := range all {
+		all[i] = e.contending(n, fmt.Sprint("contender ", i))
+		wg.Go(func() {
+			if _, err := all[i].try(); err != nil {
+				e.Errorf("contender %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	taken := map[int]bool{}
+	for _, k := range all {
+		taken[k.slot()] = true
+		k.release()
+	}
+	if len(taken) != n || taken[0] {
+		e.Errorf("they have the slots %v", taken)
+	}
+}
+
+// trySlotsThatAreHeld: whoever does not wait is told of a holder, also while
+// somebody waits at the turnstile.
+func trySlotsThatAreHeld(e *env) {
+	a, b := e.slotHeld(2, "a"), e.slotHeld(2, "b")
+	check := func(who string) {
+		start := time.Now()
+		if st := e.contending(2, who).refused(); !e.c.Anonymous && st.Holder != "a" && st.Holder != "b" {
+			e.Errorf("%s is told that %q is the holder", who, st.Holder)
+		}
+		if took := time.Since(start); took > prompt {
+			e.Errorf("%s was refused after %v", who, took)
+		}
+	}
+	check("c")
+	waiter := e.contending(2, "waiter").campaign()
+	waiter.queued()
+	check("d")
+	b.release()
+	waiter.won(prompt + 2*e.c.Polling)
+	if got := waiter.k.slot(); got != 2 {
+		e.Errorf("the waiter has slot %d; want 2", got)
+	}
+	waiter.k.release()
+	a.release()
+	e.of(2).free()
+}
+
+// stays checks that a campaign goes on for a while.
+func (c *campaign) stays() {
+	c.k.e.Helper()
+	pause(wakes + c.k.e.c.Polling/2)
+	if !c.pending() {
+		c.k.e.Fatalf("%s does not wait any more: %+v, %v", c.k.o.Holder, c.grant, c.err)
+	}
+}
+
+func nIsLowered(e *env) {
+	var all []*contender
+	for i := range 5 {
+		all = append(all, e.slotHeld(5, fmt.Sprint("old ", i)))
+	}
+	c := e.contending(3, "new").campaign()
+	c.queued()
+	for i := range 2 {
+		all[i].release()
+		c.stays()
+	}
+	all[2].release()
+	c.won(prompt + 2*e.c.Polling)
+	c.k.keep()
+	if got := c.k.slot(); got > 3 {
+		e.Errorf("slot %d of 3", got)
+	}
+	e.contending(5, "old again").refused()
+	for _, k := range append(all[3:], c.k) {
+		k.release()
+	}
+}
+
+func nIsRaised(e *env) {
+	old := []*contender{e.slotHeld(3, "old 0"), e.slotHeld(3, "old 1"), e.slotHeld(3, "old 2")}
+	c := e.contending(5, "new 0").campaign()
+	c.queued()
+	c.stays()
+	old[1].release()
+	c.won(prompt + 2*e.c.Polling)
+	c.k.keep()
+	e.contending(5, "new 1").refused()
+	old[0].release()
+	held := []*contender{c.k, e.slotHeld(5, "new 1")}
+	e.contending(5, "new 2").refused()
+	old[2].release()
+	for i := range 3 {
+		held = append(held, e.slotHeld(5, fmt.Sprint("new ", i+2)))
+	}
+	e.contending(5, "new 5").refused()
+	for _, k := range held {
+		k.release()
+	}
+}
+
+// number opens one of the locks of which the others are made.
+func (e *env) number(number int, holder string) *contender {
+	e.Helper()
+	o := e.options(holder)
+	o.Name = locks.SlotName(o.Name, number)
+	return e.openWith(e.u, o)
+}
+
+// recordIsGarbage: as nobody knows the holders' N, a newcomer waits for all.
+func recordIsGarbage(e *env) {
+	a, b := e.slotHeld(3, "a"), e.slotHeld(3, "b")
+	gate := e.number(0, "operator")
+	gate.hold()
+	if err := gate.bare.(locks.Recorder).SetRecord(e.patient(), []byte("\x1b[2J garbage")); err != nil {
+		e.Fatal(err)
+	}
+	gate.release()
+	c := e.contending(3, "c").campaign()
+	c.queued()
+	a.release()
+	c.stays()
+	b.release()
+	c.won(prompt + 2*e.c.Polling)
+	c.k.keep()
+	d := e.slotHeld(3, "d") // all is well again
+	d.release()
+	c.k.release()
+}
+
+// crashWithoutRecord is a contender that dies with a slot before the record says
+// so. Until it is gone others wait, and then all slots can be had.
+func crashWithoutRecord(e *env) {
+	a := e.slotHeld(2, "a")
+	dead := e.number(2, "dead")
+	dead.hold()
+	c := e.contending(2, "c").campaign()
+	c.queued()
+	if e.c.TTL == 0 {
+		_ = dead.Close()
+		if e.c.Crash == nil {
+			dead.release()
+		}
+	}
+	c.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	c.k.release()
+	a.release()
+	e.of(2).free()
+}
+
+// A halting lock is one of a contender that is frozen before it writes the record.
+type halting struct {
+	locks.Lock
+	reached, resume chan struct{}
+}
+
+func (h *halting) Abilities(ctx context.Context) ([]locks.Ability, error) {
+	return h.Lock.(locks.Able).Abilities(ctx)
+}
+
+func (h *halting) Inspect(ctx context.Context) (locks.State, error) {
+	return h.Lock.(locks.Inspector).Inspect(ctx)
+}
+
+func (h *halting) Record(ctx context.Context) ([]byte, error) {
+	return h.Lock.(locks.Recorder).Record(ctx)
+}
+
+func (h *halting) SetRecord(_ context.Context, text []byte) error {
+	close(h.reached)
+	<-h.resume
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // its own has ended long ago
+	defer cancel()
+	return h.Lock.(locks.Recorder).SetRecord(ctx, text)
+}
+
+// frozenAtTheTurnstile: a contender with a slot is frozen before it writes the
+// record, and others take all slots when its lease is over. When it goes on it
+// has none.
+func frozenAtTheTurnstile(e *env) {
+	reached, resume := make(chan struct{}), make(chan struct{})
+	frozen := e.of(2)
+	frozen.c.Open = slotted(e.c.Open, 2, func(l locks.Lock, o locks.Options) locks.Lock {
+		if _, number := locks.CutSlot(o.Name); number == 0 {
+			return &halting{l, reached, resume}
+		}
+		return l
+	})
+	k := frozen.open("frozen")
+	c := k.campaignRenewing(false)
+	<-reached
+	a := e.contending(2, "a").campaign()
+	a.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	a.k.keep()
+	b := e.contending(2, "b").campaign()
+	b.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	b.k.keep()
+	close(resume)
+	c.ended(prompt + e.c.Polling)
+	if !errors.Is(c.err, locks.ErrLost) {
+		e.Errorf("the frozen contender got %+v, %v; want ErrLost", c.grant, c.err)
+	}
+	if got := k.slot(); got != 0 {
+		e.Errorf("the frozen contender says that it has slot %d", got)
+	}
+	e.contending(2, "d").refused()
+	a.k.release()
+	b.k.release()
+	e.of(2).free()
+}
+
+// turnstileIsLost: the one who waits first loses its turnstile, and with it its
+// place. The next one takes over.
+func turnstileIsLost(e *env) {
+	a := e.slotHeld(1, "a")
+	c := e.contending(1, "c").campaign()
+	c.queued()
+	e.unwatched(func() { e.c.Evict(e.T, e.u, locks.SlotName(lockName, 0)) })
+	c.ended(e.c.TTL + e.late())
+	if c.err == nil {
+		e.Errorf("got %+v without the turnstile", c.grant)
+	}
+	d := e.contending(1, "d").campaign()
+	d.queued()
+	a.release()
+	d.won(prompt + e.c.Polling)
+	d.k.release()
+	e.of(1).free()
+}
+
+// slotIsEvicted: an operator deletes a slot, and its holder learns of that.
+func slotIsEvicted(e *env) {
+	a, b := e.slotHeld(2, "a"), e.contending(2, "b")
+	b.hold()
+	stop := b.keep()
+	c := e.contending(2, "c").campaign()
+	c.queued()
+	e.unwatched(func() { e.c.Evict(e.T, e.u, locks.SlotName(lockName, b.slot())) })
+	c.won(prompt + 2*e.c.Polling)
+	if e.c.Unwatched {
+		e.eventually(e.c.TTL, "b learns of its loss", func() bool { return errors.Is(b.renew(), locks.ErrLost) })
+	} else {
+		select {
+		case err := <-b.Lost():
+			if !errors.Is(err, locks.ErrLost) {
+				e.Errorf("Lost tells %v", err)
+			}
+		case <-time.After(prompt):
+			e.Error("b does not learn of its loss")
+		}
+	}
+	_ = stop()
+	c.k.release()
+	a.release()
+}

@@ -1,0 +1,119 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// recheck is how often slots are looked at that we do not wait for.
+const recheck = 3 * time.Second
+
+// A bid is a place in the queue of one slot.
+type bid struct {
+	handle locks.Lock
+	number int
+	grant  locks.Grant
+	err    error
+}
+
+// await returns when one of the slots that are held may have become free. If it
+// was granted to us it is c.slot then.
+func (c *campaign) await(ctx context.Context, v *view) error {
+	bids, err := c.bids(ctx, v)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	settled := make(chan *bid, len(bids))
+	for _, b := range bids {
+		all.Go(func() {
+			b.grant, b.err = b.handle.Acquire(waiting, false)
+			settled <- b
+		})
+	}
+	won, err := c.first(ctx, settled, len(bids) < len(v.held))
+	if won != nil {
+		c.slot, c.number, c.grant = won.handle, won.number, won.grant
+		bids = slices.DeleteFunc(bids, func(b *bid) bool { return b == won })
+	}
+	for _, b := range bids {
+		c.drop(b.handle)
+	}
+	cancel()
+	all.Wait()
+	return errors.Join(err, c.withdraw(ctx, bids))
+}
+
+// bids opens the handles to wait with, first of all for those slots that are for
+// us.
+func (c *campaign) bids(ctx context.Context, v *view) ([]*bid, error) {
+	numbers := v.numbers()
+	numbers = numbers[:min(len(numbers), width)]
+	var bids []*bid
+	for _, number := range numbers {
+		h, err := c.handle(ctx, number, c.tell)
+		if err == nil {
+			err = c.add(h)
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.withdraw(ctx, bids))
+		}
+		bids = append(bids, &bid{handle: h, number: number, err: errUnused})
+	}
+	return bids, nil
+}
+
+var errUnused = errors.New("not asked for")
+
+// first returns the first bid that was granted, or nil if it is time to look again.
+func (c *campaign) first(ctx context.Context, settled <-chan *bid, partial bool) (*bid, error) {
+	var again <-chan time.Time
+	if partial {
+		t := time.NewTimer(recheck/2 + rand.N(recheck))
+		defer t.Stop()
+		again = t.C
+	}
+	select {
+	case b := <-settled:
+		switch {
+		case b.err == nil:
+			return b, nil
+		case errors.Is(b.err, locks.ErrHeld): // the backend cannot wait
+			return nil, sleep(ctx, recheck/6+rand.N(recheck/6))
+		}
+		return nil, b.err
+	case err := <-c.gate.Lost():
+		return nil, err
+	case <-again:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// withdraw gives up bids, also those that were granted in the end.
+func (c *campaign) withdraw(ctx context.Context, bids []*bid) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+	defer cancel()
+	var all sync.WaitGroup
+	errs := make([]error, len(bids))
+	for i, b := range bids {
+		c.drop(b.handle)
+		all.Go(func() {
+			if b.err == nil {
+				errs[i] = b.handle.Release(ctx)
+			}
+			_ = b.handle.Close() // what was not released ends with its lease
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
