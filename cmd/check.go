@@ -61,6 +61,7 @@ func (p *program) check(path string, length time.Duration) error {
 // nested use that may be another than the innermost: of a lock a, taken once
 // more inside b inside a.
 func isOfJob(a socket.Answer) bool {
-	lock, token := os.Getenv("LEADERRUN_LOCK_NAME"), os.Getenv("LEADERRUN_TOKEN")
-	return (lock == "" || lock == a.Lock) && (token == "" || token == strconv.FormatUint(a.Token, 10))
+	lock, token, slot := os.Getenv("LEADERRUN_LOCK_NAME"), os.Getenv("LEADERRUN_TOKEN"), os.Getenv("LEADERRUN_SLOT")
+	return (lock == "" || lock == a.Lock) && (token == "" || token == strconv.FormatUint(a.Token, 10)) &&
+		(slot == "" || slot == strconv.Itoa(a.Slot))
 }

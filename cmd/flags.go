@@ -16,6 +16,7 @@ type options struct {
 	backend                         string
 	lock                            string
 	id                              string
+	slots                           slotCount
 	nonblock                        bool
 	wait                            seconds
 	conflict                        code
@@ -54,6 +55,9 @@ func (o *options) lockFlags() []cli.Flag {
 		&cli.StringFlag{Name: "id", Category: "Which lock", EnvVars: []string{"LEADERRUN_ID"},
 			Destination: &o.id,
 			Usage:       "`ID` by which others see us (default: host/pid/random)"},
+		&cli.GenericFlag{Name: "slots", Category: "Which lock", EnvVars: []string{"LEADERRUN_SLOTS"},
+			Value: &o.slots,
+			Usage: "let up to `N` hold the lock at once, each with a slot of its own; another lock than the one without --slots (default: one holder, no slots)"},
 
 		&cli.BoolFlag{Name: "nonblock", Aliases: []string{"n"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_NONBLOCK"},
 			Destination: &o.nonblock,

@@ -99,6 +99,8 @@ func (o *options) checkLife() error {
 		return contradiction("--once-per and --rejoin contradict each other: one runs the job once, the other again and again")
 	case o.oncePer != "" && o.restart.value == "always":
 		return contradiction("--once-per and --restart always contradict each other: one runs the job once, the other again and again")
+	case o.oncePer != "" && o.slots.set:
+		return contradiction("--once-per and --slots contradict each other: what has run is noted beside the one slot")
 	case o.oncePer == "" && o.oncePerAttempt:
 		return &hinted{contradiction("--once-per-attempt needs --once-per"), "add --once-per WINDOW"}
 	case o.rejoin && o.nonblock:

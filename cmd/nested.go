@@ -44,7 +44,7 @@ func nestOf(o *options, backend *url.URL) *nest {
 		if n.inner == 0 {
 			n.inner = link.PID
 		}
-		if err == nil && link.Lock == o.lock {
+		if err == nil && link.Lock == o.lock && (link.Slot > 0) == o.slots.set {
 			n.links = append(n.links, link)
 		}
 	}
@@ -103,10 +103,10 @@ func (p *program) enter(n *nest, e *runner.OuterError, command proc.Command) err
 // from there all others are found.
 func (p *program) reenter(n *nest, outer socket.Link, command proc.Command) (bool, error) {
 	a, err := socket.Ask(outer.Path, askLimit)
-	if err != nil || a.Lock != outer.Lock || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
+	if err != nil || a.Lock != outer.Lock || a.Slot != outer.Slot || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
 		return false, nil
 	}
-	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token)
+	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	p.term.drain()
 	p.exit, err = become(command, n.inner)
 	return true, err

@@ -72,12 +72,20 @@ func (p *program) resign(o *options, reason string) error {
 		return err
 	}
 	defer func() { _ = r.handle.Close() }() // it holds nothing
-	said, err := r.demand(context.Background())
+	ctx := context.Background()
+	said, err := r.demand(ctx)
+	if err == nil && said == "" {
+		said, err = r.demandSlots(ctx, p, backend)
+	}
+	if said != "" { // of several slots some may have been given up, and others not
+		if _, err := fmt.Fprintln(p.out, said); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return p.explain(o, err)
 	}
-	_, err = fmt.Fprintln(p.out, said)
-	return err
+	return nil
 }
 
 // A staysError says that the holder was asked to resign and has not, in time.
@@ -101,14 +109,7 @@ type resignation struct {
 func (r *resignation) open(p *program, backend *url.URL) error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.connectTimeout.d)
 	defer cancel()
-	lock, err := p.Registry.Open(ctx, backend, locks.Options{
-		Name:           r.lock,
-		Holder:         r.id,
-		TTL:            r.ttl.d,
-		ConnectTimeout: r.connectTimeout.d,
-		Version:        p.Version,
-		Logger:         p.term.logger(r.options),
-	})
+	lock, err := p.Registry.Open(ctx, backend, r.asking(p))
 	if err != nil {
 		return err
 	}
@@ -120,16 +121,28 @@ func (r *resignation) open(p *program, backend *url.URL) error {
 	return nil
 }
 
-// demand asks, and says what came of it. The wait begins when the holder was
-// asked: however short it is, a server that is slow to answer is not one where
-// nobody resigns.
+// asking are the options of a handle that never acquires.
+func (r *resignation) asking(p *program) locks.Options {
+	return locks.Options{
+		Name:           r.lock,
+		Holder:         r.id,
+		TTL:            r.ttl.d,
+		ConnectTimeout: r.connectTimeout.d,
+		Version:        p.Version,
+		Logger:         p.term.logger(r.options),
+	}
+}
+
+// demand asks, and says what came of it; nothing if the lock is free. The wait
+// begins when the holder was asked: however short it is, a server that is slow to
+// answer is not one where nobody resigns.
 func (r *resignation) demand(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	switch {
 	case err != nil:
 		return "", err
 	case !before.Held:
-		return fmt.Sprintf("lock %q is free: there is nobody to resign", r.lock), nil
+		return "", nil
 	case before.NoResign:
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
 	}

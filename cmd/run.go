@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/slots"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/notify"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -123,7 +124,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Holder:  o.id,
 		RunID:   runID,
 		Open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
-			lock, err := p.Registry.Open(ctx, backend, locks.Options{
+			lock, err := p.open(ctx, backend, o.slots, locks.Options{
 				Name:           o.lock,
 				Holder:         o.id,
 				TTL:            o.ttl.d,
@@ -182,6 +183,21 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Outer:    nested.holds(),
 		Terminal: signals.terminal,
 	})
+}
+
+// open makes a handle on the lock, or on one of its slots.
+func (p *program) open(ctx context.Context, backend *url.URL, n slotCount, o locks.Options) (locks.Lock, error) {
+	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
+		return p.Registry.Open(ctx, backend, o)
+	}
+	if !n.set {
+		return open(ctx, o)
+	}
+	lock, err := slots.Open(ctx, n.n, open, o)
+	if err != nil {
+		return nil, err // and not a nil *slots.Lock in an interface
+	}
+	return lock, nil
 }
 
 // command returns what to run, as an argument vector, and names the lock after

@@ -101,6 +101,28 @@ func (c *count) Set(v string) error {
 
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 
+// A slotCount is how many may hold a lock at once.
+type slotCount struct {
+	n   int
+	set bool // else it is the plain lock, which has no slots
+}
+
+func (c *slotCount) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > locks.MaxSlot {
+		return fmt.Errorf("%s is no number from 1 to %d", quote(v), locks.MaxSlot)
+	}
+	*c = slotCount{n, true}
+	return nil
+}
+
+func (c *slotCount) String() string {
+	if !c.set {
+		return ""
+	}
+	return strconv.Itoa(c.n)
+}
+
 // A priority is one among those who wait.
 type priority struct {
 	n   int

@@ -30,7 +30,7 @@ func (r *run) campaign(ctx context.Context) error {
 		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
 		if err == nil {
-			r.lock, r.lease, r.grant = lock, lease, lease.Grant()
+			r.lock, r.lease, r.grant, r.slot = lock, lease, lease.Grant(), locks.SlotOf(lock)
 			return r.acquired(stop())
 		}
 		before := last
@@ -150,7 +150,11 @@ func (r *run) acquired(signalled error) error {
 	if a, ok := r.lock.(locks.Asker); ok {
 		r.asked = a.Asked()
 	}
-	r.Logger.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
+	log := r.Logger
+	if r.slot > 0 {
+		log = log.With("slot", r.slot)
+	}
+	log.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
 	r.emit(Event{Kind: EventAcquired})
 	close(r.held)
 	if signalled != nil {

@@ -7,9 +7,12 @@ import (
 )
 
 // WithLease returns an environment that tells a job of its lease, and of no
-// other.
-func WithLease(env []string, lock, holder string, token uint64) []string {
-	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER")
+// other. A slot of 0 is none.
+func WithLease(env []string, lock, holder string, token uint64, slot int) []string {
+	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SLOT")
+	if slot > 0 {
+		env = append(env, "LEADERRUN_SLOT="+strconv.Itoa(slot))
+	}
 	return append(env,
 		"LEADERRUN_TOKEN="+strconv.FormatUint(token, 10),
 		"LEADERRUN_LOCK_NAME="+lock,
@@ -34,7 +37,7 @@ func (r *run) environment(secrets []string) []string {
 		drop = append(drop, secrets...)
 		drop = append(drop, "LEADERRUN_BACKEND")
 	}
-	return WithLease(without(r.Command.Env, drop...), r.Lock, r.Holder, r.grant.Token)
+	return WithLease(without(r.Command.Env, drop...), r.Lock, r.Holder, r.grant.Token, r.slot)
 }
 
 // maxSocket is more than the path of a socket can have, in bytes: what is

@@ -32,6 +32,7 @@ type Event struct {
 	Lock   string    `json:"lock"`
 	Holder string    `json:"holder"`
 	Token  uint64    `json:"token,omitempty"`
+	Slot   int       `json:"slot,omitempty"` // ours, of a lock that has several
 	Hook   string    `json:"hook,omitempty"` // it is about this hook, and not about the job
 	PID    int       `json:"pid,omitempty"`
 	Signal string    `json:"signal,omitempty"` // "TERM"
@@ -45,6 +46,6 @@ func (r *run) emit(e Event) {
 	if r.Events == nil {
 		return
 	}
-	e.Time, e.Lock, e.Holder, e.Token = time.Now(), r.Lock, r.Holder, r.grant.Token
+	e.Time, e.Lock, e.Holder, e.Token, e.Slot = time.Now(), r.Lock, r.Holder, r.grant.Token, r.slot
 	r.Events(e)
 }

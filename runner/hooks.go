@@ -121,7 +121,7 @@ func (r *run) hookFailed(name string, exit proc.Exit, err error) {
 // withoutLease returns what runs a hook that no lease bounds.
 func (r *run) withoutLease() *run {
 	free := newRun(r.Config)
-	free.Signals, free.Alive, free.grant = nil, nil, r.grant
+	free.Signals, free.Alive, free.grant, free.slot = nil, nil, r.grant, r.slot
 	return free
 }
 
@@ -143,7 +143,7 @@ func (r *run) standBy(lock locks.Lock, w locks.Waiting) {
 		free, c := r.withoutLease(), r.Hooks.Standby
 		free.quit = r.standby.quit
 		c.Will.Helper = willOf(lock).Helper // that is none of the hook's processes
-		env := without(r.environment(locks.SecretEnv(lock)), "LEADERRUN_TOKEN")
+		env := without(r.environment(locks.SecretEnv(lock)), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
 		env = r.hookEnv(env, hookStandby, (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
 		go func() {
 			defer close(r.standby.done)

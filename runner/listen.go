@@ -59,6 +59,7 @@ func (r *run) answer() socket.Answer {
 		Backend:  cmp.Or(r.Store, r.Backend),
 		Holder:   r.Holder,
 		Token:    r.grant.Token,
+		Slot:     r.slot,
 		PID:      os.Getpid(),
 		RunID:    r.RunID,
 		Around:   r.around(),

@@ -94,6 +94,7 @@ type run struct {
 	lock     locks.Lock
 	lease    *keepalive.Lease // nil: the lock is not ours yet, or not any more
 	grant    locks.Grant
+	slot     int           // ours, of a lock that has several; else 0
 	asked    <-chan []byte // requests to resign
 	quit     chan struct{} // closed when what runs, if that is a hook beside a campaign, is to end
 	tty      Terminal      // ours, or nil

@@ -26,7 +26,9 @@ func TestConformance(t *testing.T) {
 	lockstest.Run(t, newStore(t, o).config(etcd.Open))
 }
 
-func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, etcdtest.Options{}).config(etcd.Open)) }
+func TestSlots(t *testing.T) {
+	lockstest.RunSlots(t, newStore(t, etcdtest.Options{}).config(etcd.Open))
+}
 
 func TestConformanceThroughHelper(t *testing.T) {
 	dir := t.TempDir()

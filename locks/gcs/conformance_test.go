@@ -94,7 +94,7 @@ func stillHeld(o gcstest.Object) bool {
 }
 
 func object(u *url.URL, name string) string {
-	return strings.Trim(u.Path, "/") + "/" + strings.ReplaceAll(name, "/", "%2F")
+	return strings.Trim(u.Path, "/") + "/" + locks.EscapeName(name)
 }
 
 // host is where a store is reached.

@@ -39,7 +39,10 @@ func (l *Lock) any(ctx context.Context) (locks.Lock, func(), error) {
 // visit opens the turnstile to ask it something.
 func (l *Lock) visit(ctx context.Context) (locks.Lock, func(), error) {
 	h, err := l.handle(ctx, 0, nil)
-	return h, func() { _ = h.Close() }, err // it holds nothing
+	if err != nil {
+		return nil, nil, err
+	}
+	return h, func() { _ = h.Close() }, nil // it holds nothing
 }
 
 // Inspect implements [locks.Inspector]. It tells of our slot, or else of the first

@@ -115,6 +115,28 @@ func (l *Lock) Slot() int {
 	return l.number
 }
 
+// Holders tells who holds slots, by number, whether we hold one or not. Somebody
+// who has just taken one may be missing.
+func (l *Lock) Holders(ctx context.Context) (map[int]locks.Status, error) {
+	gate, done, err := l.visit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := locks.Require(ctx, gate, "--slots", locks.CanInspect, locks.CanRecord); err != nil {
+		return nil, err
+	}
+	v, err := l.glance(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]locks.Status{}
+	for number, state := range v.held {
+		all[number] = state.Status
+	}
+	return all, nil
+}
+
 // held returns the lock of the slot that is ours, or nil.
 func (l *Lock) held() locks.Lock {
 	l.mu.Lock()

@@ -23,6 +23,7 @@ type Answer struct {
 	Backend string `json:"backend"` // no password
 	Holder  string `json:"holder"`
 	Token   uint64 `json:"token"`
+	Slot    int    `json:"slot,omitempty"`   // of a lock that has several
 	PID     int    `json:"pid"`              // of leaderrun
 	RunID   string `json:"run_id,omitempty"` // as in the lock's record
 	// Around is the socket of the leaderrun in whose job this one runs; "" if
