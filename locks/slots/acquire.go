@@ -18,8 +18,7 @@ const (
 	// is shorter than the runner's limit for all of it.
 	tryLimit = 3 * time.Second
 	tryPause = 50 * time.Millisecond
-	// undoLimit bounds what is undone after an error, and the release of the
-	// turnstile.
+	// undoLimit bounds what is undone when nobody waits for it any more.
 	undoLimit = time.Second
 	// writes is how often a record is tried to be written.
 	writes = 3
@@ -248,12 +247,20 @@ func (c *campaign) finish(ctx context.Context) error {
 
 // leave gives the turnstile up.
 func (c *campaign) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
-	defer cancel()
-	if err := c.gate.Release(ctx); err != nil {
+	err := release(ctx, c.gate, c.o.ConnectTimeout)
+	if ctx.Err() != nil {
+		err = release(context.WithoutCancel(ctx), c.gate, undoLimit)
+	}
+	if err != nil {
 		c.log.Warn("others can have a slot only when a lease is over that was not released", "ttl", c.lease, "err", err)
 	}
 	_ = c.gate.Close() // it was released, or ends with its lease
+}
+
+func release(ctx context.Context, h locks.Lock, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return h.Release(ctx)
 }
 
 // undo gives up what an Acquire has got that failed.
@@ -282,7 +289,7 @@ func (c *campaign) undo(ctx context.Context) {
 // compare tells, once, that somebody has another N.
 func (c *campaign) compare(v *view) {
 	least := v.least()
-	if len(v.held) == 0 || least == 0 || least == c.n {
+	if v.unknown || least == 0 || least == c.n {
 		return
 	}
 	level := c.log.Info

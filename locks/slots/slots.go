@@ -39,6 +39,9 @@
 // turnstile's record while slots are held makes newcomers wait for those of the
 // first N; holders of slots beyond that are not seen.
 //
+// On the backend file, which has no leases, one that is stopped at the turnstile
+// (Ctrl-Z) holds up the others until it goes on.
+//
 // The first in line waits for at most 8 slots at a time, and looks at the others
 // every few seconds: each handle may be a helper program of its own.
 package slots

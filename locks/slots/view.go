@@ -20,6 +20,8 @@ type view struct {
 	known  []int               // the slots that may be held, as far as the record says
 	held   map[int]locks.State // by number, but for ours
 	n      map[int]int         // with which N each was taken
+	// unknown: of one of them we do not know that, and it is set to 1.
+	unknown bool
 }
 
 // least is the smallest N of a holder, or 0 if there is no holder.
@@ -83,6 +85,7 @@ func (c *campaign) look(ctx context.Context, gate locks.Lock, mine int) (*view, 
 			v.n[number] = said.N
 			continue
 		}
+		v.unknown = true
 		c.once("unknown", func() {
 			c.log.Warn("a slot is held by somebody who is not in the record; waiting for it", "slot", number, "holder", locks.Printable(state.Holder))
 		})
@@ -126,6 +129,7 @@ func (l *Lock) read(ctx context.Context, gate locks.Lock) (*view, error) {
 		v.record, v.known = new(ledger.Record), upTo(locks.MaxSlot)
 		return v, nil
 	}
+	delete(v.record.Slots, 0) // that would be the turnstile
 	v.known = slices.Sorted(maps.Keys(v.record.Slots))
 	if len(text) == 0 { // the first of all, or somebody has deleted it
 		v.known = upTo(l.n)
