@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // told returns the events as lines of text, and checks what all have.
@@ -60,6 +61,8 @@ func TestEvents(t *testing.T) {
 		{"wait", func(r *rig) {
 			r.acquire = []acquisition{fails(errDown), waits(seconds(1), "bob", waits(seconds(1), "bob", waits(seconds(1), "eve\x1b", fails(errDenied))))}
 		}, []string{`0s unavailable: acquire "nightly" on model: connection refused`, "* waiting: held by bob", `* waiting: held by eve\x1b`}},
+		{"not guarded", func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded } },
+			[]string{acquired, "0s lost: lost: the job would not be guarded", "0s released"}},
 		{"signal", func(r *rig) { r.send(seconds(2), syscall.SIGINT) },
 			[]string{acquired, started, "2s signalled INT: we were sent it", "2s exited pid=4711 code=130", "2s released"}},
 		{"signal ignored", func(r *rig) { r.job.on = deaf; r.send(seconds(2), syscall.SIGTERM) },

@@ -82,9 +82,19 @@ func (r *run) runJob() (proc.Exit, error) {
 	return s.result()
 }
 
-// start starts a command under the lease, if there is still time to stop it
-// again.
+// start starts a command. That there is no lease any more to start it under is
+// told.
 func (r *run) start(command proc.Command) (*started, error) {
+	job, err := r.startInTime(command)
+	if r.lease != nil && errors.Is(err, locks.ErrLost) {
+		return nil, r.lostWhile(err)
+	}
+	return job, err
+}
+
+// startInTime starts a command under the lease, if there is still time to stop it
+// again.
+func (r *run) startInTime(command proc.Command) (*started, error) {
 	if err := r.lostLease(); err != nil {
 		return nil, err
 	}
