@@ -18,7 +18,12 @@ import (
 // TestConformance evicts nobody: who waits for a lock whose file is deleted goes
 // on waiting until its holder is gone, which the suite does not expect. See
 // TestLost, TestUnlinkRace and TestWaiterOutlastsDeletion.
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { lockstest.Run(t, conformance()) }
+
+// TestOneSlot is the same for a lock of one slot.
+func TestOneSlot(t *testing.T) { lockstest.RunOneSlot(t, conformance()) }
+
+func conformance() lockstest.Config {
 	lockFile := func(u *url.URL, name string) string { return filepath.Join(u.Path, fileName(name)) }
 	spoil := func(content string) func(*testing.T, *url.URL, string) {
 		return func(t *testing.T, u *url.URL, name string) {
@@ -48,7 +53,7 @@ func TestConformance(t *testing.T) {
 		}
 		return b.String()
 	}
-	lockstest.Run(t, lockstest.Config{
+	return lockstest.Config{
 		Open: Open,
 		URL:  func(t *testing.T) *url.URL { return dirURL(testDir(t)) },
 		// A closed file is all that the system sees of a death.
@@ -94,7 +99,7 @@ func TestConformance(t *testing.T) {
 			}
 			return left
 		},
-	})
+	}
 }
 
 func TestSlots(t *testing.T) {

@@ -1,13 +1,10 @@
 package lockstest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +26,7 @@ func RunSlots(t *testing.T, c Config) {
 		{name: "RecordIsGarbage", run: recordIsGarbage},
 		{name: "CrashWithoutRecord", run: crashWithoutRecord},
 		{name: "FrozenAtTheTurnstile", run: frozenAtTheTurnstile, needs: []need{needTTL}},
+		{name: "RecordFails", run: recordFails},
 		{name: "TurnstileIsLost", run: turnstileIsLost, needs: []need{needPlaces, needEvict}},
 		{name: "SlotIsEvicted", run: slotIsEvicted, needs: []need{needEvict}},
 	})
@@ -72,114 +70,6 @@ func (e *env) slotHeld(n int, holder string) *contender {
 }
 
 func (k *contender) slot() int { return locks.SlotOf(k.bare) }
-
-// A slotTerm is the time for which a job ran with a slot.
-type slotTerm struct {
-	term
-	n, slot int
-}
-
-// slotFaults sweeps over the terms: at no time more hold a slot than any of them
-// allows, a slot has one holder, and its tokens rise.
-func slotFaults(terms []slotTerm) (faults []string, most int) {
-	slices.SortFunc(terms, func(a, b slotTerm) int { return cmp.Compare(a.start, b.start) })
-	for i, t := range terms {
-		now, least := 1, t.n
-		for _, before := range terms[:i] {
-			if before.slot == t.slot && before.token >= t.token {
-				faults = append(faults, fmt.Sprintf("slot %d: %s got token %d after %s had %d", t.slot, t.holder, t.token, before.holder, before.token))
-			}
-			if before.end <= t.start {
-				continue
-			}
-			now, least = now+1, min(least, before.n)
-			if before.slot == t.slot {
-				faults = append(faults, fmt.Sprintf("%s and %s have slot %d at once", t.holder, before.holder, t.slot))
-			}
-		}
-		most = max(most, now)
-		if now > least || t.slot < 1 || t.slot > t.n {
-			faults = append(faults, fmt.Sprintf("%s is one of %d, one of whom allows %d; its slot is %d of %d", t.holder, now, least, t.slot, t.n))
-		}
-	}
-	return faults, most
-}
-
-// atMost lets contenders with different numbers of slots come and go, some of
-// whom crash. All of them get their turn, so slots are refilled.
-func atMost(e *env, numbers ...int) {
-	const contenders = 12
-	terms := 3
-	if e.c.Polling >= time.Second {
-		terms = 1
-	}
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		book []slotTerm
-	)
-	for i := range contenders {
-		wg.Go(func() {
-			for n := range terms {
-				number := numbers[(i+n)%len(numbers)]
-				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(4) == 0)
-				if err != nil {
-					e.Errorf("contender %d: %v", i, err)
-					return
-				}
-				t.n = number
-				mu.Lock()
-				book = append(book, t)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	faults, most := slotFaults(book)
-	for _, f := range faults {
-		e.Error(f)
-	}
-	e.Logf("%d terms, at most %d at once", len(book), most)
-	if want := slices.Max(numbers); len(numbers) == 1 && most != want {
-		e.Errorf("at most %d held a slot at once; want %d", most, want)
-	}
-	if len(book) != contenders*terms {
-		e.Errorf("%d terms were served, want %d", len(book), contenders*terms)
-	}
-}
-
-// slotOnce has a slot once, and gives it up or crashes.
-func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
-	for {
-		k, err := e.tryOpen(e.u, e.options(holder))
-		if err != nil {
-			return slotTerm{}, err
-		}
-		c := k.campaign()
-		<-c.done
-		if errors.Is(c.err, locks.ErrLost) { // a place in a queue, on a busy machine
-			_ = k.Close()
-			continue
-		}
-		if c.err != nil {
-			_ = k.Close()
-			return slotTerm{}, c.err
-		}
-		defer k.Close()
-		t := slotTerm{term: term{start: now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
-		pause(20*time.Millisecond + rand.N(20*time.Millisecond))
-		if t.end = now(); e.c.TTL > 0 {
-			t.end = min(t.end, k.deadline())
-		}
-		if !crash || e.c.TTL == 0 && e.c.Crash == nil {
-			return t, k.giveUp()
-		}
-		if e.c.TTL > 0 {
-			t.end = k.deadline()
-		}
-		return t, nil // the handle is closed, and the lease ends
-	}
-}
 
 // tryAtOnce has as many as there are slots try at the same moment: that others
 // are at the turnstile is no reason to give up.
@@ -333,69 +223,6 @@ func crashWithoutRecord(e *env) {
 	c.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
 	c.k.release()
 	a.release()
-	e.of(2).free()
-}
-
-// A halting lock is one of a contender that is frozen before it writes the record.
-type halting struct {
-	locks.Lock
-	reached, resume chan struct{}
-}
-
-func (h *halting) Abilities(ctx context.Context) ([]locks.Ability, error) {
-	return h.Lock.(locks.Able).Abilities(ctx)
-}
-
-func (h *halting) Inspect(ctx context.Context) (locks.State, error) {
-	return h.Lock.(locks.Inspector).Inspect(ctx)
-}
-
-func (h *halting) Record(ctx context.Context) ([]byte, error) {
-	return h.Lock.(locks.Recorder).Record(ctx)
-}
-
-func (h *halting) SetRecord(_ context.Context, text []byte) error {
-	close(h.reached)
-	<-h.resume
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // its own has ended long ago
-	defer cancel()
-	return h.Lock.(locks.Recorder).SetRecord(ctx, text)
-}
-
-// frozenAtTheTurnstile: a contender with a slot is frozen before it writes the
-// record, and others take all slots when its lease is over. When it goes on it
-// has none.
-func frozenAtTheTurnstile(e *env) {
-	reached, resume := make(chan struct{}), make(chan struct{})
-	goOn := sync.OnceFunc(func() { close(resume) })
-	e.Cleanup(goOn)
-	frozen := e.of(2)
-	frozen.c.Open = slotted(e.c.Open, 2, func(l locks.Lock, o locks.Options) locks.Lock {
-		if _, number := locks.CutSlot(o.Name); number == 0 {
-			return &halting{l, reached, resume}
-		}
-		return l
-	})
-	k := frozen.open("frozen")
-	c := k.campaignRenewing(false)
-	<-reached
-	a := e.contending(2, "a").campaign()
-	a.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
-	a.k.keep()
-	b := e.contending(2, "b").campaign()
-	b.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
-	b.k.keep()
-	goOn()
-	c.ended(prompt + e.c.Polling)
-	if !errors.Is(c.err, locks.ErrLost) {
-		e.Errorf("the frozen contender got %+v, %v; want ErrLost", c.grant, c.err)
-	}
-	if got := k.slot(); got != 0 {
-		e.Errorf("the frozen contender says that it has slot %d", got)
-	}
-	e.contending(2, "d").refused()
-	a.k.release()
-	b.k.release()
 	e.of(2).free()
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/ledger"
 )
 
 const (
@@ -18,10 +17,6 @@ const (
 	// is shorter than the runner's limit for all of it.
 	tryLimit = 3 * time.Second
 	tryPause = 50 * time.Millisecond
-	// undoLimit bounds what is undone when nobody waits for it any more.
-	undoLimit = time.Second
-	// writes is how often a record is tried to be written.
-	writes = 3
 )
 
 var errClosed = errors.New("the handle is closed")
@@ -184,134 +179,6 @@ func (c *campaign) take(ctx context.Context, number int) error {
 		return nil
 	}
 	return err
-}
-
-// record has the record say that the slot is ours, as long as the turnstile is.
-// Slots that are free are left out from then on.
-func (c *campaign) record(ctx context.Context, v *view) error {
-	record := v.record
-	for number := range record.Slots {
-		if _, held := v.held[number]; !held {
-			delete(record.Slots, number)
-		}
-	}
-	if record.Slots == nil {
-		record.Slots = map[int]ledger.Slot{}
-	}
-	record.Slots[c.number] = ledger.Slot{N: c.n, Token: c.grant.Token}
-	text, err := record.Encode()
-	if err != nil {
-		return err
-	}
-	for range writes {
-		if err = c.write(ctx, text); err == nil || errors.Is(err, locks.ErrLost) || errors.Is(err, locks.ErrDenied) || ctx.Err() != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func (c *campaign) write(ctx context.Context, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
-	defer cancel()
-	return c.gate.(locks.Recorder).SetRecord(ctx, text) // as required
-}
-
-// giveBack gives a slot up that is ours, and may not be.
-func (c *campaign) giveBack(ctx context.Context) error {
-	h := c.slot
-	c.slot, c.number = nil, 0
-	c.drop(h)
-	defer func() { _ = h.Close() }() // what was not released ends with its lease
-	return h.Release(ctx)
-}
-
-// finish makes the slot ours, and lets the next one through the turnstile.
-func (c *campaign) finish(ctx context.Context) error {
-	c.mu.Lock()
-	closed := c.closed
-	if !closed {
-		c.Lock.slot, c.Lock.number = c.slot, c.number
-		c.Lock.gate, c.secrets = nil, locks.SecretEnv(c.slot)
-		delete(c.parts, c.gate)
-		delete(c.parts, c.slot)
-	}
-	c.mu.Unlock()
-	if closed {
-		return errClosed
-	}
-	c.pass(c.slot)
-	c.leave(ctx)
-	return nil
-}
-
-// leave gives the turnstile up.
-func (c *campaign) leave(ctx context.Context) {
-	err := release(ctx, c.gate, c.o.ConnectTimeout)
-	if ctx.Err() != nil {
-		err = release(context.WithoutCancel(ctx), c.gate, undoLimit)
-	}
-	if err != nil {
-		c.log.Warn("others can have a slot only when a lease is over that was not released", "ttl", c.lease, "err", err)
-	}
-	_ = c.gate.Close() // it was released, or ends with its lease
-}
-
-func release(ctx context.Context, h locks.Lock, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return h.Release(ctx)
-}
-
-// undo gives up what an Acquire has got that failed.
-func (c *campaign) undo(ctx context.Context) {
-	c.drop(c.gate)
-	if !c.entered { // the handle may be used again
-		return
-	}
-	var all sync.WaitGroup
-	all.Go(func() { c.leave(ctx) })
-	if c.slot != nil {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
-			defer cancel()
-			if err := c.giveBack(ctx); err != nil {
-				c.log.Warn("a slot is free only when a lease is over that was not released", "ttl", c.lease, "err", err)
-			}
-		})
-	}
-	all.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Lock.gate = nil
-}
-
-// compare tells, once, that somebody has another N.
-func (c *campaign) compare(v *view) {
-	least := v.least()
-	if v.unknown || least == 0 || least == c.n {
-		return
-	}
-	level := c.log.Info
-	what := "the holders allow more slots than we do; our number counts"
-	if least < c.n {
-		what = "a holder allows fewer slots than we do; its number counts"
-		if !v.room(c.n) && len(v.held) < c.n {
-			level = c.log.Warn // there are slots that we may not have
-		}
-	}
-	c.once(what, func() { level(what, "slots", c.n, "theirs", least) })
-}
-
-// once does something that is worth to be done once.
-func (l *Lock) once(what string, do func()) {
-	l.mu.Lock()
-	told := l.warned[what]
-	l.warned[what] = true
-	l.mu.Unlock()
-	if !told {
-		do()
-	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -90,8 +90,6 @@ func (c *campaign) first(ctx context.Context, settled <-chan *bid, partial bool)
 			return nil, sleep(ctx, recheck/6+rand.N(recheck/6))
 		}
 		return nil, b.err
-	case err := <-c.gate.Lost():
-		return nil, err
 	case <-again:
 		return nil, nil
 	case <-ctx.Done():

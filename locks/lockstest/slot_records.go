@@ -1,0 +1,96 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A turnstile is the lock of one, with all that slots need of it, and with a way
+// of its own to write.
+type turnstile struct {
+	locks.Lock
+	write func(context.Context, locks.Recorder, []byte) error
+}
+
+func (l *turnstile) Abilities(ctx context.Context) ([]locks.Ability, error) {
+	return l.Lock.(locks.Able).Abilities(ctx)
+}
+
+func (l *turnstile) Inspect(ctx context.Context) (locks.State, error) {
+	return l.Lock.(locks.Inspector).Inspect(ctx)
+}
+
+func (l *turnstile) Record(ctx context.Context) ([]byte, error) {
+	return l.Lock.(locks.Recorder).Record(ctx)
+}
+
+func (l *turnstile) SetRecord(ctx context.Context, text []byte) error {
+	return l.write(ctx, l.Lock.(locks.Recorder), text)
+}
+
+// writing returns the environment of contenders for n slots that write the record
+// in this way.
+func (e *env) writing(n int, write func(context.Context, locks.Recorder, []byte) error) *env {
+	many := e.of(n)
+	many.c.Open = slotted(e.c.Open, n, func(l locks.Lock, o locks.Options) locks.Lock {
+		if _, number := locks.CutSlot(o.Name); number == 0 {
+			return &turnstile{l, write}
+		}
+		return l
+	})
+	return many
+}
+
+// frozenAtTheTurnstile: a contender with a slot is frozen before it writes the
+// record, and others take all slots when its lease is over. When it goes on it
+// has none.
+func frozenAtTheTurnstile(e *env) {
+	reached, resume := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(resume) })
+	e.Cleanup(goOn)
+	k := e.writing(2, func(_ context.Context, r locks.Recorder, text []byte) error {
+		close(reached)
+		<-resume
+		ctx, cancel := context.WithTimeout(context.Background(), patience) // its own has ended long ago
+		defer cancel()
+		return r.SetRecord(ctx, text)
+	}).open("frozen")
+	c := k.campaignRenewing(false)
+	<-reached
+	a := e.contending(2, "a").campaign()
+	a.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	a.k.keep()
+	b := e.contending(2, "b").campaign()
+	b.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	b.k.keep()
+	goOn()
+	c.ended(prompt + e.c.Polling)
+	if !errors.Is(c.err, locks.ErrLost) {
+		e.Errorf("the frozen contender got %+v, %v; want ErrLost", c.grant, c.err)
+	}
+	if got := k.slot(); got != 0 {
+		e.Errorf("the frozen contender says that it has slot %d", got)
+	}
+	e.contending(2, "d").refused()
+	a.k.release()
+	b.k.release()
+	e.of(2).free()
+}
+
+// recordFails: whoever cannot write the record has nothing, and leaves nothing
+// behind.
+func recordFails(e *env) {
+	k := e.writing(2, func(context.Context, locks.Recorder, []byte) error { return locks.ErrUnavailable }).open("k")
+	for _, try := range []bool{true, false} {
+		if g, err := k.Acquire(e.patient(), try); !errors.Is(err, locks.ErrUnavailable) {
+			e.Errorf("got %+v, %v; want ErrUnavailable", g, err)
+		}
+		if got := k.slot(); got != 0 {
+			e.Errorf("it says that it has slot %d", got)
+		}
+	}
+	e.of(1).free()
+}

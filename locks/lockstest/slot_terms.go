@@ -1,0 +1,121 @@
+package lockstest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A slotTerm is the time for which a job ran with a slot.
+type slotTerm struct {
+	term
+	n, slot int
+}
+
+// slotFaults sweeps over the terms: at no time more hold a slot than any of them
+// allows, a slot has one holder, and its tokens rise.
+func slotFaults(terms []slotTerm) (faults []string, most int) {
+	slices.SortFunc(terms, func(a, b slotTerm) int { return cmp.Compare(a.start, b.start) })
+	for i, t := range terms {
+		now, least := 1, t.n
+		for _, before := range terms[:i] {
+			if before.slot == t.slot && before.token >= t.token {
+				faults = append(faults, fmt.Sprintf("slot %d: %s got token %d after %s had %d", t.slot, t.holder, t.token, before.holder, before.token))
+			}
+			if before.end <= t.start {
+				continue
+			}
+			now, least = now+1, min(least, before.n)
+			if before.slot == t.slot {
+				faults = append(faults, fmt.Sprintf("%s and %s have slot %d at once", t.holder, before.holder, t.slot))
+			}
+		}
+		most = max(most, now)
+		if now > least || t.slot < 1 || t.slot > t.n {
+			faults = append(faults, fmt.Sprintf("%s is one of %d, one of whom allows %d; its slot is %d of %d", t.holder, now, least, t.slot, t.n))
+		}
+	}
+	return faults, most
+}
+
+// atMost lets contenders with different numbers of slots come and go, some of
+// whom crash. All of them get their turn, so slots are refilled.
+func atMost(e *env, numbers ...int) {
+	const contenders = 12
+	terms := 3
+	if e.c.Polling >= time.Second {
+		terms = 1
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		book []slotTerm
+	)
+	for i := range contenders {
+		wg.Go(func() {
+			for n := range terms {
+				number := numbers[(i+n)%len(numbers)]
+				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(4) == 0)
+				if err != nil {
+					e.Errorf("contender %d: %v", i, err)
+					return
+				}
+				t.n = number
+				mu.Lock()
+				book = append(book, t)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	faults, most := slotFaults(book)
+	for _, f := range faults {
+		e.Error(f)
+	}
+	e.Logf("%d terms, at most %d at once", len(book), most)
+	if want := slices.Max(numbers); len(numbers) == 1 && most != want {
+		e.Errorf("at most %d held a slot at once; want %d", most, want)
+	}
+	if len(book) != contenders*terms {
+		e.Errorf("%d terms were served, want %d", len(book), contenders*terms)
+	}
+}
+
+// slotOnce has a slot once, and gives it up or crashes.
+func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
+	for {
+		k, err := e.tryOpen(e.u, e.options(holder))
+		if err != nil {
+			return slotTerm{}, err
+		}
+		c := k.campaign()
+		<-c.done
+		if errors.Is(c.err, locks.ErrLost) { // a place in a queue, on a busy machine
+			_ = k.Close()
+			continue
+		}
+		if c.err != nil {
+			_ = k.Close()
+			return slotTerm{}, c.err
+		}
+		defer k.Close()
+		t := slotTerm{term: term{start: now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
+		pause(20*time.Millisecond + rand.N(20*time.Millisecond))
+		if t.end = now(); e.c.TTL > 0 {
+			t.end = min(t.end, k.deadline())
+		}
+		if !crash || e.c.TTL == 0 && e.c.Crash == nil {
+			return t, k.giveUp()
+		}
+		if e.c.TTL > 0 {
+			t.end = k.deadline()
+		}
+		return t, nil // the handle is closed, and the lease ends
+	}
+}
