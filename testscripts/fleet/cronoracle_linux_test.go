@@ -1,0 +1,239 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
+)
+
+// A verdict is what was found in the records of a day, and its figures.
+type verdict struct {
+	wrong []string
+
+	windows, firings, ran, skips, held, failures int
+	kills                                        map[string]int
+	reruns                                       int // of a job that had succeeded and could not say so
+	late                                         int // successes after the window's turn
+	least                                        time.Duration
+}
+
+func (v *verdict) complain(format string, args ...any) {
+	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+}
+
+func (v *verdict) String() string {
+	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting; %d jobs failed, killed %v, %d ran again after a crash between success and note; least time between two jobs %v",
+		v.windows, v.firings, v.ran, v.skips, v.held, v.failures, v.kills, v.reruns, v.least)
+}
+
+// A turn is what happened in one window.
+type turn struct {
+	starts    []clock.Instant
+	successes []success
+}
+
+type success struct {
+	at clock.Instant
+	by *outcome
+}
+
+// judge checks the records of a day:
+//
+//   - there is one job at a time, and tokens rise from each to the next;
+//   - each window has a success, and one only, but for one whose leaderrun was
+//     killed by us before it could say so;
+//   - after leaderrun has said so, by exiting with 0, the job is never started
+//     again for that window;
+//   - who skips the job has been told of a success that there was;
+//   - leaderrun knows its window before it campaigns;
+//   - it exits with what became of the job.
+func (c *cron) judge() *verdict {
+	v := &verdict{windows: len(c.keys), firings: len(c.outcomes), kills: map[string]int{}}
+	turns := map[int64]*turn{}
+	for i := range c.outcomes {
+		o := &c.outcomes[i]
+		v.count(o)
+		key, ok := o.key(c.window)
+		if !ok {
+			if !o.killed {
+				v.complain("firing %d exited with %d and did not read its clock: %s", o.number, o.status, o.stderr)
+			}
+			continue
+		}
+		if turns[key] == nil {
+			turns[key] = &turn{}
+		}
+		turns[key].add(o)
+		c.judgeOne(v, o)
+	}
+	for _, key := range c.keys {
+		if turns[key] == nil {
+			v.complain("window %d was nobody's", key)
+		}
+	}
+	for key, turn := range turns {
+		v.judgeTurn(key, turn, slices.Contains(c.keys, key))
+	}
+	for i := range c.outcomes {
+		c.judgeSkip(v, &c.outcomes[i], turns)
+	}
+	c.judgeJobs(v)
+	return v
+}
+
+func (t *turn) add(o *outcome) {
+	for _, e := range o.entries {
+		switch e.Kind {
+		case trace.Start:
+			t.starts = append(t.starts, e.At)
+		case trace.Success:
+			t.successes = append(t.successes, success{e.At, o})
+		}
+	}
+}
+
+func (v *verdict) count(o *outcome) {
+	switch {
+	case o.has(trace.Start):
+		v.ran++
+	case o.status == 0:
+		v.skips++
+	case o.status == 75:
+		v.held++
+	}
+	if o.has(trace.Failure) {
+		v.failures++
+	}
+	for _, e := range o.entries {
+		if e.Kind == trace.Kill {
+			v.kills[e.What]++
+		}
+	}
+	if o.killed {
+		v.kills["leaderrun at any time"]++
+	}
+}
+
+func (o *outcome) has(kind string) bool {
+	return slices.ContainsFunc(o.entries, func(e trace.Entry) bool { return e.Kind == kind })
+}
+
+// victim is what was killed by the job, if anything was.
+func (o *outcome) victim() string {
+	for _, e := range o.entries {
+		if e.Kind == trace.Kill {
+			return e.What
+		}
+	}
+	return ""
+}
+
+// judgeOne checks the exit status of a firing, and when it read its clock.
+func (c *cron) judgeOne(v *verdict, o *outcome) {
+	victim := o.victim()
+	ok := false
+	switch o.status {
+	case 0:
+		ok = o.has(trace.Success) || !o.has(trace.Start)
+	case 3:
+		ok = o.has(trace.Failure)
+	case 75:
+		ok = o.wait != "" && !o.has(trace.Start)
+	case 76:
+		ok = victim == "guard"
+	case 137:
+		ok = o.killed || victim == "job" || victim == "leaderrun"
+	}
+	if !ok {
+		v.complain("firing %d (%q, %v, killed %v, %q) exited with %d: %s", o.number, o.wait, o.job, o.killed, victim, o.status, o.stderr)
+	}
+	if o.stderr != "" && victim == "" {
+		v.complain("firing %d wrote: %s", o.number, o.stderr)
+	}
+	if first := firstEvent(o.events); !first.IsZero() && first.UnixNano() < o.entries[0].Real {
+		v.complain("firing %d read its clock %v after its campaign began", o.number, time.Duration(o.entries[0].Real-first.UnixNano()))
+	}
+}
+
+// firstEvent is when the first event of a file was; zero if there is none.
+func firstEvent(file string) time.Time {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return time.Time{}
+	}
+	var e struct{ Time time.Time }
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if json.Unmarshal(line, &e) != nil {
+		return time.Time{}
+	}
+	return e.Time
+}
+
+func (v *verdict) judgeTurn(key int64, t *turn, planned bool) {
+	slices.SortFunc(t.successes, func(a, b success) int { return cmp.Compare(a.at, b.at) })
+	if planned && len(t.successes) == 0 {
+		v.complain("window %d had no success", key)
+	}
+	for i, s := range t.successes {
+		if i > 0 {
+			v.reruns++
+			if before := t.successes[i-1].by; !before.interrupted() {
+				v.complain("window %d succeeded twice: in firing %d, which exited with %d, and in %d", key, before.number, before.status, s.by.number)
+			}
+		}
+		for _, start := range t.starts {
+			if s.by.status == 0 && start > s.by.ended {
+				v.complain("window %d was closed by firing %d, and run again %v later", key, s.by.number, start.Sub(s.by.ended))
+			}
+		}
+	}
+}
+
+// interrupted reports whether leaderrun, or its guard, was killed by us and so
+// could not say how the job had ended.
+func (o *outcome) interrupted() bool {
+	return o.status != 0 && (o.killed || o.victim() != "")
+}
+
+// judgeSkip checks that a job was skipped for a success.
+func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
+	key, ok := o.key(c.window)
+	if !ok || o.status != 0 || o.has(trace.Start) {
+		return
+	}
+	if !slices.ContainsFunc(turns[key].successes, func(s success) bool { return s.at < o.ended }) {
+		v.complain("firing %d skipped the job for window %d, which had no success", o.number, key)
+	}
+}
+
+// judgeJobs checks that there was one job at a time.
+func (c *cron) judgeJobs(v *verdict) {
+	var entries []trace.Entry
+	for _, o := range c.outcomes {
+		entries = append(entries, o.entries...)
+	}
+	all, err := stays(entries)
+	if err != nil {
+		v.complain("%v", err)
+		return
+	}
+	wrong, least := alone(all)
+	v.least = least
+	v.wrong = append(append(v.wrong, wrong...), rising(all, true)...)
+}
+
+// listed is what is wrong, or the beginning of it.
+func listed(wrong []string) string {
+	if n := len(wrong); n > 20 {
+		wrong = append(wrong[:20:20], fmt.Sprint("and ", n-20, " more"))
+	}
+	return strings.Join(wrong, "\n")
+}

@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/window"
+)
+
+// hosts is the size of a fleet that runs a job from cron.
+const hosts = 5
+
+// A day is what cron does on all hosts, as it is planned.
+type day struct {
+	spec    string
+	zone    string // TZ of all hosts
+	begin   time.Time
+	windows int           // so many are looked at
+	every   time.Duration // how long each is, but where clocks change
+	fast    time.Duration // and how long that lasts here
+}
+
+func (d day) factor() int64 { return int64(d.every / d.fast) }
+
+// A firing is one start of the job by cron, on one host.
+type firing struct {
+	host int
+	slot int           // of the day, from 0: the one that cron means
+	at   time.Time     // when it is started, by the host's own clock
+	wait string        // an option of leaderrun, or ""
+	job  []string      // arguments
+	kill time.Duration // kill leaderrun so long after its start; 0: do not
+	last bool          // nothing of it is to fail
+}
+
+// slots returns the first moment of each of the day's windows, and of the one
+// after the last.
+func (d day) slots(w window.Window) []time.Time {
+	next := w.Ends(d.begin)
+	all := []time.Time{next}
+	for range d.windows {
+		next = w.Ends(next)
+		all = append(all, next)
+	}
+	return all
+}
+
+// plan plans the firings of all hosts for all windows, given their first moments.
+// Cron starts the job some seconds after a window begins; some hosts are early,
+// some are late, some start it twice.
+func (d day) plan(r *rand.Rand, slots []time.Time, rude int) []firing {
+	var all []firing
+	for i, begin := range slots[:len(slots)-1] {
+		long := min(slots[i+1].Sub(begin), 3*d.every) // the last one of a night lasts for a day
+		for host := range hosts {
+			after := upTo(r, 20*time.Second)
+			switch n := r.IntN(10); {
+			case n == 0:
+				after = upTo(r, long*2/3)
+			case n == 1:
+				after = -upTo(r, 90*time.Second)
+			}
+			all = append(all, d.fire(r, host, i, begin.Add(after), rude))
+			if r.IntN(10) == 0 {
+				all = append(all, d.fire(r, host, i, begin.Add(after+upTo(r, long/3)), rude))
+			}
+		}
+	}
+	return all
+}
+
+// fire decides what becomes of one firing.
+func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
+	f := firing{host: host, slot: slot, at: at}
+	switch n := r.IntN(100); {
+	case n < rude:
+		f.wait = "-n"
+	case n < rude+10:
+		f.wait = "-w" + strconv.FormatFloat(0.1+2*r.Float64(), 'f', 2, 64)
+	}
+	long := d.fast/10 + upTo(r, d.fast/2)
+	if r.IntN(25) == 0 {
+		long = d.fast + upTo(r, d.fast/2) // across the edge of the window
+	}
+	end := "success"
+	if r.IntN(4) == 0 {
+		end = "failure"
+	}
+	f.job = []string{"job", long.String(), end}
+	switch n := r.IntN(100); {
+	case n < 15: // mostly while it works, rarely between its success and the note of it
+		percent := r.IntN(104)
+		f.job = append(f.job, []string{"job", "guard", "leaderrun"}[r.IntN(3)], strconv.Itoa(min(percent, 100)))
+	case n < 20:
+		f.kill = 1 + upTo(r, d.fast)
+	}
+	return f
+}
+
+// again plans one more firing for a window in which nothing has succeeded, on the
+// next host. After some of them nothing is to fail any more.
+func (d day) again(r *rand.Rand, before firing, tries int) firing {
+	f := d.fire(r, (before.host+1)%hosts, before.slot, before.at, 0)
+	if tries > 3 {
+		f.job, f.kill, f.last = []string{"job", (d.fast / 10).String(), "success"}, 0, true
+	}
+	return f
+}
+
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }

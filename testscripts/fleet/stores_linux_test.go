@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// A store is where a fleet's locks are kept.
+type store struct {
+	name    string
+	server  server                     // nil: there is none
+	addr    string                     // of the server
+	env     func(addr string) []string // names the store, behind this address
+	proxies []*faultproxy.Proxy        // before the server, one for each host; may be none
+
+	// A fleet's clocks run so fast that a window lasts this long.
+	window time.Duration
+	// rude is the share of firings, in percent, that do not wait for the lock: what
+	// is polled is had late by those who wait.
+	rude int
+	// poll is how long a waiter may not look whether the lock is free.
+	poll time.Duration
+}
+
+// A server can be made to fail.
+type server interface {
+	Stop()
+	Start()
+}
+
+// A pauser can be frozen, too.
+type pauser interface {
+	Pause()
+	Resume()
+}
+
+// stores are all of them. Each call starts servers of its own.
+func stores() map[string]func(*testing.T) *store {
+	return map[string]func(*testing.T) *store{"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore}
+}
+
+func fileStore(t *testing.T) *store {
+	dir := filepath.Join(t.TempDir(), "locks")
+	return &store{name: "file", window: time.Second, rude: 20,
+		env: func(string) []string { return []string{"LEADERRUN_BACKEND=file://" + dir} }}
+}
+
+func etcdStore(t *testing.T) *store {
+	s := etcdtest.Start(t, etcdtest.Options{})
+	return &store{name: "etcd", server: s, addr: s.Addr(), window: time.Second, rude: 20,
+		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=etcd://" + addr + "/fleet"} }}
+}
+
+func zkStore(t *testing.T) *store {
+	s := zktest.Start(t, zktest.Options{})
+	return &store{name: "zookeeper", server: s, addr: s.Addr(), window: time.Second, rude: 20,
+		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=zk://" + addr + "/fleet"} }}
+}
+
+func gcsStore(t *testing.T) *store {
+	s := gcstest.Start(t)
+	return &store{name: "gcs", server: s, addr: s.Addr(), window: 1500 * time.Millisecond, rude: 80, poll: 3 * time.Second,
+		env: func(addr string) []string {
+			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/fleet", "STORAGE_EMULATOR_HOST=" + addr}
+		}}
+}
+
+// behindProxies puts a proxy before the server for each host.
+func (s *store) behindProxies(t *testing.T, hosts int) {
+	if s.server == nil {
+		return
+	}
+	for range hosts {
+		s.proxies = append(s.proxies, faultproxy.New(t, s.addr))
+	}
+}
+
+// of is the environment that names the store to a host.
+func (s *store) of(host int) []string {
+	if len(s.proxies) > 0 {
+		return s.env(s.proxies[host].Addr())
+	}
+	return s.env(s.addr)
+}

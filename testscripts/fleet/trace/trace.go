@@ -1,0 +1,157 @@
+// Package trace is what the programs of the fleet's tests write down, and the tests
+// read: entries in a file that several processes append to, and of each process
+// that must be alone the time for which it lived.
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// FileVariable names the file of entries in a program's environment.
+const FileVariable = "FLEET_TRACE"
+
+// The kinds of entries.
+const (
+	Read    = "read"    // leaderrun read its clock, and got Wall
+	Start   = "start"   // a job, a service or a hook began
+	Success = "success" // a job has done its work
+	Failure = "failure" // a job is about to fail
+	Kill    = "kill"    // What is about to be killed, and the job is to blame
+	End     = "end"     // a service or a hook is about to end by itself
+)
+
+// An Entry is something that happened.
+type Entry struct {
+	Kind      string        `json:"kind"`
+	At        clock.Instant `json:"at"` // by the boot clock
+	What      string        `json:"what,omitempty"`
+	Host      string        `json:"host,omitempty"`
+	Wall      int64         `json:"wall,omitempty"` // nanoseconds since 1970, by a host's clock
+	Real      int64         `json:"real,omitempty"` // and by the machine's
+	Token     uint64        `json:"token,omitempty"`
+	PID       int           `json:"pid,omitempty"`
+	Guard     int           `json:"guard,omitempty"`
+	Leaderrun int           `json:"leaderrun,omitempty"`
+	Life      string        `json:"life,omitempty"` // the file of its Life
+}
+
+// Add appends an entry of now to the file that the environment names. Entries are
+// written whole: each by one call, to a file that is only appended to.
+func Add(e Entry) error {
+	f, err := os.OpenFile(os.Getenv(FileVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	e.At = clock.Boot{}.Now()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return err
+}
+
+// pace is how often a process writes down that it lives.
+const pace = 2 * time.Millisecond
+
+// A Life is when a process lived: it writes down its first moment, and again and
+// again its latest, so that its end is known even if it was killed.
+type Life struct {
+	file  *os.File
+	stop  chan struct{}
+	done  sync.WaitGroup
+	first clock.Instant
+}
+
+// Begin begins a life in a new file.
+func Begin(file string) (*Life, error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	l := &Life{file: f, stop: make(chan struct{}), first: clock.Boot{}.Now()}
+	if err := l.stamp(); err != nil {
+		return nil, err
+	}
+	l.done.Go(l.live)
+	return l, nil
+}
+
+func (l *Life) live() {
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-l.stop:
+			return
+		}
+		if err := l.stamp(); err != nil {
+			fmt.Fprintln(os.Stderr, "trace:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func (l *Life) stamp() error {
+	var b []byte
+	for _, at := range []clock.Instant{l.first, clock.Boot{}.Now()} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(at))
+	}
+	_, err := l.file.WriteAt(b, 0)
+	return err
+}
+
+// End ends it, at the last moment that is written down.
+func (l *Life) End() error {
+	close(l.stop)
+	l.done.Wait()
+	return l.stamp()
+}
+
+// A Span is from the first to the last moment of a life.
+type Span struct{ First, Last clock.Instant }
+
+// ReadLife reads the file of a life.
+func ReadLife(file string) (Span, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return Span{}, err
+	}
+	if len(b) != 16 {
+		return Span{}, fmt.Errorf("%s has %d bytes, want 16", file, len(b))
+	}
+	at := func(b []byte) clock.Instant { return clock.Instant(binary.LittleEndian.Uint64(b)) }
+	return Span{at(b), at(b[8:])}, nil
+}
+
+// ReadAll reads the entries of a file, in the order in which they were written.
+func ReadAll(file string) ([]Entry, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(b)
+}
+
+// Parse reads entries.
+func Parse(text []byte) ([]Entry, error) {
+	var all []Entry
+	for line := range bytes.Lines(text) {
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("entry %d, %q: %w", len(all)+1, line, err)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
