@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -30,10 +29,8 @@ func stays(entries []trace.Entry) ([]stay, error) {
 		if err != nil {
 			return nil, err
 		}
-		if child, err := trace.ReadLife(e.Life + ".child"); err == nil {
+		if child, err := trace.ReadLife(e.Life + ".child"); err == nil { // else it has not begun
 			life.Last = max(life.Last, child.Last)
-		} else if !os.IsNotExist(err) {
-			return nil, err
 		}
 		all = append(all, stay{e, life})
 	}

@@ -20,13 +20,18 @@ func leftovers(t *testing.T, cookie string) []string {
 	var all []string
 	for _, f := range files {
 		env, err := os.ReadFile(f)
-		if err != nil || !bytes.Contains(env, []byte("FLEET_COOKIE="+cookie+"\x00")) {
+		if err != nil || !carries(env, cookie) {
 			continue // it has ended, or is another user's
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
 		all = append(all, strings.ReplaceAll(string(line), "\x00", " "))
 	}
 	return all
+}
+
+// carries reports whether an environment has a cookie.
+func carries(env []byte, cookie string) bool {
+	return bytes.Contains(env, []byte("FLEET_COOKIE="+cookie+"\x00"))
 }
 
 // gone checks that soon nothing of a fleet is left.

@@ -1,0 +1,112 @@
+package fleet
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ttl is the lease of services.
+const ttl = 6 * time.Second
+
+// A fault is something that is done to a service, its host, or its server.
+type fault struct {
+	name string
+	// applies reports whether a store's fleet can have it.
+	applies func(*store) bool
+	// strike does it, for a while if it is of that kind, and returns when it is over.
+	strike func(*services)
+	// outage says that the server is away for all hosts.
+	outage bool
+}
+
+func always(*store) bool      { return true }
+func served(s *store) bool    { return s.server != nil }
+func freezable(s *store) bool { _, ok := s.server.(pauser); return ok }
+
+// faults are all that there are.
+func faults() []fault {
+	return []fault{
+		{name: "job killed", applies: always, strike: func(s *services) { s.hit(s.leader().PID, unix.SIGKILL) }},
+		{name: "job failed", applies: always, strike: func(s *services) { s.hit(s.leader().PID, unix.SIGUSR1) }},
+		{name: "job hung", applies: always, strike: (*services).sicken},
+		{name: "leaderrun killed", applies: always, strike: func(s *services) { s.murder(s.leader().Leaderrun) }},
+		{name: "guard killed", applies: always, strike: func(s *services) { s.hit(s.leader().Guard, unix.SIGKILL) }},
+		{name: "waiting leaderrun killed", applies: always, strike: func(s *services) { s.murder(s.waiting()) }},
+		{name: "leaderrun frozen", applies: always, strike: func(s *services) { s.freeze(s.leader().Leaderrun) }},
+		{name: "guard frozen", applies: always, strike: func(s *services) { s.freeze(s.leader().Guard) }},
+		{name: "server restarted", applies: served, outage: true, strike: func(s *services) {
+			s.store.server.Stop()
+			s.pass(upTo(s.rand, 2*time.Second))
+			s.store.server.Start()
+		}},
+		{name: "server frozen", applies: freezable, outage: true, strike: func(s *services) {
+			server := s.store.server.(pauser)
+			server.Pause()
+			s.pass(s.length())
+			server.Resume()
+		}},
+		{name: "leader cut off", applies: served, strike: func(s *services) {
+			p := s.store.proxies[s.host(s.leader())]
+			p.CutAll()
+			s.pass(s.length())
+			p.Heal()
+		}},
+		{name: "all cut off", applies: served, outage: true, strike: func(s *services) {
+			for _, p := range s.store.proxies {
+				p.CutAll()
+			}
+			s.pass(s.length())
+			for _, p := range s.store.proxies {
+				p.Heal()
+			}
+		}},
+		{name: "leader refused", applies: served, strike: func(s *services) {
+			p := s.store.proxies[s.host(s.leader())]
+			p.Refuse()
+			s.pass(s.length())
+			p.Heal()
+		}},
+		{name: "connections reset", applies: served, strike: func(s *services) {
+			for _, p := range s.store.proxies {
+				p.Reset()
+			}
+		}},
+	}
+}
+
+// planFaults picks n faults for a store: each kind in turn, in an order that the
+// seed decides.
+func planFaults(r *rand.Rand, s *store, n int) []fault {
+	var kinds, all []fault
+	for _, f := range faults() {
+		if f.applies(s) {
+			kinds = append(kinds, f)
+		}
+	}
+	for len(all) < n {
+		r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		all = append(all, kinds...)
+	}
+	return all[:n]
+}
+
+// length is how long a fault lasts: from what is hardly noticed to what costs the
+// lock.
+func (s *services) length() time.Duration { return ttl/6 + upTo(s.rand, 3*ttl/2) }
+
+// pass lets time pass while a fault lasts.
+func (s *services) pass(d time.Duration) { <-time.After(d) }
+
+// murder kills a leaderrun, which has no chance to end its term.
+func (s *services) murder(pid int) {
+	s.murdered[pid] = true
+	s.hit(pid, unix.SIGKILL)
+}
+
+func (s *services) freeze(pid int) {
+	s.hit(pid, unix.SIGSTOP)
+	s.pass(s.length())
+	s.hit(pid, unix.SIGCONT)
+}
