@@ -106,7 +106,7 @@ func (v *verdict) count(o *outcome) {
 		v.ran++
 	case o.status == 0:
 		v.skips++
-	case o.status == 75:
+	case o.status == 75, o.status == 69:
 		v.held++
 	}
 	if o.has(trace.Failure) {
@@ -145,7 +145,7 @@ func (c *cron) judgeOne(v *verdict, o *outcome) {
 		ok = o.has(trace.Success) || !o.has(trace.Start)
 	case 3:
 		ok = o.has(trace.Failure)
-	case 75:
+	case 69, 75: // on a machine that is too busy there may be no answer within a short wait
 		ok = o.wait != "" && !o.has(trace.Start)
 	case 76:
 		ok = victim == "guard"
@@ -155,8 +155,8 @@ func (c *cron) judgeOne(v *verdict, o *outcome) {
 	if !ok {
 		v.complain("firing %d (%q, %v, killed %v, %q) exited with %d: %s", o.number, o.wait, o.job, o.killed, victim, o.status, o.stderr)
 	}
-	if o.stderr != "" && victim == "" {
-		v.complain("firing %d wrote: %s", o.number, o.stderr)
+	if o.status == 0 && strings.Contains(o.stderr, "leaderrun: error") {
+		v.complain("firing %d exited with 0 and wrote: %s", o.number, o.stderr)
 	}
 	if first := firstEvent(o.events); !first.IsZero() && first.UnixNano() < o.entries[0].Real {
 		v.complain("firing %d read its clock %v after its campaign began", o.number, time.Duration(o.entries[0].Real-first.UnixNano()))
