@@ -21,7 +21,6 @@ type verdict struct {
 	windows, firings, ran, skips, held, failures int
 	kills                                        map[string]int
 	reruns                                       int // of a job that had succeeded and could not say so
-	late                                         int // successes after the window's turn
 	least                                        time.Duration
 }
 

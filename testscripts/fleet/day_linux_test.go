@@ -59,7 +59,7 @@ func check(t *testing.T, c *cron) {
 	v := c.judge()
 	t.Logf("%s: %v", c.store.name, v)
 	if len(v.wrong) > 0 {
-		t.Errorf("%d faults:\n%s", len(v.wrong), listed(v.wrong))
+		t.Errorf("%d violations:\n%s", len(v.wrong), listed(v.wrong))
 	}
 	if v.ran == 0 || v.skips == 0 || v.failures == 0 || v.kills["leaderrun"]+v.kills["guard"]+v.kills["job"] == 0 {
 		t.Errorf("that shows nothing: %v", v)

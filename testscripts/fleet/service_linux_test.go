@@ -17,7 +17,7 @@ func TestService(t *testing.T) {
 			r := s.judge()
 			t.Logf("%s: %v; exit statuses %v", s.store.name, r, s.exits)
 			if len(r.wrong) > 0 {
-				t.Errorf("%d faults:\n%s\n%s", len(r.wrong), listed(r.wrong), s.logs())
+				t.Errorf("%d violations:\n%s\n%s", len(r.wrong), listed(r.wrong), s.logs())
 			}
 			if r.terms < 2 {
 				t.Errorf("that shows nothing: %v", r)

@@ -102,7 +102,7 @@ func (s *services) run(host int) {
 		"--restart", "on-failure", "--restart-delay", "0.2", "--restart-max-delay", "1",
 		"--health-cmd", program("subject")+" health "+s.dir, "--health-interval", "0.5", "--health-timeout", "5", "--health-retries", "2",
 		"--on-elected", hook, "--on-resign", hook, "--on-lost", hook,
-		"--", program("subject"), "service", s.dir)
+		"--", program("subject"), "service")
 	cmd.Env = append(environment(s.dir, s.cookie), s.store.of(host)...)
 	cmd.Env = append(cmd.Env, trace.FileVariable+"="+s.trace, "FLEET_HOST="+strconv.Itoa(host))
 	log, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprint("log-", host)), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

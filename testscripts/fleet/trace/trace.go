@@ -103,11 +103,7 @@ func (l *Life) live() {
 }
 
 func (l *Life) stamp() error {
-	var b []byte
-	for _, at := range []clock.Instant{l.first, clock.Boot{}.Now()} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(at))
-	}
-	_, err := l.file.WriteAt(b, 0)
+	_, err := l.file.WriteAt(Span{l.first, clock.Boot{}.Now()}.bytes(), 0)
 	return err
 }
 
@@ -120,6 +116,14 @@ func (l *Life) End() error {
 
 // A Span is from the first to the last moment of a life.
 type Span struct{ First, Last clock.Instant }
+
+func (s Span) bytes() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(s.First))
+	return binary.LittleEndian.AppendUint64(b, uint64(s.Last))
+}
+
+// WriteLife writes the file of a life that is over.
+func WriteLife(file string, s Span) error { return os.WriteFile(file, s.bytes(), 0o600) }
 
 // ReadLife reads the file of a life.
 func ReadLife(file string) (Span, error) {

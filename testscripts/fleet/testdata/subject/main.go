@@ -4,7 +4,7 @@
 //	subject job DURATION END [VICTIM PERCENT]
 //	                     works so long, and ends with success or failure; after a
 //	                     part of that it kills itself (job), its guard or leaderrun
-//	subject service DIR  runs until TERM; with USR1 it fails
+//	subject service      runs until TERM; with USR1 it fails
 //	subject child LIFE   what a service starts in a session of its own; heeds no TERM
 //	subject hook         lives for a moment
 //	subject health DIR   fails if there is a file DIR/sick.TOKEN
@@ -41,7 +41,7 @@ func run(args []string) (int, error) {
 	switch {
 	case len(args) >= 3 && args[0] == "job":
 		return job(args[1:])
-	case len(args) == 2 && args[0] == "service":
+	case len(args) == 1 && args[0] == "service":
 		return service()
 	case len(args) == 2 && args[0] == "child":
 		return child(args[1])

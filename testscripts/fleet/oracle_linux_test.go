@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
+)
+
+// at is a moment in a made-up record, in seconds.
+func at(s float64) clock.Instant { return clock.Instant(s * float64(time.Second)) }
+
+func command(what string, token uint64, first, last float64) stay {
+	return stay{trace.Entry{What: what, Token: token}, trace.Span{First: at(first), Last: at(last)}}
+}
+
+// TestAlone judges made-up lives.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		all   []stay
+		wrong int
+		least time.Duration
+	}{
+		{"one after the other", []stay{command("job", 1, 1, 2), command("job", 2, 2.5, 3)}, 0, time.Second / 2},
+		{"at one time", []stay{command("job", 1, 1, 2), command("job", 2, 1.5, 3)}, 1, -time.Second / 2},
+		{"within another", []stay{command("job", 1, 1, 9), command("job", 2, 2, 3), command("job", 3, 4, 5)}, 2, -7 * time.Second},
+		{"under one token", []stay{command("service", 1, 1, 2), command("resign", 1, 1.5, 3), command("elected", 2, 5, 6)}, 1, 2 * time.Second},
+	} {
+		if wrong, least := alone(tt.all); len(wrong) != tt.wrong || least != tt.least {
+			t.Errorf("%s: got %q, %v; want %d violations, %v", tt.name, wrong, least, tt.wrong, tt.least)
+		}
+	}
+}
+
+func TestRising(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		tokens   []uint64
+		strictly bool
+		want     int
+	}{
+		{[]uint64{1, 2, 5}, true, 0},
+		{[]uint64{1, 1, 5}, false, 0},
+		{[]uint64{1, 1, 5}, true, 1},
+		{[]uint64{3, 2, 4}, false, 1},
+	} {
+		var all []stay
+		for _, token := range tt.tokens {
+			all = append(all, command("job", token, 0, 0))
+		}
+		if got := rising(all, tt.strictly); len(got) != tt.want {
+			t.Errorf("%v, strictly %v: got %q", tt.tokens, tt.strictly, got)
+		}
+	}
+}
+
+func TestMisordered(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		order  string
+		killed bool
+		ok     bool
+	}{
+		{"elected service resign", false, true},
+		{"elected service service lost", false, true},
+		{"elected service resign lost", false, true},
+		{"elected resign", false, true},
+		{"lost", false, true},
+		{"elected service", true, true},
+		{"elected service", false, false},
+		{"service resign", false, false},
+		{"service elected resign", false, false},
+		{"elected service lost resign", false, false},
+		{"elected service resign service", false, false},
+		{"elected elected service resign", false, false},
+	} {
+		if why := misordered(strings.Fields(tt.order), tt.killed); (why == "") != tt.ok {
+			t.Errorf("%q, killed %v: got %q", tt.order, tt.killed, why)
+		}
+	}
+}
+
+// TestGaps judges times without a service after a fault from 10 s to 12 s.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	const bound = float64((ttl + little) / time.Second)
+	for _, tt := range []struct {
+		name   string
+		outage bool
+		from   float64 // without a service
+		to     float64
+		sick   float64 // from then on the first service hangs; 0: it does not
+		ok     bool
+	}{
+		{"in time", false, 10, 12 + bound, 0, true},
+		{"too late", false, 10, 12.1 + bound, 0, false},
+		{"after an outage", true, 10, 14 + bound, 0, true},
+		{"too late after an outage", true, 10, 14.1 + bound, 0, false},
+		{"long after the fault", false, 30, 31, 0, false},
+		{"before the fault", false, 5, 6, 0, false},
+		{"hung", false, 30, 31, 11, false},
+		{"hung for a while", false, 13, 14, 11, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &services{t: t, store: &store{}, sick: map[uint64]clock.Instant{},
+				strikes: []strike{{fault{name: "made up", outage: tt.outage}, at(10), at(12)}}}
+			if tt.sick != 0 {
+				s.sick[1] = at(tt.sick)
+			}
+			r := new(report)
+			s.judgeGaps(r, []stay{lived(t, 1, 1, tt.from), lived(t, 2, tt.to, 60)})
+			if (len(r.wrong) == 0) != tt.ok {
+				t.Errorf("got %q", r.wrong)
+			}
+		})
+	}
+}
+
+// lived is a service with the file of its life.
+func lived(t *testing.T, token uint64, first, last float64) stay {
+	t.Helper()
+	l := command("service", token, first, last)
+	l.Life = filepath.Join(t.TempDir(), "life")
+	if err := trace.WriteLife(l.Life, l.Span); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestTurns judges made-up windows.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	ran := func(number, status int, ended float64, killed bool) *outcome {
+		return &outcome{number: number, status: status, ended: at(ended), killed: killed}
+	}
+	first, second := ran(1, 0, 2, false), ran(2, 0, 4, false)
+	crashed := ran(3, 137, 2, true)
+	for _, tt := range []struct {
+		name string
+		turn turn
+		want []string
+	}{
+		{"once", turn{[]clock.Instant{at(1)}, []success{{at(2), first}}}, nil},
+		{"never", turn{[]clock.Instant{at(1)}, nil}, []string{"had no success"}},
+		{"twice", turn{[]clock.Instant{at(1)}, []success{{at(2), first}, {at(4), second}}}, []string{"succeeded twice"}},
+		{"again after a crash", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), crashed}, {at(4), second}}}, nil},
+		{"begun again", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), first}}}, []string{"run again"}},
+	} {
+		v := new(verdict)
+		v.judgeTurn(7, &tt.turn, true)
+		if len(v.wrong) != len(tt.want) || !slices.EqualFunc(v.wrong, tt.want, strings.Contains) {
+			t.Errorf("%s: got %q, want %q", tt.name, v.wrong, tt.want)
+		}
+	}
+}
+
+// TestFirings judges single made-up firings.
+func TestFirings(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	read := trace.Entry{Kind: trace.Read, Real: now.UnixNano()}
+	start, success := trace.Entry{Kind: trace.Start}, trace.Entry{Kind: trace.Success}
+	guard := trace.Entry{Kind: trace.Kill, What: "guard"}
+	for _, tt := range []struct {
+		name    string
+		o       outcome
+		first   time.Time // of its events
+		entries []trace.Entry
+		ok      bool
+	}{
+		{"skipped", outcome{}, now, nil, true},
+		{"ran", outcome{}, now, []trace.Entry{start, success}, true},
+		{"ran and did not succeed", outcome{}, now, []trace.Entry{start}, false},
+		{"did not wait", outcome{status: 75, firing: firing{wait: "-n"}}, now, nil, true},
+		{"was to wait", outcome{status: 75}, now, nil, false},
+		{"lost its guard", outcome{status: 76}, now, []trace.Entry{start, guard}, true},
+		{"lost the lock", outcome{status: 76}, now, []trace.Entry{start}, false},
+		{"was killed", outcome{status: 137, killed: true}, now, []trace.Entry{start}, true},
+		{"died", outcome{status: 137}, now, []trace.Entry{start}, false},
+		{"knew its window too late", outcome{}, now.Add(-time.Millisecond), nil, false},
+	} {
+		tt.o.entries = append([]trace.Entry{read}, tt.entries...)
+		tt.o.events = filepath.Join(t.TempDir(), "events")
+		line, err := json.Marshal(map[string]any{"time": tt.first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(tt.o.events, append(line, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v := new(verdict)
+		new(cron).judgeOne(v, &tt.o)
+		if (len(v.wrong) == 0) != tt.ok {
+			t.Errorf("%s: got %q", tt.name, v.wrong)
+		}
+	}
+}
