@@ -18,10 +18,12 @@ import (
 type verdict struct {
 	wrong []string
 
-	windows, firings, ran, skips, held, failures int
-	kills                                        map[string]int
-	reruns                                       int // of a job that had succeeded and could not say so
-	least                                        time.Duration
+	windows, firings, ran, skips int
+	held, unanswered             int // gave up waiting: somebody else had the lock, or the server was too slow
+	failures                     int
+	kills                        map[string]int
+	reruns                       int // of a job that had succeeded and could not say so
+	least                        time.Duration
 }
 
 func (v *verdict) complain(format string, args ...any) {
@@ -29,8 +31,8 @@ func (v *verdict) complain(format string, args ...any) {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting; %d jobs failed, killed %v, %d ran again after a crash between success and note; least time between two jobs %v",
-		v.windows, v.firings, v.ran, v.skips, v.held, v.failures, v.kills, v.reruns, v.least)
+	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting, %d without an answer; %d jobs failed, killed %v, %d ran again after a crash between success and note; least time between two jobs %v",
+		v.windows, v.firings, v.ran, v.skips, v.held, v.unanswered, v.failures, v.kills, v.reruns, v.least)
 }
 
 // A turn is what happened in one window.
@@ -105,8 +107,10 @@ func (v *verdict) count(o *outcome) {
 		v.ran++
 	case o.status == 0:
 		v.skips++
-	case o.status == 75, o.status == 69:
+	case o.status == 75:
 		v.held++
+	case o.status == 69:
+		v.unanswered++
 	}
 	if o.has(trace.Failure) {
 		v.failures++

@@ -3,8 +3,10 @@ package fleet
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +205,20 @@ func TestFirings(t *testing.T) {
 			t.Errorf("%s: got %q", tt.name, v.wrong)
 		}
 	}
+}
+
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	cookie := t.Name() + strconv.Itoa(os.Getpid())
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = append(os.Environ(), environment(t.TempDir(), cookie)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := leftovers(t, cookie); len(got) != 1 || !strings.HasPrefix(got[0], "sleep") {
+		t.Errorf("got %q, want the one that was started", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	gone(t, cookie)
 }
