@@ -42,6 +42,10 @@ type cron struct {
 	outcomes []outcome
 }
 
+// maxTries is the number of firings, besides those that were planned, after which a
+// window is left without a success.
+const maxTries = 20
+
 // An outcome is what became of a firing.
 type outcome struct {
 	firing
@@ -111,7 +115,7 @@ func (c *cron) done(o outcome) {
 		c.closed[key] = true
 	}
 	c.pending[o.slot]--
-	if c.pending[o.slot] > 0 || c.closed[c.keys[o.slot]] {
+	if c.pending[o.slot] > 0 || c.closed[c.keys[o.slot]] || c.tries[o.slot] == maxTries {
 		return
 	}
 	c.pending[o.slot]++

@@ -222,3 +222,21 @@ func TestLeftovers(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	gone(t, cookie)
 }
+
+func TestExits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		exits map[int]int
+		ok    bool
+	}{
+		{map[int]int{0: 1, 143: 2, 137: 1}, true},
+		{map[int]int{0: 2, 143: 2}, false},
+		{map[int]int{0: 3, 137: 2}, false},
+		{map[int]int{0: 3, 76: 1}, false},
+	} {
+		s, r := &services{exits: tt.exits, murdered: map[int]bool{17: true}}, new(report)
+		if s.judgeExits(r); (len(r.wrong) == 0) != tt.ok {
+			t.Errorf("%v: got %q", tt.exits, r.wrong)
+		}
+	}
+}

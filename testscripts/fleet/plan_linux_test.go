@@ -31,7 +31,6 @@ type firing struct {
 	wait string        // an option of leaderrun, or ""
 	job  []string      // arguments
 	kill time.Duration // kill leaderrun so long after its start; 0: do not
-	last bool          // nothing of it is to fail
 }
 
 // slots returns the first moment of each of the day's windows, and of the one
@@ -103,7 +102,7 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 func (d day) again(r *rand.Rand, before firing, tries int) firing {
 	f := d.fire(r, (before.host+1)%hosts, before.slot, before.at, 0)
 	if tries > 3 {
-		f.job, f.kill, f.last = []string{"job", (d.fast / 10).String(), "success"}, 0, true
+		f.job, f.kill, f.wait = []string{"job", (d.fast / 10).String(), "success"}, 0, ""
 	}
 	return f
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
@@ -46,7 +48,8 @@ func (r *report) complain(format string, args ...any) {
 //   - of services, what they start and hooks under the lease there was one at a time,
 //     and tokens rise;
 //   - soon after each fault there is a leader again;
-//   - each term had its hooks, in order.
+//   - each term had its hooks, in order;
+//   - a leaderrun ends when it is told to, or killed, and only then.
 func (s *services) judge() *report {
 	r := &report{kinds: map[string]int{}}
 	for _, f := range s.strikes {
@@ -64,6 +67,7 @@ func (s *services) judge() *report {
 	r.wrong = append(append(r.wrong, wrong...), rising(leased, false)...)
 	s.judgeGaps(r, all)
 	s.judgeTerms(r, all, entries)
+	s.judgeExits(r)
 	return r
 }
 
@@ -164,6 +168,25 @@ func (s *services) judgeTerms(r *report, all []stay, entries []trace.Entry) {
 		slices.SortFunc(stays, func(a, b stay) int { return cmp.Compare(a.First, b.First) })
 		if wrong, _ := alone(stays); len(wrong) > 0 { // the last hook of a lost term, too, comes after its service
 			r.wrong = append(r.wrong, wrong...)
+		}
+	}
+}
+
+// judgeExits checks why leaderruns have ended. One that is told to end exits with
+// the status of its job, or as it would have died of the signal.
+func (s *services) judgeExits(r *report) {
+	for status, n := range s.exits {
+		switch status {
+		case 0, 128 + int(unix.SIGTERM):
+			if s.exits[0]+s.exits[128+int(unix.SIGTERM)] > replicas {
+				r.complain("%d leaderruns exited with %d", n, status)
+			}
+		case 128 + int(unix.SIGKILL):
+			if n > len(s.murdered) {
+				r.complain("%d leaderruns died of KILL, and %d were killed", n, len(s.murdered))
+			}
+		default:
+			r.complain("%d leaderruns exited with %d", n, status)
 		}
 	}
 }
