@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,6 +45,24 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 		return !errors.Is(sent, unix.EAGAIN)
 	})
 	return errors.Join(err, sent)
+}
+
+// writeNow writes what there is room for.
+func (c *conn) writeNow(b []byte) (n int, err error) {
+	raw, err := c.file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	_ = c.file.SetWriteDeadline(time.Time{}) // one that has passed would fail it
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		n, failed = unix.Write(int(fd), b)
+		return true
+	})
+	if errors.Is(failed, unix.EAGAIN) || errors.Is(failed, unix.EINTR) {
+		failed = nil
+	}
+	return max(n, 0), errors.Join(err, failed)
 }
 
 // fill reads what there is.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -104,6 +105,23 @@ func connected(t *testing.T) (a, b *conn) {
 		t.Cleanup(func() { _ = (*c).file.Close() })
 	}
 	return a, b
+}
+
+// A frame is written although the time for it was over before we were run: a guard
+// that was kept from running must not lose how the job has ended.
+func TestConnLate(t *testing.T) {
+	t.Parallel()
+	a, b := connected(t)
+	late := time.Now().Add(-time.Second)
+	if err := a.write(number(kindExited, goneToo).encode(), late); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := b.receive(); f.kind != kindExited || err != nil {
+		t.Errorf("got %q, %v", f.kind, err)
+	}
+	if err := a.write(bytes.Repeat([]byte("x"), 3_000_000), late); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("more than there is room for: %v", err)
+	}
 }
 
 // Frames arrive whole and in order, however long they are; then comes the end.

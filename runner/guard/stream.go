@@ -23,8 +23,18 @@ func (c *conn) send(f frame) error {
 	case kindAside:
 		timeout = asideTimeout
 	}
-	_ = c.file.SetWriteDeadline(time.Now().Add(timeout))
-	_, err := c.file.Write(f.encode())
+	return c.write(f.encode(), time.Now().Add(timeout))
+}
+
+// write writes all of b. What there is room for is written even if by has passed:
+// then it is the machine that was too busy to run us, and not the other end.
+func (c *conn) write(b []byte, by time.Time) error {
+	n, err := c.writeNow(b)
+	if err != nil || n == len(b) {
+		return err
+	}
+	_ = c.file.SetWriteDeadline(by)
+	_, err = c.file.Write(b[n:])
 	return err
 }
 
