@@ -151,15 +151,23 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.wait.d)
 	defer cancel()
+	var down error // the last look had no answer
 	for {
 		select {
 		case <-ctx.Done():
+			if down != nil {
+				return "", down
+			}
 			return "", &staysError{r.wait.d, locks.HeldError{Status: before.Status}}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)
 		switch {
-		case errors.Is(err, locks.ErrUnavailable), ctx.Err() != nil: // it may come back
+		case ctx.Err() != nil:
+			continue
+		case errors.Is(err, locks.ErrUnavailable): // it may come back
+			down = err
+			continue
 		case err != nil:
 			return "", err
 		case !now.Held:
@@ -167,6 +175,7 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 		case now.Token != before.Token:
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.lock, holder(now.Status)), nil
 		}
+		down = nil
 	}
 }
 
