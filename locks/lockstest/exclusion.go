@@ -22,13 +22,13 @@ type term struct {
 	holder     string
 }
 
-// A ledger has all terms of a lock.
-type ledger struct {
+// A chronicle has all terms of a lock.
+type chronicle struct {
 	mu    sync.Mutex
 	terms []term
 }
 
-func (l *ledger) add(t term) {
+func (l *chronicle) add(t term) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.terms = append(l.terms, t)
@@ -36,7 +36,7 @@ func (l *ledger) add(t term) {
 
 // faults sweeps over the terms, and returns which overlap, and where tokens do
 // not rise in the order of holding.
-func (l *ledger) faults() []string {
+func (l *chronicle) faults() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slices.SortFunc(l.terms, func(a, b term) int { return cmp.Compare(a.start, b.start) })
@@ -57,7 +57,7 @@ func (l *ledger) faults() []string {
 // some try, some lose patience, and some end without a release.
 func exclusion(e *env) {
 	const contenders, terms = 8, 4
-	var book ledger
+	var book chronicle
 	var wg sync.WaitGroup
 	for i := range contenders {
 		wg.Go(func() {
@@ -81,7 +81,7 @@ func exclusion(e *env) {
 }
 
 // oneTerm has the lock once, in a way that depends on the contender's number.
-func oneTerm(e *env, book *ledger, holder string, i int, last bool) error {
+func oneTerm(e *env, book *chronicle, holder string, i int, last bool) error {
 	k, err := e.tryOpen(e.u, e.options(holder))
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func exclusionUnderFaults(e *env) {
 	paths := []*url.URL{e.u, e.twin()}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*e.c.TTL+e.late())
 	defer cancel()
-	var book ledger
+	var book chronicle
 	var wg sync.WaitGroup
 	for i := range contenders {
 		wg.Go(func() {
@@ -59,7 +59,7 @@ func (e *env) makeFaults(ctx context.Context, paths []*url.URL) (cuts int) {
 
 // leadOnce has one term, if there is one to be had, whose job ends by itself or
 // with the lease.
-func (e *env) leadOnce(ctx context.Context, book *ledger, u *url.URL, holder string, try bool) {
+func (e *env) leadOnce(ctx context.Context, book *chronicle, u *url.URL, holder string, try bool) {
 	o := e.options(holder)
 	o.ConnectTimeout = e.c.TTL
 	k, err := e.tryOpen(u, o)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/ledger"
 )
 
 // A turnstile is the lock of one, with all that slots need of it, and with a way
@@ -61,13 +62,13 @@ func frozenAtTheTurnstile(e *env) {
 	c := k.campaignRenewing(false)
 	<-reached
 	a := e.contending(2, "a").campaign()
-	a.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	a.won(e.c.TTL + e.late() + e.soon())
 	a.k.keep()
 	b := e.contending(2, "b").campaign()
-	b.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	b.won(e.c.TTL + e.late() + e.soon())
 	b.k.keep()
 	goOn()
-	c.ended(prompt + e.c.Polling)
+	c.ended(e.soon())
 	if !errors.Is(c.err, locks.ErrLost) {
 		e.Errorf("the frozen contender got %+v, %v; want ErrLost", c.grant, c.err)
 	}
@@ -93,4 +94,26 @@ func recordFails(e *env) {
 		}
 	}
 	e.of(1).free()
+}
+
+// recordForgets: what is in the record are the slots that are held, so that
+// nobody looks at more.
+func recordForgets(e *env) {
+	a, b, c := e.slotHeld(3, "a"), e.slotHeld(3, "b"), e.slotHeld(3, "c")
+	b.release()
+	c.release()
+	d := e.slotHeld(3, "d")
+	text, err := e.number(0, "reader").bare.(locks.Recorder).Record(e.patient())
+	if err != nil {
+		e.Fatal(err)
+	}
+	record, err := ledger.Read(text)
+	if err != nil {
+		e.Fatal(err)
+	}
+	if len(record.Slots) != 2 || record.Slots[1].Token != a.grant.Token || record.Slots[2].Token != d.grant.Token {
+		e.Errorf("the record has the slots %v", record.Slots)
+	}
+	a.release()
+	d.release()
 }

@@ -16,6 +16,9 @@ import (
 // RunSlots tests locks with several slots over a backend that passes Run. It
 // needs the abilities to inspect and to keep a record.
 func RunSlots(t *testing.T, c Config) {
+	if c.TTL > 0 { // several are to hold at once, over many steps, on a busy machine
+		c.TTL = max(c.TTL, 4*time.Second)
+	}
 	runAll(t, c, []test{
 		{name: "AtMostN", run: func(e *env) { atMost(e, 3) }},
 		{name: "AtMostTheSmallestN", run: func(e *env) { atMost(e, 2, 3, 5) }},
@@ -24,8 +27,10 @@ func RunSlots(t *testing.T, c Config) {
 		{name: "NIsLowered", run: nIsLowered},
 		{name: "NIsRaised", run: nIsRaised},
 		{name: "RecordIsGarbage", run: recordIsGarbage},
+		{name: "RecordNamesTheTurnstile", run: recordNamesTheTurnstile},
 		{name: "CrashWithoutRecord", run: crashWithoutRecord},
 		{name: "FrozenAtTheTurnstile", run: frozenAtTheTurnstile, needs: []need{needTTL}},
+		{name: "RecordForgets", run: recordForgets},
 		{name: "RecordFails", run: recordFails},
 		{name: "TurnstileIsLost", run: turnstileIsLost, needs: []need{needPlaces, needEvict}},
 		{name: "SlotIsEvicted", run: slotIsEvicted, needs: []need{needEvict}},
@@ -64,10 +69,29 @@ func (e *env) contending(n int, holder string) *contender {
 func (e *env) slotHeld(n int, holder string) *contender {
 	e.Helper()
 	k := e.contending(n, holder)
-	k.hold()
+	if err := k.tryRenewing(); err != nil {
+		e.Fatalf("%s: acquire: %v", holder, err)
+	}
 	k.keep()
 	return k
 }
+
+// tryRenewing is one attempt to have a slot at once. It takes several requests,
+// and what they get is renewed meanwhile.
+func (k *contender) tryRenewing() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	if k.e.c.TTL > 0 {
+		wg.Go(func() { _ = k.renewUntil(ctx) })
+	}
+	_, err := k.try()
+	cancel()
+	wg.Wait()
+	return err
+}
+
+// soon is how soon a slot that has become free is somebody else's.
+func (e *env) soon() time.Duration { return 5*prompt + 2*e.c.Polling }
 
 func (k *contender) slot() int { return locks.SlotOf(k.bare) }
 
@@ -80,7 +104,7 @@ func tryAtOnce(e *env) {
 	for i := range all {
 		all[i] = e.contending(n, fmt.Sprint("contender ", i))
 		wg.Go(func() {
-			if _, err := all[i].try(); err != nil {
+			if err := all[i].tryRenewing(); err != nil {
 				e.Errorf("contender %d: %v", i, err)
 			}
 		})
@@ -101,12 +125,8 @@ func tryAtOnce(e *env) {
 func trySlotsThatAreHeld(e *env) {
 	a, b := e.slotHeld(2, "a"), e.slotHeld(2, "b")
 	check := func(who string) {
-		start := time.Now()
 		if st := e.contending(2, who).refused(); !e.c.Anonymous && st.Holder != "a" && st.Holder != "b" {
 			e.Errorf("%s is told that %q is the holder", who, st.Holder)
-		}
-		if took := time.Since(start); took > prompt {
-			e.Errorf("%s was refused after %v", who, took)
 		}
 	}
 	check("c")
@@ -114,7 +134,7 @@ func trySlotsThatAreHeld(e *env) {
 	waiter.queued()
 	check("d")
 	b.release()
-	waiter.won(prompt + 2*e.c.Polling)
+	waiter.won(e.soon())
 	if got := waiter.k.slot(); got != 2 {
 		e.Errorf("the waiter has slot %d; want 2", got)
 	}
@@ -144,7 +164,7 @@ func nIsLowered(e *env) {
 		c.stays()
 	}
 	all[2].release()
-	c.won(prompt + 2*e.c.Polling)
+	c.won(e.soon())
 	c.k.keep()
 	if got := c.k.slot(); got > 3 {
 		e.Errorf("slot %d of 3", got)
@@ -161,7 +181,7 @@ func nIsRaised(e *env) {
 	c.queued()
 	c.stays()
 	old[1].release()
-	c.won(prompt + 2*e.c.Polling)
+	c.won(e.soon())
 	c.k.keep()
 	e.contending(5, "new 1").refused()
 	old[0].release()
@@ -185,21 +205,34 @@ func (e *env) number(number int, holder string) *contender {
 	return e.openWith(e.u, o)
 }
 
-// recordIsGarbage: as nobody knows the holders' N, a newcomer waits for all.
-func recordIsGarbage(e *env) {
-	a, b := e.slotHeld(3, "a"), e.slotHeld(3, "b")
+// overwrite writes into the record, as an operator might.
+func (e *env) overwrite(text string) {
+	e.Helper()
 	gate := e.number(0, "operator")
 	gate.hold()
-	if err := gate.bare.(locks.Recorder).SetRecord(e.patient(), []byte("\x1b[2J garbage")); err != nil {
+	if err := gate.bare.(locks.Recorder).SetRecord(e.patient(), []byte(text)); err != nil {
 		e.Fatal(err)
 	}
 	gate.release()
+}
+
+// recordNamesTheTurnstile: somebody has written that 0 is a slot, and whoever
+// reads that does not wait for itself.
+func recordNamesTheTurnstile(e *env) {
+	e.overwrite(`{"v":1,"slots":{"0":{"n":3,"token":1}}}`)
+	e.slotHeld(3, "a").release()
+}
+
+// recordIsGarbage: as nobody knows the holders' N, a newcomer waits for all.
+func recordIsGarbage(e *env) {
+	a, b := e.slotHeld(3, "a"), e.slotHeld(3, "b")
+	e.overwrite("\x1b[2J garbage")
 	c := e.contending(3, "c").campaign()
 	c.queued()
 	a.release()
 	c.stays()
 	b.release()
-	c.won(prompt + 2*e.c.Polling)
+	c.won(e.soon())
 	c.k.keep()
 	d := e.slotHeld(3, "d") // all is well again
 	d.release()
@@ -220,7 +253,7 @@ func crashWithoutRecord(e *env) {
 			dead.release()
 		}
 	}
-	c.won(e.c.TTL + e.late() + 2*e.c.Polling + prompt)
+	c.won(e.c.TTL + e.late() + e.soon())
 	c.k.release()
 	a.release()
 	e.of(2).free()
@@ -240,7 +273,7 @@ func turnstileIsLost(e *env) {
 	d := e.contending(1, "d").campaign()
 	d.queued()
 	a.release()
-	d.won(prompt + e.c.Polling)
+	d.won(e.soon())
 	d.k.release()
 	e.of(1).free()
 }
@@ -248,12 +281,14 @@ func turnstileIsLost(e *env) {
 // slotIsEvicted: an operator deletes a slot, and its holder learns of that.
 func slotIsEvicted(e *env) {
 	a, b := e.slotHeld(2, "a"), e.contending(2, "b")
-	b.hold()
+	if err := b.tryRenewing(); err != nil {
+		e.Fatal(err)
+	}
 	stop := b.keep()
 	c := e.contending(2, "c").campaign()
 	c.queued()
 	e.unwatched(func() { e.c.Evict(e.T, e.u, locks.SlotName(lockName, b.slot())) })
-	c.won(prompt + 2*e.c.Polling)
+	c.won(e.soon())
 	if e.c.Unwatched {
 		e.eventually(e.c.TTL, "b learns of its loss", func() bool { return errors.Is(b.renew(), locks.ErrLost) })
 	} else {
@@ -262,7 +297,7 @@ func slotIsEvicted(e *env) {
 			if !errors.Is(err, locks.ErrLost) {
 				e.Errorf("Lost tells %v", err)
 			}
-		case <-time.After(prompt):
+		case <-time.After(e.soon()):
 			e.Error("b does not learn of its loss")
 		}
 	}

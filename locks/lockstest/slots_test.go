@@ -12,15 +12,7 @@ func TestOneSlotWithoutLeases(t *testing.T) {
 	RunOneSlot(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything()})
 }
 
-// slotTTL is long enough for holders to be renewed on a busy machine: several
-// are to hold at once, over many steps.
-const slotTTL = 2 * time.Second
-
-func TestSlots(t *testing.T) {
-	c := newMemory("", true).config()
-	c.TTL = slotTTL
-	RunSlots(t, c)
-}
+func TestSlots(t *testing.T) { RunSlots(t, newMemory("", true).config()) }
 
 func TestSlotsWithoutLeases(t *testing.T) {
 	m := newMemory("", false)
@@ -32,6 +24,6 @@ func TestSlotsThatPoll(t *testing.T) {
 	m := newMemory("", true)
 	m.polls = true
 	c := m.config()
-	c.TTL, c.Polling, c.Fair, c.Places = slotTTL, 50*time.Millisecond, false, false
+	c.Polling, c.Fair, c.Places = 50*time.Millisecond, false, false
 	RunSlots(t, c)
 }
