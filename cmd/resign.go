@@ -111,14 +111,22 @@ func (r *resignation) open(p *program, backend *url.URL) error {
 	defer cancel()
 	lock, err := p.Registry.Open(ctx, backend, r.asking(p))
 	if err != nil {
-		return err
+		return unanswered(ctx, err)
 	}
 	if err := locks.Require(ctx, lock, "leaderrun resign", locks.CanInspect, locks.CanAsk); err != nil {
 		_ = lock.Close() // it holds nothing
-		return err
+		return unanswered(ctx, err)
 	}
 	r.handle = lock
 	return nil
+}
+
+// unanswered classes an error of a helper program that did not answer in time.
+func unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+	}
+	return err
 }
 
 // asking are the options of a handle that never acquires.

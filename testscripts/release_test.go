@@ -20,7 +20,7 @@ func TestReleaseVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	helper := filepath.Join(libexec, "leaderrun-probe")
+	helper := filepath.Join(libexec, "leaderrun-elsewhere")
 	if err := os.WriteFile(helper, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
