@@ -24,6 +24,7 @@ type healthOptions struct {
 	interval, timeout seconds
 	startPeriod       seconds
 	retries           count
+	stray             bool // how to check is on the command line, but not what; elsewhere that is a default
 }
 
 func newHealthOptions() healthOptions {
@@ -93,11 +94,10 @@ func (h *healthOptions) check() error {
 	usage := func(format string, args ...any) error {
 		return &locks.UsageError{What: fmt.Sprintf(format, args...)}
 	}
-	settings := h.interval.set || h.timeout.set || h.startPeriod.set
 	switch {
 	case len(given) > 1:
 		return usage("there can be one of --health-cmd, --health-http and --health-tcp, not several")
-	case len(given) == 0 && settings:
+	case len(given) == 0 && h.stray:
 		return &hinted{usage("nothing says how the job's health is checked"), "add --health-cmd, --health-http or --health-tcp"}
 	case h.interval.d <= 0:
 		return usage("--health-interval %v is out of range: more than 0", h.interval.d)

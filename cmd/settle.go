@@ -146,6 +146,9 @@ func (p *program) settleOnce(o *options) {
 // settleHealth is settle for the ways to check a job's health.
 func (p *program) settleHealth(h *healthOptions) {
 	ways := map[string]*string{"health-cmd": &h.cmd, "health-http": &h.http, "health-tcp": &h.tcp}
+	for _, name := range []string{"health-interval", "health-timeout", "health-retries", "health-start-period"} {
+		h.stray = h.stray || p.isGiven(name)
+	}
 	given := false
 	for name := range ways {
 		given = given || p.isGiven(name)
