@@ -28,14 +28,25 @@ func (r *run) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 	for {
 		record, err := r.noteOnce(change)
 		now := r.Clock.Now()
-		if err == nil || !errors.Is(err, locks.ErrUnavailable) && classed(err) || now >= min(end, r.termAt()) {
+		switch {
+		case err == nil, classed(err) && !errors.Is(err, locks.ErrUnavailable):
 			return record, err
+		case now >= min(end, r.termAt()):
+			return record, unavailable(err)
 		}
 		r.Logger.Debug("the record beside the lock could not be had, will retry", "err", err)
 		if why := r.idle(notePause); why != nil && (!r.leaving || r.lostLease() != nil) {
 			return nil, why
 		}
 	}
+}
+
+// unavailable says of an error that is of no class what it comes to for the user.
+func unavailable(err error) error {
+	if errors.Is(err, locks.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 }
 
 // classed reports whether an error is one that another attempt would meet again.

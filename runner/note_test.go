@@ -128,6 +128,16 @@ func TestNoteGivesUp(t *testing.T) {
 	}
 }
 
+// No answer of any class is an outage, and no internal error.
+func TestNoteUnavailable(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.oncePer("day", 1)
+		r.shelf.read = func(int) reply { return reply{silent: true} }
+		_, err := r.run()
+		r.failed(proc.Exit{}, err, locks.ErrUnavailable)
+	})
+}
+
 // What another attempt would meet again is not tried again.
 func TestNoteDoesNotInsist(t *testing.T) {
 	for name, f := range map[string]func(*rig){
