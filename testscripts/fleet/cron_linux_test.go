@@ -30,6 +30,7 @@ type cron struct {
 	store  *store
 	dir    string
 	cookie string
+	canary *canary
 
 	wg sync.WaitGroup
 
@@ -52,10 +53,12 @@ type outcome struct {
 	number  int
 	status  int  // as a shell shows it
 	killed  bool // leaderrun was, by us
+	begun   clock.Instant
 	ended   clock.Instant
 	entries []trace.Entry
 	events  string // a file
 	stderr  string
+	excused bool // it ended badly, and the machine was too busy
 }
 
 // runDay runs a day on the hosts of one store, and returns what came of it.
@@ -80,6 +83,7 @@ func runDay(t *testing.T, d day, s *store) *cron {
 	for range hosts {
 		c.clocks = append(c.clocks, now.Set(upTo(c.rand, 3*time.Minute)-90*time.Second))
 	}
+	c.canary = newCanary(t, c.dir)
 	c.play()
 	gone(t, c.cookie)
 	return c
@@ -166,6 +170,7 @@ func (c *cron) run(f firing, now trace.Clock) outcome {
 	cmd.Env = append(environment(c.dir, c.cookie), c.store.of(f.host)...)
 	cmd.Env = append(cmd.Env, "TZ="+c.zone, trace.FileVariable+"="+file, trace.ClockVariable+"="+now.String())
 	cmd.Stderr = &stderr
+	o.begun = clock.Boot{}.Now()
 	err := cmd.Start()
 	if err == nil {
 		o.killed = killAfter(cmd, f.kill)

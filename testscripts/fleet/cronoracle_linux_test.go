@@ -23,6 +23,8 @@ type verdict struct {
 	failures                     int
 	kills                        map[string]int
 	reruns                       int // of a job that had succeeded and could not say so
+	overtaken                    int // windows that came so late that later ones had their turn
+	excused                      int // firings that the machine was too busy for
 	least                        time.Duration
 }
 
@@ -31,8 +33,8 @@ func (v *verdict) complain(format string, args ...any) {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting, %d without an answer; %d jobs failed, killed %v, %d ran again after a crash between success and note; least time between two jobs %v",
-		v.windows, v.firings, v.ran, v.skips, v.held, v.unanswered, v.failures, v.kills, v.reruns, v.least)
+	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting, %d without an answer; %d jobs failed, killed %v, %d ran again after a crash between success and note, %d windows were overtaken, %d firings ended badly on a machine too busy; least time between two jobs %v",
+		v.windows, v.firings, v.ran, v.skips, v.held, v.unanswered, v.failures, v.kills, v.reruns, v.overtaken, v.excused, v.least)
 }
 
 // A turn is what happened in one window.
@@ -50,10 +52,11 @@ type success struct {
 //
 //   - there is one job at a time, and tokens rise from each to the next;
 //   - each window has a success, and one only, but for one whose leaderrun was
-//     killed by us before it could say so;
+//     killed by us before it could say so, or could not and has told us;
 //   - after leaderrun has said so, by exiting with 0, the job is never started
 //     again for that window;
-//   - who skips the job has been told of a success that there was;
+//   - who skips the job has been told of a success that there was, or comes so late
+//     that the record may have no room for the window any more;
 //   - leaderrun knows its window before it campaigns;
 //   - it exits with what became of the job.
 func (c *cron) judge() *verdict {
@@ -81,13 +84,32 @@ func (c *cron) judge() *verdict {
 		}
 	}
 	for key, turn := range turns {
-		v.judgeTurn(key, turn, slices.Contains(c.keys, key))
+		over := overtaken(turns, key, clock.Never)
+		if over && len(turn.successes) == 0 {
+			v.overtaken++
+		}
+		v.judgeTurn(key, turn, slices.Contains(c.keys, key) && !over)
 	}
 	for i := range c.outcomes {
 		c.judgeSkip(v, &c.outcomes[i], turns)
 	}
 	c.judgeJobs(v)
 	return v
+}
+
+// remembered is the number of successes that the record has room for.
+const remembered = 24
+
+// overtaken reports whether at a moment so many later windows had had a success that
+// one with this key may count as over.
+func overtaken(turns map[int64]*turn, key int64, at clock.Instant) bool {
+	later := 0
+	for k, t := range turns {
+		if k > key && slices.ContainsFunc(t.successes, func(s success) bool { return s.at < at }) {
+			later++
+		}
+	}
+	return later > remembered
 }
 
 func (t *turn) add(o *outcome) {
@@ -155,10 +177,15 @@ func (c *cron) judgeOne(v *verdict, o *outcome) {
 	case 137:
 		ok = o.killed || victim == "job" || victim == "leaderrun"
 	}
-	if !ok {
+	switch {
+	case ok:
+	case (o.status == 69 || o.status == 76) && c.canary.busy(o.begun, o.ended):
+		o.excused = true
+		v.excused++
+	default:
 		v.complain("firing %d (%q, %v, killed %v, %q) exited with %d: %s", o.number, o.wait, o.job, o.killed, victim, o.status, o.stderr)
 	}
-	if o.status == 0 && strings.Contains(o.stderr, "leaderrun: error") {
+	if o.status == 0 && strings.Contains(o.stderr, "leaderrun: error") && !o.unnoted() {
 		v.complain("firing %d exited with 0 and wrote: %s", o.number, o.stderr)
 	}
 	if first := firstEvent(o.events); !first.IsZero() && first.UnixNano() < o.entries[0].Real {
@@ -193,7 +220,7 @@ func (v *verdict) judgeTurn(key int64, t *turn, planned bool) {
 			}
 		}
 		for _, start := range t.starts {
-			if s.by.status == 0 && start > s.by.ended {
+			if s.by.status == 0 && !s.by.unnoted() && start > s.by.ended {
 				v.complain("window %d was closed by firing %d, and run again %v later", key, s.by.number, start.Sub(s.by.ended))
 			}
 		}
@@ -201,10 +228,13 @@ func (v *verdict) judgeTurn(key int64, t *turn, planned bool) {
 }
 
 // interrupted reports whether leaderrun, or its guard, was killed by us and so
-// could not say how the job had ended.
+// could not say how the job had ended; or it could not be noted.
 func (o *outcome) interrupted() bool {
-	return o.status != 0 && (o.killed || o.victim() != "")
+	return o.unnoted() || o.status != 0 && (o.killed || o.victim() != "" || o.excused)
 }
+
+// unnoted reports whether leaderrun has warned that the window may be run again.
+func (o *outcome) unnoted() bool { return strings.Contains(o.stderr, "could not be noted") }
 
 // judgeSkip checks that a job was skipped for a success.
 func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
@@ -212,7 +242,8 @@ func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
 	if !ok || o.status != 0 || o.has(trace.Start) {
 		return
 	}
-	if !slices.ContainsFunc(turns[key].successes, func(s success) bool { return s.at < o.ended }) {
+	done := slices.ContainsFunc(turns[key].successes, func(s success) bool { return s.at < o.ended })
+	if !done && !overtaken(turns, key, o.ended) {
 		v.complain("firing %d skipped the job for window %d, which had no success", o.number, key)
 	}
 }

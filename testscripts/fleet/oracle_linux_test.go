@@ -145,7 +145,9 @@ func TestTurns(t *testing.T) {
 		return &outcome{number: number, status: status, ended: at(ended), killed: killed}
 	}
 	first, second := ran(1, 0, 2, false), ran(2, 0, 4, false)
-	crashed := ran(3, 137, 2, true)
+	crashed, warned, excused := ran(3, 137, 2, true), ran(4, 0, 2, false), ran(5, 76, 2, false)
+	warned.stderr = "the job succeeded, but that could not be noted"
+	excused.excused = true
 	for _, tt := range []struct {
 		name string
 		turn turn
@@ -155,6 +157,8 @@ func TestTurns(t *testing.T) {
 		{"never", turn{[]clock.Instant{at(1)}, nil}, []string{"had no success"}},
 		{"twice", turn{[]clock.Instant{at(1)}, []success{{at(2), first}, {at(4), second}}}, []string{"succeeded twice"}},
 		{"again after a crash", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), crashed}, {at(4), second}}}, nil},
+		{"again after a warning", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), warned}, {at(4), second}}}, nil},
+		{"again on a machine too busy", turn{nil, []success{{at(2), excused}, {at(4), second}}}, nil},
 		{"begun again", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), first}}}, []string{"run again"}},
 	} {
 		v := new(verdict)
@@ -230,13 +234,42 @@ func TestExits(t *testing.T) {
 		ok    bool
 	}{
 		{map[int]int{0: 1, 143: 2, 137: 1}, true},
-		{map[int]int{0: 2, 143: 2}, false},
+		{map[int]int{0: 2, 143: 3}, false},
 		{map[int]int{0: 3, 137: 2}, false},
+		{map[int]int{137: 2, 143: 2}, true},
 		{map[int]int{0: 3, 76: 1}, false},
 	} {
 		s, r := &services{exits: tt.exits, murdered: map[int]bool{17: true}}, new(report)
 		if s.judgeExits(r); (len(r.wrong) == 0) != tt.ok {
 			t.Errorf("%v: got %q", tt.exits, r.wrong)
+		}
+	}
+}
+
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	turns := map[int64]*turn{0: {}}
+	for key := range int64(remembered + 1) {
+		if overtaken(turns, 0, clock.Never) {
+			t.Errorf("overtaken by %d windows", key)
+		}
+		turns[key+1] = &turn{successes: []success{{at: at(1 + float64(key))}}}
+	}
+	if !overtaken(turns, 0, clock.Never) || overtaken(turns, 0, at(3)) || overtaken(turns, 1, clock.Never) {
+		t.Error("not overtaken by all of them, or by a few")
+	}
+}
+
+// TestBusy excuses what takes too long on a machine too busy, then and only then.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	c := &canary{slow: []trace.Span{{First: at(5), Last: at(6)}}}
+	for _, tt := range []struct {
+		from, to float64
+		want     bool
+	}{{1, 4, false}, {1, 5.5, true}, {5.2, 5.4, true}, {4, 9, true}, {7, 9, false}} {
+		if got := c.busy(at(tt.from), at(tt.to)); got != tt.want {
+			t.Errorf("from %v to %v: got %v, want %v", tt.from, tt.to, got, tt.want)
 		}
 	}
 }

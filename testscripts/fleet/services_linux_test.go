@@ -34,6 +34,7 @@ type services struct {
 	dir    string
 	trace  string // the file
 	cookie string
+	canary *canary
 
 	strikes  []strike
 	murdered map[int]bool             // leaderruns that were killed
@@ -64,6 +65,7 @@ func runServices(t *testing.T, store *store, n int) *services {
 		cookie:   fmt.Sprint("service-", store.name, "-", os.Getpid(), "-", seed),
 		murdered: map[int]bool{}, sick: map[uint64]clock.Instant{}, stop: make(chan struct{}), exits: map[int]int{},
 	}
+	s.canary = newCanary(t, dir)
 	store.behindProxies(t, replicas)
 	end := sync.OnceFunc(s.end)
 	t.Cleanup(end)
@@ -176,7 +178,7 @@ func (s *services) latest() (stay, bool) {
 }
 
 // patience is how long there may be no leader before the test is given up.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // steady is how long a service must have run to be taken for one that stays.
 const steady = time.Second
