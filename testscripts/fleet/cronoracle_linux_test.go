@@ -23,7 +23,7 @@ type verdict struct {
 	failures                     int
 	kills                        map[string]int
 	reruns                       int // of a job that had succeeded and could not say so
-	overtaken                    int // windows that came so late that later ones had their turn
+	overtaken                    int // skips of windows that came so late that later ones had their turn
 	excused                      int // firings that the machine was too busy for
 	least                        time.Duration
 }
@@ -33,7 +33,7 @@ func (v *verdict) complain(format string, args ...any) {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting, %d without an answer; %d jobs failed, killed %v, %d ran again after a crash between success and note, %d windows were overtaken, %d firings ended badly on a machine too busy; least time between two jobs %v",
+	return fmt.Sprintf("%d windows, %d firings: %d ran the job, %d skipped it, %d gave up waiting, %d without an answer; %d jobs failed, killed %v, %d ran again after a crash between success and note, %d came too late, %d firings ended badly on a machine too busy; least time between two jobs %v",
 		v.windows, v.firings, v.ran, v.skips, v.held, v.unanswered, v.failures, v.kills, v.reruns, v.overtaken, v.excused, v.least)
 }
 
@@ -41,6 +41,7 @@ func (v *verdict) String() string {
 type turn struct {
 	starts    []clock.Instant
 	successes []success
+	overtaken bool // it came so late that the record had no room for it any more
 }
 
 type success struct {
@@ -55,8 +56,8 @@ type success struct {
 //     killed by us before it could say so, or could not and has told us;
 //   - after leaderrun has said so, by exiting with 0, the job is never started
 //     again for that window;
-//   - who skips the job has been told of a success that there was, or comes so late
-//     that the record may have no room for the window any more;
+//   - who skips the job has been told of a success that there was, or comes so late,
+//     on a machine too busy, that the record may have no room for the window;
 //   - leaderrun knows its window before it campaigns;
 //   - it exits with what became of the job.
 func (c *cron) judge() *verdict {
@@ -83,15 +84,11 @@ func (c *cron) judge() *verdict {
 			v.complain("window %d was nobody's", key)
 		}
 	}
-	for key, turn := range turns {
-		over := overtaken(turns, key, clock.Never)
-		if over && len(turn.successes) == 0 {
-			v.overtaken++
-		}
-		v.judgeTurn(key, turn, slices.Contains(c.keys, key) && !over)
-	}
 	for i := range c.outcomes {
 		c.judgeSkip(v, &c.outcomes[i], turns)
+	}
+	for key, turn := range turns {
+		v.judgeTurn(key, turn, slices.Contains(c.keys, key) && !turn.overtaken)
 	}
 	c.judgeJobs(v)
 	return v
@@ -243,7 +240,12 @@ func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
 		return
 	}
 	done := slices.ContainsFunc(turns[key].successes, func(s success) bool { return s.at < o.ended })
-	if !done && !overtaken(turns, key, o.ended) {
+	switch {
+	case done:
+	case overtaken(turns, key, o.ended) && c.canary.busy(0, o.ended):
+		v.overtaken++
+		turns[key].overtaken = true
+	default:
 		v.complain("firing %d skipped the job for window %d, which had no success", o.number, key)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/window"
 	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
@@ -153,13 +154,13 @@ func TestTurns(t *testing.T) {
 		turn turn
 		want []string
 	}{
-		{"once", turn{[]clock.Instant{at(1)}, []success{{at(2), first}}}, nil},
-		{"never", turn{[]clock.Instant{at(1)}, nil}, []string{"had no success"}},
-		{"twice", turn{[]clock.Instant{at(1)}, []success{{at(2), first}, {at(4), second}}}, []string{"succeeded twice"}},
-		{"again after a crash", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), crashed}, {at(4), second}}}, nil},
-		{"again after a warning", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), warned}, {at(4), second}}}, nil},
-		{"again on a machine too busy", turn{nil, []success{{at(2), excused}, {at(4), second}}}, nil},
-		{"begun again", turn{[]clock.Instant{at(1), at(3)}, []success{{at(2), first}}}, []string{"run again"}},
+		{"once", turn{starts: []clock.Instant{at(1)}, successes: []success{{at(2), first}}}, nil},
+		{"never", turn{starts: []clock.Instant{at(1)}}, []string{"had no success"}},
+		{"twice", turn{starts: []clock.Instant{at(1)}, successes: []success{{at(2), first}, {at(4), second}}}, []string{"succeeded twice"}},
+		{"again after a crash", turn{starts: []clock.Instant{at(1), at(3)}, successes: []success{{at(2), crashed}, {at(4), second}}}, nil},
+		{"again after a warning", turn{starts: []clock.Instant{at(1), at(3)}, successes: []success{{at(2), warned}, {at(4), second}}}, nil},
+		{"again on a machine too busy", turn{successes: []success{{at(2), excused}, {at(4), second}}}, nil},
+		{"begun again", turn{starts: []clock.Instant{at(1), at(3)}, successes: []success{{at(2), first}}}, []string{"run again"}},
 	} {
 		v := new(verdict)
 		v.judgeTurn(7, &tt.turn, true)
@@ -270,6 +271,37 @@ func TestBusy(t *testing.T) {
 	}{{1, 4, false}, {1, 5.5, true}, {5.2, 5.4, true}, {4, 9, true}, {7, 9, false}} {
 		if got := c.busy(at(tt.from), at(tt.to)); got != tt.want {
 			t.Errorf("from %v to %v: got %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+}
+
+// TestSkips judges one that skips the job for a window that had no success.
+func TestSkips(t *testing.T) {
+	t.Parallel()
+	w, err := window.Parse("10m", "UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := &canary{slow: []trace.Span{{First: at(1), Last: at(2)}}}
+	for _, tt := range []struct {
+		name   string
+		canary *canary
+		later  int // windows that had one meanwhile
+		ok     bool
+	}{
+		{"at once", busy, 3, false},
+		{"when it is forgotten", busy, remembered + 1, true},
+		{"when it is forgotten, with time enough", &canary{}, remembered + 1, false},
+	} {
+		turns := map[int64]*turn{0: {}}
+		for n := range tt.later {
+			turns[600*int64(n+1)] = &turn{successes: []success{{at: at(3)}}}
+		}
+		o := &outcome{ended: at(4), entries: []trace.Entry{{Kind: trace.Read, Wall: time.Unix(60, 0).UnixNano()}}}
+		v := new(verdict)
+		c := &cron{window: w, canary: tt.canary}
+		if c.judgeSkip(v, o, turns); (len(v.wrong) == 0) != tt.ok {
+			t.Errorf("%s: got %q", tt.name, v.wrong)
 		}
 	}
 }
