@@ -133,9 +133,8 @@ func newRun(c Config) *run {
 // Without an error the job ran to its end under the lock, and the Exit is its
 // own. Otherwise the error is a *[SignalError], an *[OuterError], a
 // *proc.StartError, a *[ResignError], a *[TimeoutError], a *[SkippedError], or
-// wraps one of locks'
-// classes: ErrHeld and ErrUnavailable if the lock was not had, ErrLost if the
-// job was stopped because leadership was lost.
+// wraps one of locks' classes: ErrHeld and ErrUnavailable if the lock was not had,
+// ErrLost if the job was stopped because leadership was lost.
 func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
