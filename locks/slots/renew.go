@@ -49,9 +49,10 @@ func (l *Lock) renewed() ([]locks.Lock, error) {
 	return all, nil
 }
 
-// Renew renews the slot, or all that we wait with. Then it succeeds if nothing of
-// that fails: whatever we are granted was renewed, or was asked for later, and
-// so its lease runs from a moment after Renew was called.
+// Renew renews the slot, or all that we wait with. It succeeds only if each part
+// of that has: then whatever we are granted runs from a moment after Renew was
+// called. A slot that is just being asked for has no lease to renew yet, or has
+// one without knowing, from before: so its ErrNoLease is that of the whole.
 func (l *Lock) Renew(ctx context.Context) error {
 	parts, err := l.renewed()
 	if err != nil {
@@ -72,17 +73,26 @@ func (l *Lock) sum(parts []locks.Lock, errs []error) error {
 	if err != nil {
 		return err
 	}
-	sum := locks.ErrNoLease
+	var failed, missing error
+	renewed := false
 	for i, err := range errs {
 		switch {
-		case !slices.Contains(now, parts[i]) || errors.Is(err, locks.ErrNoLease):
+		case !slices.Contains(now, parts[i]):
 		case errors.Is(err, locks.ErrLost):
 			return err
+		case errors.Is(err, locks.ErrNoLease):
+			missing = err
 		case err != nil:
-			sum = err
-		case errors.Is(sum, locks.ErrNoLease):
-			sum = nil
+			failed = err
+		default:
+			renewed = true
 		}
 	}
-	return sum
+	switch {
+	case failed != nil:
+		return failed
+	case missing != nil || !renewed:
+		return locks.ErrNoLease
+	}
+	return nil
 }

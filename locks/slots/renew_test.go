@@ -1,0 +1,45 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A part is a lock of which only what Renew says matters.
+type part struct {
+	locks.Lock
+	err error
+}
+
+func (p *part) Renew(context.Context) error { return p.err }
+
+// What we wait with is renewed only if all of it is. A slot whose Acquire is under
+// way may have a lease since before the renewal, and not know of it yet: were its
+// place taken for renewed, its lease would be trusted for too long.
+func TestRenewAll(t *testing.T) {
+	t.Parallel()
+	down, lost := errors.New("down"), locks.LostError("gone")
+	for _, test := range []struct {
+		name  string
+		parts []error
+		want  error
+	}{
+		{"nothing", nil, locks.ErrNoLease},
+		{"the turnstile", []error{nil}, nil},
+		{"a slot on its way", []error{nil, locks.ErrNoLease}, locks.ErrNoLease},
+		{"places", []error{nil, nil, nil}, nil},
+		{"one fails", []error{nil, down, locks.ErrNoLease}, down},
+		{"one is lost", []error{locks.ErrNoLease, down, lost}, lost},
+	} {
+		l := &Lock{parts: map[locks.Lock]bool{}}
+		for _, err := range test.parts {
+			l.parts[&part{err: err}] = true
+		}
+		if err := l.Renew(t.Context()); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("%s: got %v, want %v", test.name, err, test.want)
+		}
+	}
+}
