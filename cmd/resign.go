@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"time"
@@ -67,7 +68,7 @@ func (p *program) resign(o *options, reason string) error {
 	if !o.wait.set {
 		o.wait.d = resignWait
 	}
-	r := &resignation{options: o, reason: reason}
+	r := &resignation{options: o, reason: reason, logger: p.term.logger(o)}
 	if err := r.open(p, backend); err != nil {
 		return err
 	}
@@ -103,6 +104,7 @@ func (e *staysError) Unwrap() error { return &e.held }
 type resignation struct {
 	*options
 	reason string
+	logger *slog.Logger
 	handle locks.Lock
 }
 
@@ -137,7 +139,7 @@ func (r *resignation) asking(p *program) locks.Options {
 		TTL:            r.ttl.d,
 		ConnectTimeout: r.connectTimeout.d,
 		Version:        p.Version,
-		Logger:         p.term.logger(r.options),
+		Logger:         r.logger,
 	}
 }
 

@@ -60,7 +60,7 @@ func (r *resignation) slotsHeld(ctx context.Context, p *program, backend *url.UR
 func (r *resignation) demandSlot(ctx context.Context, p *program, backend *url.URL, number int) (string, error) {
 	o := *r.options
 	o.lock = locks.SlotName(r.lock, number)
-	one := &resignation{options: &o, reason: r.reason}
+	one := &resignation{options: &o, reason: r.reason, logger: r.logger}
 	if err := one.open(p, backend); err != nil {
 		return "", err
 	}
