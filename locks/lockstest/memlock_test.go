@@ -241,8 +241,8 @@ func (l *memLock) wait(ctx context.Context, p *place) error {
 func (l *memLock) look(ctx context.Context, p *place) (token bool, pos int, err error) {
 	for {
 		err = l.path.do(ctx, func() {
-			pos = l.m.position(p)
-			token = p.token != 0 && (pos == 0 || l.m.is("grants-two"))
+			pos, token = l.m.position(p)
+			token = token && (pos == 0 || l.m.is("grants-two"))
 		})
 		if !errors.Is(err, locks.ErrUnavailable) || l.m.is("outage-ends-waiting") {
 			return token, pos, err

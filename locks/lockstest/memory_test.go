@@ -261,10 +261,10 @@ func readRecord(raw []byte) (r record) {
 	return r
 }
 
-func (m *memory) position(p *place) int {
+func (m *memory) position(p *place) (pos int, granted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Index(m.queue(p.key).places, p)
+	return slices.Index(m.queue(p.key).places, p), p.token != 0
 }
 
 func (m *memory) holds(p *place) bool {
