@@ -162,6 +162,9 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 func readPID(ts *testscript.TestScript, file string) int {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
 	ts.Check(err)
+	if pid <= 1 { // a signal to it would go to our own group, or to init
+		ts.Fatalf("%s has the process id %d", file, pid)
+	}
 	return pid
 }
 

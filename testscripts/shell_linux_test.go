@@ -260,7 +260,11 @@ func (s *shell) pid(name string) int {
 // that process.
 func (s *shell) signalLeaderrun(name string, sig syscall.Signal) {
 	s.t.Helper()
-	if err := syscall.Kill(parentOf(s.t, parentOf(s.t, s.pid(name))), sig); err != nil {
+	pid := parentOf(s.t, parentOf(s.t, s.pid(name)))
+	if pid <= 1 { // a signal to it would go to our own group, or to init
+		s.t.Fatalf("the guard of %s has lost its leaderrun", name)
+	}
+	if err := syscall.Kill(pid, sig); err != nil {
 		s.t.Fatal(err)
 	}
 }

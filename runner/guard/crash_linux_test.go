@@ -127,7 +127,10 @@ func running(t *testing.T, before, job string, options ...string) *crash {
 func (r *crash) isRunning() {
 	r.t.Helper()
 	r.job = processOf(r.number("started"))
-	_, guard, _, _ := stat(r.job.pid)
+	_, guard, _, ok := stat(r.job.pid)
+	if !ok {
+		r.t.Fatalf("the job %d has ended before it was ready", r.job.pid)
+	}
 	r.guard = processOf(guard)
 	until(r.t, "the job is ready", func() bool { return r.read("ready") != "" })
 	r.known = []process{r.job}
@@ -183,8 +186,13 @@ func (r *crash) tell(what string) {
 	}
 }
 
+// signal sends a signal to one process. That of an id which was not found out
+// would go to our own group, and so to whoever runs the tests.
 func (r *crash) signal(pid int, sig syscall.Signal) {
 	r.t.Helper()
+	if pid <= 1 {
+		r.t.Fatalf("signal %v to %d: there is no such process to be signalled", sig, pid)
+	}
 	if err := syscall.Kill(pid, sig); err != nil {
 		r.t.Fatalf("signal %v to %d: %v", sig, pid, err)
 	}
