@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -167,10 +166,6 @@ func commandOf(option, text string) (proc.Command, error) {
 	}
 	path, err := proc.Find(words[0])
 	if err != nil {
-		var start *proc.StartError
-		if errors.As(err, &start) {
-			start.Command = words[0]
-		}
 		return proc.Command{}, fmt.Errorf("%s: %w", option, err)
 	}
 	return proc.Command{Path: path, Args: words}, nil

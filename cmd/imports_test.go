@@ -51,7 +51,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/probe", []string{"/runner/probe"}},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},
-		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks"}},
+		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks/backoff", "/locks"}},
 		{"/runner", runner},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

@@ -145,6 +145,9 @@ func (o *options) restarts() runner.Restart {
 
 // splayed is the pause before the first campaign.
 func (o *options) splayed() time.Duration {
+	if o.splay.d <= 0 {
+		return 0
+	}
 	host, _ := os.Hostname() // without a name all such hosts are one
 	return splay(host, o.lock, o.splay.d)
 }
@@ -152,9 +155,6 @@ func (o *options) splayed() time.Duration {
 // splay picks a moment in [0, d) by host and lock, so that a host is always as
 // late, and all of them are spread evenly.
 func splay(host, lock string, d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s", host, lock)
 	return time.Duration(mix(h.Sum64()) % uint64(d))

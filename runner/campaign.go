@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/keepalive"
 )
 
@@ -26,7 +26,7 @@ func (r *run) campaign(ctx context.Context) error {
 	ctx, limit, cancel := r.limited(ctx)
 	defer cancel()
 	var last error // what the campaign ends with if it ends now
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
 		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
 		if err == nil {
@@ -38,8 +38,9 @@ func (r *run) campaign(ctx context.Context) error {
 		limit.learn()
 		if !r.Try && again(last) && ctx.Err() == nil {
 			r.retrying(before, last)
+			pause := pauses.Take()
 			if !q.stepped { // he for whom we did is before our new place
-				sleep(ctx, pause/2+rand.N(pause/2))
+				_ = backoff.Sleep(ctx, pause)
 			}
 			if ctx.Err() == nil {
 				continue
@@ -230,15 +231,6 @@ func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
 		cancel()
 		done.Wait()
 		return signalled
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 const (
@@ -182,12 +183,8 @@ func (c *campaign) take(ctx context.Context, number int) error {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for a slot: %w", ctx.Err())
+	if err := backoff.Sleep(ctx, d); err != nil {
+		return fmt.Errorf("wait for a slot: %w", err)
 	}
+	return nil
 }
