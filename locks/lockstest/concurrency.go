@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// renewAtTheGrant renews without pause beside Acquire, while the lock goes
+// renewAtTheGrant renews half of the time beside Acquire, while the lock goes
 // from hand to hand.
 func renewAtTheGrant(e *env) {
 	a := e.open("first")
@@ -27,7 +28,9 @@ func renewAtTheGrant(e *env) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for c.pending() {
+				began := time.Now()
 				renew()
+				time.Sleep(time.Since(began)) // the campaign needs the connection too
 			}
 		})
 		a.release()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,6 +112,29 @@ func TestAskTwiceWritten(t *testing.T) {
 	if got := drive.Within(t, drive.Patience, heard); got != "next" {
 		t.Errorf("heard %q again", got)
 	}
+}
+
+// TestDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
+// the next one has the same version. It is not deleted unread.
+func TestDeletionIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	m := meddle(t, s.Addr())
+	l, w := handle(t, m.url()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
+	token := drive.Hold(t, l).Token
+	var lost atomic.Bool
+	m.answers(func(op int32, _ []byte) bool {
+		if op != opDelete || lost.Swap(true) {
+			return true
+		}
+		asks(t, w, token, "second")
+		return false
+	})
+	asks(t, w, token, "first")
+	hears(t, l, "first")
+	drive.Eventually(t, drive.Patience, "an answer is lost", lost.Load)
+	drive.Renew(t, l)
+	hears(t, l, "second")
 }
 
 // TestStaleRequest: what nobody has read is deleted by the next holder, who does

@@ -123,9 +123,11 @@ type nodeWatch struct {
 	events <-chan zk.Event
 }
 
-// removeVersion deletes a node that is as it was when it was read.
+// removeVersion deletes a node that is as it was when it was read. It tries but
+// once: should only the answer be lost, a node that was made anew would have the
+// same version, and be deleted unread.
 func (s *session) removeVersion(ctx context.Context, n *node) error {
-	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, n.stat.Version) })
+	_, err := once(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, n.stat.Version) })
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 // The numbers of requests.
 const (
 	opCreate          = 1
+	opDelete          = 2
 	opPing            = 11
 	opGetChildren     = 12
 	opCreateContainer = 19
