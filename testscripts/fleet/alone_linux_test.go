@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
+	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
 // A stay is a process, or several that belong together, that must be alone while

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // A canary notices when the machine is too busy to run anybody in time. What must

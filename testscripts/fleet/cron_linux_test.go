@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/window"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // A cron plays cron on all hosts of a fleet.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // A verdict is what was found in the records of a day, and its figures.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/window"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // at is a moment in a made-up record, in seconds.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // Allowances for what is slower than the takeover that is promised, which is one

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 // replicas is the number of hosts that run a service.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
 )
 
 func main() {

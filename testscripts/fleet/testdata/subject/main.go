@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leaderrun/leaderrun/testscripts/fleet/trace"
+	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
 // failed is the exit status of what is to fail.

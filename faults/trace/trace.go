@@ -1,6 +1,6 @@
-// Package trace is what the programs of the fleet's tests write down, and the tests
-// read: entries in a file that several processes append to, and of each process
-// that must be alone the time for which it lived.
+// Package trace is what the jobs of a fleet and the test that runs them write down,
+// and oracles read: entries in a file that several processes append to, and of each
+// process that must be alone the time for which it lived.
 package trace
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -26,6 +27,13 @@ const (
 	Failure = "failure" // a job is about to fail
 	Kill    = "kill"    // What is about to be killed, and the job is to blame
 	End     = "end"     // a service or a hook is about to end by itself
+
+	// What the fault suite adds. The last three are written when they are over, and
+	// have the moment of their beginning in Call.
+	Began = "began" // a leaderrun was started
+	Ran   = "ran"   // a leaderrun has ended, with Status
+	Write = "write" // a job wrote to the fenced register
+	Fault = "fault" // What was done to Host, and the harm is over
 )
 
 // An Entry is something that happened.
@@ -41,6 +49,11 @@ type Entry struct {
 	Guard     int           `json:"guard,omitempty"`
 	Leaderrun int           `json:"leaderrun,omitempty"`
 	Life      string        `json:"life,omitempty"` // the file of its Life
+
+	Call    clock.Instant `json:"call,omitempty"`    // when it began, if it is not over at once
+	Status  int           `json:"status,omitempty"`  // of a leaderrun: as a shell shows it
+	Refused bool          `json:"refused,omitempty"` // of a write: the register knew a higher token
+	Highest uint64        `json:"highest,omitempty"` // and this was it
 }
 
 // Add appends an entry of now to the file that the environment names. Entries are
@@ -70,6 +83,7 @@ type Life struct {
 	stop  chan struct{}
 	done  sync.WaitGroup
 	first clock.Instant
+	until atomic.Int64
 }
 
 // Begin begins a life in a new file.
@@ -103,9 +117,14 @@ func (l *Life) live() {
 }
 
 func (l *Life) stamp() error {
-	_, err := l.file.WriteAt(Span{l.first, clock.Boot{}.Now()}.bytes(), 0)
+	s := Span{Until: clock.Instant(l.until.Load())}
+	s.First, s.Last = l.first, clock.Boot{}.Now()
+	_, err := l.file.WriteAt(s.bytes(), 0)
 	return err
 }
+
+// Promised says until when the process was told that its lease lasts.
+func (l *Life) Promised(until clock.Instant) { l.until.Store(int64(until)) }
 
 // End ends it, at the last moment that is written down.
 func (l *Life) End() error {
@@ -115,11 +134,16 @@ func (l *Life) End() error {
 }
 
 // A Span is from the first to the last moment of a life.
-type Span struct{ First, Last clock.Instant }
+type Span struct {
+	First, Last clock.Instant
+	Until       clock.Instant // the end of its lease, as it last knew; 0: nobody told
+}
 
-func (s Span) bytes() []byte {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(s.First))
-	return binary.LittleEndian.AppendUint64(b, uint64(s.Last))
+func (s Span) bytes() (b []byte) {
+	for _, i := range []clock.Instant{s.First, s.Last, s.Until} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(i))
+	}
+	return b
 }
 
 // WriteLife writes the file of a life that is over.
@@ -131,11 +155,11 @@ func ReadLife(file string) (Span, error) {
 	if err != nil {
 		return Span{}, err
 	}
-	if len(b) != 16 {
-		return Span{}, fmt.Errorf("%s has %d bytes, want 16", file, len(b))
+	if len(b) != 24 {
+		return Span{}, fmt.Errorf("%s has %d bytes, want 24", file, len(b))
 	}
-	at := func(b []byte) clock.Instant { return clock.Instant(binary.LittleEndian.Uint64(b)) }
-	return Span{at(b), at(b[8:])}, nil
+	at := func(i int) clock.Instant { return clock.Instant(binary.LittleEndian.Uint64(b[i:])) }
+	return Span{at(0), at(8), at(16)}, nil
 }
 
 // ReadAll reads the entries of a file, in the order in which they were written.
