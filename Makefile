@@ -41,7 +41,7 @@ servers: ## install the servers that tests need, once, into a cache outside the 
 	.ci/servers
 
 vet: ## go vet, on every platform
-	go vet ./... ./testscripts/fleet/testdata/leaderrun ./testscripts/fleet/testdata/subject
+	go vet ./... ./testscripts/fleet/testdata/leaderrun ./faults/testdata/subject
 	@for p in $(PLATFORMS); do \
 		echo "GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./..."; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \

@@ -14,6 +14,6 @@
 //
 // What is run is the program in testdata/leaderrun, the real one but for its
 // clock, with the real helper programs, and as the job the one in
-// testdata/subject. All of them write down what they do (package trace), and what
+// faults/testdata/subject. All of them write down what they do (package trace), and what
 // must hold is checked at the end, against these records and nothing else.
 package fleet

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
 // leftovers are the command lines of processes that have a cookie in their
@@ -31,7 +33,7 @@ func leftovers(t *testing.T, cookie string) []string {
 
 // carries reports whether an environment has a cookie.
 func carries(env []byte, cookie string) bool {
-	return bytes.Contains(env, []byte("FLEET_COOKIE="+cookie+"\x00"))
+	return bytes.Contains(env, []byte(trace.CookieVariable+"="+cookie+"\x00"))
 }
 
 // gone checks that soon nothing of a fleet is left.

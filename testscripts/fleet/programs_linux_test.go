@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
 const module = "github.com/leaderrun/leaderrun/"
@@ -39,7 +41,7 @@ func build(t *testing.T) string {
 			return
 		}
 		c := exec.Command("go", "build", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules", "-o", programs.dir+"/",
-			"./testdata/leaderrun", "./testdata/subject",
+			"./testdata/leaderrun", module+"faults/testdata/subject",
 			module+"locks/etcd/leaderrun-etcd", module+"locks/gcs/leaderrun-gcs", module+"locks/zookeeper/leaderrun-zk")
 		c.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
@@ -78,7 +80,7 @@ func environment(dir, cookie string) []string {
 		"HOME=" + dir,
 		"TMPDIR=" + os.TempDir(),
 		"LEADERRUN_CONFIG=" + os.DevNull,
-		"FLEET_COOKIE=" + cookie,
+		trace.CookieVariable + "=" + cookie,
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *services) run(host int) {
 		"--on-elected", hook, "--on-resign", hook, "--on-lost", hook,
 		"--", program("subject"), "service")
 	cmd.Env = append(environment(s.dir, s.cookie), s.store.of(host)...)
-	cmd.Env = append(cmd.Env, trace.FileVariable+"="+s.trace, "FLEET_HOST="+strconv.Itoa(host))
+	cmd.Env = append(cmd.Env, trace.FileVariable+"="+s.trace, trace.HostVariable+"="+strconv.Itoa(host))
 	log, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprint("log-", host)), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Error(err)

@@ -1,5 +1,5 @@
-// Command subject is what the fleet's leaderruns run: a job, a service, hooks and
-// a health check.
+// Command subject is what leaderruns run in tests of fleets: a job, a service,
+// hooks and a health check. The fault suite's jobs are those that work.
 //
 //	subject job DURATION END [VICTIM PERCENT]
 //	                     works so long, and ends with success or failure; after a
@@ -8,6 +8,11 @@
 //	subject child LIFE   what a service starts in a session of its own; heeds no TERM
 //	subject hook         lives for a moment
 //	subject health DIR   fails if there is a file DIR/sick.TOKEN
+//	subject work MANNER DURATION
+//	                     works until TERM, or for so long, and writes to the fenced
+//	                     register; the manners are in work.go
+//	subject outlive      what a work leaves behind: heeds no signal
+//	subject relay        the same, and replaced by another process again and again
 package main
 
 import (
@@ -18,7 +23,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -29,6 +33,9 @@ import (
 const failed = 3
 
 func main() {
+	if os.Getenv(trace.PeerVariable) != "" && trace.PeerOf() == 0 {
+		_ = os.Setenv(trace.PeerVariable, strconv.Itoa(os.Getppid())) // for what we start, too
+	}
 	status, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "subject:", err)
@@ -49,42 +56,14 @@ func run(args []string) (int, error) {
 		return hook()
 	case len(args) == 2 && args[0] == "health":
 		return health(args[1])
+	case len(args) == 3 && args[0] == "work":
+		return work(args[1], args[2])
+	case len(args) == 1 && args[0] == "outlive":
+		return outlive()
+	case len(args) == 1 && args[0] == "relay":
+		return relay()
 	}
 	return 0, errors.New("wrong usage")
-}
-
-// begin writes down that we have begun, as what, and begins our life.
-func begin(what string) (trace.Entry, *trace.Life, error) {
-	token, err := strconv.ParseUint(os.Getenv("LEADERRUN_TOKEN"), 10, 64)
-	if err != nil {
-		return trace.Entry{}, nil, err
-	}
-	e := trace.Entry{
-		Kind: trace.Start, What: what, Host: os.Getenv("FLEET_HOST"), Token: token,
-		PID: os.Getpid(), Guard: os.Getppid(), Leaderrun: leaderrun(),
-		Life: fmt.Sprintf("%s.%d.%d", os.Getenv(trace.FileVariable), os.Getpid(), time.Now().UnixNano()),
-	}
-	life, err := trace.Begin(e.Life)
-	if err != nil {
-		return e, nil, err
-	}
-	return e, life, trace.Add(e)
-}
-
-// leaderrun is its process id, by our holder's name: HOST/PID/RANDOM.
-func leaderrun() int {
-	parts := strings.Split(os.Getenv("LEADERRUN_HOLDER"), "/")
-	if len(parts) != 3 {
-		return 0
-	}
-	pid, _ := strconv.Atoi(parts[1]) // 0 is nobody's
-	return pid
-}
-
-// finish writes down how we end.
-func finish(e trace.Entry, life *trace.Life, kind string) error {
-	e.Kind = kind
-	return errors.Join(trace.Add(e), life.End())
 }
 
 func job(args []string) (int, error) {

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/register"
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// The manners in which a job works.
+const (
+	obedient  = "obedient"  // ends at TERM
+	deaf      = "deaf"      // heeds no signal
+	failing   = "failing"   // ends with a failure
+	leaving   = "leaving"   // leaves a process behind, in a session of its own, which heeds no signal
+	forking   = "forking"   // the same, and that is replaced by another again and again
+	stopping  = "stopping"  // stops itself on the way
+	suspended = "suspended" // stops at TERM, instead of ending
+)
+
+// How often a job writes to the register, and asks until when its lease is.
+const (
+	writes = 100 * time.Millisecond
+	asks   = 40 * time.Millisecond
+)
+
+func work(manner, long string) (int, error) {
+	limit, err := time.ParseDuration(long)
+	if err != nil {
+		return 0, err
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	e, life, err := begin("job")
+	if err != nil {
+		return 0, err
+	}
+	go follow(life)
+	if err := leave(manner); err != nil {
+		return 0, err
+	}
+	pen := newPen(e)
+	if err := pen.write(); err != nil {
+		return 0, err
+	}
+	pen.start()
+	wait(manner, limit, signals)
+	if err := errors.Join(pen.stop(), pen.write(), finish(e, life, trace.End)); err != nil {
+		return 0, err
+	}
+	if manner == failing {
+		return failed, nil
+	}
+	return 0, nil
+}
+
+// leave starts what is left behind.
+func leave(manner string) error {
+	switch manner {
+	case leaving:
+		return spawn("outlive")
+	case forking:
+		return spawn("relay")
+	}
+	return nil
+}
+
+// wait returns when the work is done.
+func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
+	over := time.After(limit)
+	half := make(<-chan time.Time)
+	if manner == stopping {
+		half = time.After(limit / 2)
+	}
+	for {
+		select {
+		case <-over:
+			return
+		case <-half:
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		case <-signals:
+			switch manner {
+			case deaf:
+			case suspended:
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			default:
+				return
+			}
+		}
+	}
+}
+
+// A pen writes to the fenced register.
+type pen struct {
+	of   trace.Entry
+	quit chan struct{}
+	done sync.WaitGroup
+	err  error
+}
+
+func newPen(e trace.Entry) *pen { return &pen{of: e, quit: make(chan struct{})} }
+
+func (p *pen) start() {
+	p.done.Go(func() {
+		tick := time.NewTicker(writes)
+		defer tick.Stop()
+		for p.err == nil {
+			select {
+			case <-tick.C:
+				p.err = p.write()
+			case <-p.quit:
+				return
+			}
+		}
+	})
+}
+
+func (p *pen) stop() error {
+	close(p.quit)
+	p.done.Wait()
+	return p.err
+}
+
+// write writes once, and writes down what came of it.
+func (p *pen) write() error {
+	if trace.PeerOf() != 0 {
+		return nil // there is no token to fence with
+	}
+	e := p.of
+	e.Kind, e.Call = trace.Write, clock.Boot{}.Now()
+	highest, accepted, err := register.Write(os.Getenv(trace.RegisterVariable), e.Token)
+	if err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	e.Highest, e.Refused = highest, !accepted
+	return trace.Add(e)
+}
+
+// follow writes down until when our lease lasts, as leaderrun says. When that does
+// not answer, there is nothing to write down.
+func follow(life *trace.Life) {
+	path := os.Getenv("LEADERRUN_SOCKET")
+	for ; path != ""; time.Sleep(asks) {
+		if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
+			life.Promised(a.Deadline)
+		}
+	}
+}
+
+// spawn starts ourselves in a session of its own.
+func spawn(what string) error {
+	c := exec.Command(os.Args[0], what)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return c.Start()
+}
+
+func outlive() (int, error) {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	if _, _, err := begin("child"); err != nil {
+		return 0, err
+	}
+	select {}
+}
+
+// relay lives until there is another one.
+func relay() (int, error) {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	_, life, err := begin("child")
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(20 * time.Millisecond)
+	return 0, errors.Join(spawn("relay"), life.End())
+}

@@ -1,0 +1,26 @@
+package trace
+
+import (
+	"os"
+	"strconv"
+)
+
+// What the environment of a job says, beside [FileVariable].
+const (
+	// HostVariable is the host that the job runs on.
+	HostVariable = "FLEET_HOST"
+	// CookieVariable has what nobody else's environment has.
+	CookieVariable = "FLEET_COOKIE"
+	// RegisterVariable names the file of the fenced register.
+	RegisterVariable = "FLEET_REGISTER"
+	// PeerVariable is set if the job is run by a peer of leaderrun: to the process
+	// id of that, or, where it is not known yet, to something that is none.
+	PeerVariable = "FLEET_PEER"
+)
+
+// PeerOf returns the process id of the peer of leaderrun that runs us; 0: leaderrun
+// does.
+func PeerOf() int {
+	pid, _ := strconv.Atoi(os.Getenv(PeerVariable)) // 0 if it is not set
+	return pid
+}
