@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// renewAtTheGrant renews half of the time beside Acquire, while the lock goes
-// from hand to hand.
+// renewAtTheGrant renews beside Acquire, while the lock goes from hand to hand. On
+// a busy machine, a campaign may not get on beside so many renewals, so they end.
 func renewAtTheGrant(e *env) {
 	a := e.open("first")
 	a.hold()
@@ -27,14 +27,12 @@ func renewAtTheGrant(e *env) {
 		renew()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for c.pending() {
-				began := time.Now()
+			for end := time.Now().Add(prompt / 4); c.pending() && time.Now().Before(end); {
 				renew()
-				time.Sleep(time.Since(began)) // the campaign needs the connection too
 			}
 		})
 		a.release()
-		c.won(prompt + e.c.Polling)
+		c.won(2*prompt + e.c.Polling)
 		wg.Wait()
 		if err := b.renew(); e.c.TTL > 0 && err != nil {
 			e.Errorf("Renew after Acquire: %v", err)

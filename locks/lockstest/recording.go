@@ -258,7 +258,7 @@ func recordsDoNotMix(e *env) {
 func hostileText(e *env, i int) {
 	a := e.open("a")
 	a.hold()
-	a.keep()
+	stop := a.keep()
 	a.writes("good")
 	e.unwatched(func() { e.c.HostileRecords[i](e.T, e.u, lockName) })
 	e.bounded(2*prompt, "Record", func() {
@@ -271,9 +271,13 @@ func hostileText(e *env, i int) {
 		}
 		e.Logf("read as %q, %v", locks.Abbreviate(string(got)), err)
 	})
+	if err := stop(); err != nil { // a renewal may fail for want of turns if there is another beside it
+		e.Errorf("renew: %v", err)
+	}
 	if err := a.renew(); e.c.TTL > 0 && err != nil {
 		e.Errorf("renew: %v", err)
 	}
+	a.keep()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := a.setRecord(ctx, "good again"); err != nil {
