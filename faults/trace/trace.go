@@ -56,10 +56,13 @@ type Entry struct {
 	Highest uint64        `json:"highest,omitempty"` // and this was it
 }
 
-// Add appends an entry of now to the file that the environment names. Entries are
-// written whole: each by one call, to a file that is only appended to.
-func Add(e Entry) error {
-	f, err := os.OpenFile(os.Getenv(FileVariable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+// Add appends an entry of now to the file that the environment names.
+func Add(e Entry) error { return AddTo(os.Getenv(FileVariable), e) }
+
+// AddTo appends an entry of now to a file. Entries are written whole: each by one
+// call, to a file that is only appended to.
+func AddTo(file string, e Entry) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,8 @@
 package zookeeper_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -15,26 +13,27 @@ import (
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-// TestExpiryByForce ends a session as ZooKeeper's own tests do: a second
-// connection resumes it with its id and password, and closes it.
+// TestExpiryByForce ends a session, as an operator may.
 func TestExpiryByForce(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
 	m := meddle(t, s.Addr())
 	var mu sync.Mutex
-	var ticket []byte // the id, the length of the password, and that
+	var id int64
 	m.connects(func(answer []byte) {
 		mu.Lock()
 		defer mu.Unlock()
-		if ticket == nil { // the holder's: the first there is
-			ticket = bytes.Clone(answer[12:40])
+		if id == 0 { // the holder's: the first there is
+			id = int64(binary.BigEndian.Uint64(answer[12:]))
 		}
 	})
 	a := open(t, m.url()+"/p", options("a"))
 	drive.Hold(t, a)
 	b, done := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
 	mu.Lock()
-	closeSession(t, s.Addr(), ticket)
+	if err := s.EndSession(id); err != nil {
+		t.Error(err)
+	}
 	mu.Unlock()
 	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
 		t.Fatalf("the waiter: %v", r.Err)
@@ -52,28 +51,6 @@ func TestExpiryByForce(t *testing.T) {
 	drive.Release(t, a)
 	drive.Renew(t, b)
 	drive.Release(t, b)
-}
-
-func closeSession(t *testing.T, addr string, ticket []byte) {
-	t.Helper()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	request := binary.BigEndian.AppendUint32(nil, 16+28)
-	request = append(request, make([]byte, 12)...) // version, zxid
-	request = binary.BigEndian.AppendUint32(request, 10_000)
-	request = append(request, ticket...)
-	request = append(request, 0, 0, 0, 8, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xf5) // closeSession is -11
-	if _, err := conn.Write(request); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, err := readPacket(conn); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestOperatorDeletes a holder's node, and a waiter's.
