@@ -3,24 +3,16 @@ package fleet
 import (
 	"flag"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-const module = "github.com/leaderrun/leaderrun/"
-
-// programs are the directory of what was built for this test process.
-var programs struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+// built are the programs of this test process.
+var built programs.Programs
 
 func TestMain(m *testing.M) {
 	// Fleets wait most of their time; a machine of two cores runs many at once.
@@ -28,31 +20,15 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
-	_ = os.RemoveAll(programs.dir)
+	built.Remove()
 	os.Exit(code)
 }
 
-// build builds the programs, as they are released: what runs a thousand times must
-// start fast, and a test binary would not.
-func build(t *testing.T) string {
+func build(t *testing.T) {
 	t.Helper()
-	programs.once.Do(func() {
-		if programs.dir, programs.err = os.MkdirTemp("", "fleet"); programs.err != nil {
-			return
-		}
-		c := exec.Command("go", "build", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules", "-o", programs.dir+"/",
-			"./testdata/leaderrun", module+"faults/testdata/subject",
-			module+"locks/etcd/leaderrun-etcd", module+"locks/gcs/leaderrun-gcs", module+"locks/zookeeper/leaderrun-zk")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Logf("%s", out)
-			programs.err = err
-		}
-	})
-	if programs.err != nil {
-		t.Fatal(programs.err)
+	if err := built.Build("./testdata/leaderrun"); err != nil {
+		t.Fatal(err)
 	}
-	return programs.dir
 }
 
 // long reports whether the whole of it is to be run, and not a short part.
@@ -84,4 +60,4 @@ func environment(dir, cookie string) []string {
 	}
 }
 
-func program(name string) string { return filepath.Join(programs.dir, name) }
+func program(name string) string { return built.Path(name) }
