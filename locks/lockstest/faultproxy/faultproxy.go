@@ -7,13 +7,10 @@
 package faultproxy
 
 import (
-	"errors"
-	"io"
 	"net"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // A Proxy forwards connections to one address. Its methods are safe for
@@ -33,8 +30,8 @@ type Proxy struct {
 
 // faults is what is wrong with the network at a moment.
 type faults struct {
-	cutRequests, cutReplies, refuse bool
-	delay                           time.Duration
+	requests, replies way
+	refuse            bool
 }
 
 // A pair is one proxied connection.
@@ -48,7 +45,13 @@ type pair struct {
 // ends with the test.
 func New(tb testing.TB, target string) *Proxy {
 	tb.Helper()
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	return NewAt(tb, net.IPv4(127, 0, 0, 1), target)
+}
+
+// NewAt is New on another address of this machine.
+func NewAt(tb testing.TB, ip net.IP, target string) *Proxy {
+	tb.Helper()
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,19 +63,6 @@ func New(tb testing.TB, target string) *Proxy {
 
 // Addr returns the address to connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
-
-// CutReplies makes what the server sends vanish.
-func (p *Proxy) CutReplies() { p.set(func(f *faults) { f.cutReplies = true }) }
-
-// CutRequests makes what the client sends vanish.
-func (p *Proxy) CutRequests() { p.set(func(f *faults) { f.cutRequests = true }) }
-
-// CutAll makes everything vanish: a black hole. New connections are accepted,
-// as a connection tracker in between would.
-func (p *Proxy) CutAll() { p.set(func(f *faults) { f.cutRequests, f.cutReplies = true, true }) }
-
-// Delay holds each piece of data back for d, in each direction.
-func (p *Proxy) Delay(d time.Duration) { p.set(func(f *faults) { f.delay = d }) }
 
 // Refuse resets all connections, and each new one.
 func (p *Proxy) Refuse() {
@@ -158,8 +148,8 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	}
 	defer p.remove(c)
 	var wg sync.WaitGroup
-	wg.Go(func() { p.forward(c, c.server, client, func(f faults) bool { return f.cutRequests }) })
-	wg.Go(func() { p.forward(c, client, c.server, func(f faults) bool { return f.cutReplies }) })
+	wg.Go(func() { p.forward(c, c.server, client, func(f faults) way { return f.requests }) })
+	wg.Go(func() { p.forward(c, client, c.server, func(f faults) way { return f.replies }) })
 	wg.Wait()
 	c.end(false)
 }
@@ -183,52 +173,6 @@ func (p *Proxy) remove(c *pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pairs = slices.DeleteFunc(p.pairs, func(o *pair) bool { return o == c })
-}
-
-// forward copies one direction until its source ends, subject to the faults.
-func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, cut func(faults) bool) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := src.Read(buf)
-		if !p.pass(c, cut) {
-			return
-		}
-		if _, werr := dst.Write(buf[:n]); werr != nil {
-			c.reset()
-			return
-		}
-		if errors.Is(err, io.EOF) {
-			_ = dst.CloseWrite()
-			return
-		}
-		if err != nil {
-			c.reset()
-			return
-		}
-	}
-}
-
-// pass waits until the network lets data through; false if the connection
-// ended meanwhile.
-func (p *Proxy) pass(c *pair, cut func(faults) bool) bool {
-	f, changed := p.now()
-	if f.delay > 0 {
-		select {
-		case <-time.After(f.delay):
-		case <-c.done:
-			return false
-		}
-		f, changed = p.now()
-	}
-	for cut(f) {
-		select {
-		case <-changed:
-		case <-c.done:
-			return false
-		}
-		f, changed = p.now()
-	}
-	return true
 }
 
 // reset ends the connection with a RST to both sides.

@@ -1,0 +1,123 @@
+package faultproxy
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+)
+
+// A way is what is wrong with one direction.
+type way struct {
+	cut, sever    bool
+	delay, jitter time.Duration
+	rate          int // bytes a second; 0: no limit
+}
+
+// CutReplies makes what the server sends vanish.
+func (p *Proxy) CutReplies() { p.set(func(f *faults) { f.replies.cut = true }) }
+
+// CutRequests makes what the client sends vanish.
+func (p *Proxy) CutRequests() { p.set(func(f *faults) { f.requests.cut = true }) }
+
+// CutAll makes everything vanish: a black hole. New connections are accepted,
+// as a connection tracker in between would.
+func (p *Proxy) CutAll() { p.both(func(w *way) { w.cut = true }) }
+
+// Delay holds each piece of data back for d, in each direction. What comes
+// meanwhile waits for its turn, and so for up to twice as long.
+func (p *Proxy) Delay(d time.Duration) { p.both(func(w *way) { w.delay = d }) }
+
+// DelayRequests is Delay of what the client sends.
+func (p *Proxy) DelayRequests(d time.Duration) { p.set(func(f *faults) { f.requests.delay = d }) }
+
+// DelayReplies is Delay of what the server sends.
+func (p *Proxy) DelayReplies(d time.Duration) { p.set(func(f *faults) { f.replies.delay = d }) }
+
+// Jitter holds each piece back for a random time below d, in each direction, in
+// addition to any Delay. The order stays, as it is TCP.
+func (p *Proxy) Jitter(d time.Duration) { p.both(func(w *way) { w.jitter = d }) }
+
+// Throttle lets so many bytes a second through, on each connection and in each
+// direction.
+func (p *Proxy) Throttle(rate int) { p.both(func(w *way) { w.rate = rate }) }
+
+// SeverRequests lets half of what the client sends next on a connection through,
+// and then resets it: the server has got half a request.
+func (p *Proxy) SeverRequests() { p.set(func(f *faults) { f.requests.sever = true }) }
+
+// SeverReplies lets half of what the server sends next on a connection through,
+// and then resets it: a request was carried out, and the client cannot know.
+func (p *Proxy) SeverReplies() { p.set(func(f *faults) { f.replies.sever = true }) }
+
+func (p *Proxy) both(change func(*way)) {
+	p.set(func(f *faults) {
+		change(&f.requests)
+		change(&f.replies)
+	})
+}
+
+// forward copies one direction until its source ends, subject to the faults.
+func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, of func(faults) way) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := src.Read(buf)
+		severed, ok := p.pass(c, n, of)
+		if !ok {
+			return
+		}
+		if severed && n > 0 {
+			_, _ = dst.Write(buf[:n/2])
+			c.reset()
+			return
+		}
+		if _, werr := dst.Write(buf[:n]); werr != nil {
+			c.reset()
+			return
+		}
+		if errors.Is(err, io.EOF) {
+			_ = dst.CloseWrite()
+			return
+		}
+		if err != nil {
+			c.reset()
+			return
+		}
+	}
+}
+
+// pass waits until the network lets n bytes through, and says whether they are to
+// be severed; not ok if the connection ended meanwhile.
+func (p *Proxy) pass(c *pair, n int, of func(faults) way) (severed, ok bool) {
+	f, changed := p.now()
+	if d := of(f).wait(n); d > 0 {
+		select {
+		case <-time.After(d):
+		case <-c.done:
+			return false, false
+		}
+		f, changed = p.now()
+	}
+	for of(f).cut {
+		select {
+		case <-changed:
+		case <-c.done:
+			return false, false
+		}
+		f, changed = p.now()
+	}
+	return of(f).sever, true
+}
+
+// wait is for how long n bytes are held back.
+func (w way) wait(n int) time.Duration {
+	d := w.delay
+	if w.jitter > 0 {
+		d += rand.N(w.jitter)
+	}
+	if w.rate > 0 {
+		d += time.Duration(n) * time.Second / time.Duration(w.rate)
+	}
+	return d
+}
