@@ -1,0 +1,81 @@
+package host
+
+import (
+	"bytes"
+	"os/exec"
+	"syscall"
+)
+
+// A Cmd is a command that runs on a host: in its network and cgroup, with its
+// TMPDIR. It dies with the test, and with the test's process.
+//
+// Of the methods of [exec.Cmd], all those that start it are replaced.
+type Cmd struct {
+	*exec.Cmd
+	host *Host
+}
+
+// Command is [exec.Command] on the host.
+func (h *Host) Command(path string, args ...string) *Cmd {
+	return &Cmd{Cmd: exec.Command(path, args...), host: h}
+}
+
+// join enters a cgroup, and then becomes the command. It is the command's own
+// process that does so: our thread must not be in the cgroup to fork, as a process
+// without CPU would then keep this whole process waiting for it.
+const join = `echo $$ >"$0" && exec "$@"`
+
+// Start is [exec.Cmd.Start].
+func (c *Cmd) Start() error {
+	h := c.host
+	if c.Err != nil {
+		return c.Err
+	}
+	if h.disk != nil {
+		c.Env = append(c.Environ(), "TMPDIR="+h.disk.Dir())
+	}
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if h.cpu != nil {
+		if _, err := exec.LookPath(c.Path); err != nil {
+			return err
+		}
+		c.Args = append([]string{"sh", "-c", join, h.cpu.file("cgroup.procs"), c.Path}, c.Args[1:]...)
+		c.Path = "/bin/sh"
+	}
+	return h.thread.do(func() error {
+		if err := c.Cmd.Start(); err != nil {
+			return err
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.started = append(h.started, At(c.Process.Pid))
+		return nil
+	})
+}
+
+// Run is [exec.Cmd.Run].
+func (c *Cmd) Run() error {
+	if err := c.Start(); err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Output is [exec.Cmd.Output].
+func (c *Cmd) Output() ([]byte, error) {
+	var b bytes.Buffer
+	c.Stdout = &b
+	err := c.Run()
+	return b.Bytes(), err
+}
+
+// CombinedOutput is [exec.Cmd.CombinedOutput].
+func (c *Cmd) CombinedOutput() ([]byte, error) {
+	var b bytes.Buffer
+	c.Stdout, c.Stderr = &b, &b
+	err := c.Run()
+	return b.Bytes(), err
+}

@@ -1,0 +1,29 @@
+// Package host makes the hosts of a fleet on one machine, and the means to harm
+// them: network, CPU, disk, descriptors and processes. It is for tests, on Linux.
+//
+// As root each host has a network namespace of its own, which a veth pair connects
+// to that of the test. Its processes reach servers only through proxies, which
+// listen on the test's end of the pair. So there are two places to do harm:
+//
+//   - At the proxies (package faultproxy), where connections end: delay, throttle,
+//     reset, refuse. Each proxy is before one server.
+//   - Below TCP, between the two ends of the pair: [Host.Blackhole] and its like
+//     lose packets, and nobody is told. A lost frame is sent to a hardware address
+//     that nobody has, and so dropped by the receiving end. A route of the type
+//     blackhole would not do: it gives the sender an error at once.
+//
+// Without root only the proxies are left, and a black hole is one of theirs.
+//
+// # What remains after a test process that was killed
+//
+// A namespace has no name, and ends with its last process. Processes started by
+// [Cmd.Start] die with the test process. The cgroups and the mounts stay; they have
+// the test's process id in their names, and the next test process that calls [New]
+// removes those of dead ones.
+//
+// # What is left out
+//
+// Duplicated and reordered packets: the kernel here has no netem, and TCP hides
+// both from the programs. A memory limit: the kernel's OOM killer sends SIGKILL to
+// a process of its choice, and [Host.Signal] sends it to each in turn.
+package host

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// Options are what hosts have. The zero Options are one host without servers.
+type Options struct {
+	Hosts   int      // how many; 0: one
+	Servers []string // "127.0.0.1:port" each
+	Disk    int64    // bytes of each host's own file system; 0: 1 MiB
+	Proxied bool     // no network of its own, also as root
+}
+
+// A Host is a part of this machine that can be harmed. Its methods are safe for
+// concurrent use. What was done to it is undone when the test ends, when its
+// processes are killed, too.
+type Host struct {
+	tb      testing.TB
+	name    string // unique on this machine; it begins with prefix and our process id
+	thread  *thread
+	network *network // nil: no namespace
+	cpu     *cpu     // nil: no cgroup
+	disk    *Disk    // nil: no file system of its own
+	lacks   map[string]error
+
+	servers []string // in the order of Options
+	proxies map[string]*faultproxy.Proxy
+
+	mu      sync.Mutex
+	started []Process          // by Cmd.Start
+	stopped map[Process]bool   // by Signal
+	limits  map[Process]limits // before ExhaustFiles
+}
+
+// prefix begins the names of all that a later process may have to remove. The
+// process id of its owner follows.
+const prefix = "leaderrun-host-"
+
+// newName is unique on this machine, as good as.
+func newName() string {
+	return fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), strconv.FormatUint(uint64(rand.Uint32()), 36))
+}
+
+// New makes hosts, which end with the test. It is to be called from the test's own
+// goroutine.
+func New(tb testing.TB, o Options) []*Host {
+	tb.Helper()
+	sweep()
+	hosts := make([]*Host, max(o.Hosts, 1))
+	for i := range hosts {
+		hosts[i] = newHost(tb, o)
+	}
+	return hosts
+}
+
+func newHost(tb testing.TB, o Options) *Host {
+	tb.Helper()
+	h := &Host{
+		tb: tb, name: newName(),
+		lacks: map[string]error{}, proxies: map[string]*faultproxy.Proxy{}, servers: o.Servers,
+		stopped: map[Process]bool{}, limits: map[Process]limits{},
+	}
+	h.addDisk(o.Disk)
+	h.addCPU()
+	h.thread = newThread()
+	tb.Cleanup(h.thread.end)
+	h.addNetwork(o.Proxied)
+	ip := h.gateway()
+	for _, s := range o.Servers {
+		h.proxies[s] = faultproxy.NewAt(tb, ip, s)
+	}
+	tb.Cleanup(h.end) // before all else that ends
+	return h
+}
+
+// The kinds of harm that may be impossible on a machine.
+const (
+	Network = "network" // to lose packets, rather than what is in the proxies
+	CPU     = "cpu"
+	Space   = "disk"
+)
+
+// Lacks says which kinds of harm are impossible here, and why.
+func (h *Host) Lacks() map[string]error { return h.lacks }
+
+// lack notes that something is impossible.
+func (h *Host) lack(what string, err error) {
+	if err != nil {
+		h.lacks[what] = err
+	}
+}
+
+// end ends what runs on the host, and what was done to it.
+func (h *Host) end() {
+	h.Heal()
+	_ = h.Feed()
+	h.mu.Lock()
+	started, stopped := h.started, h.stopped
+	h.mu.Unlock()
+	for p := range stopped {
+		_ = p.signal(unix.SIGCONT)
+	}
+	for _, p := range started {
+		_ = p.signal(unix.SIGKILL)
+	}
+	if h.cpu == nil {
+		return
+	}
+	// What is left of a job is killed by its guard, and what is left then, here.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		left := h.cpu.processes()
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			h.tb.Errorf("%s: processes %v do not end", h.name, left)
+			return
+		}
+		for _, p := range left {
+			_ = p.signal(unix.SIGKILL)
+		}
+	}
+}
+
+// dead reports whether a name was given by a process that is no more.
+func dead(name string) bool {
+	var pid int
+	if _, err := fmt.Sscanf(name, prefix+"%d-", &pid); err != nil || pid <= 1 {
+		return false
+	}
+	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+}
+
+// sweep removes what dead processes have left.
+func sweep() {
+	sweepDisks()
+	sweepCPU()
+}

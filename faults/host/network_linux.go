@@ -1,0 +1,281 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// A network is a namespace and the veth pair that leads into it. In the namespace
+// the end of the pair is called eth0.
+//
+// Each end has the other's hardware address noted for good, so that nobody asks for
+// it: a question that is not answered would become an error for the sender.
+type network struct {
+	thread   *thread // in the namespace
+	link     string  // the end outside
+	us, host netip.Addr
+}
+
+// The hardware addresses of the two ends of every pair, and one that is nobody's.
+// Each pair is a network of its own, so that they may be the same in all.
+const (
+	ourMAC  = "02:00:00:00:00:01"
+	hostMAC = "02:00:00:00:00:02"
+	nowhere = "02:00:00:00:00:03"
+)
+
+// linkPrefix begins the names of links, which have 15 bytes at most.
+const linkPrefix = "lr-"
+
+// Kind is what a host's network is.
+type Kind string
+
+// The kinds of networks.
+const (
+	Namespace Kind = "namespace" // packets can be lost
+	Proxied   Kind = "proxied"   // only what proxies do is possible
+)
+
+// Network says what the host's network is.
+func (h *Host) Network() Kind {
+	if h.network == nil {
+		return Proxied
+	}
+	return Namespace
+}
+
+func (h *Host) addNetwork(proxied bool) {
+	h.tb.Helper()
+	_, err := exec.LookPath("ip")
+	if proxied {
+		err = errors.New("only proxies are asked for")
+	}
+	if err == nil {
+		err = h.thread.do(func() error { return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_NEWNET)) })
+	}
+	if err != nil {
+		h.lack(Network, err)
+		return
+	}
+	n := &network{thread: h.thread, link: linkPrefix + h.name[strings.LastIndexByte(h.name, '-')+1:]}
+	if err := n.connect(); err != nil {
+		h.tb.Fatalf("a network of its own: %v", err) // there would be no way to a server
+	}
+	h.network = n
+	h.tb.Cleanup(func() {
+		// The kernel does so, too, but only some time after the namespace has ended.
+		if err := ip("link del " + n.link); err != nil {
+			h.tb.Error(err)
+		}
+	})
+}
+
+// connect makes the pair, and gives it addresses. A namespace is named by the id of a
+// thread that is in it.
+func (n *network) connect() error {
+	tid := 0
+	_ = n.thread.do(func() error { tid = unix.Gettid(); return nil })
+	if err := ip(fmt.Sprintf("link add %s address %s type veth peer name eth0 address %s netns %d", n.link, ourMAC, hostMAC, tid)); err != nil {
+		return err
+	}
+	link, err := net.InterfaceByName(n.link)
+	if err != nil {
+		return err
+	}
+	base, err := freeRange()
+	if err != nil {
+		return err
+	}
+	n.us, n.host = pairOf(base, link.Index)
+	if err := ip(
+		"link set "+n.link+" addrgenmode none",
+		fmt.Sprintf("addr add %s/30 dev %s", n.us, n.link),
+		"link set "+n.link+" up",
+		n.neighbour(n.host, n.link, hostMAC),
+	); err != nil {
+		return err
+	}
+	return n.thread.do(func() error {
+		return ip(
+			"link set lo up",
+			"link set eth0 addrgenmode none",
+			fmt.Sprintf("addr add %s/30 dev eth0", n.host),
+			"link set eth0 up",
+			n.neighbour(n.us, "eth0", ourMAC),
+		)
+	})
+}
+
+// pairOf gives the pair of the index its addresses. The kernel counts links and
+// uses no number twice for long, so that processes need not agree who takes which.
+func pairOf(base netip.Prefix, index int) (us, host netip.Addr) {
+	a := base.Addr().As4()
+	block := uint32(index) % (1 << 20) * 4
+	n := uint32(a[0])<<24 | uint32(a[1])<<16 | block
+	at := func(n uint32) netip.Addr {
+		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+	}
+	return at(n + 1), at(n + 2)
+}
+
+// freeRange is a private range of 2^20 blocks of four addresses, in which no link
+// of this machine has an address, but for those of hosts.
+func freeRange() (netip.Prefix, error) {
+	links, err := net.Interfaces()
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	var taken []netip.Prefix
+	for _, l := range links {
+		addrs, err := l.Addrs()
+		if err != nil || strings.HasPrefix(l.Name, linkPrefix) {
+			continue // it is gone, or a host's
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				taken = append(taken, p.Masked())
+			}
+		}
+	}
+	for _, first := range []byte{64, 128, 192, 0} {
+		base := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, first, 0, 0}), 10)
+		free := true
+		for _, p := range taken {
+			free = free && !base.Overlaps(p)
+		}
+		if free {
+			return base, nil
+		}
+	}
+	return netip.Prefix{}, errors.New("no range of 10.0.0.0/8 is free")
+}
+
+func (n *network) neighbour(a netip.Addr, dev, mac string) string {
+	return fmt.Sprintf("neigh replace %s lladdr %s nud permanent dev %s", a, mac, dev)
+}
+
+// requests sends what the host sends to a hardware address.
+func (n *network) requests(mac string) error {
+	return n.thread.do(func() error { return ip(n.neighbour(n.us, "eth0", mac)) })
+}
+
+// replies sends what the host is sent to a hardware address.
+func (n *network) replies(mac string) error { return ip(n.neighbour(n.host, n.link, mac)) }
+
+// ip runs commands of ip(8), in the namespace of the calling thread.
+func ip(commands ...string) error {
+	c := exec.Command("ip", "-batch", "-")
+	c.Stdin = strings.NewReader(strings.Join(commands, "\n") + "\n")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %q: %w: %s", commands, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// gateway is the address at which the host finds the proxies.
+func (h *Host) gateway() net.IP {
+	if h.network == nil {
+		return net.IPv4(127, 0, 0, 1)
+	}
+	return h.network.us.AsSlice()
+}
+
+// Addr is where the host finds a server, which is one of Options.Servers.
+func (h *Host) Addr(server string) string { return h.Proxy(server).Addr() }
+
+// Addrs is where the host finds the servers, in their order.
+func (h *Host) Addrs() []string {
+	var all []string
+	for _, s := range h.servers {
+		all = append(all, h.Addr(s))
+	}
+	return all
+}
+
+// Proxy is what is between the host and a server, to harm the connections with this
+// one only.
+func (h *Host) Proxy(server string) *faultproxy.Proxy {
+	p, ok := h.proxies[server]
+	if !ok {
+		panic("not in Options.Servers: " + strconv.Quote(server))
+	}
+	return p
+}
+
+// Blackhole loses all packets between the host and the servers, silently, until
+// Heal. With a Proxied network it is that of the proxies, which holds back what they
+// were sent, instead.
+func (h *Host) Blackhole() {
+	h.tb.Helper()
+	h.BlackholeRequests()
+	h.BlackholeReplies()
+}
+
+// BlackholeRequests loses what the host sends. With it goes the acknowledgement of
+// what it gets: a server that goes on sending finds out in the end.
+func (h *Host) BlackholeRequests() {
+	h.tb.Helper()
+	if h.network != nil {
+		h.check(h.network.requests(nowhere))
+		return
+	}
+	h.each((*faultproxy.Proxy).CutRequests)
+}
+
+// BlackholeReplies loses what the host is sent. It cannot make new connections, and
+// what it sends on old ones arrives.
+func (h *Host) BlackholeReplies() {
+	h.tb.Helper()
+	if h.network != nil {
+		h.check(h.network.replies(nowhere))
+		return
+	}
+	h.each((*faultproxy.Proxy).CutReplies)
+}
+
+// Reset resets the host's connections at the proxies, both halves of each.
+func (h *Host) Reset() { h.each((*faultproxy.Proxy).Reset) }
+
+// Refuse resets the host's connections, and each new one.
+func (h *Host) Refuse() { h.each((*faultproxy.Proxy).Refuse) }
+
+// Delay holds all that passes the proxies back, as [faultproxy.Proxy.Delay] does.
+func (h *Host) Delay(d time.Duration) { h.each(func(p *faultproxy.Proxy) { p.Delay(d) }) }
+
+// Heal ends what was done to the network. Connections whose packets were lost go on
+// when the kernel tries again, which it does ever more rarely: after a black hole of
+// ten seconds it may be as long again.
+func (h *Host) Heal() {
+	h.tb.Helper()
+	h.each((*faultproxy.Proxy).Heal)
+	if h.network != nil {
+		h.check(h.network.requests(ourMAC))
+		h.check(h.network.replies(hostMAC))
+	}
+}
+
+func (h *Host) each(f func(*faultproxy.Proxy)) {
+	for _, p := range h.proxies {
+		f(p)
+	}
+}
+
+// check reports an error of what must not fail. It may be called by any goroutine.
+func (h *Host) check(err error) {
+	h.tb.Helper()
+	if err != nil {
+		h.tb.Errorf("%s: %v", h.name, err)
+	}
+}

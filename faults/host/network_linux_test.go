@@ -1,0 +1,265 @@
+package host
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+)
+
+// blink is how long nothing may come where nothing must.
+const blink = 300 * time.Millisecond
+
+// A peer is a server of lines, with one client on a host.
+type peer struct {
+	addr string
+	got  chan string   // what the server was sent
+	conn chan net.Conn // its end of each connection
+}
+
+func newPeer(t *testing.T) *peer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	p := &peer{addr: l.Addr().String(), got: make(chan string, 100), conn: make(chan net.Conn, 100)}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.conn <- c
+			go lines(c, p.got)
+		}
+	}()
+	return p
+}
+
+// lines reads a connection until it ends.
+func lines(c net.Conn, got chan<- string) {
+	defer c.Close()
+	for s := bufio.NewScanner(c); s.Scan(); {
+		got <- s.Text()
+	}
+}
+
+// dial makes a connection from the host to the peer.
+func dial(h *Host, p *peer, limit time.Duration) (net.Conn, error) {
+	var c net.Conn
+	err := h.thread.do(func() (err error) {
+		c, err = net.DialTimeout("tcp", h.Addr(p.addr), limit)
+		return err
+	})
+	return c, err
+}
+
+// A link is a connection of a host to a peer, both ends of it.
+type link struct {
+	client, server       net.Conn
+	clientGot, serverGot chan string
+}
+
+func newLink(t *testing.T, h *Host, p *peer) *link {
+	t.Helper()
+	c, err := dial(h, p, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	l := &link{client: c, server: <-p.conn, clientGot: make(chan string, 100), serverGot: p.got}
+	go lines(c, l.clientGot)
+	return l
+}
+
+func say(t *testing.T, c net.Conn, line string) {
+	t.Helper()
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wants(t *testing.T, who string, got <-chan string, want string) {
+	t.Helper()
+	select {
+	case line := <-got:
+		if line != want {
+			t.Errorf("the %s got %q, want %q", who, line, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the %s does not get %q", who, want)
+	}
+}
+
+func wantsNothing(t *testing.T, who string, got <-chan string) {
+	t.Helper()
+	select {
+	case line := <-got:
+		t.Errorf("the %s got %q through a black hole", who, line)
+	case <-time.After(blink):
+	}
+}
+
+// TestBlackhole sends a line each way, and looks which of them arrive, and that both
+// do in the end; with packets that are lost and with a proxy that holds back.
+func TestBlackhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		harm                        func(*Host)
+		requestsArrive, repliesCome bool
+	}{
+		"both":     {(*Host).Blackhole, false, false},
+		"requests": {(*Host).BlackholeRequests, false, true},
+		"replies":  {(*Host).BlackholeReplies, true, false},
+	} {
+		for _, kind := range []Kind{Namespace, Proxied} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				p := newPeer(t)
+				h := hostOfKind(t, kind, p.addr)
+				l := newLink(t, h, p)
+				c.harm(h)
+				say(t, l.client, "request")
+				say(t, l.server, "reply")
+				if c.requestsArrive {
+					wants(t, "server", l.serverGot, "request")
+				}
+				if c.repliesCome {
+					wants(t, "client", l.clientGot, "reply")
+				}
+				if !c.requestsArrive {
+					wantsNothing(t, "server", l.serverGot)
+				}
+				if !c.repliesCome {
+					wantsNothing(t, "client", l.clientGot)
+				}
+				h.Heal()
+				if !c.requestsArrive {
+					wants(t, "server", l.serverGot, "request")
+				}
+				if !c.repliesCome {
+					wants(t, "client", l.clientGot, "reply")
+				}
+			})
+		}
+	}
+}
+
+// hostOfKind makes a host whose network is of a kind.
+func hostOfKind(t *testing.T, kind Kind, server string) *Host {
+	t.Helper()
+	if kind == Namespace {
+		return newHostWith(t, Network, Options{Servers: []string{server}})
+	}
+	h := New(t, Options{Servers: []string{server}, Proxied: true})[0]
+	if got := h.Network(); got != Proxied {
+		t.Fatalf("network: %s", got)
+	}
+	return h
+}
+
+// TestBlackholeTellsNobody sees that a new connection is neither refused nor
+// unreachable, whichever way the packets are lost.
+func TestBlackholeTellsNobody(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(*Host){
+		"both": (*Host).Blackhole, "requests": (*Host).BlackholeRequests, "replies": (*Host).BlackholeReplies,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPeer(t)
+			h := newHostWith(t, Network, Options{Servers: []string{p.addr}})
+			harm(h)
+			var failure net.Error
+			if c, err := dial(h, p, blink); !errors.As(err, &failure) || !failure.Timeout() {
+				t.Errorf("a new connection: %v, %v, want a timeout", c, err)
+			}
+			h.Heal()
+			newLink(t, h, p)
+		})
+	}
+}
+
+// TestApart harms one host, and one server of another, and sees that all else works.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	a, b := newPeer(t), newPeer(t)
+	hosts := New(t, Options{Hosts: 3, Servers: []string{a.addr, b.addr}})
+	for i, h := range hosts {
+		if got := h.Addrs(); len(got) != 2 || got[0] != h.Addr(a.addr) || got[1] != h.Addr(b.addr) {
+			t.Errorf("host %d: servers at %q", i, got)
+		}
+	}
+	var toA, toB []*link
+	for _, h := range hosts {
+		toA, toB = append(toA, newLink(t, h, a)), append(toB, newLink(t, h, b))
+	}
+	hosts[0].Blackhole()
+	hosts[1].Proxy(a.addr).CutAll()
+	for _, l := range []*link{toA[0], toB[0], toA[1]} {
+		say(t, l.client, "lost")
+	}
+	wantsNothing(t, "server", a.got)
+	wantsNothing(t, "server", b.got)
+	for _, l := range []*link{toB[1], toA[2], toB[2]} {
+		say(t, l.client, "b")
+		wants(t, "server", l.serverGot, "b")
+	}
+}
+
+func TestResetAndRefuse(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	h := newHostWith(t, "", Options{Servers: []string{p.addr}})
+	for name, harm := range map[string]func(){"Reset": h.Reset, "Refuse": h.Refuse} {
+		c, err := dial(h, p, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.conn
+		harm()
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Close()
+		h.Heal()
+	}
+}
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	h := newHostWith(t, "", Options{Servers: []string{p.addr}})
+	l := newLink(t, h, p)
+	h.Delay(blink)
+	start := time.Now()
+	say(t, l.client, "late")
+	wants(t, "server", l.serverGot, "late")
+	if d := time.Since(start); d < blink {
+		t.Errorf("delayed by %v, want %v", d, blink)
+	}
+}
+
+// TestPairOf sees that no two links in a row share an address, and that all of them
+// are in the range.
+func TestPairOf(t *testing.T) {
+	t.Parallel()
+	base := netip.MustParsePrefix("10.64.0.0/10")
+	seen := map[netip.Addr]int{}
+	for _, index := range []int{1, 2, 3, 63, 64, 65, 16384, 1<<20 - 1} {
+		us, host := pairOf(base, index)
+		for _, a := range []netip.Addr{us, host} {
+			if other, ok := seen[a]; ok || !base.Contains(a) {
+				t.Errorf("link %d has %v, which is link %d's or outside", index, a, other)
+			}
+			seen[a] = index
+		}
+	}
+}

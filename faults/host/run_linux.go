@@ -1,0 +1,113 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Run is the processes of one leaderrun. Those that are not there (not yet, or
+// not any more) are the zero Process.
+type Run struct {
+	Leaderrun Process
+	Guard     Process
+	Helper    Process   // of the backend: leaderrun-etcd, and so on
+	Job       Process   // its first process
+	Rest      []Process // all else that descends from these, such as what the job has started
+}
+
+// What leaderrun calls its guard (runner/guard), and how the names of helpers begin
+// (locks/helper).
+const (
+	guardName    = "leaderrun-guard"
+	helperPrefix = "leaderrun-"
+)
+
+// Look finds the processes of the leaderrun with an id. They may change while it
+// looks, and it can find them only as long as leaderrun is alive: without it, they
+// are children of others.
+//
+// The job is the guard's oldest child. If it has ended, and processes of it are
+// left, that is one of these.
+func Look(pid int) Run {
+	family := children()
+	r := Run{Leaderrun: At(pid)}
+	for _, kid := range family[pid] {
+		switch names := startedBy(kid.PID); {
+		case names[0] == guardName:
+			r.Guard = kid
+		case strings.HasPrefix(names[0], helperPrefix), strings.HasPrefix(names[1], helperPrefix):
+			r.Helper = kid
+		}
+	}
+	if kids := family[r.Guard.PID]; r.Guard.PID > 1 && len(kids) > 0 {
+		r.Job = kids[0]
+	}
+	named := []Process{r.Guard, r.Helper, r.Job}
+	var walk func(int)
+	walk = func(pid int) {
+		for _, kid := range family[pid] {
+			if !slices.Contains(named, kid) {
+				r.Rest = append(r.Rest, kid)
+			}
+			walk(kid.PID)
+		}
+	}
+	walk(pid)
+	return r
+}
+
+// children are the processes of this machine by the ids of their parents, the
+// oldest first. Zombies are not among them.
+func children() map[int][]Process {
+	all := map[int][]Process{}
+	dirs, _ := os.ReadDir("/proc")
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || pid <= 1 {
+			continue
+		}
+		if parent, ok := parentOf(pid); ok {
+			if p := At(pid); p.PID != 0 {
+				all[parent] = append(all[parent], p)
+			}
+		}
+	}
+	for _, kids := range all {
+		slices.SortFunc(kids, func(a, b Process) int {
+			return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.PID, b.PID))
+		})
+	}
+	return all
+}
+
+// parentOf is false if there is no process, or only a zombie. Its name, in brackets,
+// may be anything.
+func parentOf(pid int) (parent int, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
+		return 0, false
+	}
+	parent, err = strconv.Atoi(fields[1])
+	return parent, err == nil
+}
+
+// startedBy are the names of a process's first two arguments, without directories:
+// a script's own is the second.
+func startedBy(pid int) (names [2]string) {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for i, arg := range strings.SplitN(string(line), "\x00", 3) {
+		if i < len(names) {
+			names[i] = filepath.Base(arg)
+		}
+	}
+	return names
+}
