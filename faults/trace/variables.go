@@ -9,8 +9,6 @@ import (
 const (
 	// HostVariable is the host that the job runs on.
 	HostVariable = "FLEET_HOST"
-	// CookieVariable has what nobody else's environment has.
-	CookieVariable = "FLEET_COOKIE"
 	// RegisterVariable names the file of the fenced register.
 	RegisterVariable = "FLEET_REGISTER"
 	// PeerVariable is set if the job is run by a peer of leaderrun: to the process

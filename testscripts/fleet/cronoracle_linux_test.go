@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
@@ -256,14 +257,22 @@ func (c *cron) judgeJobs(v *verdict) {
 	for _, o := range c.outcomes {
 		entries = append(entries, o.entries...)
 	}
-	all, err := stays(entries)
+	all, err := oracle.Stays(entries)
 	if err != nil {
 		v.complain("%v", err)
 		return
 	}
-	wrong, least := alone(all)
+	overlaps, least := oracle.Alone(all)
 	v.least = least
-	v.wrong = append(append(v.wrong, wrong...), rising(all, true)...)
+	v.wrong = append(append(v.wrong, told(overlaps)...), oracle.Rising(all, true)...)
+}
+
+// told are overlaps in words.
+func told(overlaps []oracle.Overlap) (wrong []string) {
+	for _, o := range overlaps {
+		wrong = append(wrong, o.String())
+	}
+	return wrong
 }
 
 // listed is what is wrong, or the beginning of it.

@@ -3,14 +3,13 @@ package fleet
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/window"
@@ -19,50 +18,8 @@ import (
 // at is a moment in a made-up record, in seconds.
 func at(s float64) clock.Instant { return clock.Instant(s * float64(time.Second)) }
 
-func command(what string, token uint64, first, last float64) stay {
-	return stay{trace.Entry{What: what, Token: token}, trace.Span{First: at(first), Last: at(last)}}
-}
-
-// TestAlone judges made-up lives.
-func TestAlone(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		all   []stay
-		wrong int
-		least time.Duration
-	}{
-		{"one after the other", []stay{command("job", 1, 1, 2), command("job", 2, 2.5, 3)}, 0, time.Second / 2},
-		{"at one time", []stay{command("job", 1, 1, 2), command("job", 2, 1.5, 3)}, 1, -time.Second / 2},
-		{"within another", []stay{command("job", 1, 1, 9), command("job", 2, 2, 3), command("job", 3, 4, 5)}, 2, -7 * time.Second},
-		{"under one token", []stay{command("service", 1, 1, 2), command("resign", 1, 1.5, 3), command("elected", 2, 5, 6)}, 1, 2 * time.Second},
-	} {
-		if wrong, least := alone(tt.all); len(wrong) != tt.wrong || least != tt.least {
-			t.Errorf("%s: got %q, %v; want %d violations, %v", tt.name, wrong, least, tt.wrong, tt.least)
-		}
-	}
-}
-
-func TestRising(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		tokens   []uint64
-		strictly bool
-		want     int
-	}{
-		{[]uint64{1, 2, 5}, true, 0},
-		{[]uint64{1, 1, 5}, false, 0},
-		{[]uint64{1, 1, 5}, true, 1},
-		{[]uint64{3, 2, 4}, false, 1},
-	} {
-		var all []stay
-		for _, token := range tt.tokens {
-			all = append(all, command("job", token, 0, 0))
-		}
-		if got := rising(all, tt.strictly); len(got) != tt.want {
-			t.Errorf("%v, strictly %v: got %q", tt.tokens, tt.strictly, got)
-		}
-	}
+func command(what string, token uint64, first, last float64) oracle.Stay {
+	return oracle.Stay{Entry: trace.Entry{What: what, Token: token}, Span: trace.Span{First: at(first), Last: at(last)}}
 }
 
 func TestMisordered(t *testing.T) {
@@ -120,7 +77,7 @@ func TestGaps(t *testing.T) {
 				s.sick[1] = at(tt.sick)
 			}
 			r := new(report)
-			s.judgeGaps(r, []stay{lived(t, 1, 1, tt.from), lived(t, 2, tt.to, 60)})
+			s.judgeGaps(r, []oracle.Stay{lived(t, 1, 1, tt.from), lived(t, 2, tt.to, 60)})
 			if (len(r.wrong) == 0) != tt.ok {
 				t.Errorf("got %q", r.wrong)
 			}
@@ -129,7 +86,7 @@ func TestGaps(t *testing.T) {
 }
 
 // lived is a service with the file of its life.
-func lived(t *testing.T, token uint64, first, last float64) stay {
+func lived(t *testing.T, token uint64, first, last float64) oracle.Stay {
 	t.Helper()
 	l := command("service", token, first, last)
 	l.Life = filepath.Join(t.TempDir(), "life")
@@ -210,22 +167,6 @@ func TestFirings(t *testing.T) {
 			t.Errorf("%s: got %q", tt.name, v.wrong)
 		}
 	}
-}
-
-func TestLeftovers(t *testing.T) {
-	t.Parallel()
-	cookie := t.Name() + strconv.Itoa(os.Getpid())
-	cmd := exec.Command("sleep", "60")
-	cmd.Env = append(os.Environ(), environment(t.TempDir(), cookie)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if got := leftovers(t, cookie); len(got) != 1 || !strings.HasPrefix(got[0], "sleep") {
-		t.Errorf("got %q, want the one that was started", got)
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait() // it was killed
-	gone(t, cookie)
 }
 
 func TestExits(t *testing.T) {

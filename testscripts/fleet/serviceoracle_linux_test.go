@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
@@ -57,15 +58,15 @@ func (s *services) judge() *report {
 		r.kinds[f.name]++
 	}
 	entries := s.entries()
-	all, err := stays(entries)
+	all, err := oracle.Stays(entries)
 	if err != nil {
 		r.complain("%v", err)
 		return r
 	}
-	leased := slices.DeleteFunc(slices.Clone(all), func(a stay) bool { return a.What == "lost" })
-	wrong, least := alone(leased)
+	leased := slices.DeleteFunc(slices.Clone(all), func(a oracle.Stay) bool { return a.What == "lost" })
+	overlaps, least := oracle.Alone(leased)
 	r.least = least
-	r.wrong = append(append(r.wrong, wrong...), rising(leased, false)...)
+	r.wrong = append(append(r.wrong, told(overlaps)...), oracle.Rising(leased, false)...)
 	s.judgeGaps(r, all)
 	s.judgeTerms(r, all, entries)
 	s.judgeExits(r)
@@ -77,7 +78,7 @@ type gap struct{ from, to clock.Instant }
 
 // gaps are the times between services. Of a term whose service hangs, what comes
 // after counts for nothing.
-func (s *services) gaps(all []stay) []gap {
+func (s *services) gaps(all []oracle.Stay) []gap {
 	var found []gap
 	var last clock.Instant
 	for _, l := range all {
@@ -102,7 +103,7 @@ func (s *services) gaps(all []stay) []gap {
 	return found
 }
 
-func (s *services) judgeGaps(r *report, all []stay) {
+func (s *services) judgeGaps(r *report, all []oracle.Stay) {
 	for _, g := range s.gaps(all) {
 		cause := -1
 		for i, f := range s.strikes {
@@ -147,8 +148,8 @@ func (s *services) bound(f strike) time.Duration {
 }
 
 // judgeTerms checks the hooks of each term.
-func (s *services) judgeTerms(r *report, all []stay, entries []trace.Entry) {
-	terms := map[uint64][]stay{}
+func (s *services) judgeTerms(r *report, all []oracle.Stay, entries []trace.Entry) {
+	terms := map[uint64][]oracle.Stay{}
 	last := map[int]uint64{} // the last term of each leaderrun
 	for _, l := range all {
 		terms[l.Token] = append(terms[l.Token], l)
@@ -171,10 +172,9 @@ func (s *services) judgeTerms(r *report, all []stay, entries []trace.Entry) {
 		if slices.Contains(order, "service") && !ended {
 			r.complain("term %d had a service although its first hook did not end by itself", token)
 		}
-		slices.SortFunc(stays, func(a, b stay) int { return cmp.Compare(a.First, b.First) })
-		if wrong, _ := alone(stays); len(wrong) > 0 { // the last hook of a lost term, too, comes after its service
-			r.wrong = append(r.wrong, wrong...)
-		}
+		slices.SortFunc(stays, func(a, b oracle.Stay) int { return cmp.Compare(a.First, b.First) })
+		overlaps, _ := oracle.Alone(stays) // the last hook of a lost term, too, comes after its service
+		r.wrong = append(r.wrong, told(overlaps)...)
 	}
 }
 

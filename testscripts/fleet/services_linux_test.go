@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
@@ -166,15 +167,15 @@ func (s *services) entries() []trace.Entry {
 }
 
 // latest is the service that was started last; false: there was none.
-func (s *services) latest() (stay, bool) {
+func (s *services) latest() (oracle.Stay, bool) {
 	all := s.entries()
 	for _, e := range slices.Backward(all) {
 		if e.Kind == trace.Start && e.What == "service" {
 			span, err := trace.ReadLife(e.Life)
-			return stay{e, span}, err == nil
+			return oracle.Stay{Entry: e, Span: span}, err == nil
 		}
 	}
-	return stay{}, false
+	return oracle.Stay{}, false
 }
 
 // patience is how long there may be no leader before the test is given up.
@@ -232,7 +233,7 @@ func (s *services) waiting() int {
 // hit sends a signal to a process of ours, if it is still there.
 func (s *services) hit(pid int, sig syscall.Signal) {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err == nil && carries(env, s.cookie) {
+	if err == nil && oracle.Carries(env, s.cookie) {
 		_ = unix.Kill(pid, sig) // it may have ended by itself
 	}
 }

@@ -1,0 +1,24 @@
+package oracle
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+)
+
+// Carries reports whether an environment, as the kernel shows it, has a cookie.
+func Carries(env []byte, cookie string) bool {
+	return bytes.Contains(env, []byte(trace.CookieVariable+"="+cookie+"\x00"))
+}
+
+// Gone waits until nothing is left that has a cookie in its environment, and
+// returns the command lines of what is left when its patience is at an end.
+func Gone(cookie string, patience time.Duration) ([]string, error) {
+	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
+		left, err := Leftovers(cookie)
+		if err != nil || len(left) == 0 || time.Now().After(end) {
+			return left, err
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package oracle
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+)
+
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	cookie := t.Name() + strconv.Itoa(os.Getpid())
+	stop := marked(t, cookie)
+	if got, err := Gone(cookie, 0); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "sleep") {
+		t.Errorf("got %q, %v; want the one that was started", got, err)
+	}
+	stop()
+	if got, err := Gone(cookie, 10*time.Second); err != nil || len(got) != 0 {
+		t.Errorf("got %q, %v; want nothing", got, err)
+	}
+}
+
+// marked starts a process with a cookie, and returns how to end it.
+func marked(t *testing.T, cookie string) (stop func()) {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = append(os.Environ(), trace.CookieVariable+"="+cookie)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+	t.Cleanup(stop)
+	return stop
+}

@@ -1,0 +1,82 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+)
+
+// A Stay is a process, or several that belong together, that must be alone while
+// it lives.
+type Stay struct {
+	trace.Entry
+	trace.Span
+}
+
+// Stays returns those of the entries that tell of a beginning, with their lives,
+// by their beginnings. What a process has started may have its life in a file
+// beside, whose name ends in ".child".
+func Stays(entries []trace.Entry) ([]Stay, error) {
+	var all []Stay
+	for _, e := range entries {
+		if e.Kind != trace.Start {
+			continue
+		}
+		life, err := trace.ReadLife(e.Life)
+		if err != nil {
+			return nil, err
+		}
+		if child, err := trace.ReadLife(e.Life + ".child"); err == nil { // else it has not begun
+			life.Last = max(life.Last, child.Last)
+		}
+		all = append(all, Stay{e, life})
+	}
+	slices.SortFunc(all, func(a, b Stay) int { return cmp.Compare(a.First, b.First) })
+	return all, nil
+}
+
+// An Overlap is two that were there at one time.
+type Overlap struct{ Before, After Stay }
+
+// Long is the time from the beginning of the second to the end of the first.
+func (o Overlap) Long() time.Duration { return o.Before.Last.Sub(o.After.First) }
+
+func (o Overlap) String() string {
+	return fmt.Sprintf("%s of token %d (pid %d) was there %v before the end of %s of token %d (pid %d)",
+		o.After.What, o.After.Token, o.After.PID, o.Long(), o.Before.What, o.Before.Token, o.Before.PID)
+}
+
+// Alone finds those that were there at one time, and the least time that was
+// between two that followed each other under different tokens or leaderruns;
+// math.MaxInt64: there were none. It wants them by their beginnings.
+func Alone(all []Stay) (found []Overlap, least time.Duration) {
+	least = math.MaxInt64
+	var last Stay
+	for i, s := range all {
+		if i > 0 && s.First <= last.Last {
+			found = append(found, Overlap{last, s})
+		}
+		if i > 0 && (s.Token != last.Token || s.Leaderrun != last.Leaderrun) {
+			least = min(least, s.First.Sub(last.Last))
+		}
+		if s.Last > last.Last {
+			last = s
+		}
+	}
+	return found, least
+}
+
+// Rising finds tokens that are lower than, in time, an earlier one. Terms that are
+// to run one command each must not have equal ones either.
+func Rising(all []Stay, strictly bool) (wrong []string) {
+	for i := 1; i < len(all); i++ {
+		if a, b := all[i-1].Token, all[i].Token; b < a || strictly && b == a {
+			wrong = append(wrong, fmt.Sprintf("token %d was followed by %d", a, b))
+		}
+	}
+	return wrong
+}
