@@ -1,0 +1,111 @@
+package oracle
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// Figures are what was counted and measured.
+type Figures struct {
+	Terms    int            // acquisitions
+	Faults   map[string]int // by their kinds
+	Overlaps int
+	Orphans  int // processes
+	Refused  int // writes to the register
+
+	Gap Least // from the last moment of a term to the first of the next
+
+	// Slack is from the last moment of a term to the end of its lease, of terms whose
+	// jobs knew it. Late is how much later than D_kill that last moment was, of those
+	// of which it was.
+	Slack Least
+	Late  Most
+
+	// HandOvers are the gaps after terms that ended by themselves, without any fault
+	// until the next had begun. Takeovers are those after a term that was ended
+	// otherwise, or with its host or the server at fault. Both count from the end of
+	// faults of the server and the network, if they were over by then. What is neither
+	// is in Mixed: somebody else was at fault.
+	HandOvers, Takeovers, Mixed []time.Duration
+}
+
+// A Least is the least of some durations, of which there may be none.
+type Least struct {
+	Of    int
+	Value time.Duration
+}
+
+func (l *Least) add(d time.Duration) { l.join(Least{1, d}) }
+
+func (l *Least) join(m Least) {
+	if l.Of == 0 || m.Of > 0 && m.Value < l.Value {
+		l.Value = m.Value
+	}
+	l.Of += m.Of
+}
+
+// A Most is the greatest of some durations, of which there may be none.
+type Most struct {
+	Of    int
+	Value time.Duration
+}
+
+func (m *Most) add(d time.Duration) { m.join(Most{1, d}) }
+
+func (m *Most) join(n Most) {
+	if m.Of == 0 || n.Of > 0 && n.Value > m.Value {
+		m.Value = n.Value
+	}
+	m.Of += n.Of
+}
+
+// Add adds the figures of another history.
+func (f *Figures) Add(g Figures) {
+	f.Terms += g.Terms
+	f.Overlaps += g.Overlaps
+	f.Orphans += g.Orphans
+	f.Refused += g.Refused
+	f.Gap.join(g.Gap)
+	f.Slack.join(g.Slack)
+	f.Late.join(g.Late)
+	f.HandOvers = slices.Concat(f.HandOvers, g.HandOvers)
+	f.Takeovers = slices.Concat(f.Takeovers, g.Takeovers)
+	f.Mixed = slices.Concat(f.Mixed, g.Mixed)
+	f.Faults = maps.Clone(f.Faults)
+	if f.Faults == nil {
+		f.Faults = map[string]int{}
+	}
+	for kind, n := range g.Faults {
+		f.Faults[kind] += n
+	}
+}
+
+// Quantile is the smallest of some durations that at least a part q of them, from 0
+// to 1, do not exceed; 0 of none.
+func Quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	i := int(math.Ceil(q*float64(len(all)))) - 1
+	return sorted[min(max(i, 0), len(all)-1)]
+}
+
+// measure takes the figures of leases.
+func (f *Figures) measure(terms []*term, ttl time.Duration) {
+	timing := runner.NewTiming(ttl, -1)
+	for _, t := range terms {
+		until, ok := t.until()
+		if !ok {
+			continue
+		}
+		f.Slack.add(until.Sub(t.Last))
+		if late := t.Last.Sub(timing.KillAt(until)); late > 0 {
+			f.Late.add(late)
+		}
+	}
+}

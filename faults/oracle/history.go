@@ -1,0 +1,99 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// A History is what was written down about one lock.
+type History struct {
+	Entries []trace.Entry // in the order in which they were written
+	Stays   []Stay        // by their beginnings
+}
+
+// Read reads a file of entries, and the lives that they name.
+func Read(file string) (History, error) {
+	entries, err := trace.ReadAll(file)
+	if err != nil {
+		return History{}, err
+	}
+	all, err := Stays(entries)
+	return History{entries, all}, err
+}
+
+// began is the moment before everything that was written down.
+func (h History) began() clock.Instant {
+	first := clock.Never
+	for _, e := range h.Entries {
+		first = min(first, e.At)
+		if e.Call != 0 {
+			first = min(first, e.Call)
+		}
+	}
+	for _, s := range h.Stays {
+		first = min(first, s.First)
+	}
+	return first
+}
+
+// of returns the entries of a kind.
+func (h History) of(kind string) (found []trace.Entry) {
+	for _, e := range h.Entries {
+		if e.Kind == kind {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// A run is one leaderrun, or one process of a peer.
+type run struct {
+	pid    int
+	host   string
+	begun  clock.Instant
+	ended  clock.Instant // Never: nobody has seen it
+	status int
+	killed bool
+}
+
+// killedBy reports whether a fault killed this leaderrun.
+func (r *run) killedBy(f trace.Entry) bool {
+	if !kills(f.What) || r.status != 128+9 {
+		return false
+	}
+	if f.Leaderrun != 0 && f.Leaderrun != r.pid || f.Leaderrun == 0 && f.Host != r.host {
+		return false
+	}
+	return f.Call <= r.ended && f.At >= r.begun
+}
+
+// runs are in the order in which they were written down. A process id may be that
+// of several, one after the other.
+func (h History) runs() (all []*run, wrong []string) {
+	open := map[int]*run{}
+	faults := h.of(trace.Fault)
+	for _, e := range h.Entries {
+		switch e.Kind {
+		case trace.Began:
+			r := &run{pid: e.PID, host: e.Host, begun: e.At, ended: clock.Never}
+			if e.Call != 0 {
+				r.begun = e.Call
+			}
+			open[e.PID] = r
+			all = append(all, r)
+		case trace.Ran:
+			r := open[e.PID]
+			if r == nil {
+				wrong = append(wrong, fmt.Sprintf("leaderrun %d ended and never began", e.PID))
+				continue
+			}
+			delete(open, e.PID)
+			r.ended, r.status = e.At, e.Status
+			r.killed = slices.ContainsFunc(faults, r.killedBy)
+		}
+	}
+	return all, wrong
+}

@@ -1,0 +1,201 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// Options say what a history is of.
+type Options struct {
+	Seed   uint64        // of the schedule, to be told
+	TTL    time.Duration // as leaderrun was asked for it
+	Cookie string        // of everything that was started; empty: what is left is not looked for
+	Dir    string        // where the picture of an illegal history goes; empty: where temporary files go
+
+	// NoTokens says that tokens are not promised, as those of other programs than
+	// leaderrun are not. Terms are then told apart by the process that had the lock,
+	// and the register counts for nothing.
+	NoTokens bool
+
+	// Network are the kinds of faults that cut off a host. Until they are over,
+	// nobody expects a takeover. Those without a host need not be among them.
+	Network []string
+}
+
+// checking is how long porcupine may take, which needs a second for thousands of
+// terms, and leaving how long the processes of a fleet that was ended may.
+const (
+	checking = 2 * time.Minute
+	leaving  = 2 * time.Second
+)
+
+// Judge judges a history. What it finds is in the verdict, also if the records make
+// no sense.
+func Judge(h History, o Options) *Verdict {
+	v := &Verdict{options: o, history: h, began: h.began(), faults: h.of(trace.Fault)}
+	x, wrong := h.terms(o.NoTokens)
+	for _, w := range wrong {
+		v.complain(w)
+	}
+	slices.SortStableFunc(v.faults, func(a, b trace.Entry) int { return cmp.Compare(a.Call, b.Call) })
+	v.count(x.terms)
+	v.sweep(x.terms)
+	v.register(x, h.of(trace.Write))
+	v.orphans(x.terms)
+	v.leftovers()
+	v.linearize(newFence(x, h.of(trace.Write)), checking)
+	return v
+}
+
+func (v *Verdict) count(terms []*term) {
+	f := &v.Figures
+	f.Terms, f.Faults = len(terms), map[string]int{}
+	for _, e := range v.faults {
+		f.Faults[e.What]++
+	}
+	f.measure(terms, v.options.TTL)
+	f.changes(terms, v.faults, v.options.Network)
+}
+
+// sweep finds terms that were there at one time, and tokens that do not rise.
+func (v *Verdict) sweep(terms []*term) {
+	all := make([]Stay, 0, len(terms))
+	of := map[Stay]*term{}
+	for i, t := range terms {
+		s := t.stay()
+		all = append(all, s)
+		of[s] = t
+		if i > 0 && !v.options.NoTokens && t.token <= terms[i-1].token {
+			v.complain(fmt.Sprintf("token %d was followed by %d", terms[i-1].token, t.token), terms[i-1], t)
+		}
+	}
+	overlaps, least := Alone(all)
+	v.Figures.Overlaps = len(overlaps)
+	v.Figures.Gap = Least{max(len(terms)-1, 0), least}
+	for _, o := range overlaps {
+		a, b := of[o.Before], of[o.After]
+		o = Overlap{a.last(), b.first()}
+		o.Before.Last = a.Last
+		v.complain("overlap: "+o.String(), a, b)
+	}
+}
+
+// register checks what the fenced register has accepted, in the order in which it
+// was written down and in time.
+func (v *Verdict) register(x *index, writes []trace.Entry) {
+	for _, e := range writes {
+		if !e.Refused {
+			continue
+		}
+		v.Figures.Refused++
+		if t := x.term(e); t != nil && !v.options.NoTokens {
+			v.complain(fmt.Sprintf("the register refused token %d of host %s, leaderrun %d: it knew %d, and that job was still there %s ms after the start",
+				e.Token, t.host, t.pid, e.Highest, since(v.began, e.At)), t)
+		}
+	}
+	if v.options.NoTokens {
+		return
+	}
+	v.accepted(x, writes, "")
+	inTime := slices.Clone(writes)
+	slices.SortStableFunc(inTime, func(a, b trace.Entry) int { return cmp.Compare(a.At, b.At) })
+	v.accepted(x, inTime, ", in time")
+}
+
+// accepted complains of the first write of each token that is lower than an earlier
+// one.
+func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
+	var highest trace.Entry
+	told := map[uint64]bool{}
+	for _, e := range writes {
+		switch {
+		case e.Refused:
+		case e.Token >= highest.Token:
+			highest = e
+		case !told[e.Token]:
+			told[e.Token] = true
+			v.complain(fmt.Sprintf("the register accepted token %d after %d%s", e.Token, highest.Token, order), x.term(highest), x.term(e))
+		}
+	}
+}
+
+// orphans finds what has outlived its leaderrun. Of one that was killed, the guard
+// has the rest of the lease, and until somebody else has the lock.
+func (v *Verdict) orphans(terms []*term) {
+	for i, t := range terms {
+		limit, what := t.ended, "leaderrun's end"
+		if t.killed {
+			limit, what = clock.Never, "the end of its lease"
+			if until, ok := t.until(); ok {
+				limit = until
+			}
+			if i+1 < len(terms) && terms[i+1].First <= limit {
+				limit, what = terms[i+1].First-1, "the next term's beginning"
+			}
+		} else if until, ok := t.until(); ok && t.Last > until {
+			v.complain(fmt.Sprintf("token %d outlived its lease, as its job knew it, by %v", t.token, t.Last.Sub(until)), t)
+		}
+		v.outlived(t, limit, what)
+	}
+}
+
+// outlived complains of each process of a term that was there after a moment; of the
+// term, if only what it has written tells so.
+func (v *Verdict) outlived(t *term, limit clock.Instant, what string) {
+	if t.Last <= limit {
+		return
+	}
+	before := v.Figures.Orphans
+	for _, s := range t.stays {
+		if s.Last > limit {
+			v.Figures.Orphans++
+			v.complain(fmt.Sprintf("orphan: %s of token %d (pid %d) was there %v after %s (leaderrun %d)",
+				s.What, t.token, s.PID, s.Last.Sub(limit), what, t.pid), t)
+		}
+	}
+	if v.Figures.Orphans == before {
+		v.Figures.Orphans++
+		v.complain(fmt.Sprintf("orphan: token %d was used %v after %s (leaderrun %d)", t.token, t.Last.Sub(limit), what, t.pid), t)
+	}
+}
+
+// leftovers finds what is still there.
+func (v *Verdict) leftovers() {
+	if v.options.Cookie == "" {
+		return
+	}
+	left, err := Gone(v.options.Cookie, leaving)
+	if err != nil {
+		v.complain(err.Error())
+	}
+	for _, line := range left {
+		v.Figures.Orphans++
+		v.complain("orphan: left at the end: " + line)
+	}
+}
+
+// linearize has porcupine check the history. No answer in time is as bad as a bad
+// one.
+func (v *Verdict) linearize(f *fence, patience time.Duration) {
+	r := f.check(patience)
+	switch r.CheckResult {
+	case porcupine.Ok:
+	case porcupine.Illegal:
+		a, b := f.terms[r.from], f.terms[r.to]
+		file, err := f.picture(v.options.Dir, r, v.faults, v.began)
+		if err != nil {
+			v.complain(err.Error())
+		}
+		v.Picture = file
+		v.complain(fmt.Sprintf("not a history of a fenced mutex, because of tokens %d and %d", a.token, b.token), a, b)
+	default:
+		v.complain(fmt.Sprintf("porcupine does not know after %v whether this is a history of a fenced mutex", patience))
+	}
+}

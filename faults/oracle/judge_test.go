@@ -1,0 +1,139 @@
+package oracle
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+)
+
+// three are terms as they must be: of one host waiting for the other, with a write
+// each.
+func three() []made {
+	return []made{
+		{host: "a", token: 5, begun: 0, first: 1, last: 3, ended: 3.2, until: 8, writes: []trace.Entry{wrote(2, 2.1)}},
+		{host: "b", token: 6, begun: 0.5, first: 3.1, last: 5, ended: 5.2, until: 10, writes: []trace.Entry{wrote(4, 4.1)}},
+		{host: "a", token: 9, begun: 4, first: 6, last: 8, ended: 8.2, until: 13, writes: []trace.Entry{wrote(7, 7.1)}},
+	}
+}
+
+// with are the three with a change.
+func with(change func(m []made)) []made {
+	m := three()
+	change(m)
+	return m
+}
+
+// TestJudge breaks a history that is as it must be in each way that a verdict tells
+// of, and in some that are none.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	const overlap, illegal = "overlap: ", "not a history of a fenced mutex"
+	kill := struck("kill leaderrun", "a", 2.9, 2.91)
+	for _, tt := range []struct {
+		name   string
+		terms  []made
+		others []trace.Entry
+		want   []string // parts of what is wrong
+	}{
+		{"as it must be", three(), nil, nil},
+		{"nothing", nil, nil, nil},
+		{"two at one time", with(func(m []made) { m[1].first = 2.5 }), nil, []string{overlap + "job of token 6", illegal}},
+		{"a child and a job", with(func(m []made) { m[0].child = [2]float64{1.5, 3.15} }), nil, []string{overlap + "job of token 6", illegal}},
+		{"a child before its job", with(func(m []made) { m[1].child = [2]float64{2.9, 4} }), nil, []string{overlap + "child of token 6", illegal}},
+		{"a child beside its job", with(func(m []made) { m[1].child = [2]float64{3.2, 5.1} }), nil, nil},
+		{"a job again, between two of another", append(three(), made{host: "c", token: 20, begun: 0, first: 9, last: 10, ended: 14}, made{host: "d", token: 21, begun: 0, first: 11, last: 11.5, ended: 11.6}, made{host: "c", pid: 20, token: 20, begun: 0, first: 12, last: 13}), nil,
+			[]string{overlap, illegal}},
+		{"a write after the last moment", with(func(m []made) { m[0].writes = append(m[0].writes, wrote(3.11, 3.12)) }), nil, []string{overlap, illegal}},
+		{"a write before the first moment", with(func(m []made) { m[1].writes = append(m[1].writes, wrote(2, 2.9)) }), nil, []string{illegal}},
+		{"a write of before, after the next", with(func(m []made) { m[0].writes = append(m[0].writes, wrote(7.2, 7.3)) }), nil,
+			[]string{overlap, overlap, "accepted token 5 after 9", "accepted token 5 after 9, in time", "orphan: token 5 was used", illegal}},
+		{"a refused write", with(func(m []made) { m[1].writes[0] = refused(4, 4.1, 9) }), nil, []string{"refused token 6 of host b", illegal}},
+		{"a token that falls", with(func(m []made) { m[2].token = 4 }), nil, []string{"token 6 was followed by 4", "accepted token 4 after 6", "accepted token 4 after 6, in time", illegal}},
+		{"a token again", with(func(m []made) { m[2].token, m[2].pid, m[2].writes = 6, 9, nil }), nil, []string{"token 6 was followed by 6", illegal}},
+		{"a child after leaderrun", with(func(m []made) { m[1].child = [2]float64{4, 5.9} }), nil, []string{"orphan: child of token 6"}},
+		{"a job after leaderrun", with(func(m []made) { m[1].ended = 4.9 }), nil, []string{"orphan: job of token 6"}},
+		{"a killed leaderrun", with(func(m []made) { m[0].ended, m[0].status, m[0].cut = 2.92, 137, true }), []trace.Entry{kill}, nil},
+		{"a killed leaderrun that nobody killed", with(func(m []made) { m[0].ended, m[0].status = 2.92, 137 }), nil, []string{"orphan: job of token 5"}},
+		{"another killed leaderrun", with(func(m []made) { m[1].ended, m[1].status = 4.9, 137 }), []trace.Entry{kill}, []string{"orphan: job of token 6"}},
+		{"a killed leaderrun, by its process id", with(func(m []made) { m[1].ended, m[1].status = 4.9, 137 }),
+			[]trace.Entry{{Kind: trace.Fault, What: "kill leaderrun and guard", Leaderrun: 6, Call: at(4.88), At: at(4.89)}}, nil},
+		{"a killed leaderrun, and its job after the lease", with(func(m []made) { m[0].ended, m[0].status, m[0].until = 2.92, 137, 2.95 }), []trace.Entry{kill},
+			[]string{"orphan: job of token 5 (pid 10005) was there 50ms after the end of its lease"}},
+		{"a killed leaderrun, and its child in the next term", with(func(m []made) { m[0].ended, m[0].status, m[0].child = 2.92, 137, [2]float64{1, 4} }), []trace.Entry{kill},
+			[]string{overlap, "orphan: child of token 5", illegal}},
+		{"a job after its lease", with(func(m []made) { m[2].until = 7.9 }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
+		{"no end of leaderrun", with(func(m []made) { m[1].ended = 0 }), nil, nil},
+		{"waiters in vain", three(), []trace.Entry{
+			{Kind: trace.Began, Host: "c", PID: 70, At: at(0.1)}, {Kind: trace.Ran, Host: "c", PID: 70, Call: at(0.1), At: at(7), Status: 75},
+			{Kind: trace.Began, Host: "c", PID: 70, At: at(7.1)}}, nil},
+		{"a process id again", append(three(), made{host: "c", pid: 5, token: 10, begun: 4, first: 9, last: 10, ended: 10.1, writes: []trace.Entry{wrote(9.5, 9.6)}}), nil, nil},
+		{"a leaderrun that began never", nil, []trace.Entry{{Kind: trace.Ran, PID: 70, At: at(7)}}, []string{"leaderrun 70 ended and never began"}},
+		{"a write of nobody", three(), []trace.Entry{{Kind: trace.Write, Host: "a", Token: 8, Call: at(5.5), At: at(5.6)}}, []string{"write of token 8 on host \"a\" is nobody's"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := Judge(history(tt.terms, tt.others...), Options{TTL: 5 * time.Second, Dir: t.TempDir()})
+			if len(v.Wrong) != len(tt.want) || !slices.EqualFunc(v.Wrong, tt.want, strings.Contains) {
+				t.Errorf("got %q, want %q", v.Wrong, tt.want)
+			}
+			if (v.String() == "") != (len(tt.want) == 0) || (v.Picture != "") != slices.Contains(tt.want, illegal) {
+				t.Errorf("got picture %q and told %q", v.Picture, v)
+			}
+		})
+	}
+}
+
+// TestUnknownLeaderrun judges a job that no leaderrun has started.
+func TestUnknownLeaderrun(t *testing.T) {
+	t.Parallel()
+	h := history(three())
+	h.Entries = slices.DeleteFunc(h.Entries, func(e trace.Entry) bool { return e.PID == 6 })
+	v := Judge(h, Options{})
+	if len(v.Wrong) != 1 || !strings.Contains(v.Wrong[0], "leaderrun 6, which never began") {
+		t.Errorf("got %q", v.Wrong)
+	}
+}
+
+// TestPeer judges terms of a program that promises no tokens: they are told apart by
+// its processes.
+func TestPeer(t *testing.T) {
+	t.Parallel()
+	peer := func(change func(m []made)) *Verdict {
+		m := with(change)
+		for i := range m {
+			m[i].token, m[i].until, m[i].pid = 0, 0, 100-i
+		}
+		return Judge(history(m), Options{NoTokens: true, Dir: t.TempDir()})
+	}
+	if v := peer(func([]made) {}); len(v.Wrong) != 0 || v.Figures.Terms != 3 || v.Figures.Gap != (Least{2, 100 * time.Millisecond}) || v.Figures.Slack.Of != 0 {
+		t.Errorf("got %q and %+v", v.Wrong, v.Figures)
+	}
+	v := peer(func(m []made) { m[1].first = 2 })
+	want := []string{"overlap: ", "not a history"}
+	if v.Figures.Overlaps != 1 || !slices.EqualFunc(v.Wrong, want, strings.Contains) {
+		t.Errorf("two at one time: got %q, %d", v.Wrong, v.Figures.Overlaps)
+	}
+	if v := peer(func(m []made) { m[1].writes[0] = refused(4, 4.1, 9) }); v.Figures.Refused != 1 {
+		t.Errorf("refused: got %d", v.Figures.Refused)
+	}
+}
+
+// TestPicture looks into the file that shows an illegal history.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	h := history(with(func(m []made) { m[1].first = 2.5 }), struck("blackhole", "a", 1, 4))
+	v := Judge(h, Options{Dir: t.TempDir()})
+	text, err := os.ReadFile(v.Picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"enter 6", "blackhole, of host a", "term 2 on host b, leaderrun 6, from 500.0 to 2500.0 ms"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}

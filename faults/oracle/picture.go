@@ -1,0 +1,74 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// picture writes what porcupine shows of an illegal history to a new file in a
+// directory: a row for each term, and the faults.
+func (f *fence) picture(dir string, r result, faults []trace.Entry, began clock.Instant) (file string, err error) {
+	chosen := f.around(r)
+	ops := f.chosen(chosen)
+	from, to := clock.Never, clock.Instant(0)
+	row := map[int]int{}
+	for n, i := range chosen {
+		t := f.terms[i]
+		row[t.number] = n
+		from, to = min(from, t.First), max(to, t.Last)
+	}
+	for i := range ops {
+		op := &ops[i]
+		op.Metadata = f.describe(*op, began)
+		op.ClientId = row[op.ClientId]
+	}
+	_, info := porcupine.CheckOperationsVerbose(f.model, ops, time.Minute)
+	info.AddAnnotations(annotations(faults, from, to))
+	out, err := os.CreateTemp(dir, "history-*.html")
+	if err != nil {
+		return "", err
+	}
+	return out.Name(), errors.Join(porcupine.Visualize(f.model, info, out), out.Close())
+}
+
+// describe says whose operation it is, and from when to when in milliseconds: the
+// checker's own times are of its own scale.
+func (f *fence) describe(op porcupine.Operation, began clock.Instant) string {
+	t := f.terms[op.ClientId-1]
+	until := "never"
+	if op.Return != int64(clock.Never) {
+		until = since(began, clock.Instant(op.Return/2))
+	}
+	return fmt.Sprintf("term %d on host %s, leaderrun %d, from %s to %s ms", t.number, t.host, t.pid, since(began, clock.Instant(op.Call/2)), until)
+}
+
+// annotations are the faults between two moments.
+func annotations(faults []trace.Entry, from, to clock.Instant) (all []porcupine.Annotation) {
+	for _, e := range faults {
+		if e.Call > to || e.At < from {
+			continue
+		}
+		all = append(all, porcupine.Annotation{Tag: "faults", Start: int64(e.Call)*2 + 1, End: int64(e.At) * 2, Description: fault(e)})
+	}
+	return all
+}
+
+// fault is one in words.
+func fault(e trace.Entry) string {
+	if e.Host == "" {
+		return e.What + ", of the server"
+	}
+	return e.What + ", of host " + e.Host
+}
+
+// since is a moment in milliseconds after another.
+func since(began, at clock.Instant) string {
+	return fmt.Sprintf("%.1f", float64(at.Sub(began))/float64(time.Millisecond))
+}

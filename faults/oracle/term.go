@@ -1,0 +1,155 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// A term is what a leaderrun ran under one token.
+type term struct {
+	*run
+	trace.Span // of all stays; Until is the latest that any of them knew
+
+	number   int // from 1, in time
+	token    uint64
+	stays    []Stay
+	byItself bool // its last job was about to end by itself
+}
+
+// until is the end of its lease; false: nobody knew.
+func (t *term) until() (clock.Instant, bool) { return t.Until, t.Until != 0 }
+
+// stay is the term as one that must be alone.
+func (t *term) stay() Stay {
+	s := t.last()
+	s.Span = t.Span
+	return s
+}
+
+// first is the process that was there first.
+func (t *term) first() Stay {
+	return slices.MinFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.First, b.First) })
+}
+
+// last is the process that was there last.
+func (t *term) last() Stay {
+	return slices.MaxFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.Last, b.Last) })
+}
+
+func (t *term) add(s Stay) {
+	t.stays = append(t.stays, s)
+	t.First, t.Last, t.Until = min(t.First, s.First), max(t.Last, s.Last), max(t.Until, s.Until)
+	t.begun = min(t.begun, t.First) // who started it may have been slow to write that down
+}
+
+// An index finds the term that an entry is about.
+type index struct {
+	noTokens bool
+	runs     map[int][]*run
+	terms    []*term
+	of       map[key][]*term
+}
+
+// A key is what an entry surely has in common with its term.
+type key struct {
+	token uint64
+	run   *run // of the terms of a peer, whose tokens may be equal
+}
+
+// terms finds the terms, in time, and what is wrong with the records.
+func (h History) terms(noTokens bool) (*index, []string) {
+	all, wrong := h.runs()
+	x := &index{noTokens: noTokens, runs: map[int][]*run{}, of: map[key][]*term{}}
+	for _, r := range all {
+		x.runs[r.pid] = append(x.runs[r.pid], r)
+	}
+	for _, s := range h.Stays {
+		if len(x.runs[s.Leaderrun]) == 0 {
+			wrong = append(wrong, fmt.Sprintf("%s of token %d (pid %d) was started by leaderrun %d, which never began", s.What, s.Token, s.PID, s.Leaderrun))
+			x.runs[s.Leaderrun] = []*run{{pid: s.Leaderrun, host: s.Host, begun: s.First, ended: clock.Never}}
+		}
+		x.place(s).add(s)
+	}
+	slices.SortStableFunc(x.terms, func(a, b *term) int { return cmp.Compare(a.First, b.First) })
+	for i, t := range x.terms {
+		t.number = i + 1
+	}
+	return x, append(wrong, x.account(h.Entries)...)
+}
+
+// place returns the term of a stay, a new one if it is the first of it.
+func (x *index) place(s Stay) *term {
+	r := x.run(s.Leaderrun, s.First)
+	k := key{token: s.Token}
+	if x.noTokens {
+		k = key{run: r}
+	}
+	for _, t := range x.of[k] {
+		if t.run == r {
+			return t
+		}
+	}
+	t := &term{run: r, token: s.Token, Span: trace.Span{First: clock.Never, Last: math.MinInt64}}
+	x.of[k], x.terms = append(x.of[k], t), append(x.terms, t)
+	return t
+}
+
+// run is the one that had a process id at a moment.
+func (x *index) run(pid int, at clock.Instant) *run {
+	all := x.runs[pid]
+	found := all[0]
+	for _, r := range all {
+		if r.begun <= at {
+			found = r
+		}
+	}
+	return found
+}
+
+// account adds to each term what other entries tell of it: who wrote something was
+// there at that moment.
+func (x *index) account(entries []trace.Entry) (wrong []string) {
+	for _, e := range entries {
+		if e.Kind != trace.Start && e.Kind != trace.End && e.Kind != trace.Write {
+			continue
+		}
+		t := x.term(e)
+		if t == nil {
+			if !x.noTokens {
+				wrong = append(wrong, fmt.Sprintf("%s of token %d on host %q is nobody's", e.Kind, e.Token, e.Host))
+			}
+			continue
+		}
+		t.Last = max(t.Last, e.At)
+		if e.Kind != trace.Write && e.What != "child" {
+			t.byItself = e.Kind == trace.End
+		}
+	}
+	return wrong
+}
+
+// term is the one that wrote an entry: of those that match it, the last that had
+// begun; nil if none does.
+func (x *index) term(e trace.Entry) (found *term) {
+	candidates := x.of[key{token: e.Token}]
+	if x.noTokens {
+		candidates = x.terms
+		if len(x.runs[e.Leaderrun]) > 0 {
+			candidates = x.of[key{run: x.run(e.Leaderrun, e.At)}]
+		}
+	}
+	for _, t := range candidates {
+		if e.Leaderrun != 0 && e.Leaderrun != t.pid || e.Host != "" && e.Host != t.host {
+			continue
+		}
+		if found == nil || t.First <= e.At {
+			found = t
+		}
+	}
+	return found
+}
