@@ -38,15 +38,6 @@ func (c Cluster) Leader() *Server {
 	return nil
 }
 
-func (s *Server) leads() bool {
-	client := s.Client()
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	status, err := client.Status(ctx, s.Endpoint())
-	return err == nil && status.Leader == status.Header.MemberId
-}
-
 // Client returns an operator's client of a server without TLS. Close it.
 func (s *Server) Client() *clientv3.Client {
 	return s.ClientAs("", "")

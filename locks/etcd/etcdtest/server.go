@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,27 +75,35 @@ func (s *Server) WaitReady() { s.tb.Helper(); s.process.WaitReady(s.healthy) }
 // Metrics returns the server's metrics in the text form of Prometheus.
 func (s *Server) Metrics() string {
 	s.tb.Helper()
-	resp, err := http.Get(s.metricsURL() + "/metrics")
+	_, text, err := s.get("/metrics")
 	if err != nil {
 		s.tb.Fatal(err)
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	return string(b)
+	return text
 }
 
 func (s *Server) healthy() bool {
+	status, _, err := s.get("/health")
+	return err == nil && status == http.StatusOK
+}
+
+// leads reports whether a member says that it leads. To ask it so needs no user.
+func (s *Server) leads() bool {
+	_, text, err := s.get("/metrics")
+	return err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n")
+}
+
+// get asks the port for metrics and health.
+func (s *Server) get(path string) (status int, text string, err error) {
 	client := http.Client{Timeout: time.Second}
-	resp, err := client.Get(s.metricsURL() + "/health")
+	resp, err := client.Get(s.metricsURL() + path)
 	if err != nil {
-		return false
+		return 0, "", err
 	}
 	defer client.CloseIdleConnections()
 	defer resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
 }
 
 func (s *Server) scheme() string {

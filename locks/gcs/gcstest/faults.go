@@ -24,6 +24,7 @@ type Fault struct {
 	Late      <-chan struct{}   // it takes effect when this is closed, whoever still waits for the answer
 	Drop      bool              // the connection is closed, and nothing takes effect
 	LoseReply bool              // it takes effect, and the connection is closed
+	Twice     bool              // it arrives twice, and the answer to the second one is sent
 	Hold      <-chan struct{}   // it takes effect, and the answer comes when this is closed
 	Status    int               // it is refused with this status
 	Reason    string            // of the refusal, as the service calls it

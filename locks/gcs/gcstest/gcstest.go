@@ -129,6 +129,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case req.Verb == "patch" && s.size(req) > maxMetadata:
 		refuse(answer, Fault{Status: http.StatusBadRequest, Reason: "invalid", Message: "The metadata of the object is too large."})
 	default:
+		if f.Twice {
+			s.do(req)
+		}
 		answer = s.do(req)
 	}
 	req.Status, req.At = answer.Code, time.Now()

@@ -1,0 +1,191 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/faults/oracle"
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+const (
+	// machines is how many hosts contend for a lock.
+	machines = 3
+	// ttl is the lease that they ask for.
+	ttl = 5 * time.Second
+	// patience is how long after the last fault somebody must lead again, on a
+	// machine that does much else.
+	patience = 60 * time.Second
+)
+
+// A cell is one lock, and the hosts that contend for it.
+type cell struct {
+	t      *testing.T
+	plan   plan
+	store  *store
+	hosts  []*machine
+	dir    string
+	cookie string
+	stop   chan struct{}
+	live   sync.WaitGroup
+
+	mu       sync.Mutex
+	statuses map[int]int // how many leaderruns ended with each
+}
+
+// runCell runs a cell for a while, and judges it.
+func runCell(t *testing.T, p plan, length time.Duration, seed uint64) *oracle.Verdict {
+	t.Helper()
+	c := newCell(t, p, seed)
+	end := sync.OnceFunc(c.end)
+	t.Cleanup(end)
+	for _, m := range c.hosts {
+		c.live.Go(m.live)
+	}
+	c.led(clock.Boot{}.Now())
+	harass(c, length, seed)
+	c.led(clock.Boot{}.Now())
+	end()
+	t.Logf("exit statuses: %v", c.statuses)
+	c.checkStatuses()
+	return c.judge(seed)
+}
+
+func newCell(t *testing.T, p plan, seed uint64) *cell {
+	t.Helper()
+	c := &cell{
+		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), statuses: map[int]int{},
+		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", seed),
+	}
+	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
+		c.hosts = append(c.hosts, newMachine(c, h, i, seed))
+	}
+	for what, err := range c.hosts[0].Lacks() {
+		t.Logf("not tested: %s: %v", what, err)
+	}
+	return c
+}
+
+func (c *cell) file(name string) string { return filepath.Join(c.dir, name) }
+
+// note writes something down that is over now.
+func (c *cell) note(e trace.Entry) {
+	if err := trace.AddTo(c.file("trace"), e); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// ended reports whether hosts are to start no more leaderruns.
+func (c *cell) ended() bool {
+	select {
+	case <-c.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// led waits until a job has begun after a moment.
+func (c *cell) led(after clock.Instant) {
+	c.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		all, err := trace.ReadAll(c.file("trace"))
+		if err != nil && !os.IsNotExist(err) {
+			c.t.Fatal(err)
+		}
+		for _, e := range slices.Backward(all) {
+			if e.Kind == trace.Start && e.At > after {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			c.t.Errorf("nobody has led for %v though there is no fault\n%s", patience, c.logs())
+			return
+		}
+	}
+}
+
+// end ends all hosts, as an operator would.
+func (c *cell) end() {
+	close(c.stop)
+	over := make(chan struct{})
+	go func() { c.live.Wait(); close(over) }()
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
+		for _, m := range c.hosts {
+			if p, ok := m.running(); ok {
+				_ = m.Signal(p, sig)
+			}
+		}
+		select {
+		case <-over:
+			return
+		case <-time.After(patience):
+			if c.plan.peer != nil {
+				continue
+			}
+			c.t.Errorf("leaderruns have not ended %v after %v\n%s", patience, sig, c.logs())
+		}
+	}
+	<-over
+}
+
+// judge judges the records.
+func (c *cell) judge(seed uint64) *oracle.Verdict {
+	h, err := oracle.Read(c.file("trace"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	dir := os.Getenv("FAULTS_KEEP")
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	v := oracle.Judge(h, oracle.Options{Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, NoTokens: c.plan.peer != nil})
+	if len(v.Wrong) == 0 || c.plan.peer != nil {
+		return v
+	}
+	c.t.Error(v)
+	kept := filepath.Join(dir, c.cookie)
+	if err := os.CopyFS(kept, os.DirFS(c.dir)); err != nil {
+		c.t.Error(err)
+	}
+	c.t.Logf("what was written down is kept in %s", kept)
+	return v
+}
+
+func (c *cell) logs() (all string) {
+	for _, m := range c.hosts {
+		text, _ := os.ReadFile(m.log())
+		all += fmt.Sprintf("[%s]\n%s", m.name, text[max(0, len(text)-2000):])
+	}
+	return all
+}
+
+// count notes how a leaderrun has ended.
+func (c *cell) count(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.statuses[status]++
+}
+
+// checkStatuses complains about those that say that leaderrun, or this suite, is
+// wrong: bad usage, a bad configuration, an error inside.
+func (c *cell) checkStatuses() {
+	if c.plan.peer != nil {
+		return
+	}
+	for _, status := range slices.Sorted(maps.Keys(c.statuses)) {
+		if status == 64 || status == 78 || status == 2 {
+			c.t.Errorf("%d leaderruns ended with %d\n%s", c.statuses[status], status, c.logs())
+		}
+	}
+}

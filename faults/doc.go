@@ -1,0 +1,18 @@
+// Package faults is the fault suite: it shows that nothing of a job runs when
+// anyone else can hold its lock, on every backend, with real processes and servers,
+// while a nemesis does to them what production does, and worse.
+//
+// A cell is one lock of one backend and the hosts that contend for it. Each host has
+// a network of its own (package host) and starts one leaderrun after the other. Their
+// jobs (testdata/subject) write down every two milliseconds that they live, and write
+// to a register that is fenced by their tokens. The nemesis draws its faults from a
+// seed. What came of it is judged by package oracle, from the records alone.
+//
+//	make faults                                     ten minutes of all cells
+//	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
+//	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
+//
+// make faults writes RESULTS.md. Without these variables, as in make test, the suite
+// is short, and reports only what is wrong. The schedule of faults follows from the
+// seed; when exactly they strike does not, as machines have their own pace.
+package faults

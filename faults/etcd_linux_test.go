@@ -1,0 +1,108 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+)
+
+const (
+	etcdUser   = "nightly"
+	etcdPrefix = "/faults"
+)
+
+// etcdStore is a cluster, or one server. A cluster asks who we are.
+func etcdStore(t *testing.T, c etcdtest.Cluster, p plan) *store {
+	s := &store{}
+	for _, member := range c {
+		s.servers = append(s.servers, member.Addr())
+		s.faults = append(s.faults, serverFaults(member)...)
+	}
+	credentials := ""
+	if len(c) > 1 {
+		c[0].EnableAuth("root", etcdtest.User{Name: etcdUser, Password: "secret", Prefix: etcdPrefix})
+		credentials = etcdUser + ":secret@"
+		s.faults = append(s.faults, etcdWithdrawal(c))
+		s.faults = append(s.faults, leaderFaults(c.Leader)...)
+	}
+	if p.strict {
+		s.faults = append(s.faults, etcdOperator(c[0])...)
+	}
+	s.env = func(addrs []string) []string {
+		return backend("etcd", append([]string{credentials + addrs[0]}, addrs[1:]...), etcdPrefix)
+	}
+	return s
+}
+
+// etcdLimit bounds what an operator does.
+const etcdLimit = 20 * time.Second
+
+// etcdWithdrawal takes the user's rights away, and gives them back.
+func etcdWithdrawal(c etcdtest.Cluster) fault {
+	return fault{"credentials withdrawn", func(n *nemesis, _ *machine) bool {
+		client := c[0].ClientAs("root", "root")
+		defer client.Close()
+		end := clientv3.GetPrefixRangeEnd(etcdPrefix)
+		operate := func(what string, f func(context.Context) error) bool {
+			for end := time.Now().Add(etcdLimit); ; time.Sleep(100 * time.Millisecond) {
+				ctx, cancel := context.WithTimeout(context.Background(), etcdLimit/4)
+				err := f(ctx)
+				cancel()
+				if err == nil {
+					return true
+				}
+				if time.Now().After(end) {
+					n.must(fmt.Errorf("%s: %w", what, err))
+					return false
+				}
+			}
+		}
+		if !operate("withdraw", func(ctx context.Context) error {
+			_, err := client.RoleRevokePermission(ctx, etcdUser, etcdPrefix, end)
+			return err
+		}) {
+			return false
+		}
+		n.pass()
+		return operate("grant", func(ctx context.Context) error {
+			_, err := client.RoleGrantPermission(ctx, etcdUser, etcdPrefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		})
+	}}
+}
+
+// etcdOperator ends terms that are not over.
+func etcdOperator(s *etcdtest.Server) []fault {
+	return []fault{
+		etcdEviction(s, "lock deleted", func(ctx context.Context, c *clientv3.Client, key string, _ clientv3.LeaseID) error {
+			_, err := c.Delete(ctx, key)
+			return err
+		}),
+		etcdEviction(s, "lease revoked", func(ctx context.Context, c *clientv3.Client, _ string, lease clientv3.LeaseID) error {
+			_, err := c.Revoke(ctx, lease)
+			return err
+		}),
+	}
+}
+
+func etcdEviction(s *etcdtest.Server, name string, evict func(context.Context, *clientv3.Client, string, clientv3.LeaseID) error) fault {
+	return fault{name, func(n *nemesis, _ *machine) bool {
+		client := s.Client()
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), etcdLimit)
+		defer cancel()
+		first, err := client.Get(ctx, etcdPrefix+"/"+lockName+"/", clientv3.WithFirstCreate()...)
+		if err != nil || len(first.Kvs) == 0 {
+			return false // nobody has the lock
+		}
+		kv := first.Kvs[0]
+		err = evict(ctx, client, string(kv.Key), clientv3.LeaseID(kv.Lease))
+		return !errors.Is(err, context.DeadlineExceeded) && err == nil
+	}}
+}

@@ -1,0 +1,88 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+)
+
+const gcsObject = "faults/" + lockName
+
+// gcsFaults are those of a service that is not one server but many, and answers what
+// it likes.
+func gcsFaults(s *gcstest.Server, strict bool) []fault {
+	all := []fault{
+		{"server restarted", func(n *nemesis, _ *machine) bool {
+			s.Stop()
+			n.pass()
+			s.Start()
+			return true
+		}},
+		{"server frozen", func(n *nemesis, _ *machine) bool {
+			over := make(chan struct{})
+			s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Late: over} })
+			n.pass()
+			close(over)
+			s.Fault(nil)
+			return true
+		}},
+		gcsAnswers(s, "429 too many requests", 70, gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}),
+		gcsAnswers(s, "503 unavailable", 70, gcstest.Fault{Status: http.StatusServiceUnavailable, Reason: "backendError"}),
+		gcsAnswers(s, "412 precondition failed", 30, gcstest.Fault{Status: http.StatusPreconditionFailed, Reason: "conditionNotMet"}),
+		gcsAnswers(s, "credentials withdrawn", 100, gcstest.Fault{Status: http.StatusForbidden, Reason: "forbidden"}),
+		gcsAnswers(s, "credentials expired", 100, gcstest.Fault{Status: http.StatusUnauthorized, Reason: "authError"}),
+		gcsAnswers(s, "requests duplicated", 50, gcstest.Fault{Twice: true}),
+		gcsAnswers(s, "answers lost", 50, gcstest.Fault{LoseReply: true}),
+		gcsAnswers(s, "requests lost", 50, gcstest.Fault{Drop: true}),
+	}
+	if strict {
+		all = append(all, gcsOperator(s)...)
+	}
+	return all
+}
+
+// gcsAnswers has so many of a hundred requests meet a fault.
+func gcsAnswers(s *gcstest.Server, name string, share int, f gcstest.Fault) fault {
+	return fault{name, func(n *nemesis, _ *machine) bool {
+		var mu sync.Mutex
+		r := rand.New(rand.NewPCG(n.rand.Uint64(), 0))
+		s.Fault(func(gcstest.Request) gcstest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.IntN(100) < share {
+				return f
+			}
+			return gcstest.Fault{}
+		})
+		n.pass()
+		s.Fault(nil)
+		return true
+	}}
+}
+
+// gcsOperator ends terms that are not over.
+func gcsOperator(s *gcstest.Server) []fault {
+	held := func() bool {
+		o, ok := s.Object(gcsObject)
+		return ok && strings.Contains(o.Metadata["leaderrun"], `"held"`)
+	}
+	return []fault{
+		{"lock deleted", func(*nemesis, *machine) bool {
+			if !held() {
+				return false
+			}
+			s.Delete(gcsObject)
+			return true
+		}},
+		{"lock overwritten", func(*nemesis, *machine) bool {
+			if !held() {
+				return false
+			}
+			s.Rewrite(gcsObject)
+			return true
+		}},
+	}
+}

@@ -1,0 +1,200 @@
+package faults
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// hostFaults are those that hosts of a cell can have.
+func hostFaults(c *cell) (all []fault) {
+	h := c.hosts[0]
+	if len(c.store.servers) > 0 {
+		all = append(all, networkFaults()...)
+		if h.Network() == host.Namespace {
+			all = append(all, packetFaults()...)
+		}
+		if len(c.store.servers) > 1 {
+			all = append(all, fault{"one server cut off", cutOne})
+		}
+	}
+	if c.plan.peer == nil {
+		all = append(all, processFaults(len(c.store.servers) > 0)...)
+	} else {
+		all = append(all, peerFaults()...)
+	}
+	for _, f := range []struct {
+		needs string
+		fault
+	}{{host.CPU, fault{"little CPU", starve}}, {host.Space, fault{"disk full", fillDisk}}} {
+		if h.Lacks()[f.needs] == nil {
+			all = append(all, f.fault)
+		}
+	}
+	return append(all, fault{"descriptors exhausted", exhaust})
+}
+
+// networkFaults are those of connections, which a proxy makes.
+func networkFaults() []fault {
+	return []fault{
+		during("connections stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutAll) }),
+		during("requests stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutRequests) }),
+		during("replies stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutReplies) }),
+		during("connections refused", func(h *machine) { h.Refuse() }),
+		{"connections reset", func(_ *nemesis, m *machine) bool { m.Reset(); return true }},
+		{"delay", func(n *nemesis, m *machine) bool {
+			delays := []time.Duration{ttl / 20, ttl / 8, ttl / 2, ttl, 2 * ttl}
+			m.Delay(delays[n.rand.IntN(len(delays))])
+			n.pass()
+			m.Heal()
+			return true
+		}},
+	}
+}
+
+// packetFaults are those of packets, of which nobody is told.
+func packetFaults() []fault {
+	return []fault{
+		during("blackhole", func(m *machine) { m.Blackhole() }),
+		during("request packets lost", func(m *machine) { m.BlackholeRequests() }),
+		during("reply packets lost", func(m *machine) { m.BlackholeReplies() }),
+	}
+}
+
+// during is a fault of the network that lasts.
+func during(name string, begin func(*machine)) fault {
+	return fault{name, func(n *nemesis, m *machine) bool {
+		begin(m)
+		n.pass()
+		m.Heal()
+		return true
+	}}
+}
+
+func (m *machine) each(f func(*faultproxy.Proxy)) {
+	for _, s := range m.c.store.servers {
+		f(m.Proxy(s))
+	}
+}
+
+func cutOne(n *nemesis, m *machine) bool {
+	servers := n.c.store.servers
+	m.Proxy(servers[n.rand.IntN(len(servers))]).CutAll()
+	n.pass()
+	m.Heal()
+	return true
+}
+
+// Which processes a fault is for.
+func leaderrun(r host.Run) host.Process { return r.Leaderrun }
+func guard(r host.Run) host.Process     { return r.Guard }
+func helper(r host.Run) host.Process    { return r.Helper }
+func job(r host.Run) host.Process       { return r.Job }
+
+type victim func(host.Run) host.Process
+
+// processFaults kill and freeze what leaderrun consists of. What is left out is to
+// freeze both that could kill the job, or to kill both if the job is not one process:
+// see the report.
+func processFaults(helped bool) []fault {
+	all := []fault{
+		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
+		freeze("leaderrun frozen", leaderrun), freeze("guard frozen", guard), freeze("job frozen", job),
+		{"leaderrun and guard killed", func(n *nemesis, m *machine) bool {
+			return m.works().alone() && n.hit(m, unix.SIGKILL, leaderrun, guard)
+		}},
+	}
+	if helped {
+		all = append(all,
+			kill("helper killed", helper), freeze("helper frozen", helper),
+			kill("leaderrun and helper killed", leaderrun, helper), freeze("leaderrun and helper frozen", leaderrun, helper),
+			kill("guard and helper killed", guard, helper), freeze("guard and helper frozen", guard, helper),
+		)
+	}
+	return all
+}
+
+// peerFaults are the same of a peer, which is one process.
+func peerFaults() []fault {
+	return []fault{kill("leaderrun killed", leaderrun), freeze("leaderrun frozen", leaderrun)}
+}
+
+func kill(name string, who ...victim) fault {
+	return fault{name, func(n *nemesis, m *machine) bool { return n.hit(m, unix.SIGKILL, who...) }}
+}
+
+func freeze(name string, who ...victim) fault {
+	return fault{name, func(n *nemesis, m *machine) bool {
+		run, ok := m.look(who...)
+		if !ok {
+			return false
+		}
+		for _, v := range who {
+			n.must(m.Signal(v(run), unix.SIGSTOP))
+		}
+		n.pass()
+		for _, v := range who {
+			n.must(m.Signal(v(run), unix.SIGCONT))
+		}
+		return true
+	}}
+}
+
+// hit signals processes of the leaderrun of a host, if all of them are there.
+func (n *nemesis) hit(m *machine, sig unix.Signal, who ...victim) bool {
+	run, ok := m.look(who...)
+	if !ok {
+		return false
+	}
+	for _, v := range who {
+		n.must(m.Signal(v(run), sig))
+	}
+	return true
+}
+
+// look finds the processes of the leaderrun that runs.
+func (m *machine) look(who ...victim) (r host.Run, ok bool) {
+	p, ok := m.running()
+	if !ok {
+		return r, false
+	}
+	r = host.Look(p.PID)
+	for _, v := range who {
+		ok = ok && v(r).PID != 0
+	}
+	return r, ok
+}
+
+func starve(n *nemesis, m *machine) bool {
+	n.must(m.Starve(3 + n.rand.IntN(20)))
+	n.pass()
+	n.must(m.Feed())
+	return true
+}
+
+func fillDisk(n *nemesis, m *machine) bool {
+	n.must(m.FillDisk())
+	n.pass()
+	n.must(m.FreeDisk())
+	return true
+}
+
+// exhaust leaves leaderrun, its guard and its helper no descriptor.
+func exhaust(n *nemesis, m *machine) bool {
+	run, ok := m.look(leaderrun)
+	if !ok {
+		return false
+	}
+	all := []host.Process{run.Leaderrun, run.Guard, run.Helper}
+	for _, p := range all {
+		n.must(m.ExhaustFiles(p))
+	}
+	n.pass()
+	for _, p := range all {
+		n.must(m.RestoreFiles(p))
+	}
+	return true
+}

@@ -1,0 +1,154 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// built are the programs of this test process.
+var built programs.Programs
+
+// A machine is a host that contends: it starts one leaderrun after the other.
+type machine struct {
+	*host.Host
+	c    *cell
+	name string
+	rand *rand.Rand // of live alone
+
+	mu      sync.Mutex
+	process host.Process // the leaderrun that runs; zero: none
+	task    task         // what it runs
+}
+
+func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
+	return &machine{Host: h, c: c, name: strconv.Itoa(i), rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, i)))}
+}
+
+func (m *machine) log() string { return m.c.file("log-" + m.name) }
+
+// running is the leaderrun that runs.
+func (m *machine) running() (p host.Process, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process, m.process.PID != 0
+}
+
+// works is what it runs.
+func (m *machine) works() task {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.task
+}
+
+// live starts leaderruns until the cell ends.
+func (m *machine) live() {
+	for !m.c.ended() {
+		status := m.run(m.c.plan.draw(m.rand))
+		m.c.count(status)
+		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
+		if status != 0 {
+			pause *= 10 // what fails at once is not to fail all the time
+		}
+		select {
+		case <-m.c.stop:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// run runs a leaderrun to its end, and returns its status as a shell shows it.
+func (m *machine) run(k task) (status int) {
+	log, err := os.OpenFile(m.log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		m.c.t.Error(err)
+		return -1
+	}
+	defer log.Close()
+	cmd := m.command(k)
+	cmd.Stderr = log
+	begin := clock.Boot{}.Now()
+	if err := m.start(cmd, k); err != nil {
+		if !m.c.ended() {
+			m.c.t.Error(err)
+		}
+		return -1
+	}
+	pid := cmd.Process.Pid
+	m.c.note(trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin})
+	_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	m.mu.Lock() // its number is nobody else's until it is reaped
+	m.process = host.Process{}
+	m.mu.Unlock()
+	_ = cmd.Wait() // how it ended is in ProcessState
+	status = statusOf(cmd.ProcessState)
+	m.c.note(trace.Entry{Kind: trace.Ran, Host: m.name, PID: pid, Call: begin, Status: status})
+	return status
+}
+
+// start starts a leaderrun, unless the cell has ended.
+func (m *machine) start(cmd *host.Cmd, k task) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.c.ended() {
+		return exec.ErrNotFound
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	m.process, m.task = host.At(cmd.Process.Pid), k
+	return nil
+}
+
+// command is what contends for the lock.
+func (m *machine) command(k task) *host.Cmd {
+	work := []string{built.Path("subject"), "work", k.manner, k.length.String()}
+	var cmd *host.Cmd
+	if peer := m.c.plan.peer; peer != nil {
+		args := append(peer.command(m.c.t, m.Addrs()), work...)
+		cmd = m.Command(args[0], args[1:]...)
+	} else {
+		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", "0.5", "--connect-timeout", "2", "--containment", k.containment}
+		if k.manner == "stopping" || k.manner == "suspended" {
+			args = append(args, "--max-runtime", "4")
+		}
+		if m.c.plan.strict {
+			args = append(args, "--takeover", "strict")
+		}
+		args = append(append(args, k.options...), "--")
+		cmd = m.Command(built.Path("leaderrun"), append(args, work...)...)
+	}
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull,
+		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name,
+		trace.FileVariable + "=" + m.c.file("trace"), trace.RegisterVariable + "=" + m.c.file("register"),
+	}
+	if m.c.plan.peer != nil {
+		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")
+	}
+	cmd.Env = append(cmd.Env, m.c.store.env(m.Addrs())...)
+	return cmd
+}
+
+// statusOf is the exit status as a shell shows it; -1 if there is none.
+func statusOf(s *os.ProcessState) int {
+	w, ok := s.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok:
+		return -1
+	case w.Signaled():
+		return 128 + int(w.Signal())
+	}
+	return w.ExitStatus()
+}

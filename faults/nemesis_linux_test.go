@@ -1,0 +1,118 @@
+package faults
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// A fault is one kind of harm.
+type fault struct {
+	name string
+	// strike does it, for as long as pass takes if it is of that kind, and undoes it.
+	// False: there was nothing that it could be done to.
+	strike func(n *nemesis, m *machine) bool
+}
+
+// A nemesis does one fault after the other, each kind in turn, in an order that its
+// seed decides. There are two in a cell: one for the hosts, one for the server.
+type nemesis struct {
+	c      *cell
+	rand   *rand.Rand
+	over   <-chan time.Time
+	faults []fault
+	length time.Duration // of the fault that is done now
+	hosts  bool
+	pause  span // between two faults
+}
+
+// harass has faults done to a cell for a while.
+func harass(c *cell, length time.Duration, seed uint64) {
+	over := make(chan time.Time)
+	timer := time.AfterFunc(length, func() { close(over) })
+	defer timer.Stop()
+	var wg sync.WaitGroup
+	for i, faults := range [][]fault{hostFaults(c), c.store.faults} {
+		if len(faults) > 0 {
+			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, hosts: i == 0, pause: pauses[i]}
+			wg.Go(n.work)
+		}
+	}
+	wg.Wait()
+}
+
+func (n *nemesis) work() {
+	for {
+		n.rand.Shuffle(len(n.faults), func(i, j int) { n.faults[i], n.faults[j] = n.faults[j], n.faults[i] })
+		for _, f := range n.faults {
+			n.length = n.pause.draw(n.rand)
+			if !n.pass() {
+				return
+			}
+			n.do(f)
+		}
+	}
+}
+
+// pauses are how long there is no fault, of the hosts and of the server.
+var pauses = [2]span{{100 * time.Millisecond, 2 * time.Second}, {time.Second, 7 * time.Second}}
+
+// How long faults last: from what is hardly noticed to what costs the lock.
+var (
+	little = span{ttl / 50, ttl / 2}
+	much   = span{ttl / 2, 2 * ttl}
+)
+
+// do does one fault.
+func (n *nemesis) do(f fault) {
+	n.length = pick(n.rand, []choice[span]{{60, little}, {40, much}}).draw(n.rand)
+	e := trace.Entry{Kind: trace.Fault, What: f.name}
+	var m *machine
+	if n.hosts {
+		m = n.target()
+		e.Host = m.name
+		if p, ok := m.running(); ok {
+			e.Leaderrun = p.PID
+		}
+	}
+	e.Call = clock.Boot{}.Now()
+	if f.strike(n, m) {
+		n.c.note(e)
+	}
+}
+
+// target is the host to be harmed: most often the one that leads.
+func (n *nemesis) target() *machine {
+	any := n.c.hosts[n.rand.IntN(machines)]
+	if n.rand.IntN(100) < 30 {
+		return any
+	}
+	for _, m := range n.c.hosts {
+		if p, ok := m.running(); ok && host.Look(p.PID).Job.PID != 0 {
+			return m
+		}
+	}
+	return any
+}
+
+// pass lets time pass while a fault lasts. False: it is time to end.
+func (n *nemesis) pass() bool {
+	select {
+	case <-time.After(n.length):
+		return true
+	case <-n.over:
+		return false
+	}
+}
+
+// must complains if harm, or its undoing, was not possible.
+func (n *nemesis) must(err error) {
+	if err != nil && !errors.Is(err, host.ErrGone) {
+		n.c.t.Error(err)
+	}
+}

@@ -1,0 +1,92 @@
+package faults
+
+import (
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// A peer is another program that runs a command under a lock. The same is done to
+// it, and what comes of it is only reported. Its jobs are of one process each: that
+// it leaves the others of a job alone is no question of leases.
+type peer struct {
+	name  string
+	store func(*testing.T, plan) *store
+	args  func(addr string) []string // what is before the command
+}
+
+// peers are those that can be had here.
+func peers() []peer {
+	all := []peer{{
+		name:  "etcdctl-lock",
+		store: etcdSingle,
+		args: func(addr string) []string {
+			return []string{"etcdctl", "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
+		},
+	}}
+	if path, err := exec.LookPath("consul"); err == nil {
+		all = append(all, peer{
+			name:  "consul-lock",
+			store: consulStore,
+			args: func(addr string) []string {
+				return []string{path, "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}
+			},
+		})
+	}
+	return all
+}
+
+// command is the peer's, of a test.
+func (p *peer) command(t *testing.T, addrs []string) []string {
+	args := p.args(strings.Join(addrs, ","))
+	if args[0] == "etcdctl" {
+		args[0] = etcdtest.Binary(t, "", args[0])
+	}
+	return args
+}
+
+// A consul is a server of that kind.
+type consul struct {
+	*realserver.Process
+	addr string
+}
+
+func consulStore(t *testing.T, _ plan) *store {
+	t.Helper()
+	path, err := exec.LookPath("consul")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	port := func() string { return strconv.Itoa(realserver.FreePort(t)) }
+	http := port()
+	c := &consul{addr: "127.0.0.1:" + http, Process: &realserver.Process{
+		TB: t, Path: path, LogFile: filepath.Join(dir, "log"), Env: []string{"HOME=" + dir},
+		Args: []string{
+			"agent", "-server", "-bootstrap-expect=1", "-data-dir", dir, "-bind", "127.0.0.1", "-client", "127.0.0.1",
+			"-http-port", http, "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
+			"-server-port", port(), "-serf-lan-port", port(), "-serf-wan-port", port(),
+		},
+	}}
+	c.Start()
+	return &store{servers: []string{c.addr}, env: func([]string) []string { return nil }, faults: serverFaults(c)}
+}
+
+// Start starts it, and waits until it serves.
+func (c *consul) Start() {
+	c.Process.Start()
+	c.WaitReady(func() bool {
+		conn, err := net.DialTimeout("tcp", c.addr, time.Second)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}

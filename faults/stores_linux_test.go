@@ -1,0 +1,102 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+// A plan says what a cell is made of.
+type plan struct {
+	name  string
+	store func(*testing.T, plan) *store
+	// strict has holders wait until the lease before theirs is over if that was not
+	// released. Without it, nothing is done that ends a lease early: the lock is then
+	// free at once, and its holder is told as soon as who comes next.
+	strict bool
+	unfair bool
+	peer   *peer // who is run instead of leaderrun; nil: nobody
+}
+
+// plans are all that there are.
+func plans() []plan {
+	all := []plan{
+		{name: "file", store: fileStore},
+		{name: "etcd", store: etcdCluster},
+		{name: "etcd-strict", store: etcdSingle, strict: true},
+		{name: "zookeeper", store: zkEnsemble},
+		{name: "zookeeper-unfair", store: zkSingle, unfair: true},
+		{name: "zookeeper-strict", store: zkSingle, strict: true},
+		{name: "gcs", store: gcsStore},
+		{name: "gcs-strict", store: gcsStore, strict: true},
+	}
+	for _, p := range peers() {
+		all = append(all, plan{name: p.name, store: p.store, peer: &p})
+	}
+	return all
+}
+
+// A store is where a cell's lock is kept.
+type store struct {
+	servers []string                      // "127.0.0.1:port"; none: there are none
+	env     func(addrs []string) []string // names the store, with the servers at these addresses
+	faults  []fault                       // what can be done to it
+}
+
+// lockName is that of a cell's only lock.
+const lockName = "faults"
+
+// fileStore has a directory on a small disk, which can be filled.
+func fileStore(t *testing.T, _ plan) *store {
+	s := &store{}
+	dir := t.TempDir()
+	if disk, err := host.NewDisk(t, 1<<20); err == nil {
+		dir = disk.Dir()
+		s.faults = append(s.faults, fault{name: "lock directory full", strike: func(n *nemesis, _ *machine) bool {
+			n.must(disk.Fill())
+			n.pass()
+			n.must(disk.Free())
+			return true
+		}})
+	} else {
+		t.Logf("no disk can be filled: %v", err)
+	}
+	s.env = func([]string) []string { return []string{"LEADERRUN_BACKEND=file://" + dir} }
+	return s
+}
+
+func etcdSingle(t *testing.T, p plan) *store {
+	return etcdStore(t, etcdtest.Cluster{etcdtest.Start(t, etcdtest.Options{})}, p)
+}
+
+func etcdCluster(t *testing.T, p plan) *store {
+	return etcdStore(t, etcdtest.StartCluster(t, 3, etcdtest.Options{Args: []string{"--bcrypt-cost=4"}}), p)
+}
+
+func zkSingle(t *testing.T, p plan) *store {
+	return zkStore(zktest.Ensemble{zktest.Start(t, zktest.Options{})}, p)
+}
+
+func zkEnsemble(t *testing.T, p plan) *store {
+	return zkStore(zktest.StartEnsemble(t, 3, zktest.Options{}), p)
+}
+
+func gcsStore(t *testing.T, p plan) *store {
+	s := gcstest.Start(t)
+	return &store{
+		servers: []string{s.Addr()},
+		env: func(addrs []string) []string {
+			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/faults", "STORAGE_EMULATOR_HOST=" + addrs[0]}
+		},
+		faults: gcsFaults(s, p.strict),
+	}
+}
+
+// backend names servers to leaderrun.
+func backend(scheme string, addrs []string, rest string) []string {
+	return []string{"LEADERRUN_BACKEND=" + scheme + "://" + strings.Join(addrs, ",") + rest}
+}

@@ -1,0 +1,87 @@
+package faults
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"time"
+)
+
+// A task is a job, and how it is run.
+type task struct {
+	manner      string // of testdata/subject
+	length      time.Duration
+	containment string
+	options     []string
+}
+
+// A choice is one of several, with its share of a hundred.
+type choice[T any] struct {
+	share int
+	value T
+}
+
+// pick chooses by shares, which are 100 in all.
+func pick[T any](r *rand.Rand, all []choice[T]) (value T) {
+	n := r.IntN(100)
+	for _, c := range all {
+		if n -= c.share; n < 0 {
+			return c.value
+		}
+	}
+	panic("the shares are less than 100 in all")
+}
+
+// A span is the least and the most.
+type span [2]time.Duration
+
+func (s span) draw(r *rand.Rand) time.Duration {
+	return s[0] + time.Duration(r.Int64N(int64(s[1]-s[0])))
+}
+
+var (
+	brief = span{20 * time.Millisecond, 300 * time.Millisecond}
+	long  = span{ttl / 5, ttl}
+)
+
+// A manner is how a job works, and for how long.
+type manner struct {
+	name string
+	long span
+}
+
+// draw draws the next task of a host: most jobs are short, so that the lock changes
+// hands often, and some outlast most faults.
+func (p plan) draw(r *rand.Rand) task {
+	m := pick(r, []choice[manner]{
+		{42, manner{"obedient", brief}}, {14, manner{"obedient", long}},
+		{6, manner{"failing", brief}},
+		{6, manner{"leaving", brief}}, {5, manner{"leaving", long}},
+		{5, manner{"forking", brief}}, {5, manner{"forking", long}},
+		{5, manner{"deaf", brief}}, {6, manner{"deaf", long}},
+		{3, manner{"stopping", brief}}, {3, manner{"suspended", long}},
+	})
+	if p.peer != nil && (m.name == "leaving" || m.name == "forking") {
+		m.name = "obedient"
+	}
+	return task{
+		manner: m.name, length: m.long.draw(r),
+		containment: pick(r, []choice[string]{{55, "auto"}, {20, "subreaper"}, {20, "pidns"}, {5, "cgroup"}}),
+		options: pick(r, []choice[[]string]{
+			{75, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}}, {5, []string{"--on-renew-error", "stop"}},
+			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
+		}),
+	}
+}
+
+// alone reports that one killer would do: the kernel ends the job with its guard.
+func (k task) alone() bool {
+	return k.containment == "pidns" || k.manner != "leaving" && k.manner != "forking"
+}
+
+// stream numbers the sources of random numbers of a cell.
+func stream(cell string, i int) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(cell + strconv.Itoa(i)))
+	return h.Sum64()
+}

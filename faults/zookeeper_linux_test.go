@@ -1,0 +1,60 @@
+package faults
+
+import (
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+)
+
+const zkRoot = "/faults"
+
+func zkStore(e zktest.Ensemble, p plan) *store {
+	s := &store{}
+	for _, member := range e {
+		s.servers = append(s.servers, member.Addr())
+		s.faults = append(s.faults, serverFaults(member)...)
+	}
+	if len(e) > 1 {
+		s.faults = append(s.faults, leaderFaults(e.Leader)...)
+	}
+	if p.strict {
+		s.faults = append(s.faults, zkOperator(e[0])...)
+	}
+	query := ""
+	if p.unfair {
+		query = "?mode=unfair"
+	}
+	s.env = func(addrs []string) []string { return backend("zk", addrs, zkRoot+query) }
+	return s
+}
+
+// zkOperator ends terms that are not over.
+func zkOperator(s *zktest.Server) []fault {
+	return []fault{
+		zkEviction(s, "lock deleted", func(c *zk.Conn, path string, _ int64) error { return c.Delete(path, -1) }),
+		zkEviction(s, "session ended", func(_ *zk.Conn, _ string, session int64) error { return s.EndSession(session) }),
+	}
+}
+
+// zkEviction is done to the first in the queue.
+func zkEviction(s *zktest.Server, name string, evict func(c *zk.Conn, path string, session int64) error) fault {
+	return fault{name, func(_ *nemesis, _ *machine) bool {
+		c := s.Client()
+		defer c.Close()
+		queue := zkRoot + "/" + lockName
+		names, _, err := c.Children(queue)
+		first, serial := "", ""
+		for _, name := range names {
+			if i := strings.LastIndexByte(name, '-'); serial == "" || name[i+1:] < serial {
+				first, serial = queue+"/"+name, name[i+1:]
+			}
+		}
+		if err != nil || first == "" {
+			return false // nobody has the lock
+		}
+		_, stat, err := c.Exists(first)
+		return err == nil && evict(c, first, stat.EphemeralOwner) == nil
+	}}
+}
