@@ -1,11 +1,7 @@
 package oracle
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"sort"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -38,10 +34,11 @@ type mutex struct {
 	last   uint64 // token
 }
 
-// fencedMutex is the model. With tokens, each must be higher than the last.
-func fencedMutex(tokens bool) porcupine.Model {
+// fencedMutex is the model of one that is free, with the token that was its last.
+// With tokens, each must be higher than that.
+func fencedMutex(tokens bool, last uint64) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return mutex{} },
+		Init: func() any { return mutex{0, last} },
 		Step: func(state, input, _ any) (bool, any) { return state.(mutex).step(input.(action), tokens) },
 		DescribeOperation: func(input, _ any) string {
 			a := input.(action)
@@ -74,13 +71,13 @@ func (m mutex) step(a action, tokens bool) (bool, mutex) {
 
 // A fence is a history as operations on a fenced mutex, by terms.
 type fence struct {
-	model porcupine.Model
-	terms []*term
-	ops   [][]porcupine.Operation // of each term
+	tokens bool
+	terms  []*term
+	ops    [][]porcupine.Operation // of each term
 }
 
 func newFence(x *index, writes []trace.Entry) *fence {
-	f := &fence{model: fencedMutex(!x.noTokens), terms: x.terms}
+	f := &fence{tokens: !x.noTokens, terms: x.terms}
 	of := map[*term][]trace.Entry{}
 	for _, e := range writes {
 		if t := x.term(e); t != nil {
@@ -109,65 +106,18 @@ func newFence(x *index, writes []trace.Entry) *fence {
 // operation makes one. Porcupine takes an operation that is called at the moment at
 // which another returns for concurrent with it; but two processes that were there at
 // one moment were there at one time. So each moment is made two, of which the first
-// is for returns.
+// is for returns. What is called and returns at one moment does both at the moment
+// that the next term must not share: a term has entered in the first, and has left
+// in the second.
 func operation(a action, call, answer clock.Instant) porcupine.Operation {
-	from := int64(call)*2 + 1
-	to := int64(clock.Never)
-	if answer != clock.Never {
+	from, to := int64(call)*2+1, int64(clock.Never)
+	switch {
+	case answer == clock.Never:
+	case a.kind == enter:
+		to = int64(answer) * 2
+		from = min(from, to)
+	default:
 		to = max(from, int64(answer)*2)
 	}
 	return porcupine.Operation{Input: a, Call: from, Return: to, ClientId: a.term}
-}
-
-// A result is what porcupine says of a history: if it is illegal, after which term
-// it first is, with which before; from and to are numbers from 0.
-type result struct {
-	porcupine.CheckResult
-	from, to int
-}
-
-// check checks the history. It is not narrowed: at every moment only few operations
-// are open, of which all but one are refused at once, and it takes time in proportion
-// to the length of the history. What is illegal is found by halves, as a history
-// that is legal is so without some of its terms, too.
-func (f *fence) check(patience time.Duration) result {
-	end := time.Now().Add(patience)
-	verdict := func(from, to int) porcupine.CheckResult {
-		left := max(time.Until(end), 1) // 0 would be without a limit
-		return porcupine.CheckOperationsTimeout(f.model, slices.Concat(f.ops[from:to]...), left)
-	}
-	whole := verdict(0, len(f.ops))
-	if whole != porcupine.Illegal {
-		return result{CheckResult: whole}
-	}
-	illegal := func(from, to int) bool { return verdict(from, to) != porcupine.Ok }
-	to := sort.Search(len(f.ops), func(n int) bool { return illegal(0, n+1) })
-	from := to - sort.Search(to, func(n int) bool { return illegal(to-n, to+1) })
-	return result{whole, from, to}
-}
-
-// around are the numbers of the terms to show for an illegal history: the two, and
-// some that were there at that time. They are illegal without the others; if not,
-// all between the two are taken.
-func (f *fence) around(r result) []int {
-	const some = 3
-	chosen := []int{r.from}
-	for i := max(r.from+1, r.to-some); i <= r.to; i++ {
-		chosen = append(chosen, i)
-	}
-	if porcupine.CheckOperationsTimeout(f.model, f.chosen(chosen), time.Minute) == porcupine.Illegal {
-		return chosen
-	}
-	for chosen = nil; r.from <= r.to; r.from++ {
-		chosen = append(chosen, r.from)
-	}
-	return chosen
-}
-
-func (f *fence) chosen(terms []int) (ops []porcupine.Operation) {
-	for _, i := range terms {
-		ops = append(ops, f.ops[i]...)
-	}
-	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	return ops
 }

@@ -29,13 +29,14 @@ func (f *fence) picture(dir string, r result, faults []trace.Entry, began clock.
 		op.Metadata = f.describe(*op, began)
 		op.ClientId = row[op.ClientId]
 	}
-	_, info := porcupine.CheckOperationsVerbose(f.model, ops, time.Minute)
+	model := fencedMutex(f.tokens, 0)
+	_, info := porcupine.CheckOperationsVerbose(model, ops, time.Minute)
 	info.AddAnnotations(annotations(faults, from, to))
 	out, err := os.CreateTemp(dir, "history-*.html")
 	if err != nil {
 		return "", err
 	}
-	return out.Name(), errors.Join(porcupine.Visualize(f.model, info, out), out.Close())
+	return out.Name(), errors.Join(porcupine.Visualize(model, info, out), out.Close())
 }
 
 // describe says whose operation it is, and from when to when in milliseconds: the
