@@ -194,7 +194,7 @@ func (v *Verdict) linearize(f *fence, patience time.Duration) {
 			v.complain(err.Error())
 		}
 		v.Picture = file
-		v.complain(fmt.Sprintf("not a history of a fenced mutex, because of tokens %d and %d", a.token, b.token), a, b)
+		v.complain(fmt.Sprintf("not a history of a fenced mutex: see the terms from token %d to %d", a.token, b.token), a, b)
 	default:
 		v.complain(fmt.Sprintf("porcupine does not know after %v whether this is a history of a fenced mutex", patience))
 	}

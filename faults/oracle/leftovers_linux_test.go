@@ -39,3 +39,14 @@ func marked(t *testing.T, cookie string) (stop func()) {
 	t.Cleanup(stop)
 	return stop
 }
+
+// TestJudgeLeftovers judges a history of nothing with a process left behind.
+func TestJudgeLeftovers(t *testing.T) {
+	t.Parallel()
+	cookie := t.Name() + strconv.Itoa(os.Getpid())
+	marked(t, cookie)
+	v := Judge(History{}, Options{Cookie: cookie})
+	if len(v.Wrong) != 1 || !strings.Contains(v.Wrong[0], "left at the end: sleep 60") || v.Figures.Orphans != 1 {
+		t.Errorf("got %q, %d orphans", v.Wrong, v.Figures.Orphans)
+	}
+}

@@ -98,10 +98,12 @@ func narrow(p piece, illegal func(piece) bool) (from, to int) {
 // around are the numbers of the terms to show for an illegal history: the two, and
 // some that were there at that time. If these are not illegal without the others,
 // all between the two are taken.
-func (f *fence) around(r result) []int {
-	const some = 3
-	chosen := []int{r.from}
-	for i := max(r.from+1, r.to-some); i <= r.to; i++ {
+func (f *fence) around(r result) (chosen []int) {
+	const before, after = 3, 1
+	if r.from < r.to-before {
+		chosen = append(chosen, r.from)
+	}
+	for i := max(0, r.to-before); i <= min(r.to+after, len(f.ops)-1); i++ {
 		chosen = append(chosen, i)
 	}
 	if porcupine.CheckOperationsTimeout(fencedMutex(f.tokens, 0), f.chosen(chosen), time.Minute) == porcupine.Illegal {

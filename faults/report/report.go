@@ -1,0 +1,114 @@
+// Package report writes the results of the fault suite, as a page in Markdown. The
+// same results are the same page.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/oracle"
+)
+
+// Subject is the program that the suite is about. Others are peers.
+const Subject = "leaderrun"
+
+// A Header says how results were had.
+type Header struct {
+	Cores    int
+	Kernel   string
+	Go       string
+	Took     time.Duration // all of it; told in minutes
+	Seed     uint64
+	TTL      time.Duration
+	Excluded string // what is excluded and why, in Markdown; empty: nothing is said
+}
+
+// A Row is the result of one history, or of several that were under the same
+// conditions.
+type Row struct {
+	Backend string
+	Mode    string // of the backend; may be empty
+	Subject string // who contended: leaderrun, or a peer such as "etcdctl lock"
+	Figures oracle.Figures
+	Wrong   int // violations
+}
+
+// Write writes the page. Rows of the same backend, mode and subject become one.
+func Write(w io.Writer, h Header, rows []Row) error {
+	rows = merge(rows)
+	var s strings.Builder
+	h.write(&s)
+	fmt.Fprintf(&s, "\n%s\n", summary(rows))
+	writeResults(&s, rows)
+	writeFaults(&s, rows)
+	if h.Excluded != "" {
+		fmt.Fprintf(&s, "\n## What is excluded, and why\n\n%s\n", strings.TrimSpace(h.Excluded))
+	}
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+func (h Header) write(w io.Writer) {
+	fmt.Fprintf(w, `# Results of the fault suite
+
+Written by %s; what is counted, and how, is in the documentation of package faults/oracle.
+
+- Machine: %d cores, Linux %s, %s
+- Run: %.0f minutes, seed %d, leases of %v
+`, "`make faults`", h.Cores, h.Kernel, h.Go, h.Took.Minutes(), h.Seed, h.TTL)
+}
+
+// merge makes one row of those that belong together, by backends and modes, with
+// peers after leaderrun.
+func merge(rows []Row) (all []Row) {
+	for _, r := range rows {
+		same := func(a Row) bool { return order(a, r) == 0 }
+		i := slices.IndexFunc(all, same)
+		if i < 0 {
+			i = len(all)
+			all = append(all, Row{Backend: r.Backend, Mode: r.Mode, Subject: r.Subject})
+		}
+		all[i].Figures.Add(r.Figures)
+		all[i].Wrong += r.Wrong
+	}
+	slices.SortFunc(all, order)
+	return all
+}
+
+func order(a, b Row) int {
+	peer := func(r Row) int {
+		if r.Subject == Subject {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(strings.Compare(a.Backend, b.Backend), strings.Compare(a.Mode, b.Mode),
+		cmp.Compare(peer(a), peer(b)), strings.Compare(a.Subject, b.Subject))
+}
+
+// summary is what leaderrun did on all backends, in a sentence.
+func summary(rows []Row) string {
+	var all oracle.Figures
+	backends, wrong := 0, 0
+	for _, r := range rows {
+		if r.Subject == Subject {
+			all.Add(r.Figures)
+			wrong += r.Wrong
+			backends++
+		}
+	}
+	return fmt.Sprintf("**%s, on %d backends and modes: %d acquisitions, %d faults, %d overlaps, %d orphans, %d refused writes; %d violations in all.**",
+		Subject, backends, all.Terms, total(all.Faults), all.Overlaps, all.Orphans, all.Refused, wrong)
+}
+
+func total(faults map[string]int) (n int) {
+	for count := range maps.Values(faults) {
+		n += count
+	}
+	return n
+}

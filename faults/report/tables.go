@@ -1,0 +1,103 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/oracle"
+)
+
+// none stands where nothing was measured.
+const none = "–"
+
+// writeResults writes the table with a row for each backend, mode and subject.
+func writeResults(w io.Writer, rows []Row) {
+	fmt.Fprint(w, `
+## Results
+
+`)
+	row(w, "backend", "mode", "subject", "acquisitions", "faults", "overlaps", "orphans", "refused writes", "violations",
+		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s")
+	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 11))...)
+	for _, r := range rows {
+		f := r.Figures
+		row(w, r.Backend, r.Mode, r.Subject, fmt.Sprint(f.Terms), fmt.Sprint(total(f.Faults)),
+			fmt.Sprint(f.Overlaps), fmt.Sprint(f.Orphans), fmt.Sprint(f.Refused), fmt.Sprint(r.Wrong),
+			known(f.Gap.Of, ms(f.Gap.Value)), known(f.Slack.Of, seconds(f.Slack.Value)),
+			known(f.Late.Of, fmt.Sprintf("%d, %s", f.Late.Of, ms(f.Late.Value))), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
+	}
+	fmt.Fprint(w, `
+A gap is from the last sign of life of a term to the first of the next, slack from
+the last sign of life to the end of the lease, as far as the job knew it. Killed
+late are terms with a sign of life after the moment at which they were to be killed,
+which is before the end of the lease by the margins for a busy machine and for dying.
+A hand-over comes after a job that ended by itself, without any fault meanwhile; a
+takeover after a term that was ended otherwise, or with its host or the server at
+fault. Both count from the end of faults of the server and the network, if these were
+over by then.
+`)
+}
+
+// writeFaults writes the table of faults, by their kinds.
+func writeFaults(w io.Writer, rows []Row) {
+	kinds := map[string]bool{}
+	head, line, sum := []string{"fault"}, []string{"---"}, []string{"all"}
+	for _, r := range rows {
+		head, line, sum = append(head, r.name()), append(line, "--:"), append(sum, fmt.Sprint(total(r.Figures.Faults)))
+		for kind := range r.Figures.Faults {
+			kinds[kind] = true
+		}
+	}
+	fmt.Fprintf(w, "\n## Faults, by kind\n\n")
+	row(w, head...)
+	row(w, line...)
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		cells := []string{kind}
+		for _, r := range rows {
+			cells = append(cells, known(r.Figures.Faults[kind], fmt.Sprint(r.Figures.Faults[kind])))
+		}
+		row(w, cells...)
+	}
+	row(w, sum...)
+}
+
+// name is a row's in the head of a column.
+func (r Row) name() string {
+	name := r.Backend
+	if r.Mode != "" {
+		name += " " + r.Mode
+	}
+	if r.Subject != Subject {
+		name += ", " + r.Subject
+	}
+	return name
+}
+
+func row(w io.Writer, cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(c, "|", `\|`)
+	}
+	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+}
+
+// known is a text about n things, if there are any.
+func known(n int, text string) string {
+	if n == 0 {
+		return none
+	}
+	return text
+}
+
+// spread is the number of some durations, and how long they are.
+func spread(all []time.Duration, unit func(time.Duration) string) string {
+	at := func(q float64) string { return unit(oracle.Quantile(all, q)) }
+	return known(len(all), fmt.Sprintf("%d, %s / %s / %s", len(all), at(0.5), at(0.99), at(1)))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
