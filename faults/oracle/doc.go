@@ -25,7 +25,7 @@
 //   - began has in Call the moment before leaderrun was started, or in At one soon
 //     after.
 //   - start has in What "job", or "child" for what a job has started. A term has
-//     ended by itself if its last job has written end.
+//     ended by itself if its last job has written end, success or failure.
 //   - ran with Status 137 does not tell whether leaderrun was killed, or its job and
 //     leaderrun says so. It was killed if there is a fault while it ran whose What
 //     has the words "kill" and "leaderrun", and whose Leaderrun is its process id or,

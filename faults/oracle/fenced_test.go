@@ -135,7 +135,7 @@ func inPieces(f *fence, terms int) bool {
 func TestAgreement(t *testing.T) {
 	t.Parallel()
 	legal := 0
-	const histories = 4000
+	const histories = 2000
 	for seed := range uint64(histories) {
 		h := history(disturbed(rand.New(rand.NewPCG(seed, 2))))
 		x, _ := h.terms(false)

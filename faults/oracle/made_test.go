@@ -75,7 +75,7 @@ func (m made) into(h *History) {
 	h.Stays = append(h.Stays, stays...)
 	if !m.cut {
 		e := job.Entry
-		e.Kind, e.At = trace.End, job.Last
+		e.Kind, e.At = [...]string{trace.End, trace.Success, trace.Failure}[m.token%3], job.Last
 		h.Entries = append(h.Entries, e)
 	}
 	for _, w := range m.writes {

@@ -111,11 +111,21 @@ func (x *index) run(pid int, at clock.Instant) *run {
 	return found
 }
 
+// ofTerm reports whether the processes of a term write entries of this kind: of
+// beginnings, of ends, and of what is between.
+func ofTerm(kind string) bool {
+	switch kind {
+	case trace.Start, trace.End, trace.Success, trace.Failure, trace.Write:
+		return true
+	}
+	return false
+}
+
 // account adds to each term what other entries tell of it: who wrote something was
 // there at that moment.
 func (x *index) account(entries []trace.Entry) (wrong []string) {
 	for _, e := range entries {
-		if e.Kind != trace.Start && e.Kind != trace.End && e.Kind != trace.Write {
+		if !ofTerm(e.Kind) {
 			continue
 		}
 		t := x.term(e)
@@ -127,7 +137,7 @@ func (x *index) account(entries []trace.Entry) (wrong []string) {
 		}
 		t.Last = max(t.Last, e.At)
 		if e.Kind != trace.Write && e.What != "child" {
-			t.byItself = e.Kind == trace.End
+			t.byItself = e.Kind != trace.Start
 		}
 	}
 	return wrong

@@ -16,7 +16,7 @@ const none = "–"
 
 // writeResults writes the table with a row for each backend, mode and subject.
 func writeResults(w io.Writer, rows []Row) {
-	fmt.Fprint(w, `
+	fmt.Fprintf(w, `
 ## Results
 
 `)
@@ -30,7 +30,7 @@ func writeResults(w io.Writer, rows []Row) {
 			known(f.Gap.Of, ms(f.Gap.Value)), known(f.Slack.Of, seconds(f.Slack.Value)),
 			known(f.Late.Of, fmt.Sprintf("%d, %s", f.Late.Of, ms(f.Late.Value))), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
 	}
-	fmt.Fprint(w, `
+	fmt.Fprintf(w, `
 A gap is from the last sign of life of a term to the first of the next, slack from
 the last sign of life to the end of the lease, as far as the job knew it. Killed
 late are terms with a sign of life after the moment at which they were to be killed,
