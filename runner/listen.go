@@ -19,7 +19,7 @@ func (r *run) listen() *listening {
 	l := &listening{done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		l.server, l.err = r.serve(r.answer)
+		l.server, l.err = r.Serve(r.answer)
 	}()
 	return l
 }

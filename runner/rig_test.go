@@ -105,7 +105,7 @@ func newRig(t *testing.T) *rig {
 		Clock:          w,
 		Logger:         slog.New(recorder{r}),
 		Events:         r.event,
-		serve:          r.serve,
+		Serve:          r.serve,
 	}
 	return r
 }

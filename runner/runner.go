@@ -78,9 +78,9 @@ type Config struct {
 	// Terminal may be nil, or return nil: there is none. Called before the start.
 	Terminal func() Terminal
 
-	// serve is socket.Serve, but in tests: testing/synctest cannot see through
-	// a system call.
-	serve func(func() socket.Answer) (*socket.Server, error)
+	// Serve, if not nil, stands in for socket.Serve: the bubbles of testing/synctest
+	// have no system calls that block.
+	Serve func(func() socket.Answer) (*socket.Server, error)
 }
 
 // A SignalError ends a run that was signalled before the job was started.
@@ -139,8 +139,8 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
 	}
-	if c.serve == nil {
-		c.serve = socket.Serve
+	if c.Serve == nil {
+		c.Serve = socket.Serve
 	}
 	pause := c.Restart.backoff()
 	wait := c.Splay

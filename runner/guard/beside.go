@@ -6,9 +6,6 @@ import (
 	"errors"
 	"slices"
 	"syscall"
-
-	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A running is what runs beside the job.
@@ -35,7 +32,7 @@ func (k *keeper) startAside(f frame) {
 // spawnAside starts nothing that would have to be killed at once, or beside a job
 // that has ended: that would not be gone for it.
 func (k *keeper) spawnAside(r request) (running, error) {
-	if k.job == 0 || k.ended || k.kills > 0 || (clock.Boot{}).Now() >= k.killBy {
+	if k.job == 0 || k.ended || k.kills > 0 || k.host.Now() >= k.killBy {
 		return k.aside, errnoLate
 	}
 	if k.aside.pid != 0 {
@@ -44,7 +41,7 @@ func (k *keeper) spawnAside(r request) (running, error) {
 	attr := jobAttr()
 	k.cage.prepare(attr)
 	r.command.NoInput = true
-	pid, err := proc.Spawn(r.command, attr)
+	pid, err := k.host.spawn(r.command, attr)
 	return running{pid, r.number}, err
 }
 

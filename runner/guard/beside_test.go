@@ -22,7 +22,7 @@ func TestKillOfAnother(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	k := newKeeper(nil)
+	k := newKeeper(nil, machine{})
 	k.aside = running{pid: c.Process.Pid, number: 2}
 	for _, f := range []frame{number(kindKillAside, 1), number(kindKillAside, 3), {kind: kindKillAside}} {
 		k.killAside(f)
@@ -64,7 +64,7 @@ func TestSpawnAsideTooLate(t *testing.T) {
 		syscall.EBUSY: {{job: 1, aside: running{pid: 1}}},
 	} {
 		for _, k := range keepers {
-			k.cage = groupCage{}
+			k.host, k.cage = machine{}, groupCage{}
 			if k.killBy == 0 {
 				k.killBy = clock.Never
 			}

@@ -31,7 +31,6 @@ func newConn(fd int) (*conn, error) {
 	return &conn{file: os.NewFile(uintptr(fd), "guard")}, nil
 }
 
-// sendFiles sends a small frame, and files with it.
 func (c *conn) sendFiles(f frame, files ...int) error {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
@@ -108,7 +107,6 @@ func (c *conn) take(rights []byte) {
 	}
 }
 
-// nextFile returns the next file that came, or nil.
 func (c *conn) nextFile(name string) *os.File {
 	if len(c.files) == 0 {
 		return nil

@@ -209,7 +209,7 @@ func TestSpawnTooLate(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
 	late := task{killBy: clock.Boot{}.Now(), command: proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}}}
-	pid, err := newKeeper(nil).spawn(late)
+	pid, err := newKeeper(nil, machine{}).spawn(late)
 	if pid != 0 || !errors.Is(err, errnoLate) {
 		t.Errorf("got %d, %v", pid, err)
 	}

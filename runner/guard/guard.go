@@ -22,13 +22,17 @@ import (
 type Guard struct {
 	ready chan struct{} // closed when the rest is set
 	err   error         // why there is no guard
-	conn  *conn
+	conn  line
 	birth uint64 // when it was started, see proc.Tree
 	child *child
 
+	clock       clock.Clock
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
 	startsAside time.Duration // the same, and that it starts something beside the job
+	// sweep kills what is left of a job, and reports whether nothing was; also
+	// the guard must be dead for that.
+	sweep func(*job) (clean bool)
 }
 
 var _ proc.Starter = (*Guard)(nil)
@@ -36,7 +40,7 @@ var _ proc.Starter = (*Guard)(nil)
 // Begin starts a guard and does not wait for it: that takes a millisecond, as
 // long as a lock of the file backend. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), patience: killPatience, startsAside: asidePatience}
+	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, sweep: (*job).sweep}
 	go func() {
 		defer close(g.ready)
 		g.err = g.launch()
@@ -77,10 +81,12 @@ func (g *Guard) launch() (err error) {
 		return err
 	}
 	defer func() { _ = unix.Close(theirs) }()
-	if g.conn, err = newConn(ours); err != nil {
+	c, err := newConn(ours)
+	if err != nil {
 		_ = unix.Close(ours)
 		return err
 	}
+	g.conn = c
 	attr := &syscall.ProcAttr{
 		Env:   []string{"GOMAXPROCS=1"}, // nothing of it runs for long
 		Files: inherited(theirs),
@@ -91,7 +97,7 @@ func (g *Guard) launch() (err error) {
 	}
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
-		_ = g.conn.file.Close()
+		g.conn.close()
 		return &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
 	g.birth = proc.Started(pid)
@@ -158,13 +164,14 @@ func (g *Guard) Close() {
 	if <-g.ready; g.err != nil {
 		return
 	}
-	_ = g.conn.file.Close()
+	g.conn.close()
 	<-g.child.ended
 }
 
 // A child is a process that we started and reap.
 type child struct {
 	pid   int
+	end   func()        // kills it
 	ended chan struct{} // closed when it has been reaped
 
 	mu     sync.Mutex
@@ -173,6 +180,7 @@ type child struct {
 
 func awaited(pid int) *child {
 	c := &child{pid: pid, ended: make(chan struct{})}
+	c.end = func() { _ = unix.Kill(pid, unix.SIGKILL) }
 	go func() {
 		awaitEnd(pid)
 		c.mu.Lock()
@@ -192,6 +200,6 @@ func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.reaped {
-		_ = unix.Kill(c.pid, unix.SIGKILL)
+		c.end()
 	}
 }

@@ -24,10 +24,11 @@ import (
 type Guard struct {
 	ready  chan struct{} // closed when the rest is set
 	err    error         // why there is no guard
-	conn   *conn
+	conn   line
 	child  *child
 	object proc.Object // of the job
 
+	clock       clock.Clock
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
 	startsAside time.Duration // the same, and that it starts something beside the job
@@ -37,7 +38,7 @@ var _ proc.Starter = (*Guard)(nil)
 
 // Begin starts a guard and does not wait for it. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), patience: killPatience, startsAside: asidePatience}
+	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience}
 	go func() {
 		defer close(g.ready)
 		if err := g.launch(); err != nil {
@@ -75,8 +76,9 @@ func (g *Guard) launch() error {
 		g.object.Close()
 		return err
 	}
-	g.conn, g.child = newConn(ours), awaited(p)
-	g.conn.peer = p
+	c := newConn(ours)
+	c.peer = p
+	g.conn, g.child = c, awaited(p)
 	return nil
 }
 
@@ -112,7 +114,7 @@ func (g *Guard) Close() {
 	if <-g.ready; g.err != nil {
 		return
 	}
-	_ = g.conn.file.Close()
+	g.conn.close()
 	<-g.child.ended
 	g.object.Close()
 }

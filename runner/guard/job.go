@@ -65,7 +65,7 @@ func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 
 // start has the guard start the command. The guard is armed before it does.
 func (j *job) start(c proc.Command) error {
-	if (clock.Boot{}).Now() >= j.wanted {
+	if j.g.clock.Now() >= j.wanted {
 		return errLate
 	}
 	if err := j.bequeath(); err != nil {
@@ -96,7 +96,7 @@ func (j *job) start(c proc.Command) error {
 // answer waits for the guard to say how the start went, as long as there is time
 // to kill what it starts.
 func (j *job) answer() error {
-	timer := clock.NewTimer(clock.Boot{}, min(j.wanted, clock.Boot{}.Now().Add(startTimeout)))
+	timer := clock.NewTimer(j.g.clock, min(j.wanted, j.g.clock.Now().Add(startTimeout)))
 	defer timer.Stop()
 	select {
 	case err := <-j.started:
@@ -216,7 +216,7 @@ func (j *job) end(e proc.Exit) {
 // the time that it would kill the job.
 func (j *job) watch() {
 	for at := j.deadline(); ; {
-		timer := clock.NewTimer(clock.Boot{}, at)
+		timer := clock.NewTimer(j.g.clock, at)
 		select {
 		case <-timer.C:
 		case <-j.g.child.ended:
@@ -242,7 +242,7 @@ func (j *job) deadline() clock.Instant {
 func (j *job) overdue() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.wanted > j.armed && clock.Boot{}.Now() >= j.armed && !j.gone
+	return j.wanted > j.armed && j.g.clock.Now() >= j.armed && !j.gone
 }
 
 // fail has us take over from the guard, unless the job is gone.

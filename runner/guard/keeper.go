@@ -5,17 +5,16 @@ package guard
 import (
 	"errors"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A keeper is the guard's side: it owns the job. All of it belongs to the
 // goroutine in keep, so that nothing is signalled while it is being reaped.
 type keeper struct {
-	conn *conn
+	conn line
+	host host
 
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
@@ -36,19 +35,21 @@ type keeper struct {
 	words         []byte
 }
 
-func newKeeper(c *conn) *keeper {
-	return &keeper{conn: c, killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never}
+func newKeeper(c line, h host) *keeper {
+	return &keeper{conn: c, host: h, killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never}
 }
 
 // keep returns when nothing of the job is left, or leaderrun has died before
 // there was one.
 func (k *keeper) keep() {
 	frames := make(chan frame)
-	go k.conn.feed(frames)
+	done := make(chan struct{})
+	defer close(done)
+	go feed(k.conn, frames, done)
 	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGCHLD)
+	k.host.notify(ended)
 	for !k.gone && (!k.orphaned || k.job != 0) {
-		timer := clock.NewTimer(clock.Boot{}, min(k.killBy, k.killAt, k.lookAt))
+		timer := clock.NewTimer(k.host, min(k.killBy, k.killAt, k.lookAt))
 		select {
 		case f, ok := <-frames:
 			if !ok {
@@ -109,7 +110,7 @@ func (k *keeper) start(f frame) bool {
 		return false
 	}
 	var why string
-	if k.cage, why, err = newCage(t.containment); err != nil {
+	if k.cage, why, err = k.host.cage(t.containment); err != nil {
 		k.say(frame{kindUncaged, []byte(err.Error())})
 		return false
 	}
@@ -128,7 +129,7 @@ func (k *keeper) start(f frame) bool {
 // spawn starts the job, unless it would have to be killed at once: we may have
 // been frozen. That its group gets the terminal happens before the command runs.
 func (k *keeper) spawn(t task) (pid int, err error) {
-	if (clock.Boot{}).Now() >= t.killBy {
+	if k.host.Now() >= t.killBy {
 		return 0, errnoLate
 	}
 	attr := jobAttr()
@@ -141,7 +142,7 @@ func (k *keeper) spawn(t task) (pid int, err error) {
 		defer func() { _ = syscall.Close(tty) }()
 		attr.Foreground, attr.Ctty = true, tty
 	}
-	return proc.Spawn(t.command, attr)
+	return k.host.spawn(t.command, attr)
 }
 
 // signal signals the first process's group or, at a stop, all of the job.
@@ -160,7 +161,7 @@ func (k *keeper) signal(f frame, stop bool) {
 
 // due does what a moment that has come demands.
 func (k *keeper) due() {
-	if (clock.Boot{}).Now() >= min(k.killBy, k.killAt) {
+	if k.host.Now() >= min(k.killBy, k.killAt) {
 		k.kill()
 	} else {
 		k.reap()
@@ -180,7 +181,7 @@ func (k *keeper) kill() {
 	if k.kills > many {
 		pause = slowly
 	}
-	k.killAt = clock.Boot{}.Now().Add(pause)
+	k.killAt = k.host.Now().Add(pause)
 	k.reap()
 }
 
@@ -214,7 +215,7 @@ func (k *keeper) reap() {
 // nothing of the job is.
 func (k *keeper) reapOne() (more bool) {
 	var ws syscall.WaitStatus
-	pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED, nil)
+	pid, err := k.host.wait(&ws)
 	switch {
 	case errors.Is(err, syscall.EINTR):
 		return true
@@ -231,7 +232,7 @@ func (k *keeper) reapOne() (more bool) {
 }
 
 // lookAgain is for a job of which something may be left that is not our child.
-func (k *keeper) lookAgain() { k.lookAt = clock.Boot{}.Now().Add(slowly) }
+func (k *keeper) lookAgain() { k.lookAt = k.host.Now().Add(slowly) }
 
 // execute executes the will, if leaderrun has died, and gives away what it held
 // for that.

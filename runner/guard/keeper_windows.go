@@ -46,7 +46,9 @@ func newKeeper(c *conn, object proc.Object) *keeper {
 // there was one.
 func (k *keeper) keep() {
 	frames := make(chan frame)
-	go k.conn.feed(frames)
+	done := make(chan struct{})
+	defer close(done)
+	go feed(k.conn, frames, done)
 	for !k.gone && (!k.orphaned || k.job != 0) {
 		timer := clock.NewTimer(clock.Boot{}, min(k.killBy, k.lookAt))
 		select {

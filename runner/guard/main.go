@@ -36,7 +36,7 @@ func Main(args []string) int {
 	}
 	rename()
 	go ignoreSignals() // beside the campaign
-	newKeeper(c).keep()
+	newKeeper(c, machine{}).keep()
 	return 0
 }
 

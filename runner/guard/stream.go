@@ -1,6 +1,9 @@
 package guard
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // writeTimeout is how long a frame may take: the other end is frozen if so much
 // is there for it to read. A start is long, and is sent to a process that is
@@ -12,6 +15,21 @@ const (
 	startTimeout = time.Minute
 	asideTimeout = time.Second
 )
+
+// A line is one end of what connects leaderrun and its guard: a [conn], or in tests
+// a model of one.
+type line interface {
+	// send fails with os.ErrDeadlineExceeded if the other end reads nothing.
+	send(frame) error
+	// sendFiles sends a small frame, and files with it.
+	sendFiles(f frame, files ...int) error
+	// nextFile returns the next file that came, or nil.
+	nextFile(name string) *os.File
+	// receive blocks until there is a frame. After the other end has closed the
+	// line, or died, it returns io.EOF.
+	receive() (frame, error)
+	close()
+}
 
 func (c *conn) send(f frame) error {
 	c.wmu.Lock()
@@ -38,8 +56,6 @@ func (c *conn) write(b []byte, by time.Time) error {
 	return err
 }
 
-// receive blocks until there is a frame. After the other end has closed the
-// socket, or died, it returns io.EOF.
 func (c *conn) receive() (frame, error) {
 	for {
 		f, rest, ok, err := cutFrame(c.buf)
@@ -56,14 +72,20 @@ func (c *conn) receive() (frame, error) {
 	}
 }
 
-// feed passes on what is received, until there is no more.
-func (c *conn) feed(frames chan<- frame) {
+func (c *conn) close() { _ = c.file.Close() }
+
+// feed passes on what is received, until there is no more or done is closed.
+func feed(l line, frames chan<- frame, done <-chan struct{}) {
 	defer close(frames)
 	for {
-		f, err := c.receive()
+		f, err := l.receive()
 		if err != nil {
 			return
 		}
-		frames <- f
+		select {
+		case frames <- f:
+		case <-done:
+			return
+		}
 	}
 }

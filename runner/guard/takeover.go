@@ -15,13 +15,9 @@ const nobodys = -1
 // takeOver kills the guard and the job, and returns when nothing of them is
 // left: with the guard dead, what it had is ours.
 func (j *job) takeOver() {
-	tree := proc.Tree{Keep: j.isNotOfTheJob}
 	j.g.child.kill()
 	for clean := 0; clean < 2; { // one look can miss what is just being started
-		j.killGroups()
-		_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)
-		empty := j.as.path == "" || killCgroup(j.as.path)
-		if j.allDead(tree) && empty {
+		if j.g.sweep(j) {
 			clean++
 		} else {
 			clean = 0
@@ -34,6 +30,15 @@ func (j *job) takeOver() {
 	dead := proc.Exit{Signal: syscall.SIGKILL}
 	j.end(dead)
 	j.endAside(dead, errDied)
+}
+
+// sweep is a Guard's.
+func (j *job) sweep() (clean bool) {
+	tree := proc.Tree{Keep: j.isNotOfTheJob}
+	j.killGroups()
+	_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)
+	empty := j.as.path == "" || killCgroup(j.as.path)
+	return j.allDead(tree) && empty
 }
 
 // isNotOfTheJob is for a helper, and for what was our child before we were
