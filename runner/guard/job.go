@@ -28,8 +28,10 @@ const (
 
 const errnoLate = syscall.Errno(0)
 
-// killPatience is how long the guard may take to answer that it kills.
-const killPatience = 200 * time.Millisecond
+// killPatience is how long the guard may take to answer that it kills. It is less
+// than the margin for a late machine with the shortest lease (133 ms): what comes
+// after that is the job's time to die.
+const killPatience = 100 * time.Millisecond
 
 // A job is the proc.Job of a guard.
 type job struct {
