@@ -1,0 +1,195 @@
+//go:build unix
+
+package guard
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// recovery is what a job takes to die when a process of leaderrun has gone wrong.
+// Only one of the two is promised to be survived at a time.
+const recovery = 3 * time.Second
+
+// run is one schedule: faults, then fine days on which somebody must lead again,
+// and then an end at which nothing is left.
+func (w *world) run() {
+	for _, h := range w.hosts {
+		w.done.Go(h.live)
+	}
+	for _, f := range w.befalls {
+		time.AfterFunc(f.at, func() { w.befall(f) })
+	}
+	time.Sleep(w.length)
+	w.mu.Lock()
+	w.note(-1, "the faults are over", 0)
+	for _, h := range w.hosts {
+		h.weather = ""
+	}
+	led := make(chan struct{})
+	w.led = led
+	if slices.ContainsFunc(w.works, func(k *work) bool { return k.alive }) {
+		close(led)
+	}
+	w.mu.Unlock()
+	select {
+	case <-led:
+	case <-time.After(w.timing.TTL + 10*time.Second):
+		w.mu.Lock()
+		w.broken("somebody leads again", "nobody does, so long after the last fault")
+		w.mu.Unlock()
+	}
+	w.stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.checkOverlaps()
+}
+
+// stop ends all hosts, and returns when nothing runs any more.
+func (w *world) stop() {
+	w.mu.Lock()
+	w.over = true
+	for _, h := range w.hosts {
+		if l := h.leaderrun; l != nil {
+			l.signals <- syscall.SIGTERM
+		}
+	}
+	w.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		w.done.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Minute):
+		stacks := make([]byte, 1<<20)
+		panic(fmt.Sprintf("seed %d: a run hangs\n%v\n%v\n%s", w.seed, w.plan, w.trace[max(0, len(w.trace)-40):], stacks[:runtime.Stack(stacks, true)]))
+	}
+}
+
+// befall has a fault come about.
+func (w *world) befall(f fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hosts[f.host]
+	if t := w.store.current; t != nil && f.leader {
+		h = w.hosts[t.host]
+	}
+	f.lasts = max(min(f.lasts, w.until-w.elapsed()), 1)
+	before := len(w.trace)
+	var came bool
+	switch {
+	case slices.Contains(weathers, f.kind):
+		came = h.turns(f)
+	case slices.Contains(ofStore, f.kind):
+		came = w.store.suffers(f)
+	case f.kind == suspendAll:
+		came = w.sleep(f)
+	default:
+		came = h.suffers(f)
+	}
+	if came {
+		w.tally.faults[f.kind]++
+		w.trace = slices.Insert(w.trace, before, entry{w.now(), h.id, "FAULT " + string(f.kind), int64(f.lasts)})
+	}
+}
+
+// lasting begins a fault of a host, and ends it after a while.
+func (h *node) lasting(d time.Duration, end func()) {
+	h.troubles++
+	time.AfterFunc(d, func() {
+		h.w.mu.Lock()
+		defer h.w.mu.Unlock()
+		h.troubles--
+		h.fineSince = h.w.now()
+		end()
+	})
+}
+
+// turns is a change of the weather.
+func (h *node) turns(f fault) bool {
+	if h.weather != "" {
+		return false
+	}
+	h.weather = f.kind
+	h.lasting(f.lasts, func() { h.weather = "" })
+	return true
+}
+
+func (s *store) suffers(f fault) bool {
+	switch {
+	case f.kind != restart:
+		return s.evict()
+	case s.down:
+		return false
+	}
+	s.down = true
+	for _, h := range s.w.hosts {
+		h.lasting(f.lasts, func() {
+			if s.down {
+				s.restarted()
+			}
+		})
+	}
+	return true
+}
+
+// suffers is a fault of one of the host's processes, or of both.
+func (h *node) suffers(f fault) bool {
+	l, g := h.leaderrun, h.guard
+	if h.busy > h.w.elapsed() || l == nil || (f.kind == freezeGuard || f.kind == killGuard) && (h.work == nil || !h.work.alive || g.isDead()) {
+		return false
+	}
+	switch f.kind {
+	case killLeaderrun:
+		f.lasts = 1
+		go l.die()
+	case killGuard:
+		f.lasts = 1
+		go g.die()
+	case freezeLeaderrun:
+		l.freeze()
+		h.lasting(f.lasts, l.thaw)
+	case freezeGuard:
+		g.freeze()
+		h.lasting(f.lasts, g.thaw)
+	case suspendHost:
+		h.suspended, h.resumed = true, make(chan struct{})
+		l.freeze()
+		g.freeze()
+		h.lasting(f.lasts, h.resume)
+	}
+	h.busy = h.w.elapsed() + f.lasts + recovery
+	return true
+}
+
+func (h *node) resume() {
+	h.w.note(h.id, "resumes", 0)
+	h.suspended, h.woke = false, h.w.now()
+	close(h.resumed)
+	h.leaderrun.process.thaw()
+	h.guard.thaw()
+}
+
+// sleep has all hosts sleep at once, while the store does not.
+func (w *world) sleep(f fault) bool {
+	for _, h := range w.hosts {
+		if h.busy > w.elapsed() {
+			return false
+		}
+	}
+	w.slept.Add(int64(f.lasts))
+	w.jumped = w.elapsed()
+	for _, h := range w.hosts {
+		h.woke, h.fineSince = w.now(), w.now()
+		h.busy = w.elapsed() + recovery
+	}
+	if w.store.tick(); w.store.current != nil {
+		w.store.watch(w.store.current) // Go's timers know nothing of this
+	}
+	return true
+}

@@ -1,0 +1,308 @@
+//go:build unix
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/socket"
+)
+
+// A node is a host: a machine on which leaderrun is started again whenever it has ended.
+type node struct {
+	w       *world
+	id      int
+	clock   skewed
+	watches bool // it hears of evictions
+
+	leaderrun *leaderrun
+	guard     *process
+	work      *work
+
+	requests, campaigns, worked int
+
+	weather   kind          // "": fine
+	troubles  int           // faults, its own and the store's, that are not over
+	fineSince time.Duration // when the last of them was over
+	suspended bool
+	resumed   chan struct{}
+	woke      time.Duration // when it was resumed last, true time; 0: never
+	busy      time.Duration // until then a fault of a process would be a second one
+}
+
+func newHost(w *world, id int) *node {
+	return &node{w: w, id: id, clock: skewed{clock.Instant((1000 + time.Duration(id)*137) * time.Hour), w.ppm[id]}, watches: id%2 == 0}
+}
+
+// fate is what becomes of the next request; mu is held.
+func (h *node) fate() fate {
+	h.requests++
+	f := h.w.fate(h.weather, h.id, h.requests)
+	const least = 10 * time.Millisecond
+	left := h.w.until - h.w.elapsed() // nothing is under way any more when the faults have ended
+	f.out %= max(left, least)
+	f.back %= max(left-f.out, least)
+	return f
+}
+
+// later calls f, with mu held, after the host has been awake for so long.
+func (h *node) later(d time.Duration, f func()) {
+	time.AfterFunc(d, func() {
+		h.w.mu.Lock()
+		defer h.w.mu.Unlock()
+		if h.suspended {
+			h.w.done.Go(func() { h.whenResumed(f) })
+			return
+		}
+		f()
+	})
+}
+
+func (h *node) whenResumed(f func()) {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	for h.suspended {
+		resumed := h.resumed
+		h.w.mu.Unlock()
+		<-resumed
+		h.w.mu.Lock()
+	}
+	f()
+}
+
+// live campaigns again and again.
+func (h *node) live() {
+	for n := 1; ; n++ {
+		r := h.w.dice(ofHosts, h.id, n)
+		time.Sleep(below(r, 300*time.Millisecond))
+		h.w.mu.Lock()
+		if h.w.over {
+			h.w.mu.Unlock()
+			return
+		}
+		l := newLeaderrun(h)
+		h.leaderrun = l
+		if h.suspended {
+			l.freeze()
+		}
+		h.w.note(h.id, "leaderrun starts", int64(n))
+		h.w.mu.Unlock()
+
+		_, err := runner.Run(l.ctx, l.config())
+		l.end() // a process closes its files at the end
+
+		h.w.mu.Lock()
+		h.leaderrun = nil
+		h.w.note(h.id, "leaderrun ends: "+text(err), int64(n))
+		h.w.mu.Unlock()
+		if l.isDead() {
+			time.Sleep(below(r, 3*time.Second)) // somebody starts it again
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return "the job ended"
+	}
+	return err.Error()
+}
+
+// A leaderrun is one run of it.
+type leaderrun struct {
+	*process
+	ctx     context.Context
+	end     context.CancelFunc
+	signals chan os.Signal
+	handle  *handle
+	line    *end // to its guard
+	answer  func() socket.Answer
+}
+
+func newLeaderrun(h *node) *leaderrun {
+	l := &leaderrun{process: newProcess(h), signals: make(chan os.Signal, 1)}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	l.ended = func() {
+		l.end()
+		if l.line != nil {
+			l.line.close()
+		}
+	}
+	return l
+}
+
+func (l *leaderrun) config() runner.Config {
+	return runner.Config{
+		Command: proc.Command{Path: "/bin/job", Args: []string{"job"}},
+		Lock:    "elections", Backend: "model://store", Holder: "host",
+		Open:           l.open,
+		ConnectTimeout: 5 * time.Second,
+		Timing:         l.w.timing,
+		Signal:         syscall.SIGTERM,
+		StopOnFailure:  l.w.hasty,
+		Signals:        l.signals,
+		Starter:        l.starter,
+		Clock:          l,
+		Logger:         slog.New(slog.DiscardHandler),
+		Events:         l.event,
+		Serve: func(answer func() socket.Answer) (*socket.Server, error) {
+			l.answer = answer
+			return nil, errors.New("no socket")
+		},
+	}
+}
+
+func (l *leaderrun) event(e runner.Event) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if e.Kind == runner.EventAcquired {
+		l.handle.held = true
+	}
+	if e.Kind == runner.EventLost {
+		l.w.note(l.host.id, "lost: "+e.Reason, int64(e.Token))
+	}
+}
+
+// starter starts a guard.
+func (l *leaderrun) starter() (proc.Starter, error) {
+	if !l.gate() {
+		return nil, errDead
+	}
+	ours, theirs := newPipe(), newPipe()
+	m := &model{process: newProcess(l.host), died: make(chan struct{})}
+	m.line = &end{process: m.process, in: ours, out: theirs}
+	m.ended = m.exit
+	l.w.mu.Lock()
+	l.line = &end{process: l.process, in: theirs, out: ours, sent: l.checkFrame}
+	l.host.guard = m.process
+	l.w.mu.Unlock()
+	l.w.done.Go(func() {
+		newKeeper(m.line, m).keep()
+		m.die()
+	})
+
+	g := &Guard{
+		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
+		patience: killPatience, startsAside: asidePatience,
+		child: &child{ended: make(chan struct{})},
+		sweep: func(*job) bool { return l.sweep(m) },
+	}
+	close(g.ready)
+	g.child.end = func() {
+		if l.gate() {
+			l.w.note1(l.host.id, "leaderrun takes over", 0)
+			m.die()
+		}
+	}
+	l.w.done.Go(func() { // a dead leaderrun waits for nobody
+		select {
+		case <-m.died:
+		case <-l.dead:
+		}
+		close(g.child.ended)
+	})
+	return g, nil
+}
+
+// sweep is a Guard's.
+func (l *leaderrun) sweep(m *model) (clean bool) {
+	if !l.gate() {
+		return true // nothing of this happens any more
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if m.work == nil {
+		return m.isDead()
+	}
+	m.work.signal(syscall.SIGKILL)
+	return m.isDead() && !m.work.alive
+}
+
+func (w *world) note1(host int, what string, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(host, what, n)
+}
+
+// A model is a guard's process, and the machine as its keeper sees it.
+type model struct {
+	*process
+	line   *end
+	signal chan<- os.Signal
+	work   *work         // nil: none was started
+	died   chan struct{} // closed when all of exit was done
+}
+
+// exit is what the system does at the end of a guard: it closes its line, and
+// kills its child.
+func (m *model) exit() {
+	m.line.close()
+	m.w.mu.Lock()
+	if m.work != nil && !m.work.stays {
+		m.work.signal(syscall.SIGKILL)
+	}
+	m.w.mu.Unlock()
+	close(m.died)
+}
+
+func (m *model) notify(c chan<- os.Signal) { m.signal = c }
+
+func (m *model) cage(Containment) (cage, string, error) { return m, "", nil }
+
+func (m *model) spawn(c proc.Command, _ *syscall.SysProcAttr) (int, error) {
+	if !m.gate() {
+		return 0, syscall.ESRCH
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.work = m.host.newWork(c, m.signal)
+	return m.work.pid, nil
+}
+
+// wait has a dead guard believe that all is over.
+func (m *model) wait(ws *syscall.WaitStatus) (int, error) {
+	alive := m.gate()
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	k := m.work
+	switch {
+	case k == nil || k.reaped:
+		return 0, syscall.ECHILD
+	case k.alive && alive:
+		return 0, nil
+	}
+	k.reaped, *ws = true, k.status
+	return k.pid, nil
+}
+
+func (m *model) tier() Tier                   { return Subreaper }
+func (m *model) prepare(*syscall.SysProcAttr) {}
+func (m *model) remove()                      {}
+func (m *model) leftAside(*keeper, int)       {}
+func (m *model) nothingLeft(*keeper) bool     { return true }
+
+func (m *model) signalGroup(k *keeper, sig syscall.Signal) { m.signalAll(k, sig) }
+
+func (m *model) signalAll(_ *keeper, sigs ...syscall.Signal) {
+	if !m.gate() {
+		return
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for _, sig := range sigs {
+		m.work.signal(sig)
+	}
+}
+
+var (
+	_ host = (*model)(nil)
+	_ cage = (*model)(nil)
+)

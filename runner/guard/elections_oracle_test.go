@@ -1,0 +1,144 @@
+//go:build unix
+
+package guard
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// What is promised, in true time. All of it is called with mu held.
+
+// rounding is that of clocks here.
+const rounding = time.Microsecond
+
+// limit is when the job of a term must be gone, if that is settled: somebody else
+// could have the lock from then on. If the lock was taken away, nobody could know
+// it, and only the lease that was trusted until then is a limit.
+func (w *world) limit(t *term) (at time.Duration, settled bool) {
+	switch {
+	case t.lapsed != 0:
+		return t.lapsed, true
+	case t.ended == revoked:
+		return w.store.expiry(t), true
+	}
+	return t.free, t.ended != ""
+}
+
+// checkStart is for a job that starts now.
+func (w *world) checkStart(k *work) {
+	t := w.store.term(k.token)
+	if t == nil || t.host != k.host.id {
+		w.broken("a job has its token", "a job starts with token %d, which host %d was not granted", k.token, k.host.id)
+		return
+	}
+	for _, other := range w.works {
+		if other.token > k.token && t.ended != revoked && !k.host.slept(k) || other.token == k.token {
+			w.broken("tokens rise", "token %d is used after %d", k.token, other.token)
+		}
+	}
+	w.elections++
+	select {
+	case <-w.led:
+	default:
+		if w.elapsed() >= w.until {
+			close(w.led)
+		}
+	}
+}
+
+// checkEnd is for a job that ends now. A machine that slept through the end of a
+// lease cannot keep the promise. It notices that within a second of waking up.
+func (w *world) checkEnd(k *work) {
+	const notice = 1001 * time.Millisecond
+	w.store.tick()
+	now, t := w.now(), w.store.term(k.token)
+	if t == nil {
+		return
+	}
+	limit, settled := w.limit(t)
+	if !settled {
+		w.slack = min(w.slack, w.store.expiry(t)-now)
+	}
+	if t.ended == revoked && now > t.free {
+		k.excused = "the lock was taken away"
+		w.excused[k.excused]++
+		w.outrun = max(w.outrun, now-t.free)
+		w.checkNotice(k, t)
+	}
+	switch {
+	case !settled || now <= limit+rounding:
+	case k.host.slept(k) && now <= k.host.woke+notice+k.dying:
+		k.excused = "the machine slept"
+		w.excused[k.excused]++
+	default:
+		w.broken("no job when the lock can be another's", "the job of token %d ends %v after its lease, which %s", k.token, now-limit, t.ended)
+	}
+}
+
+// slept reports whether a machine has slept since its job was started.
+func (h *node) slept(k *work) bool { return h.woke != 0 && h.woke >= k.began }
+
+// checkNotice is for a job that ends after the lock was taken away. On a good day
+// the next renewal tells of that.
+func (w *world) checkNotice(k *work, t *term) {
+	h, timing := k.host, w.timing
+	if h.troubles > 0 || h.fineSince > t.free-timing.Renew-timing.Attempt-time.Second {
+		return
+	}
+	const exchange = 50 * time.Millisecond
+	if late := w.now() - t.free - timing.Renew - exchange - k.dying; late > 0 {
+		w.broken("a loss is noticed", "the job of token %d ends %v after the next renewal should have told", k.token, late)
+	}
+}
+
+// checkFrame sees what leaderrun tells its guard, and so what it believes.
+func (l *leaderrun) checkFrame(f frame) {
+	var killBy clock.Instant
+	switch f.kind {
+	case kindStart:
+		t, _ := f.task()
+		killBy = t.killBy
+	case kindDeadline:
+		n, _ := f.number()
+		killBy = clock.Instant(n)
+	default:
+		return
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.w.checkDeadline(l, l.handle.token, killBy.Add(l.w.timing.Margin+l.w.timing.Death))
+}
+
+// checkDeadline compares E, as a leaderrun believes in it, with the end of the
+// lease that the store has given.
+func (w *world) checkDeadline(l *leaderrun, token uint64, e clock.Instant) {
+	t := w.store.term(token)
+	if t == nil || l.isDead() {
+		return
+	}
+	if late := l.host.clock.when(e) - w.store.expiry(t); late > rounding {
+		w.broken("E is not after the end of the lease", "token %d is trusted for %v too long", token, late)
+	}
+}
+
+// checkOverlaps looks for jobs that were alive at one time.
+func (w *world) checkOverlaps() {
+	slices.SortFunc(w.works, func(a, b *work) int { return cmp.Compare(a.began, b.began) })
+	var last *work
+	for _, k := range w.works {
+		if last != nil && k.began < last.gone {
+			if last.excused == "" && k.excused == "" {
+				w.broken("never two jobs", "those of token %d and %d are alive at %v", last.token, k.token, k.began)
+			} else {
+				w.excused["overlap"]++
+			}
+		}
+		if last == nil || k.gone > last.gone {
+			last = k
+		}
+	}
+}
