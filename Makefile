@@ -15,7 +15,7 @@ CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/l
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install test servers lint vet bench fuzz clean
+.PHONY: help build bundle install test faults servers lint vet bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +31,15 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 755 bin/leaderrun $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 bin/leaderrun-* $(DESTDIR)$(LIBEXEC)/
 
-# testscripts/fleet keeps a machine busy, and so has it to itself.
+# testscripts/fleet and faults keep a machine busy, and so have it to themselves.
 test: servers ## every test, against real servers
-	go test $(RACE) -timeout 20m $$(go list ./... | grep -v testscripts/fleet)
+	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e testscripts/fleet -e faults$$)
 	go test $(RACE) -timeout 10m ./testscripts/fleet
+	go test $(RACE) -timeout 10m ./faults
 	go test $(RACE) -timeout 10m -tags bundle ./cmd ./testscripts
+
+faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
+	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
 
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers

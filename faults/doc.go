@@ -12,7 +12,9 @@
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
 //
-// make faults writes RESULTS.md. Without these variables, as in make test, the suite
+// make faults writes RESULTS.md, unless it was told which cells. Without these variables, as in make test, the suite
 // is short, and reports only what is wrong. The schedule of faults follows from the
-// seed; when exactly they strike does not, as machines have their own pace.
+// seed; when exactly they strike does not, as machines have their own pace. If
+// something is wrong, all that was written down is kept, in FAULTS_KEEP if that is
+// set.
 package faults

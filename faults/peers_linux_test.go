@@ -17,15 +17,17 @@ import (
 // it, and what comes of it is only reported. Its jobs are of one process each: that
 // it leaves the others of a job alone is no question of leases.
 type peer struct {
-	name  string
-	store func(*testing.T, plan) *store
-	args  func(addr string) []string // what is before the command
+	name    string
+	backend string
+	subject string // for the report
+	store   func(*testing.T, plan) *store
+	args    func(addr string) []string // what is before the command
 }
 
 // peers are those that can be had here.
 func peers() []peer {
 	all := []peer{{
-		name:  "etcdctl-lock",
+		name: "etcdctl-lock", backend: "etcd", subject: "etcdctl lock",
 		store: etcdSingle,
 		args: func(addr string) []string {
 			return []string{"etcdctl", "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
@@ -33,7 +35,7 @@ func peers() []peer {
 	}}
 	if path, err := exec.LookPath("consul"); err == nil {
 		all = append(all, peer{
-			name:  "consul-lock",
+			name: "consul-lock", backend: "consul", subject: "consul lock",
 			store: consulStore,
 			args: func(addr string) []string {
 				return []string{path, "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}

@@ -12,8 +12,10 @@ import (
 
 // A plan says what a cell is made of.
 type plan struct {
-	name  string
-	store func(*testing.T, plan) *store
+	name    string
+	backend string // and its mode, for the report
+	mode    string
+	store   func(*testing.T, plan) *store
 	// strict has holders wait until the lease before theirs is over if that was not
 	// released. Without it, nothing is done that ends a lease early: the lock is then
 	// free at once, and its holder is told as soon as who comes next.
@@ -25,17 +27,17 @@ type plan struct {
 // plans are all that there are.
 func plans() []plan {
 	all := []plan{
-		{name: "file", store: fileStore},
-		{name: "etcd", store: etcdCluster},
-		{name: "etcd-strict", store: etcdSingle, strict: true},
-		{name: "zookeeper", store: zkEnsemble},
-		{name: "zookeeper-unfair", store: zkSingle, unfair: true},
-		{name: "zookeeper-strict", store: zkSingle, strict: true},
-		{name: "gcs", store: gcsStore},
-		{name: "gcs-strict", store: gcsStore, strict: true},
+		{name: "file", backend: "file", store: fileStore},
+		{name: "etcd", backend: "etcd", mode: "three members", store: etcdCluster},
+		{name: "etcd-strict", backend: "etcd", mode: "strict", store: etcdSingle, strict: true},
+		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
+		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
+		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
+		{name: "gcs", backend: "gcs", store: gcsStore},
+		{name: "gcs-strict", backend: "gcs", mode: "strict", store: gcsStore, strict: true},
 	}
 	for _, p := range peers() {
-		all = append(all, plan{name: p.name, store: p.store, peer: &p})
+		all = append(all, plan{name: p.name, backend: p.backend, store: p.store, peer: &p})
 	}
 	return all
 }

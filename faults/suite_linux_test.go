@@ -3,14 +3,18 @@ package faults
 import (
 	"flag"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/faults/report"
 )
 
 // A suite is one run of it.
@@ -21,7 +25,7 @@ type suite struct {
 	results string // the file to be written; "": none
 
 	mu   sync.Mutex
-	rows map[string]*oracle.Verdict
+	rows []report.Row
 }
 
 // short is how long the suite takes unless it is told otherwise.
@@ -52,20 +56,52 @@ func TestFaults(t *testing.T) {
 			if strings.HasPrefix(p.name, s.backend) {
 				t.Run(p.name, func(t *testing.T) {
 					t.Parallel()
-					v := runCell(t, p, s.length, s.seed)
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					s.rows[p.name] = v
-					t.Logf("%+v", v.Figures)
+					s.add(p, runCell(t, p, s.length, s.seed))
 				})
 			}
 		}
 	})
+	if s.results != "" && s.backend == "" {
+		if err := s.write(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (s *suite) add(p plan, v *oracle.Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := report.Row{Backend: p.backend, Mode: p.mode, Subject: report.Subject, Figures: v.Figures, Wrong: len(v.Wrong)}
+	if p.peer != nil {
+		r.Subject = p.peer.subject
+	}
+	s.rows = append(s.rows, r)
+}
+
+// write writes the results.
+func (s *suite) write() error {
+	f, err := os.Create(s.results)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return err
+	}
+	h := report.Header{
+		Cores: runtime.NumCPU(), Kernel: unix.ByteSliceToString(u.Release[:]), Go: runtime.Version(),
+		Took: s.length, Seed: s.seed, TTL: ttl, Excluded: excluded,
+	}
+	if err := report.Write(f, h, s.rows); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{rows: map[string]*oracle.Verdict{}, length: short, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
+	s := &suite{length: short, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
 	if text := os.Getenv("FAULTS_MINUTES"); text != "" {
 		minutes, err := strconv.ParseFloat(text, 64)
 		if err != nil || minutes <= 0 {
