@@ -121,6 +121,9 @@ func (c *cell) end() {
 	over := make(chan struct{})
 	go func() { c.live.Wait(); close(over) }()
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
+		if c.plan.peer != nil { // it may not end at all
+			sig = unix.SIGKILL
+		}
 		for _, m := range c.hosts {
 			if p, ok := m.running(); ok {
 				_ = m.Signal(p, sig)
@@ -130,9 +133,6 @@ func (c *cell) end() {
 		case <-over:
 			return
 		case <-time.After(patience):
-			if c.plan.peer != nil {
-				continue
-			}
 			c.t.Errorf("leaderruns have not ended %v after %v\n%s", patience, sig, c.logs())
 		}
 	}

@@ -61,8 +61,13 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	})
+	page, err := s.page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(page)
 	if s.results != "" && s.backend == "" {
-		if err := s.write(); err != nil {
+		if err := os.WriteFile(s.results, []byte(page), 0o644); err != nil {
 			t.Error(err)
 		}
 	}
@@ -78,25 +83,19 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	s.rows = append(s.rows, r)
 }
 
-// write writes the results.
-func (s *suite) write() error {
-	f, err := os.Create(s.results)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// page is what came of it.
+func (s *suite) page() (string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
-		return err
+		return "", err
 	}
 	h := report.Header{
 		Cores: runtime.NumCPU(), Kernel: unix.ByteSliceToString(u.Release[:]), Go: runtime.Version(),
 		Took: s.length, Seed: s.seed, TTL: ttl, Excluded: excluded,
 	}
-	if err := report.Write(f, h, s.rows); err != nil {
-		return err
-	}
-	return f.Close()
+	var b strings.Builder
+	err := report.Write(&b, h, s.rows)
+	return b.String(), err
 }
 
 func newSuite(t *testing.T) *suite {

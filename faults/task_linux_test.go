@@ -41,7 +41,7 @@ func (s span) draw(r *rand.Rand) time.Duration {
 
 var (
 	brief = span{20 * time.Millisecond, 300 * time.Millisecond}
-	long  = span{ttl / 5, ttl}
+	long  = span{ttl / 5, 2 * ttl}
 )
 
 // A manner is how a job works, and for how long.
