@@ -106,9 +106,8 @@ func newFence(x *index, writes []trace.Entry) *fence {
 // operation makes one. Porcupine takes an operation that is called at the moment at
 // which another returns for concurrent with it; but two processes that were there at
 // one moment were there at one time. So each moment is made two, of which the first
-// is for returns. What is called and returns at one moment does both at the moment
-// that the next term must not share: a term has entered in the first, and has left
-// in the second.
+// is for returns. An operation that is called and returns at one moment has one of
+// the two only: the first if it enters, and else the second.
 func operation(a action, call, answer clock.Instant) porcupine.Operation {
 	from, to := int64(call)*2+1, int64(clock.Never)
 	switch {

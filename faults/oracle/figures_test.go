@@ -12,19 +12,22 @@ import (
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	h := history([]made{
-		{host: "a", token: 1, begun: 0, first: 1, last: 10, ended: 10.1, until: 14},                             // by itself
+		{host: "a", token: 1, begun: 0, first: 1, last: 10, ended: 10.1, until: 14, child: [2]float64{2, 9}},    // by itself
 		{host: "b", token: 2, begun: 0, first: 10.2, last: 19.5, ended: 19.6, until: 20, status: 76, cut: true}, // at its deadline, cut off
 		{host: "c", token: 3, begun: 0, first: 22, last: 30, ended: 30.1, until: 35},                            // by itself, with the server away
-		{host: "a", token: 4, begun: 11, first: 33, last: 40, ended: 40.01, until: 44, status: 137, cut: true},  // killed
+		{host: "a", token: 4, begun: 11, first: 33, last: 40, ended: 40.01, until: 44, status: 137},             // killed
 		{host: "b", token: 5, begun: 20, first: 40.5, last: 50, ended: 50.1, until: 55},                         // by itself, with another host cut off
 		{host: "c", token: 6, begun: 31, first: 51, last: 60, ended: 60.1},                                      // by itself, after the fault
 		{host: "b", token: 7, begun: 51, first: 60.25, last: 70, ended: 70.1, until: 70.7},                      // 0.1 s after it was to be killed
+		{host: "a", token: 8, begun: 0, first: 72, last: 80, ended: 80.1, cut: true},                            // after a host was stopped; ended by something else
+		{host: "c", token: 9, begun: 0, first: 80.4, last: 90, ended: 90.1},
 	},
 		struck("blackhole", "b", 15, 21),
 		struck("outage", "", 29, 31),
 		struck("kill leaderrun", "a", 39.99, 39.995),
 		struck("blackhole", "a", 45, 52),
-		struck("stop", "c", 61, 65))
+		struck("stop", "c", 61, 65),
+		struck("stop", "b", 69.9, 71))
 	got := Judge(h, Options{TTL: 6 * time.Second, Network: []string{"blackhole"}})
 	if len(got.Wrong) != 0 {
 		t.Errorf("wrong: %q", got.Wrong)
@@ -36,11 +39,11 @@ func TestFigures(t *testing.T) {
 		return d
 	}
 	want := Figures{
-		Terms: 7, Faults: map[string]int{"blackhole": 2, "outage": 1, "kill leaderrun": 1, "stop": 1},
-		Gap:       Least{6, 200 * time.Millisecond},
+		Terms: 9, Faults: map[string]int{"blackhole": 2, "outage": 1, "kill leaderrun": 1, "stop": 2},
+		Gap:       Least{8, 200 * time.Millisecond},
 		Slack:     Least{6, 500 * time.Millisecond},
 		Late:      Most{2, 300 * time.Millisecond},
-		HandOvers: ms(200, 250), Takeovers: ms(1000, 2000, 500), Mixed: ms(1000),
+		HandOvers: ms(200, 250), Takeovers: ms(1000, 2000, 500, 2000, 400), Mixed: ms(1000),
 	}
 	if !reflect.DeepEqual(got.Figures, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Figures, want)

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -61,7 +62,7 @@ type run struct {
 
 // killedBy reports whether a fault killed this leaderrun.
 func (r *run) killedBy(f trace.Entry) bool {
-	if !kills(f.What) || r.status != 128+9 {
+	if r.status != 128+9 || !strings.Contains(f.What, "kill") || !strings.Contains(f.What, "leaderrun") {
 		return false
 	}
 	if f.Leaderrun != 0 && f.Leaderrun != r.pid || f.Leaderrun == 0 && f.Host != r.host {

@@ -98,6 +98,21 @@ func TestUnknownLeaderrun(t *testing.T) {
 	}
 }
 
+// TestRejoin judges a leaderrun that had the lock twice.
+func TestRejoin(t *testing.T) {
+	t.Parallel()
+	for second, want := range map[uint64]int{6: 0, 4: 2} {
+		h := history([]made{
+			{host: "a", pid: 70, token: 5, begun: 0, first: 1, last: 3},
+			{host: "a", pid: 70, token: second, begun: 0, first: 4, last: 5, ended: 5.1},
+		})
+		h.Entries = h.Entries[1:] // it was started once
+		if v := Judge(h, Options{Dir: t.TempDir()}); len(v.Wrong) != want || v.Figures.Terms != 2 {
+			t.Errorf("with token %d: got %q, %d terms", second, v.Wrong, v.Figures.Terms)
+		}
+	}
+}
+
 // TestPeer judges terms of a program that promises no tokens: they are told apart by
 // its processes.
 func TestPeer(t *testing.T) {
@@ -109,7 +124,7 @@ func TestPeer(t *testing.T) {
 		}
 		return Judge(history(m), Options{NoTokens: true, Dir: t.TempDir()})
 	}
-	if v := peer(func([]made) {}); len(v.Wrong) != 0 || v.Figures.Terms != 3 || v.Figures.Gap != (Least{2, 100 * time.Millisecond}) || v.Figures.Slack.Of != 0 {
+	if v := peer(func([]made) {}); len(v.Wrong) != 0 || v.Figures.Terms != 3 || v.Figures.Gap != (Least{2, 100 * time.Millisecond}) || v.Figures.Slack.Of != 0 || len(v.Figures.HandOvers) != 2 {
 		t.Errorf("got %q and %+v", v.Wrong, v.Figures)
 	}
 	v := peer(func(m []made) { m[1].first = 2 })

@@ -49,22 +49,17 @@ func (t *term) add(s Stay) {
 
 // An index finds the term that an entry is about.
 type index struct {
-	noTokens bool
-	runs     map[int][]*run
+	noTokens bool // they do not rise, and may all be equal
 	terms    []*term
-	of       map[key][]*term
-}
-
-// A key is what an entry surely has in common with its term.
-type key struct {
-	token uint64
-	run   *run // of the terms of a peer, whose tokens may be equal
+	runs     map[int][]*run // by process ids
+	ofRun    map[*run][]*term
+	ofToken  map[uint64][]*term
 }
 
 // terms finds the terms, in time, and what is wrong with the records.
 func (h History) terms(noTokens bool) (*index, []string) {
 	all, wrong := h.runs()
-	x := &index{noTokens: noTokens, runs: map[int][]*run{}, of: map[key][]*term{}}
+	x := &index{noTokens: noTokens, runs: map[int][]*run{}, ofRun: map[*run][]*term{}, ofToken: map[uint64][]*term{}}
 	for _, r := range all {
 		x.runs[r.pid] = append(x.runs[r.pid], r)
 	}
@@ -85,17 +80,13 @@ func (h History) terms(noTokens bool) (*index, []string) {
 // place returns the term of a stay, a new one if it is the first of it.
 func (x *index) place(s Stay) *term {
 	r := x.run(s.Leaderrun, s.First)
-	k := key{token: s.Token}
-	if x.noTokens {
-		k = key{run: r}
-	}
-	for _, t := range x.of[k] {
-		if t.run == r {
+	for _, t := range x.ofRun[r] {
+		if t.token == s.Token {
 			return t
 		}
 	}
 	t := &term{run: r, token: s.Token, Span: trace.Span{First: clock.Never, Last: math.MinInt64}}
-	x.of[k], x.terms = append(x.of[k], t), append(x.terms, t)
+	x.terms, x.ofRun[r], x.ofToken[s.Token] = append(x.terms, t), append(x.ofRun[r], t), append(x.ofToken[s.Token], t)
 	return t
 }
 
@@ -146,15 +137,12 @@ func (x *index) account(entries []trace.Entry) (wrong []string) {
 // term is the one that wrote an entry: of those that match it, the last that had
 // begun; nil if none does.
 func (x *index) term(e trace.Entry) (found *term) {
-	candidates := x.of[key{token: e.Token}]
-	if x.noTokens {
-		candidates = x.terms
-		if len(x.runs[e.Leaderrun]) > 0 {
-			candidates = x.of[key{run: x.run(e.Leaderrun, e.At)}]
-		}
+	candidates := x.ofToken[e.Token]
+	if len(x.runs[e.Leaderrun]) > 0 {
+		candidates = x.ofRun[x.run(e.Leaderrun, e.At)]
 	}
 	for _, t := range candidates {
-		if e.Leaderrun != 0 && e.Leaderrun != t.pid || e.Host != "" && e.Host != t.host {
+		if t.token != e.Token || e.Leaderrun != 0 && e.Leaderrun != t.pid || e.Host != "" && e.Host != t.host {
 			continue
 		}
 		if found == nil || t.First <= e.At {
