@@ -149,7 +149,9 @@ func (c *cell) judge(seed uint64) *oracle.Verdict {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	v := oracle.Judge(h, oracle.Options{Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, NoTokens: c.plan.peer != nil})
+	v := oracle.Judge(h, oracle.Options{
+		Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, Network: cutting(), NoTokens: c.plan.peer != nil,
+	})
 	if len(v.Wrong) == 0 || c.plan.peer != nil {
 		return v
 	}

@@ -37,6 +37,14 @@ func hostFaults(c *cell) (all []fault) {
 	return append(all, fault{"descriptors exhausted", exhaust})
 }
 
+// cutting are the names of faults of which a host without a server is the victim.
+func cutting() (names []string) {
+	for _, f := range append(networkFaults(), packetFaults()...) {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 // networkFaults are those of connections, which a proxy makes.
 func networkFaults() []fault {
 	return []fault{
