@@ -14,7 +14,7 @@ func TestCommand(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Network, Options{})
 	c := h.Command("/bin/sh", "-c", `readlink /proc/self/ns/net; echo "$TMPDIR"; echo "$0"; echo "$OTHER"`, "a b")
-	c.Env = []string{"OTHER=o"}
+	c.Env = []string{"OTHER=o", "TMPDIR=/elsewhere"}
 	out, err := c.Output()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -38,14 +37,17 @@ func (h *Host) Starve(percent int) error {
 
 // Feed ends Starve.
 func (h *Host) Feed() error {
-	switch {
-	case h.cpu == nil:
+	if h.cpu == nil {
 		return nil
-	case h.cpu.v2:
-		return h.cpu.quota("max")
-	default:
-		return h.cpu.quota("-1")
 	}
+	return h.cpu.feed()
+}
+
+func (c *cpu) feed() error {
+	if c.v2 {
+		return c.quota("max")
+	}
+	return c.quota("-1")
 }
 
 func (c *cpu) quota(micros string) error {
@@ -165,17 +167,23 @@ func removeGroup(dir string) error {
 	}
 }
 
-// sweepCPU removes the cgroups that dead processes have left, if they are empty.
+// sweepCPU removes the cgroups that dead processes have left, and kills what is left
+// in them: a guard, say, that was stopped when the test process was killed.
 func sweepCPU() {
-	home, _, err := cpuHome()
+	home, v2, err := cpuHome()
 	if err != nil {
 		return
 	}
 	left, _ := filepath.Glob(filepath.Join(home, prefix+"*"))
 	for _, dir := range left {
-		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-		if dead(filepath.Base(dir)) && err == nil && len(bytes.TrimSpace(text)) == 0 {
-			_ = unix.Rmdir(dir)
+		if !dead(filepath.Base(dir)) {
+			continue
 		}
+		c := &cpu{dir: dir, v2: v2}
+		_ = c.feed() // they need some to end
+		for _, p := range c.processes() {
+			_ = p.signal(unix.SIGKILL)
+		}
+		_ = removeGroup(dir)
 	}
 }

@@ -16,14 +16,15 @@
 //
 // # What remains after a test process that was killed
 //
-// A namespace has no name, and ends with its last process. Processes started by
-// [Cmd.Start] die with the test process. The cgroups and the mounts stay; they have
-// the test's process id in their names, and the next test process that calls [New]
-// removes those of dead ones.
+// What was started by [Cmd.Start] dies with it, and so does a leaderrun's job. A
+// namespace has no name, and ends with its last process. The cgroups and the mounts
+// stay, and as root processes that were stopped; they are found by the test process's
+// id in the names, and the next call of [New] by any process ends them. Without
+// root, a guard that was stopped when the test process was killed stays, and its job.
 //
 // # What is left out
 //
-// Duplicated and reordered packets: the kernel here has no netem, and TCP hides
-// both from the programs. A memory limit: the kernel's OOM killer sends SIGKILL to
-// a process of its choice, and [Host.Signal] sends it to each in turn.
+// Duplicated and reordered packets: the kernel need not have netem, and TCP hides
+// both from the programs. A limit of memory: what the kernel's OOM killer does is to
+// send SIGKILL to a process of its choice, and [Host.Signal] sends it to any.
 package host

@@ -24,8 +24,8 @@ type Options struct {
 }
 
 // A Host is a part of this machine that can be harmed. Its methods are safe for
-// concurrent use. What was done to it is undone when the test ends, when its
-// processes are killed, too.
+// concurrent use. When the test ends, what was done to it is undone, and what runs on
+// it is killed.
 type Host struct {
 	tb      testing.TB
 	name    string // unique on this machine; it begins with prefix and our process id

@@ -2,14 +2,17 @@ package host
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestRole is what the other tests here start as a process of its own.
@@ -19,8 +22,20 @@ func TestRole(t *testing.T) {
 		t.Skip("it is for processes that other tests start")
 	case "wait":
 		h := New(t, Options{})[0]
-		p := start(t, h.Command("/bin/sleep", "1000"))
-		fmt.Println("ROLE", h.network.link, p.PID)
+		p := start(t, h.Command("/bin/sh", "-c", "setsid sleep 1000 & exec sleep 1001"))
+		var stopped Process
+		until(t, "a grandchild sleeps", func() bool {
+			for _, q := range h.cpu.processes() {
+				if startedBy(q.PID) == [2]string{"sleep", "1000"} {
+					stopped = q
+				}
+			}
+			return stopped.PID != 0
+		})
+		if err := errors.Join(h.Signal(stopped, unix.SIGSTOP), h.Starve(1)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("ROLE", h.network.link, h.cpu.dir, h.TempDir(), p.PID, stopped.PID)
 		_, _ = os.Stdin.Read(make([]byte, 1))
 	case "plain":
 		plainRole(t)
@@ -58,32 +73,51 @@ func said(t *testing.T, out *bufio.Scanner) []string {
 	return nil
 }
 
-// TestKilled kills a test process, and sees what is left of its host.
+// TestKilled kills a test process, and sees what becomes of its host: at once, and
+// when the next process makes one. A stopped process outlives it, and keeps the
+// namespace.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	newHostWith(t, Network, Options{})
+	newHostWith(t, CPU, Options{})
 	c, out := role(t, os.Args[0], "wait")
+	c.Env = append(c.Env, "TMPDIR="+t.TempDir()) // it does not remove what it makes
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	words := said(t, out)
-	var pid int
-	if _, err := fmt.Sscan(words[1], &pid); err != nil {
-		t.Fatal(err)
-	}
-	p := At(pid)
-	if _, err := net.InterfaceByName(words[0]); err != nil || p.check() != nil {
-		t.Fatalf("%q: %v, %v", words, err, p.check())
+	link, group, disk := words[0], words[1], words[2]
+	p, stopped := atText(t, words[3]), atText(t, words[4])
+	for _, path := range []string{"/sys/class/net/" + link, group, disk} {
+		if _, err := os.Stat(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	until(t, "its process and its network are gone", func() bool {
-		_, err := net.InterfaceByName(words[0])
-		return p.check() != nil && err != nil
+	until(t, "its process is gone", func() bool { return p.check() != nil })
+	New(t, Options{})
+	until(t, "all is gone", func() bool {
+		_, noLink := os.Stat("/sys/class/net/" + link)
+		_, noGroup := os.Stat(group)
+		mounts, err := os.ReadFile("/proc/self/mounts")
+		return stopped.check() != nil && noLink != nil && noGroup != nil && err == nil && !strings.Contains(string(mounts), disk)
 	})
-	sweep() // its cgroup, and its disk
+}
+
+func atText(t *testing.T, text string) Process {
+	t.Helper()
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := At(pid)
+	if p.PID == 0 {
+		t.Fatalf("there is no process %s", text)
+	}
+	return p
 }
 
 // TestUnprivileged makes a host as a user who may do nothing.
@@ -113,6 +147,11 @@ func TestUnprivileged(t *testing.T) {
 	}
 	if got := strings.Join(said(t, out), " "); got != "proxied [cpu disk network] works runs" {
 		t.Errorf("got %q", got)
+	}
+	for out.Scan() { // until it ends
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,13 +8,9 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 // A network is a namespace and the veth pair that leads into it. In the namespace
@@ -182,100 +178,4 @@ func ip(commands ...string) error {
 		return fmt.Errorf("ip %q: %w: %s", commands, err, bytes.TrimSpace(out))
 	}
 	return nil
-}
-
-// gateway is the address at which the host finds the proxies.
-func (h *Host) gateway() net.IP {
-	if h.network == nil {
-		return net.IPv4(127, 0, 0, 1)
-	}
-	return h.network.us.AsSlice()
-}
-
-// Addr is where the host finds a server, which is one of Options.Servers.
-func (h *Host) Addr(server string) string { return h.Proxy(server).Addr() }
-
-// Addrs is where the host finds the servers, in their order.
-func (h *Host) Addrs() []string {
-	var all []string
-	for _, s := range h.servers {
-		all = append(all, h.Addr(s))
-	}
-	return all
-}
-
-// Proxy is what is between the host and a server, to harm the connections with this
-// one only.
-func (h *Host) Proxy(server string) *faultproxy.Proxy {
-	p, ok := h.proxies[server]
-	if !ok {
-		panic("not in Options.Servers: " + strconv.Quote(server))
-	}
-	return p
-}
-
-// Blackhole loses all packets between the host and the servers, silently, until
-// Heal. With a Proxied network it is that of the proxies, which holds back what they
-// were sent, instead.
-func (h *Host) Blackhole() {
-	h.tb.Helper()
-	h.BlackholeRequests()
-	h.BlackholeReplies()
-}
-
-// BlackholeRequests loses what the host sends. With it goes the acknowledgement of
-// what it gets: a server that goes on sending finds out in the end.
-func (h *Host) BlackholeRequests() {
-	h.tb.Helper()
-	if h.network != nil {
-		h.check(h.network.requests(nowhere))
-		return
-	}
-	h.each((*faultproxy.Proxy).CutRequests)
-}
-
-// BlackholeReplies loses what the host is sent. It cannot make new connections, and
-// what it sends on old ones arrives.
-func (h *Host) BlackholeReplies() {
-	h.tb.Helper()
-	if h.network != nil {
-		h.check(h.network.replies(nowhere))
-		return
-	}
-	h.each((*faultproxy.Proxy).CutReplies)
-}
-
-// Reset resets the host's connections at the proxies, both halves of each.
-func (h *Host) Reset() { h.each((*faultproxy.Proxy).Reset) }
-
-// Refuse resets the host's connections, and each new one.
-func (h *Host) Refuse() { h.each((*faultproxy.Proxy).Refuse) }
-
-// Delay holds all that passes the proxies back, as [faultproxy.Proxy.Delay] does.
-func (h *Host) Delay(d time.Duration) { h.each(func(p *faultproxy.Proxy) { p.Delay(d) }) }
-
-// Heal ends what was done to the network. Connections whose packets were lost go on
-// when the kernel tries again, which it does ever more rarely: after a black hole of
-// ten seconds it may be as long again.
-func (h *Host) Heal() {
-	h.tb.Helper()
-	h.each((*faultproxy.Proxy).Heal)
-	if h.network != nil {
-		h.check(h.network.requests(ourMAC))
-		h.check(h.network.replies(hostMAC))
-	}
-}
-
-func (h *Host) each(f func(*faultproxy.Proxy)) {
-	for _, p := range h.proxies {
-		f(p)
-	}
-}
-
-// check reports an error of what must not fail. It may be called by any goroutine.
-func (h *Host) check(err error) {
-	h.tb.Helper()
-	if err != nil {
-		h.tb.Errorf("%s: %v", h.name, err)
-	}
 }

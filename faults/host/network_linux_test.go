@@ -73,7 +73,12 @@ func newLink(t *testing.T, h *Host, p *peer) *link {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	l := &link{client: c, server: <-p.conn, clientGot: make(chan string, 100), serverGot: p.got}
+	l := &link{client: c, clientGot: make(chan string, 100), serverGot: p.got}
+	select {
+	case l.server = <-p.conn:
+	case <-time.After(patience):
+		t.Fatal("the connection leads elsewhere")
+	}
 	go lines(c, l.clientGot)
 	return l
 }
@@ -222,7 +227,8 @@ func TestResetAndRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		<-p.conn
+		say(t, c, name)
+		wants(t, "server", p.got, name) // so the proxy has it among its connections
 		harm()
 		_ = c.SetReadDeadline(time.Now().Add(patience))
 		if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -247,19 +253,17 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestPairOf sees that no two links in a row share an address, and that all of them
-// are in the range.
+// TestPairOf sees that each link has a network of its own, all of them in the range.
 func TestPairOf(t *testing.T) {
 	t.Parallel()
 	base := netip.MustParsePrefix("10.64.0.0/10")
-	seen := map[netip.Addr]int{}
+	seen := map[netip.Prefix]int{}
 	for _, index := range []int{1, 2, 3, 63, 64, 65, 16384, 1<<20 - 1} {
 		us, host := pairOf(base, index)
-		for _, a := range []netip.Addr{us, host} {
-			if other, ok := seen[a]; ok || !base.Contains(a) {
-				t.Errorf("link %d has %v, which is link %d's or outside", index, a, other)
-			}
-			seen[a] = index
+		net := netip.PrefixFrom(us, 30).Masked()
+		if other, ok := seen[net]; ok || us == host || !net.Contains(host) || !base.Contains(us) {
+			t.Errorf("link %d: %v and %v, which are link %d's, or apart, or outside", index, us, host, other)
 		}
+		seen[net] = index
 	}
 }

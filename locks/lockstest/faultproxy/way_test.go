@@ -11,7 +11,7 @@ import (
 // TestDelayEachWay delays one direction, and looks at what the other does.
 func TestDelayEachWay(t *testing.T) {
 	t.Parallel()
-	const long = time.Hour
+	const long = 3 * time.Second
 	addr, got := echo(t)
 	p := New(t, addr)
 	c := dial(t, p)
