@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -90,8 +89,16 @@ type Life struct {
 	stop  chan struct{}
 	done  sync.WaitGroup
 	first clock.Instant
-	until atomic.Int64
+
+	mu    sync.Mutex
+	last  clock.Instant // the latest moment that is written down
+	awake clock.Instant // since when there was no long pause between two
+	until clock.Instant
 }
+
+// lapse is a pause after which a process does not know any more until when its lease
+// lasts: it may have been renewed meanwhile.
+const lapse = 100 * time.Millisecond
 
 // Begin begins a life in a new file.
 func Begin(file string) (*Life, error) {
@@ -99,7 +106,8 @@ func Begin(file string) (*Life, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Life{file: f, stop: make(chan struct{}), first: clock.Boot{}.Now()}
+	now := clock.Boot{}.Now()
+	l := &Life{file: f, stop: make(chan struct{}), first: now, last: now, awake: now}
 	if err := l.stamp(); err != nil {
 		return nil, err
 	}
@@ -124,14 +132,26 @@ func (l *Life) live() {
 }
 
 func (l *Life) stamp() error {
-	s := Span{Until: clock.Instant(l.until.Load())}
-	s.First, s.Last = l.first, clock.Boot{}.Now()
-	_, err := l.file.WriteAt(s.bytes(), 0)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := clock.Boot{}.Now()
+	if now.Sub(l.last) > lapse {
+		l.awake, l.until = now, 0
+	}
+	l.last = now
+	_, err := l.file.WriteAt(Span{l.first, now, l.until}.bytes(), 0)
 	return err
 }
 
-// Promised says until when the process was told that its lease lasts.
-func (l *Life) Promised(until clock.Instant) { l.until.Store(int64(until)) }
+// Promised says until when the process was told that its lease lasts, and when it
+// asked for that.
+func (l *Life) Promised(asked, until clock.Instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if asked >= l.awake && asked.Sub(l.last) <= lapse {
+		l.until = until
+	}
+}
 
 // End ends it, at the last moment that is written down.
 func (l *Life) End() error {
@@ -143,7 +163,7 @@ func (l *Life) End() error {
 // A Span is from the first to the last moment of a life.
 type Span struct {
 	First, Last clock.Instant
-	Until       clock.Instant // the end of its lease, as it last knew; 0: nobody told
+	Until       clock.Instant // the end of its lease, as it last knew; 0: it did not
 }
 
 func (s Span) bytes() (b []byte) {

@@ -34,11 +34,22 @@ type Boot struct{}
 // Now reads the clock. It panics if the system has none.
 func (Boot) Now() Instant { return bootNow() }
 
-// recheck bounds how late a Timer notices that the machine was suspended.
-const recheck = time.Second
+// Bounds of how long a Timer does not look at its clock.
+const (
+	soonest = 10 * time.Millisecond
+	latest  = time.Second
+)
+
+// recheck is how late a Timer may notice that the machine was suspended, when so
+// much is left: an eighth of it, and so less than the margins at the end of a lease,
+// which are two fifteenths of one that is shorter than 15 s.
+func recheck(left time.Duration) time.Duration {
+	return min(left, latest, max(left/8, soonest))
+}
 
 // A Timer fires once, when a clock has reached a moment. It looks at that
-// clock at least once a second, as Go's own timers stand still in suspend.
+// clock at least once a second, and more often when the moment is near, as Go's own
+// timers stand still in suspend.
 type Timer struct {
 	C <-chan struct{} // closed when the moment has come
 
@@ -83,5 +94,5 @@ func (t *Timer) check() {
 		close(t.fired)
 		return
 	}
-	t.timer = time.AfterFunc(min(left, recheck), t.check)
+	t.timer = time.AfterFunc(recheck(left), t.check)
 }

@@ -89,6 +89,24 @@ func TestTimerNoticesSuspend(t *testing.T) {
 	}
 }
 
+// TestTimerNoticesSuspendSoon: the nearer the moment is, the sooner a timer notices
+// that the clock has jumped over it.
+func TestTimerNoticesSuspendSoon(t *testing.T) {
+	for _, left := range []time.Duration{100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newFake(100)
+			timer := clock.NewTimer(c, c.Now().Add(left))
+			time.Sleep(1) // until it has just looked
+			c.jump(left - 2)
+			jumped := time.Now()
+			<-timer.C
+			if took, most := time.Since(jumped), max(left/8, 10*time.Millisecond); took > most {
+				t.Errorf("with %v left, a jump was noticed %v later; want at most %v", left, took, most)
+			}
+		})
+	}
+}
+
 // TestTimerAfterJumpShort has the jump end before the moment: what is left is
 // waited for, not what was left before.
 func TestTimerAfterJumpShort(t *testing.T) {

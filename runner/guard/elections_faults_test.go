@@ -29,14 +29,12 @@ func (w *world) run() {
 	for _, h := range w.hosts {
 		h.weather = ""
 	}
-	led := make(chan struct{})
-	w.led = led
 	if slices.ContainsFunc(w.works, func(k *work) bool { return k.alive }) {
-		close(led)
+		w.leads()
 	}
 	w.mu.Unlock()
 	select {
-	case <-led:
+	case <-w.led:
 	case <-time.After(w.timing.TTL + 10*time.Second):
 		w.mu.Lock()
 		w.broken("somebody leads again", "nobody does, so long after the last fault")
@@ -144,6 +142,7 @@ func (h *node) suffers(f fault) bool {
 	if h.busy > h.w.elapsed() || l == nil || (f.kind == freezeGuard || f.kind == killGuard) && (h.work == nil || !h.work.alive || g.isDead()) {
 		return false
 	}
+	h.fineSince = h.w.now()
 	switch f.kind {
 	case killLeaderrun:
 		f.lasts = 1
@@ -161,18 +160,22 @@ func (h *node) suffers(f fault) bool {
 		h.suspended, h.resumed = true, make(chan struct{})
 		l.freeze()
 		g.freeze()
-		h.lasting(f.lasts, h.resume)
+		h.lasting(f.lasts, func() { h.resume(l, g) })
 	}
 	h.busy = h.w.elapsed() + f.lasts + recovery
 	return true
 }
 
-func (h *node) resume() {
+// resume wakes the host up, and what was asleep there.
+func (h *node) resume(l *leaderrun, g *process) {
 	h.w.note(h.id, "resumes", 0)
 	h.suspended, h.woke = false, h.w.now()
 	close(h.resumed)
-	h.leaderrun.process.thaw()
-	h.guard.thaw()
+	l.thaw()
+	g.thaw()
+	if h.leaderrun != nil {
+		h.leaderrun.thaw() // it was started meanwhile
+	}
 }
 
 // sleep has all hosts sleep at once, while the store does not.

@@ -98,7 +98,7 @@ func (h *handle) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		switch {
 		case errors.Is(err, errDead):
 			return locks.Grant{}, err
-		case ctx.Err() != nil, err != nil && h.w.returns && n%3 == 2:
+		case ctx.Err() != nil, err != nil && h.w.jittery && n%3 == 2:
 			h.undo(ctx)
 			return locks.Grant{}, errors.Join(locks.ErrUnavailable, ctx.Err())
 		case err != nil:
@@ -187,7 +187,7 @@ func (h *handle) Release(ctx context.Context) error {
 	}
 	h.w.mu.Lock()
 	for _, k := range h.w.works {
-		if k.alive && k.host == h.l.host && !h.l.isDead() {
+		if k.alive && k.token == h.token && !h.l.isDead() {
 			h.w.broken("release only after the end", "the lock is released, and the job of token %d is alive", k.token)
 		}
 	}

@@ -35,32 +35,41 @@ func (w *world) checkStart(k *work) {
 		w.broken("a job has its token", "a job starts with token %d, which host %d was not granted", k.token, k.host.id)
 		return
 	}
+	again := false // the same leader restarts its job
 	for _, other := range w.works {
-		if other.token > k.token && t.ended != revoked && !k.host.slept(k) || other.token == k.token {
+		again = again || other.token == k.token
+		if other.token > k.token && t.ended != revoked && !k.host.slept(k) {
 			w.broken("tokens rise", "token %d is used after %d", k.token, other.token)
 		}
 	}
-	w.elections++
+	if !again {
+		w.elections++
+	}
+	if w.elapsed() >= w.until {
+		w.leads()
+	}
+}
+
+// leads notes that somebody does, and that the faults are over.
+func (w *world) leads() {
 	select {
 	case <-w.led:
 	default:
-		if w.elapsed() >= w.until {
-			close(w.led)
-		}
+		close(w.led)
 	}
 }
 
 // checkEnd is for a job that ends now. A machine that slept through the end of a
-// lease cannot keep the promise. It notices that within a second of waking up.
+// lease, or until the moment at which to kill, cannot keep the promise. It notices
+// that soon after it has woken up.
 func (w *world) checkEnd(k *work) {
-	const notice = 1001 * time.Millisecond
 	w.store.tick()
 	now, t := w.now(), w.store.term(k.token)
 	if t == nil {
 		return
 	}
 	limit, settled := w.limit(t)
-	if !settled {
+	if !settled && !k.host.slept(k) {
 		w.slack = min(w.slack, w.store.expiry(t)-now)
 	}
 	if t.ended == revoked && now > t.free {
@@ -71,13 +80,20 @@ func (w *world) checkEnd(k *work) {
 	}
 	switch {
 	case !settled || now <= limit+rounding:
-	case k.host.slept(k) && now <= k.host.woke+notice+k.dying:
-		k.excused = "the machine slept"
+	case k.host.slept(k) && k.host.woke > limit-w.timing.Margin-w.timing.Death && now <= k.host.woke+w.notice()+k.dying:
+		k.excused = "the machine slept until its lease was over"
+		if k.host.woke < limit {
+			k.excused = "the machine slept until the job was to be killed"
+		}
 		w.excused[k.excused]++
 	default:
-		w.broken("no job when the lock can be another's", "the job of token %d ends %v after its lease, which %s", k.token, now-limit, t.ended)
+		w.broken("no job when the lock can be another's", "the job of token %d ends %v after its lease, which has %s", k.token, now-limit, t.ended)
 	}
 }
+
+// notice is how long after a machine has woken up its timers may not know that: see
+// package clock.
+func (w *world) notice() time.Duration { return min(w.timing.TTL/8, time.Second) + time.Millisecond }
 
 // slept reports whether a machine has slept since its job was started.
 func (h *node) slept(k *work) bool { return h.woke != 0 && h.woke >= k.began }
@@ -93,6 +109,15 @@ func (w *world) checkNotice(k *work, t *term) {
 	if late := w.now() - t.free - timing.Renew - exchange - k.dying; late > 0 {
 		w.broken("a loss is noticed", "the job of token %d ends %v after the next renewal should have told", k.token, late)
 	}
+}
+
+// checkKill is for a job that is signalled now. On a good day nobody does that.
+func (w *world) checkKill(k *work) {
+	t, h := w.store.term(k.token), k.host
+	if w.over || t == nil || t.ended == revoked || h.troubles > 0 || h.fineSince > k.began-w.timing.TTL && h.fineSince > 0 {
+		return
+	}
+	w.broken("no job is ended without need", "the job of token %d is, and all was well", k.token)
 }
 
 // checkFrame sees what leaderrun tells its guard, and so what it believes.

@@ -39,8 +39,8 @@ type how string
 
 const (
 	expired  how = "expired"
-	released how = "released"
-	revoked  how = "revoked" // by the store, or an operator: nobody can know that at once
+	released how = "been released"
+	revoked  how = "been taken away" // by the store, or an operator: nobody can know that at once
 )
 
 // An answer is what the store says.

@@ -16,14 +16,18 @@ import (
 	"time"
 )
 
-// seedVariable replays one schedule.
-const seedVariable = "ELECTIONS_SEED"
+// seedVariable replays one schedule, and tells what happens in it. fromVariable is
+// the seed from which to count, for other schedules than those of every day.
+const (
+	seedVariable = "ELECTIONS_SEED"
+	fromVariable = "ELECTIONS_FROM"
+)
 
 // elections is how many TestElections has, at least.
 func elections() int64 {
 	switch {
 	case raced:
-		return 5_000
+		return 20_000
 	case testing.Short():
 		return 10_000
 	}
@@ -35,15 +39,11 @@ func elections() int64 {
 // for one lock, in time that costs nothing. The store, the network, the job and
 // the processes are models. Each seed is a schedule of faults; what is promised is
 // judged in true time, which nobody in there can see.
+//
+// It keeps all processors busy, and so does not run beside tests with real processes.
 func TestElections(t *testing.T) {
-	t.Parallel()
-	if text := os.Getenv(seedVariable); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", seedVariable, err)
-		}
-		w := election(t, seed)
-		for _, e := range w.trace {
+	if seed := seedIn(t, seedVariable); seed != 0 {
+		for _, e := range election(t, seed).trace {
 			t.Log(e)
 		}
 		return
@@ -51,6 +51,7 @@ func TestElections(t *testing.T) {
 	total := tally{faults: map[kind]int{}, excused: map[string]int{}, slack: time.Hour}
 	var mu sync.Mutex
 	var seeds atomic.Uint64
+	from := seedIn(t, fromVariable)
 	enough := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -61,7 +62,7 @@ func TestElections(t *testing.T) {
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
 				t.Parallel()
 				for !enough() {
-					w := election(t, seeds.Add(1))
+					w := election(t, from+seeds.Add(1))
 					mu.Lock()
 					total.add(w.tally)
 					mu.Unlock()
@@ -72,24 +73,65 @@ func TestElections(t *testing.T) {
 	t.Logf("%d schedules\n%v", seeds.Load(), &total)
 }
 
-// election runs one schedule.
-func election(t *testing.T, seed uint64) (w *world) {
+// seedIn is what a variable of the environment says, or 0.
+func seedIn(t *testing.T, variable string) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return 0
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return seed
+}
+
+// election runs one schedule, and judges it.
+func election(t *testing.T, seed uint64) *world {
 	t.Helper()
-	p := newPlan(seed)
+	w := play(t, newPlan(seed))
+	if len(w.wrong) > 0 {
+		t.Errorf("%s=%d: broken so often: %v; first %s\n%v", seedVariable, seed, w.broke, w.wrong[0], w.plan)
+	}
+	return w
+}
+
+// play runs one schedule. It takes some milliseconds, if it does not hang.
+func play(t *testing.T, p plan) (w *world) {
+	defer time.AfterFunc(time.Minute, func() {
+		panic(fmt.Sprintf("%s=%d: it hangs\n%v", seedVariable, p.seed, p))
+	}).Stop()
 	defer func() {
 		if r := recover(); r != nil { // such as a goroutine that is left
 			stacks := make([]byte, 1<<20)
-			t.Errorf("%s=%d: %v\n%v\n%s", seedVariable, seed, r, p, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("%s=%d: %v\n%v\n%s", seedVariable, p.seed, r, p, stacks[:runtime.Stack(stacks, true)])
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		w = newWorld(t, p)
 		w.run()
 	})
-	if len(w.wrong) > 0 {
-		t.Errorf("%s=%d: %d promises broken; the first: %s\n%v", seedVariable, seed, len(w.wrong), w.wrong[0], p)
-	}
 	return w
+}
+
+// TestElectionsCanFail has clocks that are wrong by more than is promised, and what
+// is promised is then seen to be broken.
+func TestElectionsCanFail(t *testing.T) {
+	for _, wrong := range []int64{-100_000, -5000} {
+		broken := 0
+		for seed := range uint64(20) {
+			p := newPlan(seed)
+			for i := range p.ppm {
+				p.ppm[i] = wrong
+			}
+			if w := play(t, p); len(w.wrong) > 0 {
+				broken++
+			}
+		}
+		if t.Logf("clocks of %d ppm: found out in %d of 20 schedules", wrong, broken); broken < 15 {
+			t.Error("it is to be found out nearly always")
+		}
+	}
 }
 
 func (a *tally) add(b tally) {

@@ -81,12 +81,18 @@ func (k *work) signal(sig syscall.Signal) {
 	case !k.alive:
 	case sig == syscall.SIGKILL && !k.killed:
 		k.killed = true
+		if !k.asked {
+			k.host.w.checkKill(k)
+		}
 		k.host.w.note(k.host.id, "job is killed", int64(k.token))
 		k.dies(k.dying, 9)
-	case sig == syscall.SIGTERM && !k.deaf && !k.asked:
+	case sig == syscall.SIGTERM && !k.asked:
 		k.asked = true
+		k.host.w.checkKill(k)
 		k.host.w.note(k.host.id, "job is asked to end", int64(k.token))
-		k.dies(k.tidy, 15)
+		if !k.deaf {
+			k.dies(k.tidy, 15)
+		}
 	}
 }
 

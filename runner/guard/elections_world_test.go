@@ -30,9 +30,10 @@ type world struct {
 	over   bool          // no host campaigns again
 	until  time.Duration // when the faults end, by Go's clock
 	jumped time.Duration // when all hosts slept last, by Go's clock
-	led    chan struct{} // closed when a job is started after the faults
+	led    chan struct{} // closed when a job runs after the faults
 	trace  []entry
-	wrong  []string // what the oracles found
+	wrong  []string       // what the oracles found, the first with what led to it
+	broke  map[string]int // the same, by promise
 	tally
 }
 
@@ -63,7 +64,8 @@ func (e entry) String() string {
 
 func newWorld(t *testing.T, p plan) *world {
 	w := &world{plan: p, t: t, start: time.Now(), until: p.length}
-	w.faults, w.excused, w.slack = map[kind]int{}, map[string]int{}, time.Hour
+	w.faults, w.excused, w.slack, w.broke = map[kind]int{}, map[string]int{}, time.Hour, map[string]int{}
+	w.led = make(chan struct{})
 	w.store = &store{w: w, clock: skewed{ppm: p.storePPM}, changed: make(chan struct{})}
 	for i := range p.hosts {
 		w.hosts = append(w.hosts, newHost(w, i))
@@ -84,7 +86,8 @@ func (w *world) note(host int, what string, n int64) {
 
 // broken is called when a promise is broken; mu is held.
 func (w *world) broken(promise, format string, args ...any) {
-	text := fmt.Sprintf("%s: ", promise) + fmt.Sprintf(format, args...)
+	w.broke[promise]++
+	text := promise + ": " + fmt.Sprintf(format, args...)
 	w.note(-1, "BROKEN "+text, 0)
 	if len(w.wrong) == 0 { // what led to it is at the end of the trace
 		const excerpt = 40

@@ -150,8 +150,9 @@ func (p *pen) write() error {
 func follow(life *trace.Life) {
 	path := os.Getenv("LEADERRUN_SOCKET")
 	for ; path != ""; time.Sleep(asks) {
+		asked := clock.Boot{}.Now()
 		if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
-			life.Promised(a.Deadline)
+			life.Promised(asked, a.Deadline)
 		}
 	}
 }

@@ -1,0 +1,147 @@
+//go:build unix
+
+package guard
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// starter starts a guard.
+func (l *leaderrun) starter() (proc.Starter, error) {
+	if !l.gate() {
+		return nil, errDead
+	}
+	ours, theirs := newPipe(), newPipe()
+	m := &model{process: newProcess(l.host), died: make(chan struct{})}
+	m.line = &end{process: m.process, in: ours, out: theirs}
+	m.ended = m.exit
+	l.w.mu.Lock()
+	l.line = &end{process: l.process, in: theirs, out: ours, sent: l.checkFrame}
+	l.host.guard = m.process
+	l.w.mu.Unlock()
+	l.w.done.Go(func() {
+		newKeeper(m.line, m).keep()
+		m.die()
+	})
+
+	g := &Guard{
+		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
+		patience: killPatience, startsAside: asidePatience,
+		child: &child{ended: make(chan struct{})},
+		sweep: func(*job) bool { return l.sweep(m) },
+	}
+	close(g.ready)
+	g.child.end = func() {
+		if l.gate() {
+			l.w.tell(l.host.id, "leaderrun takes over")
+			m.die()
+		}
+	}
+	l.w.done.Go(func() { // a dead leaderrun waits for nobody
+		select {
+		case <-m.died:
+		case <-l.dead:
+		}
+		close(g.child.ended)
+	})
+	return g, nil
+}
+
+// sweep is a Guard's.
+func (l *leaderrun) sweep(m *model) (clean bool) {
+	if !l.gate() {
+		return true // nothing of this happens any more
+	}
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if m.work == nil {
+		return m.isDead()
+	}
+	m.work.signal(syscall.SIGKILL)
+	return m.isDead() && !m.work.alive
+}
+
+// tell is note without mu.
+func (w *world) tell(host int, what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(host, what, 0)
+}
+
+// A model is a guard's process, and the machine as its keeper sees it.
+type model struct {
+	*process
+	line   *end
+	signal chan<- os.Signal
+	work   *work         // nil: none was started
+	died   chan struct{} // closed when all of exit was done
+}
+
+// exit is what the system does at the end of a guard: it closes its line, and
+// kills its child.
+func (m *model) exit() {
+	m.line.close()
+	m.w.mu.Lock()
+	if m.work != nil && !m.work.stays {
+		m.work.signal(syscall.SIGKILL)
+	}
+	m.w.mu.Unlock()
+	close(m.died)
+}
+
+func (m *model) notify(c chan<- os.Signal) { m.signal = c }
+
+func (m *model) cage(Containment) (cage, string, error) { return m, "", nil }
+
+func (m *model) spawn(c proc.Command, _ *syscall.SysProcAttr) (int, error) {
+	if !m.gate() {
+		return 0, syscall.ESRCH
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.work = m.host.newWork(c, m.signal)
+	return m.work.pid, nil
+}
+
+// wait has a dead guard believe that all is over.
+func (m *model) wait(ws *syscall.WaitStatus) (int, error) {
+	alive := m.gate()
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	k := m.work
+	switch {
+	case k == nil || k.reaped:
+		return 0, syscall.ECHILD
+	case k.alive && alive:
+		return 0, nil
+	}
+	k.reaped, *ws = true, k.status
+	return k.pid, nil
+}
+
+func (m *model) tier() Tier                   { return Subreaper }
+func (m *model) prepare(*syscall.SysProcAttr) {}
+func (m *model) remove()                      {}
+func (m *model) leftAside(*keeper, int)       {}
+func (m *model) nothingLeft(*keeper) bool     { return true }
+
+func (m *model) signalGroup(k *keeper, sig syscall.Signal) { m.signalAll(k, sig) }
+
+func (m *model) signalAll(_ *keeper, sigs ...syscall.Signal) {
+	if !m.gate() {
+		return
+	}
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for _, sig := range sigs {
+		m.work.signal(sig)
+	}
+}
+
+var (
+	_ host = (*model)(nil)
+	_ cage = (*model)(nil)
+)
