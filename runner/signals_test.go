@@ -144,10 +144,10 @@ func TestLossInTheGrace(t *testing.T) {
 			r.renew = silentAfter(1)
 			r.job.on = deaf
 			r.send(seconds(10), syscall.SIGTERM)
-			r.at(seconds(10.5), func() { r.suspend(seconds(5.2)) }) // until 15.7 s, noticed at 16.2 s
+			r.at(seconds(10.5), func() { r.suspend(seconds(5.6)) }) // until 16.1 s, noticed at 16.225 s
 			exit, err := r.run()
 			r.failed(exit, err, locks.ErrLost)
-			r.did(ran(seconds(16.2), "10s signal TERM", "16.2s kill", "16.2s exit")...)
+			r.did(ran(seconds(16.225), "10s signal TERM", "16.225s kill", "16.225s exit")...)
 		})
 	})
 	t.Run("the grace ends first", func(t *testing.T) {
