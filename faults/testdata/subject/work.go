@@ -54,6 +54,7 @@ func work(manner, long string) (int, error) {
 	}
 	pen.start()
 	wait(manner, limit, signals)
+	ask(life) // if we were frozen, what we know of our lease is old
 	if err := errors.Join(pen.stop(), pen.write(), finish(e, life, trace.End)); err != nil {
 		return 0, err
 	}
@@ -148,12 +149,19 @@ func (p *pen) write() error {
 // follow writes down until when our lease lasts, as leaderrun says. When that does
 // not answer, there is nothing to write down.
 func follow(life *trace.Life) {
+	for ; ; time.Sleep(asks) {
+		ask(life)
+	}
+}
+
+func ask(life *trace.Life) {
 	path := os.Getenv("LEADERRUN_SOCKET")
-	for ; path != ""; time.Sleep(asks) {
-		asked := clock.Boot{}.Now()
-		if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
-			life.Promised(asked, a.Deadline)
-		}
+	if path == "" {
+		return // we are run by a peer of leaderrun
+	}
+	asked := clock.Boot{}.Now()
+	if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
+		life.Promised(asked, a.Deadline)
 	}
 }
 
