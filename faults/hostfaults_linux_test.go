@@ -34,8 +34,12 @@ func hostFaults(c *cell) (all []fault) {
 			all = append(all, f.fault)
 		}
 	}
-	return append(all, fault{"descriptors exhausted", exhaust})
+	return append(all, fault{exhausted, exhaust})
 }
+
+// exhausted is the name of a fault: a leaderrun without descriptors can still renew,
+// and cannot answer its job.
+const exhausted = "descriptors exhausted"
 
 // cutting are the names of faults of which a host without a server is the victim.
 func cutting() (names []string) {

@@ -27,6 +27,11 @@ type Options struct {
 	// Network are the kinds of faults that cut off a host. Until they are over,
 	// nobody expects a takeover. Those without a host need not be among them.
 	Network []string
+
+	// Silent are the kinds of faults of a host during which leaderrun may renew its
+	// lease and tell its job nothing of it. What the job knew until when is then not
+	// held against a term.
+	Silent []string
 }
 
 // checking is how long porcupine may take, which needs a second for thousands of
@@ -45,6 +50,7 @@ func Judge(h History, o Options) *Verdict {
 		v.complain(w)
 	}
 	slices.SortStableFunc(v.faults, func(a, b trace.Entry) int { return cmp.Compare(a.Call, b.Call) })
+	v.forget(x.terms)
 	v.count(x.terms)
 	v.sweep(x.terms)
 	v.register(x, h.of(trace.Write))
@@ -52,6 +58,24 @@ func Judge(h History, o Options) *Verdict {
 	v.leftovers()
 	v.linearize(newFence(x, h.of(trace.Write)), checking)
 	return v
+}
+
+// forget forgets what jobs knew of leases that were perhaps renewed without their
+// hearing of it: there was silence between the earliest moment at which they can have
+// heard last, and their end.
+func (v *Verdict) forget(terms []*term) {
+	for _, t := range terms {
+		until, ok := t.until()
+		if !ok || t.Last <= until {
+			continue
+		}
+		heard := until.Add(-v.options.TTL)
+		if slices.ContainsFunc(v.faults, func(e trace.Entry) bool {
+			return slices.Contains(v.options.Silent, e.What) && e.Host == t.host && e.Call <= t.Last && e.At >= heard
+		}) {
+			t.Until = 0
+		}
+	}
 }
 
 func (v *Verdict) count(terms []*term) {

@@ -87,6 +87,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestSilence has a job outlive its lease, as far as it knows, while there is a fault
+// of its host. The lease is 5 seconds long, so that the job heard of it at 2.9 or later.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault trace.Entry
+		wrong int
+	}{
+		"until it ends":          {struck("deafness", "a", 6.5, 9), 0},
+		"over before it heard":   {struck("deafness", "a", 1, 2.8), 1},
+		"of another host":        {struck("deafness", "b", 6.5, 9), 1},
+		"after its end":          {struck("deafness", "a", 8.1, 9), 1},
+		"a fault of other kinds": {struck("delay", "a", 6.5, 9), 1},
+	} {
+		h := history(with(func(m []made) { m[2].until = 7.9 }), tt.fault)
+		v := Judge(h, Options{TTL: 5 * time.Second, Silent: []string{"deafness"}, Dir: t.TempDir()})
+		if len(v.Wrong) != tt.wrong || v.Figures.Slack.Of != 2+tt.wrong {
+			t.Errorf("%s: got %q, slack of %d terms", name, v.Wrong, v.Figures.Slack.Of)
+		}
+	}
+}
+
 // TestUnknownLeaderrun judges a job that no leaderrun has started.
 func TestUnknownLeaderrun(t *testing.T) {
 	t.Parallel()
