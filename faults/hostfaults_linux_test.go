@@ -116,7 +116,12 @@ func processFaults(helped bool) []fault {
 		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
 		freeze("leaderrun frozen", leaderrun), freeze("guard frozen", guard), freeze("job frozen", job),
 		{"leaderrun and guard killed", func(n *nemesis, m *machine) bool {
-			return m.works().alone() && n.hit(m, unix.SIGKILL, leaderrun, guard)
+			run, ok := m.look(leaderrun, guard)
+			if !ok {
+				return false
+			}
+			k, ok := m.works(run.Leaderrun)
+			return ok && k.alone() && n.hit(m, run, unix.SIGKILL, leaderrun, guard)
 		}},
 	}
 	if helped {
@@ -135,17 +140,17 @@ func peerFaults() []fault {
 }
 
 func kill(name string, who ...victim) fault {
-	return fault{name, func(n *nemesis, m *machine) bool { return n.hit(m, unix.SIGKILL, who...) }}
+	return fault{name, func(n *nemesis, m *machine) bool {
+		run, ok := m.look(who...)
+		return ok && n.hit(m, run, unix.SIGKILL, who...)
+	}}
 }
 
 func freeze(name string, who ...victim) fault {
 	return fault{name, func(n *nemesis, m *machine) bool {
 		run, ok := m.look(who...)
-		if !ok {
+		if !ok || !n.hit(m, run, unix.SIGSTOP, who...) {
 			return false
-		}
-		for _, v := range who {
-			n.must(m.Signal(v(run), unix.SIGSTOP))
 		}
 		n.pass()
 		for _, v := range who {
@@ -155,16 +160,16 @@ func freeze(name string, who ...victim) fault {
 	}}
 }
 
-// hit signals processes of the leaderrun of a host, if all of them are there.
-func (n *nemesis) hit(m *machine, sig unix.Signal, who ...victim) bool {
-	run, ok := m.look(who...)
-	if !ok {
-		return false
-	}
+// hit signals processes of a leaderrun, and reports whether any of them was still
+// there.
+func (n *nemesis) hit(m *machine, run host.Run, sig unix.Signal, who ...victim) (hit bool) {
+	n.victim = run.Leaderrun.PID
 	for _, v := range who {
-		n.must(m.Signal(v(run), sig))
+		err := m.Signal(v(run), sig)
+		n.must(err)
+		hit = hit || err == nil
 	}
-	return true
+	return hit
 }
 
 // look finds the processes of the leaderrun that runs.

@@ -45,11 +45,11 @@ func (m *machine) running() (p host.Process, ok bool) {
 	return m.process, m.process.PID != 0
 }
 
-// works is what it runs.
-func (m *machine) works() task {
+// works is what a leaderrun runs, if it is the one that runs now.
+func (m *machine) works(p host.Process) (k task, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.task
+	return m.task, p == m.process && p.PID != 0
 }
 
 // live starts leaderruns until the cell ends.

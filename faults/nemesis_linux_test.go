@@ -27,6 +27,7 @@ type nemesis struct {
 	over   <-chan time.Time
 	faults []fault
 	length time.Duration // of the fault that is done now
+	victim int           // of that: the process id of a leaderrun; 0: it is for none
 	hosts  bool
 	pause  span // between two faults
 }
@@ -80,10 +81,15 @@ func (n *nemesis) do(f fault) {
 			e.Leaderrun = p.PID
 		}
 	}
+	n.victim = 0
 	e.Call = clock.Boot{}.Now()
-	if f.strike(n, m) {
-		n.c.note(e)
+	if !f.strike(n, m) {
+		return
 	}
+	if n.victim != 0 { // not who was there a moment before
+		e.Leaderrun = n.victim
+	}
+	n.c.note(e)
 }
 
 // target is the host to be harmed: most often the one that leads.
