@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -58,6 +59,7 @@ func runCell(t *testing.T, p plan, length time.Duration, seed uint64) *oracle.Ve
 	end()
 	t.Logf("exit statuses: %v", c.statuses)
 	c.checkStatuses()
+	c.checkLogs()
 	return c.judge(seed)
 }
 
@@ -149,6 +151,7 @@ func (c *cell) judge(seed uint64) *oracle.Verdict {
 	if dir == "" {
 		dir = os.TempDir()
 	}
+	c.checkRecords(h)
 	v := oracle.Judge(h, oracle.Options{
 		Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, Network: cutting(), Silent: []string{exhausted}, NoTokens: c.plan.peer != nil,
 	})
@@ -162,6 +165,20 @@ func (c *cell) judge(seed uint64) *oracle.Verdict {
 	}
 	c.t.Logf("what was written down is kept in %s", kept)
 	return v
+}
+
+// checkRecords complains if there is nothing that an oracle could find wrong. All of
+// it is there from the first jobs on.
+func (c *cell) checkRecords(h oracle.History) {
+	if c.plan.peer != nil {
+		return // it has neither tokens nor a socket
+	}
+	wrote := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Write })
+	harmed := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Fault })
+	told := slices.ContainsFunc(h.Stays, func(s oracle.Stay) bool { return s.Until != 0 })
+	if leases := len(c.store.servers) > 0; !wrote || !harmed || leases && !told {
+		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, told)
+	}
 }
 
 func (c *cell) logs() (all string) {
@@ -179,14 +196,32 @@ func (c *cell) count(status int) {
 	c.statuses[status]++
 }
 
+// alarming is in the lines of jobs that could not go on, and of programs that panic:
+// those of helpers are in lines of leaderrun.
+var alarming = regexp.MustCompile(`(?m)^(subject|trace): .*|^.*(panic|fatal error): .*`)
+
+// checkLogs complains of these: who could not write down what it did cannot be judged.
+func (c *cell) checkLogs() {
+	if c.plan.peer != nil {
+		return // what it prints is its own affair
+	}
+	for _, m := range c.hosts {
+		text, _ := os.ReadFile(m.log()) // there is none if nothing was started
+		if said := alarming.FindAll(text, -1); len(said) > 0 {
+			c.t.Errorf("host %s, %d times: %s", m.name, len(said), said[0])
+		}
+	}
+}
+
 // checkStatuses complains about those that say that leaderrun, or this suite, is
-// wrong: bad usage, a bad configuration, an error inside.
+// wrong: bad usage, a bad configuration, a panic, a program that is not there. Of
+// 70, an error inside, it does not: a guard may be killed while it is told its task.
 func (c *cell) checkStatuses() {
 	if c.plan.peer != nil {
 		return
 	}
 	for _, status := range slices.Sorted(maps.Keys(c.statuses)) {
-		if status == 64 || status == 78 || status == 2 {
+		if slices.Contains([]int{2, 64, 78, 126, 127}, status) {
 			c.t.Errorf("%d leaderruns ended with %d\n%s", c.statuses[status], status, c.logs())
 		}
 	}

@@ -61,6 +61,9 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	})
+	if len(s.rows) == 0 && !t.Failed() {
+		t.Fatalf("FAULTS_BACKEND=%s: the name of no cell begins so", s.backend)
+	}
 	page, err := s.page()
 	if err != nil {
 		t.Fatal(err)
