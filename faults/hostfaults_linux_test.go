@@ -185,8 +185,10 @@ func (m *machine) look(who ...victim) (r host.Run, ok bool) {
 	return r, ok
 }
 
+// starve leaves a host less than it uses: leaderrun, its helper and a job that writes
+// down that it lives need some 4 % of a CPU.
 func starve(n *nemesis, m *machine) bool {
-	n.must(m.Starve(3 + n.rand.IntN(20)))
+	n.must(m.Starve(1 + n.rand.IntN(3)))
 	n.pass()
 	n.must(m.Feed())
 	return true
