@@ -63,17 +63,18 @@ func etcdWithdrawal(c etcdtest.Cluster) fault {
 				}
 			}
 		}
-		if !operate("withdraw", func(ctx context.Context) error {
+		withdrawn := operate("withdraw", func(ctx context.Context) error {
 			_, err := client.RoleRevokePermission(ctx, etcdUser, etcdPrefix, end)
 			return err
-		}) {
-			return false
+		})
+		if withdrawn {
+			n.pass()
 		}
-		n.pass()
+		// Also if we do not know: else nobody would ever lead again.
 		return operate("grant", func(ctx context.Context) error {
 			_, err := client.RoleGrantPermission(ctx, etcdUser, etcdPrefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
 			return err
-		})
+		}) && withdrawn
 	}}
 }
 
