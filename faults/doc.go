@@ -6,15 +6,16 @@
 // a network of its own (package host) and starts one leaderrun after the other. Their
 // jobs (testdata/subject) write down every two milliseconds that they live, and write
 // to a register that is fenced by their tokens. The nemesis draws its faults from a
-// seed. What came of it is judged by package oracle, from the records alone.
+// seed; as long as one lasts, the jobs that it may end do not end by themselves. What
+// came of it is judged by package oracle, from the records alone.
 //
 //	make faults                                     ten minutes of all cells
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
 //
-// make faults writes RESULTS.md, unless it was told which cells. Without these variables, as in make test, the suite
-// is short, and reports only what is wrong. The schedule of faults follows from the
-// seed; when exactly they strike does not, as machines have their own pace. If
-// something is wrong, all that was written down is kept, in FAULTS_KEEP if that is
-// set.
+// make faults writes RESULTS.md, unless it was told which cells. Without these
+// variables, as in make test, the suite is short, and reports only what is wrong. The
+// schedule of faults follows from the seed; when exactly they strike does not, as
+// machines have their own pace. If something is wrong, all that was written down is
+// kept, in FAULTS_KEEP if that is set.
 package faults

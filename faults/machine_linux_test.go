@@ -30,6 +30,7 @@ type machine struct {
 	mu      sync.Mutex
 	process host.Process // the leaderrun that runs; zero: none
 	task    task         // what it runs
+	harms   int          // faults that it suffers now
 }
 
 func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
@@ -51,6 +52,27 @@ func (m *machine) works(p host.Process) (k task, ok bool) {
 	defer m.mu.Unlock()
 	return m.task, p == m.process && p.PID != 0
 }
+
+// busy has the jobs of the host go on, or not, as it suffers one fault more or less:
+// so it is the fault that ends them.
+func (m *machine) busy(more int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.harms += more
+	if m.harms == 0 {
+		m.must(os.Remove(m.busyFile()))
+		return
+	}
+	m.must(os.WriteFile(m.busyFile(), nil, 0o600))
+}
+
+func (m *machine) must(err error) {
+	if err != nil {
+		m.c.t.Error(err)
+	}
+}
+
+func (m *machine) busyFile() string { return m.c.file("busy-" + m.name) }
 
 // live starts leaderruns until the cell ends.
 func (m *machine) live() {
@@ -133,6 +155,7 @@ func (m *machine) command(k task) *host.Cmd {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull,
 		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name,
 		trace.FileVariable + "=" + m.c.file("trace"), trace.RegisterVariable + "=" + m.c.file("register"),
+		trace.BusyVariable + "=" + m.busyFile(),
 	}
 	if m.c.plan.peer != nil {
 		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")

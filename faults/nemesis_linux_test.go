@@ -74,12 +74,18 @@ func (n *nemesis) do(f fault) {
 	n.length = pick(n.rand, []choice[span]{{60, little}, {40, much}}).draw(n.rand)
 	e := trace.Entry{Kind: trace.Fault, What: f.name}
 	var m *machine
+	harmed := n.c.hosts
 	if n.hosts {
 		m = n.target()
+		harmed = []*machine{m}
 		e.Host = m.name
 		if p, ok := m.running(); ok {
 			e.Leaderrun = p.PID
 		}
+	}
+	for _, m := range harmed {
+		m.busy(1)
+		defer m.busy(-1)
 	}
 	n.victim = 0
 	e.Call = clock.Boot{}.Now()
@@ -92,18 +98,27 @@ func (n *nemesis) do(f fault) {
 	n.c.note(e)
 }
 
-// target is the host to be harmed: most often the one that leads.
+// target is the host to be harmed: most often the one that leads. For that it waits a
+// while until one does, as harm that hits nobody shows nothing.
 func (n *nemesis) target() *machine {
 	any := n.c.hosts[n.rand.IntN(machines)]
 	if n.rand.IntN(100) < 30 {
 		return any
 	}
-	for _, m := range n.c.hosts {
-		if p, ok := m.running(); ok && host.Look(p.PID).Job.PID != 0 {
-			return m
+	for end := time.After(ttl); ; {
+		for _, m := range n.c.hosts {
+			if p, ok := m.running(); ok && host.Look(p.PID).Job.PID != 0 {
+				return m
+			}
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-end:
+			return any
+		case <-n.over:
+			return any
 		}
 	}
-	return any
 }
 
 // pass lets time pass while a fault lasts. False: it is time to end.

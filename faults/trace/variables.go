@@ -11,6 +11,8 @@ const (
 	HostVariable = "FLEET_HOST"
 	// RegisterVariable names the file of the fenced register.
 	RegisterVariable = "FLEET_REGISTER"
+	// BusyVariable names a file: as long as it is there, jobs go on.
+	BusyVariable = "FLEET_BUSY"
 	// PeerVariable is set if the job is run by a peer of leaderrun: to the process
 	// id of that, or, where it is not known yet, to something that is none.
 	PeerVariable = "FLEET_PEER"

@@ -9,8 +9,9 @@
 //	subject hook         lives for a moment
 //	subject health DIR   fails if there is a file DIR/sick.TOKEN
 //	subject work MANNER DURATION
-//	                     works until TERM, or for so long, and writes to the fenced
-//	                     register; the manners are in work.go
+//	                     works until TERM, or for so long and until it is not busy
+//	                     (package trace), and writes to the fenced register; the
+//	                     manners are in work.go
 //	subject outlive      what a work leaves behind: heeds no signal
 //	subject relay        the same, and replaced by another process again and again
 package main

@@ -85,7 +85,10 @@ func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
 	for {
 		select {
 		case <-over:
-			return
+			if !busy() {
+				return
+			}
+			over = time.After(asks)
 		case <-half:
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		case <-signals:
@@ -98,6 +101,12 @@ func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
 			}
 		}
 	}
+}
+
+// busy reports whether there is more to do than was said at first.
+func busy() bool {
+	_, err := os.Stat(os.Getenv(trace.BusyVariable))
+	return err == nil
 }
 
 // A pen writes to the fenced register.
