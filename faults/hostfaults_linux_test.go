@@ -201,16 +201,24 @@ func fillDisk(n *nemesis, m *machine) bool {
 	return true
 }
 
-// exhaust leaves leaderrun, its guard and its helper no descriptor.
+// exhaust leaves leaderrun, its guard and its helper no descriptor. They would not
+// notice, as they have all that they need open: so connections are reset before, and
+// refused until there is no descriptor for new ones.
 func exhaust(n *nemesis, m *machine) bool {
 	run, ok := m.look(leaderrun)
 	if !ok {
 		return false
 	}
 	all := []host.Process{run.Leaderrun, run.Guard, run.Helper}
+	m.Refuse()
+	lasts := n.length
+	n.length = 50 * time.Millisecond // to notice, and close
+	n.pass()
+	n.length = lasts
 	for _, p := range all {
 		n.must(m.ExhaustFiles(p))
 	}
+	m.Heal()
 	n.pass()
 	for _, p := range all {
 		n.must(m.RestoreFiles(p))
