@@ -61,8 +61,11 @@ func (p plan) draw(r *rand.Rand) task {
 		{5, manner{"deaf", brief}}, {6, manner{"deaf", long}},
 		{3, manner{"stopping", brief}}, {3, manner{"suspended", long}},
 	})
-	if p.peer != nil && (m.name == "leaving" || m.name == "forking") {
-		m.name = "obedient"
+	switch m.name {
+	case "leaving", "forking", "stopping", "suspended":
+		if p.peer != nil { // it leaves the one sort behind, and waits for the other for ever
+			m.name = "obedient"
+		}
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
