@@ -37,6 +37,7 @@ type cell struct {
 	hosts  []*machine
 	dir    string
 	cookie string
+	only   *regexp.Regexp // which faults are done
 	stop   chan struct{}
 	live   sync.WaitGroup
 
@@ -45,32 +46,32 @@ type cell struct {
 }
 
 // runCell runs a cell for a while, and judges it.
-func runCell(t *testing.T, p plan, length time.Duration, seed uint64) *oracle.Verdict {
+func runCell(t *testing.T, p plan, s *suite) *oracle.Verdict {
 	t.Helper()
-	c := newCell(t, p, seed)
+	c := newCell(t, p, s)
 	end := sync.OnceFunc(c.end)
 	t.Cleanup(end)
 	for _, m := range c.hosts {
 		c.live.Go(m.live)
 	}
 	c.led(clock.Boot{}.Now())
-	harass(c, length, seed)
+	harass(c, s.length, s.seed)
 	c.led(clock.Boot{}.Now())
 	end()
 	t.Logf("exit statuses: %v", c.statuses)
 	c.checkStatuses()
 	c.checkLogs()
-	return c.judge(seed)
+	return c.judge(s.seed)
 }
 
-func newCell(t *testing.T, p plan, seed uint64) *cell {
+func newCell(t *testing.T, p plan, s *suite) *cell {
 	t.Helper()
 	c := &cell{
 		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), statuses: map[int]int{},
-		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", seed),
+		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only,
 	}
 	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
-		c.hosts = append(c.hosts, newMachine(c, h, i, seed))
+		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}
 	for what, err := range c.hosts[0].Lacks() {
 		t.Logf("not tested: %s: %v", what, err)

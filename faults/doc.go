@@ -12,10 +12,11 @@
 //	make faults                                     ten minutes of all cells
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
+//	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
 //
-// make faults writes RESULTS.md, unless it was told which cells. Without these
-// variables, as in make test, the suite is short, and reports only what is wrong. The
-// schedule of faults follows from the seed; when exactly they strike does not, as
-// machines have their own pace. If something is wrong, all that was written down is
-// kept, in FAULTS_KEEP if that is set.
+// make faults writes RESULTS.md, unless it was told which cells or which faults.
+// Without these variables, as in make test, the suite is short, and reports only what
+// is wrong. The schedule of faults follows from the seed; when exactly they strike
+// does not, as machines have their own pace. If something is wrong, all that was
+// written down is kept, in FAULTS_KEEP if that is set.
 package faults

@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,19 +33,22 @@ type nemesis struct {
 	pause  span // between two faults
 }
 
-// harass has faults done to a cell for a while.
+// harass has faults done to a cell for a while, and lets it be if there is none that
+// was asked for.
 func harass(c *cell, length time.Duration, seed uint64) {
 	over := make(chan time.Time)
 	timer := time.AfterFunc(length, func() { close(over) })
 	defer timer.Stop()
 	var wg sync.WaitGroup
 	for i, faults := range [][]fault{hostFaults(c), c.store.faults} {
+		faults = slices.DeleteFunc(faults, func(f fault) bool { return !c.only.MatchString(f.name) })
 		if len(faults) > 0 {
 			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, hosts: i == 0, pause: pauses[i]}
 			wg.Go(n.work)
 		}
 	}
 	wg.Wait()
+	<-over
 }
 
 func (n *nemesis) work() {

@@ -3,6 +3,7 @@ package faults
 import (
 	"flag"
 	"os"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,8 +22,9 @@ import (
 type suite struct {
 	length  time.Duration
 	seed    uint64
-	backend string // what the names of cells must begin with
-	results string // the file to be written; "": none
+	backend string         // what the names of cells must begin with
+	results string         // the file to be written; "": none
+	only    *regexp.Regexp // which faults are done
 
 	mu   sync.Mutex
 	rows []report.Row
@@ -56,7 +58,7 @@ func TestFaults(t *testing.T) {
 			if strings.HasPrefix(p.name, s.backend) {
 				t.Run(p.name, func(t *testing.T) {
 					t.Parallel()
-					s.add(p, runCell(t, p, s.length, s.seed))
+					s.add(p, runCell(t, p, s))
 				})
 			}
 		}
@@ -69,7 +71,7 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(page)
-	if s.results != "" && s.backend == "" {
+	if s.results != "" && s.backend == "" && s.only.String() == "" {
 		if err := os.WriteFile(s.results, []byte(page), 0o644); err != nil {
 			t.Error(err)
 		}
@@ -117,6 +119,10 @@ func newSuite(t *testing.T) *suite {
 			t.Fatalf("FAULTS_SEED=%s is not a number", text)
 		}
 		s.seed = seed
+	}
+	var err error
+	if s.only, err = regexp.Compile(os.Getenv("FAULTS_ONLY")); err != nil {
+		t.Fatalf("FAULTS_ONLY: %v", err)
 	}
 	t.Logf("FAULTS_SEED=%d", s.seed)
 	return s
