@@ -31,8 +31,27 @@ func (v *Verdict) complain(what string, terms ...*term) {
 	}
 }
 
-// most is how many violations are told.
-const most = 20
+// most is how many violations of one kind are told: one defect can have a thousand
+// of one kind, and few of the kind that explains it.
+const most = 10
+
+// told are the violations that are told, and more is how many are not. Those of one
+// kind begin with the same words, up to a number or a colon.
+func (v *Verdict) told() (some []string, more int) {
+	seen := map[string]int{}
+	for _, w := range v.Wrong {
+		kind := w
+		if i := strings.IndexAny(w, ":0123456789"); i >= 0 {
+			kind = w[:i]
+		}
+		if seen[kind]++; seen[kind] <= most {
+			some = append(some, w)
+		} else {
+			more++
+		}
+	}
+	return some, more
+}
 
 // String tells what is wrong, and what is needed to find out why: the seed, the
 // faults around the first violation, and what was written down of the terms that it
@@ -43,11 +62,12 @@ func (v *Verdict) String() string {
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d violations, seed %d\n", len(v.Wrong), v.options.Seed)
-	for _, w := range v.Wrong[:min(len(v.Wrong), most)] {
+	told, more := v.told()
+	for _, w := range told {
 		fmt.Fprintf(&s, "  %s\n", w)
 	}
-	if n := len(v.Wrong) - most; n > 0 {
-		fmt.Fprintf(&s, "  and %d more\n", n)
+	if more > 0 {
+		fmt.Fprintf(&s, "  and %d more\n", more)
 	}
 	if v.Picture != "" {
 		fmt.Fprintf(&s, "picture: %s\n", v.Picture)

@@ -66,12 +66,25 @@ func TestManyViolations(t *testing.T) {
 		ended = append(ended, trace.Entry{Kind: trace.Ran, PID: pid, At: at(9)})
 	}
 	got := Judge(history(nil, append(ended, struck("delay", "a", 1, 2), struck("stop", "b", 8, 9))...), Options{}).String()
-	for _, want := range []string{fmt.Sprint(most+3, " violations"), "leaderrun 19 ended", "and 3 more", "delay, of host a", "stop, of host b"} {
+	for _, want := range []string{fmt.Sprint(most+3, " violations"), "leaderrun 9 ended", "and 3 more", "delay, of host a", "stop, of host b"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "leaderrun 20 ended") || strings.Contains(got, "token") {
+	if strings.Contains(got, "leaderrun 10 ended") || strings.Contains(got, "token") {
 		t.Errorf("too much is told:\n%s", got)
+	}
+}
+
+// TestFewOfAKind tells of the one orphan though there are a thousand overlaps.
+func TestFewOfAKind(t *testing.T) {
+	t.Parallel()
+	v := &Verdict{}
+	for n := range 1000 {
+		v.complain(fmt.Sprintf("overlap: job of token %d", n))
+	}
+	v.complain("orphan: job of token 7")
+	if got := v.String(); !strings.Contains(got, "orphan: ") || !strings.Contains(got, fmt.Sprint("and ", 1000-most, " more")) {
+		t.Errorf("the orphan, or how many are not told, is missing in\n%s", got)
 	}
 }
