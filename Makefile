@@ -15,7 +15,7 @@ CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/l
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install test faults servers lint vet bench fuzz clean
+.PHONY: help build bundle install test faults mutants servers lint vet bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test: servers ## every test, against real servers
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
+
+mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
+	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers
