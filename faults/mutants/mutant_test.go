@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 )
 
 // A mutant is a defect.
@@ -80,4 +81,25 @@ func parse(text string) (m mutant, err error) {
 		return m, errors.New("it has no command, or one that must say nothing")
 	}
 	return m, nil
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	m, err := parse("What it\nis.\n\nrun: a: b\nsays: c|d\nrun: e\nsays: f\n\ndiff --git a/x b/x\nrun: no\n")
+	if err != nil || m.what != "What it\nis." || len(m.checks) != 2 || m.checks[0].run != "a: b" || m.checks[1].says.String() != "f" {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	for name, text := range map[string]string{
+		"no diff":                "What.\n\nrun: a\nsays: b\n",
+		"not what it is":         "\n\nrun: a\nsays: b\n\ndiff --git a b\n",
+		"no command":             "What.\n\ndiff --git a b\n",
+		"a command without says": "What.\n\nrun: a\nsays: b\nrun: c\n\ndiff --git a b\n",
+		"says without a command": "What.\n\nsays: b\n\ndiff --git a b\n",
+		"no regular expression":  "What.\n\nrun: a\nsays: (\n\ndiff --git a b\n",
+		"another line":           "What.\n\nrun: a\nsays: b\nnote: c\n\ndiff --git a b\n",
+	} {
+		if m, err := parse(text); err == nil {
+			t.Errorf("%s: got %+v, want an error", name, m)
+		}
+	}
 }
