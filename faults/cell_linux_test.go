@@ -158,7 +158,7 @@ func (c *cell) judge(seed uint64) *oracle.Verdict {
 	}
 	c.checkRecords(h)
 	v := oracle.Judge(h, oracle.Options{
-		Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, Network: cutting(), Silent: []string{exhausted}, NoTokens: c.plan.peer != nil,
+		Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth}, NoTokens: c.plan.peer != nil,
 	})
 	if len(v.Wrong) == 0 || c.plan.peer != nil {
 		return v

@@ -9,18 +9,23 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// hostFaults are those that hosts of a cell can have.
-func hostFaults(c *cell) (all []fault) {
-	h := c.hosts[0]
-	if len(c.store.servers) > 0 {
-		all = append(all, networkFaults()...)
-		if h.Network() == host.Namespace {
-			all = append(all, packetFaults()...)
-		}
-		if len(c.store.servers) > 1 {
-			all = append(all, fault{"one server cut off", cutOne})
-		}
+// cutFaults are those that the network of a cell's hosts can have.
+func cutFaults(c *cell) (all []fault) {
+	if len(c.store.servers) == 0 {
+		return nil
 	}
+	all = networkFaults()
+	if c.hosts[0].Network() == host.Namespace {
+		all = append(all, packetFaults()...)
+	}
+	if len(c.store.servers) > 1 {
+		all = append(all, fault{"one server cut off", cutOne})
+	}
+	return all
+}
+
+// hostFaults are all others that its hosts can have.
+func hostFaults(c *cell) (all []fault) {
 	if c.plan.peer == nil {
 		all = append(all, processFaults(len(c.store.servers) > 0)...)
 	} else {
@@ -30,7 +35,7 @@ func hostFaults(c *cell) (all []fault) {
 		needs string
 		fault
 	}{{host.CPU, fault{"little CPU", starve}}, {host.Space, fault{"disk full", fillDisk}}} {
-		if h.Lacks()[f.needs] == nil {
+		if c.hosts[0].Lacks()[f.needs] == nil {
 			all = append(all, f.fault)
 		}
 	}
@@ -40,6 +45,12 @@ func hostFaults(c *cell) (all []fault) {
 // exhausted is the name of a fault: a leaderrun without descriptors can still renew,
 // and cannot answer its job.
 const exhausted = "descriptors exhausted"
+
+// A frozen leaderrun tells its job nothing, either.
+const (
+	frozen     = "leaderrun frozen"
+	frozenBoth = "leaderrun and helper frozen"
+)
 
 // cutting are the names of faults of which a host without a server is the victim.
 func cutting() (names []string) {
@@ -114,7 +125,7 @@ type victim func(host.Run) host.Process
 func processFaults(helped bool) []fault {
 	all := []fault{
 		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
-		freeze("leaderrun frozen", leaderrun), freeze("guard frozen", guard), freeze("job frozen", job),
+		freeze(frozen, leaderrun), freeze("guard frozen", guard), freeze("job frozen", job),
 		{"leaderrun and guard killed", func(n *nemesis, m *machine) bool {
 			run, ok := m.look(leaderrun, guard)
 			if !ok {
@@ -127,7 +138,7 @@ func processFaults(helped bool) []fault {
 	if helped {
 		all = append(all,
 			kill("helper killed", helper), freeze("helper frozen", helper),
-			kill("leaderrun and helper killed", leaderrun, helper), freeze("leaderrun and helper frozen", leaderrun, helper),
+			kill("leaderrun and helper killed", leaderrun, helper), freeze(frozenBoth, leaderrun, helper),
 			kill("guard and helper killed", guard, helper), freeze("guard and helper frozen", guard, helper),
 		)
 	}
@@ -136,7 +147,7 @@ func processFaults(helped bool) []fault {
 
 // peerFaults are the same of a peer, which is one process.
 func peerFaults() []fault {
-	return []fault{kill("leaderrun killed", leaderrun), freeze("leaderrun frozen", leaderrun)}
+	return []fault{kill("leaderrun killed", leaderrun), freeze(frozen, leaderrun)}
 }
 
 func kill(name string, who ...victim) fault {

@@ -4,7 +4,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -27,6 +30,8 @@ type machine struct {
 	name string
 	rand *rand.Rand // of live alone
 
+	events string // the file, on the host's own disk, that leaderrun writes events to; "": none
+
 	mu      sync.Mutex
 	process host.Process // the leaderrun that runs; zero: none
 	task    task         // what it runs
@@ -34,7 +39,12 @@ type machine struct {
 }
 
 func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
-	return &machine{Host: h, c: c, name: strconv.Itoa(i), rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, i)))}
+	m := &machine{Host: h, c: c, name: strconv.Itoa(i), rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, i)))}
+	if h.Lacks()[host.Space] == nil { // for a full disk to matter
+		m.events = filepath.Join(h.TempDir(), "events")
+		m.must(os.WriteFile(m.events, nil, 0o600))
+	}
+	return m
 }
 
 func (m *machine) log() string { return m.c.file("log-" + m.name) }
@@ -98,6 +108,9 @@ func (m *machine) run(k task) (status int) {
 		return -1
 	}
 	defer log.Close()
+	if m.events != "" {
+		m.must(os.Truncate(m.events, 0))
+	}
 	cmd := m.command(k)
 	cmd.Stderr = log
 	begin := clock.Boot{}.Now()
@@ -115,8 +128,20 @@ func (m *machine) run(k task) (status int) {
 	m.mu.Unlock()
 	_ = cmd.Wait() // how it ended is in ProcessState
 	status = statusOf(cmd.ProcessState)
-	m.c.note(trace.Entry{Kind: trace.Ran, Host: m.name, PID: pid, Call: begin, Status: status})
+	m.c.note(trace.Entry{Kind: trace.Ran, Host: m.name, PID: pid, Call: begin, Status: status, Left: m.left()})
 	return status
+}
+
+// left is how many processes of jobs are on the host, on which no leaderrun runs.
+func (m *machine) left() (n int) {
+	all, err := oracle.LeftoversOn(m.c.cookie, m.name)
+	m.must(err)
+	for _, line := range all {
+		if strings.HasPrefix(line, built.Path("subject")) {
+			n++
+		}
+	}
+	return n
 }
 
 // start starts a leaderrun, unless the cell has ended.
@@ -142,6 +167,9 @@ func (m *machine) command(k task) *host.Cmd {
 		cmd = m.Command(args[0], args[1:]...)
 	} else {
 		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", "0.5", "--connect-timeout", "2", "--containment", k.containment}
+		if m.events != "" {
+			args = append(args, "--events", m.events)
+		}
 		if k.manner == "stopping" || k.manner == "suspended" {
 			args = append(args, "--max-runtime", "4")
 		}

@@ -21,7 +21,9 @@ type fault struct {
 }
 
 // A nemesis does one fault after the other, each kind in turn, in an order that its
-// seed decides. There are two in a cell: one for the hosts, one for the server.
+// seed decides. There are three in a cell: one for the network, one for all else of the
+// hosts, and one for the server. So what breaks one promise at a time, such as either
+// of the two killers, is in the hands of one.
 type nemesis struct {
 	c      *cell
 	rand   *rand.Rand
@@ -29,8 +31,8 @@ type nemesis struct {
 	faults []fault
 	length time.Duration // of the fault that is done now
 	victim int           // of that: the process id of a leaderrun; 0: it is for none
-	hosts  bool
-	pause  span // between two faults
+	server bool          // it harms the server, and with it all hosts
+	pause  span          // between two faults
 }
 
 // harass has faults done to a cell for a while, and lets it be if there is none that
@@ -40,10 +42,10 @@ func harass(c *cell, length time.Duration, seed uint64) {
 	timer := time.AfterFunc(length, func() { close(over) })
 	defer timer.Stop()
 	var wg sync.WaitGroup
-	for i, faults := range [][]fault{hostFaults(c), c.store.faults} {
+	for i, faults := range [][]fault{cutFaults(c), hostFaults(c), c.store.faults} {
 		faults = slices.DeleteFunc(faults, func(f fault) bool { return !c.only.MatchString(f.name) })
 		if len(faults) > 0 {
-			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, hosts: i == 0, pause: pauses[i]}
+			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, server: i == 2, pause: pauses[i]}
 			wg.Go(n.work)
 		}
 	}
@@ -64,8 +66,8 @@ func (n *nemesis) work() {
 	}
 }
 
-// pauses are how long there is no fault, of the hosts and of the server.
-var pauses = [2]span{{100 * time.Millisecond, 2 * time.Second}, {time.Second, 7 * time.Second}}
+// pauses are how long there is no fault of the network, of hosts, and of the server.
+var pauses = [3]span{{500 * time.Millisecond, 4 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {time.Second, 8 * time.Second}}
 
 // How long faults last: from what is hardly noticed to what costs the lock.
 var (
@@ -79,7 +81,7 @@ func (n *nemesis) do(f fault) {
 	e := trace.Entry{Kind: trace.Fault, What: f.name}
 	var m *machine
 	harmed := n.c.hosts
-	if n.hosts {
+	if !n.server {
 		m = n.target()
 		harmed = []*machine{m}
 		e.Host = m.name

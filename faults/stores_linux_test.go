@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/faults/host"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
@@ -52,23 +51,9 @@ type store struct {
 // lockName is that of a cell's only lock.
 const lockName = "faults"
 
-// fileStore has a directory on a small disk, which can be filled.
 func fileStore(t *testing.T, _ plan) *store {
-	s := &store{}
 	dir := t.TempDir()
-	if disk, err := host.NewDisk(t, 1<<20); err == nil {
-		dir = disk.Dir()
-		s.faults = append(s.faults, fault{name: "lock directory full", strike: func(n *nemesis, _ *machine) bool {
-			n.must(disk.Fill())
-			n.pass()
-			n.must(disk.Free())
-			return true
-		}})
-	} else {
-		t.Logf("no disk can be filled: %v", err)
-	}
-	s.env = func([]string) []string { return []string{"LEADERRUN_BACKEND=file://" + dir} }
-	return s
+	return &store{env: func([]string) []string { return []string{"LEADERRUN_BACKEND=file://" + dir} }}
 }
 
 func etcdSingle(t *testing.T, p plan) *store {

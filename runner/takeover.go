@@ -6,9 +6,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/ledger"
 )
 
-// takeOver waits, if Strict, until the lease of a holder before us is over that
-// did not release the lock: the server may have ended it early, while that
-// holder trusts it. Holders that are not Strict leave nothing to know them by.
+// takeOver waits, if Strict, until the lease of a holder before us is over, unless it
+// is known to have released the lock: the server may have ended that lease early,
+// while its holder trusts it. If nothing is known of one, there may have been one all
+// the same: who deletes a lock may have deleted what is known. Holders that are not
+// Strict leave nothing to know them by.
 func (r *run) takeOver() error {
 	if !r.Strict || r.grant.TTL == 0 {
 		return nil
@@ -17,9 +19,8 @@ func (r *run) takeOver() error {
 	if err != nil {
 		return err
 	}
-	if t := record.Term; t != nil && !t.Clean && !r.grant.Clean {
-		wait := min(time.Duration(t.TTL), MaxTTL)
-		r.Logger.Info("the holder before did not release the lock; waiting for the end of its lease", "wait", wait)
+	if wait, why := r.unproved(record.Term); wait > 0 {
+		r.Logger.Info(why, "wait", wait)
 		if err := r.idle(wait); err != nil {
 			return err
 		}
@@ -29,6 +30,18 @@ func (r *run) takeOver() error {
 	}
 	r.marked = true
 	return nil
+}
+
+// unproved is how long the lease of a holder before us may last, and why we think so;
+// 0: it has released the lock.
+func (r *run) unproved(t *ledger.Term) (wait time.Duration, why string) {
+	switch {
+	case r.grant.Clean || t != nil && t.Clean:
+		return 0, ""
+	case t == nil:
+		return r.grant.TTL, "nothing is known of a holder before; waiting as long as its lease might last"
+	}
+	return min(time.Duration(t.TTL), MaxTTL), "the holder before did not release the lock; waiting for the end of its lease"
 }
 
 // mark notes how our term stands: whether it has ended well.

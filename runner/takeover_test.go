@@ -69,7 +69,6 @@ func TestStrictNeedsNoWait(t *testing.T) {
 	for name, f := range map[string]func(*rig){
 		"noted clean":         func(r *rig) { r.strict(true) },
 		"the server knows it": func(r *rig) { r.strict(false); r.acquire = []acquisition{granted} },
-		"nobody has said":     func(r *rig) { r.strict(false); r.shelf.text = nil },
 		"not strict":          func(r *rig) { r.strict(false); r.c.Strict = false },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +83,21 @@ func TestStrictNeedsNoWait(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who deletes a lock may have deleted what is known of its holder, too. Then there may
+// be one with a lease such as ours.
+func TestStrictWhenNothingIsKnown(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.strict(false)
+		r.shelf.text = nil
+		r.job.begin = runs(time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if at := r.when("start"); at != ttl {
+			t.Errorf("started at %v, want %v", at, ttl)
+		}
+	})
 }
 
 // However long a lease somebody claims to have had, it was not longer than one

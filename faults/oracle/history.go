@@ -58,6 +58,7 @@ type run struct {
 	ended  clock.Instant // Never: nobody has seen it
 	status int
 	killed bool
+	left   int // processes of its jobs that it has left behind
 }
 
 // killedBy reports whether a fault killed this leaderrun.
@@ -92,7 +93,7 @@ func (h History) runs() (all []*run, wrong []string) {
 				continue
 			}
 			delete(open, e.PID)
-			r.ended, r.status = e.At, e.Status
+			r.ended, r.status, r.left = e.At, e.Status, e.Left
 			r.killed = slices.ContainsFunc(faults, r.killedBy)
 		}
 	}

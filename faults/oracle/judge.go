@@ -3,6 +3,7 @@ package oracle
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,13 +33,17 @@ type Options struct {
 	// lease and tell its job nothing of it. What the job knew until when is then not
 	// held against a term.
 	Silent []string
+
+	// Frozen are the kinds of faults of a host from whose beginning on leaderrun renews
+	// no more. It may have done so just before, and have had no time to tell its job.
+	Frozen []string
 }
 
 // checking is how long porcupine may take, which needs a second for thousands of
 // terms, and leaving how long the processes of a fleet that was ended may.
 const (
 	checking = 2 * time.Minute
-	leaving  = 2 * time.Second
+	leaving  = 10 * time.Second
 )
 
 // Judge judges a history. What it finds is in the verdict, also if the records make
@@ -50,14 +55,39 @@ func Judge(h History, o Options) *Verdict {
 		v.complain(w)
 	}
 	slices.SortStableFunc(v.faults, func(a, b trace.Entry) int { return cmp.Compare(a.Call, b.Call) })
-	v.forget(x.terms)
+	v.hearsay(x.terms)
 	v.count(x.terms)
 	v.sweep(x.terms)
 	v.register(x, h.of(trace.Write))
 	v.orphans(x.terms)
+	v.abandoned(x.runs)
 	v.leftovers()
 	v.linearize(newFence(x, h.of(trace.Write)), checking)
 	return v
+}
+
+// hearsay corrects what jobs knew of leases.
+func (v *Verdict) hearsay(terms []*term) {
+	v.forget(terms)
+	v.prolong(terms)
+}
+
+// striking is how long it takes to freeze something on a busy machine.
+const striking = 200 * time.Millisecond
+
+// prolong lets a lease last for as long as a frozen leaderrun can have renewed it.
+func (v *Verdict) prolong(terms []*term) {
+	for _, t := range terms {
+		until, ok := t.until()
+		if !ok {
+			continue
+		}
+		for _, e := range v.faults {
+			if slices.Contains(v.options.Frozen, e.What) && e.Host == t.host && e.Call >= until.Add(-v.options.TTL) && e.Call <= t.Last {
+				t.Until = max(t.Until, e.Call.Add(striking+v.options.TTL))
+			}
+		}
+	}
 }
 
 // forget forgets what jobs knew of leases that were perhaps renewed without their
@@ -187,6 +217,19 @@ func (v *Verdict) outlived(t *term, limit clock.Instant, what string) {
 	if v.Figures.Orphans == before {
 		v.Figures.Orphans++
 		v.complain(fmt.Sprintf("orphan: token %d was used %v after %s (leaderrun %d)", t.token, t.Last.Sub(limit), what, t.pid), t)
+	}
+}
+
+// abandoned complains of leaderruns that have left something behind, which may have
+// written nothing: it was stopped, perhaps. One that was killed leaves that to others.
+func (v *Verdict) abandoned(runs map[int][]*run) {
+	for _, pid := range slices.Sorted(maps.Keys(runs)) {
+		for _, r := range runs[pid] {
+			if r.left > 0 && !r.killed {
+				v.Figures.Orphans += r.left
+				v.complain(fmt.Sprintf("orphan: %d processes of host %s were there when leaderrun %d had ended", r.left, r.host, r.pid))
+			}
+		}
 	}
 }
 

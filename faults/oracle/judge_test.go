@@ -56,6 +56,7 @@ func TestJudge(t *testing.T) {
 		{"a token again", with(func(m []made) { m[2].token, m[2].pid, m[2].writes = 6, 9, nil }), nil, []string{"token 6 was followed by 6", illegal}},
 		{"a child after leaderrun", with(func(m []made) { m[1].child = [2]float64{4, 5.9} }), nil, []string{"orphan: child of token 6"}},
 		{"a job after leaderrun", with(func(m []made) { m[1].ended = 4.9 }), nil, []string{"orphan: job of token 6"}},
+		{"something left", three(), []trace.Entry{{Kind: trace.Began, Host: "c", PID: 77, At: at(9)}, {Kind: trace.Ran, Host: "c", PID: 77, At: at(9.1), Left: 2}}, []string{"orphan: 2 processes of host c"}},
 		{"a killed leaderrun", with(func(m []made) { m[0].ended, m[0].status, m[0].cut = 2.92, 137, true }), []trace.Entry{kill}, nil},
 		{"a killed leaderrun that nobody killed", with(func(m []made) { m[0].ended, m[0].status = 2.92, 137 }), nil, []string{"orphan: job of token 5"}},
 		{"another killed leaderrun", with(func(m []made) { m[1].ended, m[1].status = 4.9, 137 }), []trace.Entry{kill}, []string{"orphan: job of token 6"}},
@@ -105,6 +106,30 @@ func TestSilence(t *testing.T) {
 		v := Judge(h, Options{TTL: 5 * time.Second, Silent: []string{"deafness"}, Dir: t.TempDir()})
 		if len(v.Wrong) != tt.wrong || v.Figures.Slack.Of != 2+tt.wrong {
 			t.Errorf("%s: got %q, slack of %d terms", name, v.Wrong, v.Figures.Slack.Of)
+		}
+	}
+}
+
+// TestFrozen has a job outlive its lease, as far as it knows: leaderrun was frozen, and
+// can have renewed the lease before.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault trace.Entry
+		until float64
+		wrong int
+	}{
+		"in its last lease":  {struck("ice", "a", 6.5, 9), 7.9, 0},
+		"too long before":    {struck("ice", "a", 2.5, 9), 7.9, 1},
+		"on another host":    {struck("ice", "b", 6.5, 9), 7.9, 1},
+		"after its end":      {struck("ice", "a", 8.1, 9), 7.9, 1},
+		"much earlier still": {struck("ice", "a", 2.7, 9), 7.6, 1},
+		"and outlived it":    {struck("ice", "a", 2.75, 9), 7.6, 1},
+	} {
+		h := history(with(func(m []made) { m[2].until = tt.until }), tt.fault)
+		v := Judge(h, Options{TTL: 5 * time.Second, Frozen: []string{"ice"}, Dir: t.TempDir()})
+		if len(v.Wrong) != tt.wrong {
+			t.Errorf("%s: got %q", name, v.Wrong)
 		}
 	}
 }

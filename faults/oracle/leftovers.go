@@ -12,6 +12,11 @@ func Carries(env []byte, cookie string) bool {
 	return bytes.Contains(env, []byte(trace.CookieVariable+"="+cookie+"\x00"))
 }
 
+// on reports whether an environment is that of a host's programs.
+func on(env []byte, cookie, host string) bool {
+	return Carries(env, cookie) && bytes.Contains(env, []byte(trace.HostVariable+"="+host+"\x00"))
+}
+
 // Gone waits until nothing is left that has a cookie in its environment, and
 // returns the command lines of what is left when its patience is at an end.
 func Gone(cookie string, patience time.Duration) ([]string, error) {

@@ -8,6 +8,11 @@ import (
 )
 
 // Leftovers needs /proc.
-func Leftovers(string) ([]string, error) {
-	return nil, fmt.Errorf("look for what is left: %w", errors.ErrUnsupported)
+func Leftovers(string) ([]string, error) { return nil, errNoProc() }
+
+// LeftoversOn needs it, too.
+func LeftoversOn(string, string) ([]string, error) { return nil, errNoProc() }
+
+func errNoProc() error {
+	return fmt.Errorf("look for what is left: %w", errors.ErrUnsupported)
 }

@@ -55,6 +55,7 @@ type Entry struct {
 
 	Call    clock.Instant `json:"call,omitempty"`    // when it began, if it is not over at once
 	Status  int           `json:"status,omitempty"`  // of a leaderrun: as a shell shows it
+	Left    int           `json:"left,omitempty"`    // of a leaderrun: processes of its jobs that were there after its end
 	Refused bool          `json:"refused,omitempty"` // of a write: the register knew a higher token
 	Highest uint64        `json:"highest,omitempty"` // and this was it
 }

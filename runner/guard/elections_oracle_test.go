@@ -150,13 +150,21 @@ func (w *world) checkDeadline(l *leaderrun, token uint64, e clock.Instant) {
 	}
 }
 
-// checkOverlaps looks for jobs that were alive at one time.
+// checkOverlaps looks for jobs that were alive at one time, and for one that has not
+// ended. It is the one with the lower token that should not have been there.
 func (w *world) checkOverlaps() {
 	slices.SortFunc(w.works, func(a, b *work) int { return cmp.Compare(a.began, b.began) })
 	var last *work
 	for _, k := range w.works {
+		if k.alive {
+			w.broken("every job ends", "the job of token %d is alive", k.token)
+		}
 		if last != nil && k.began < last.gone {
-			if last.excused == "" && k.excused == "" {
+			stale := last
+			if k.token < last.token {
+				stale = k
+			}
+			if stale.excused == "" {
 				w.broken("never two jobs", "those of token %d and %d are alive at %v", last.token, k.token, k.began)
 			} else {
 				w.excused["overlap"]++
