@@ -119,7 +119,18 @@ type started struct {
 	starter proc.Starter
 }
 
+// startBy starts a command. The guard may have died while the lock was waited for;
+// then there is another one.
 func (r *run) startBy(command proc.Command, killBy clock.Instant) (*started, error) {
+	job, err := r.startOnce(command, killBy)
+	if errors.Is(err, proc.ErrStillborn) {
+		r.Logger.Warn("starting another guard", "err", err)
+		return r.startOnce(command, killBy)
+	}
+	return job, err
+}
+
+func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, error) {
 	starter, err := r.Starter()
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 		j.r.starts(j, c)
 	}
 	var start *proc.StartError
-	if errors.Is(j.refuse, proc.ErrUnguarded) {
+	if errors.Is(j.refuse, proc.ErrUnguarded) || errors.Is(j.refuse, proc.ErrStillborn) {
 		return nil, j.refuse
 	}
 	if errors.As(j.refuse, &start) {

@@ -22,3 +22,6 @@ func (g *Guard) PID() int {
 	<-g.ready
 	return g.child.pid
 }
+
+// AwaitEnd waits until the guard's process has been reaped.
+func (g *Guard) AwaitEnd() { <-g.child.ended }

@@ -70,7 +70,10 @@ func (j *job) start(c proc.Command) error {
 	if j.g.clock.Now() >= j.wanted {
 		return errLate
 	}
-	if err := j.bequeath(); err != nil {
+	switch err := j.bequeath(); {
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+		return proc.ErrStillborn
+	case err != nil:
 		return err
 	}
 	go j.listen()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -90,6 +91,29 @@ func TestArgumentsAndEnvironment(t *testing.T) {
 	env = append([]string{roleVariable + "=show", noDelay}, env...)
 	if want := fmt.Sprintf("%q\n%q\n", args, env); string(got) != want {
 		t.Errorf("got %swant %s", got, want)
+	}
+}
+
+// A guard that died before it was told of a job has started nothing.
+func TestStillborn(t *testing.T) {
+	t.Parallel()
+	g := begin(t)
+	if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	g.AwaitEnd()
+	started := filepath.Join(t.TempDir(), "started")
+	hold, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	_, err = g.Start(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, Will: proc.Will{Hold: hold}}, clock.Never)
+	if !errors.Is(err, proc.ErrStillborn) {
+		t.Errorf("got %v, want %v", err, proc.ErrStillborn)
+	}
+	if _, err := os.Stat(started); err == nil {
+		t.Error("the job was started")
 	}
 }
 

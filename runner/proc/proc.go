@@ -135,6 +135,10 @@ func (e Exit) Status() int {
 // kill it.
 var ErrUnguarded = errors.New("the job would not be guarded")
 
+// ErrStillborn is why a job was not started: the guard had died before it was told of
+// one. Another starter may do.
+var ErrStillborn = errors.New("the guard process had died before the job was started")
+
 // A StartError says why a command cannot be run.
 type StartError struct {
 	Command  string

@@ -1,0 +1,43 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A guard that died while the lock was waited for costs nothing.
+func TestStillborn(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = runs(time.Second, 0)
+		r.starts = func(j *job, _ proc.Command) {
+			if len(r.jobs) == 1 {
+				j.refuse = proc.ErrStillborn
+			}
+		}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did("0s open", "0s acquire", "0s start", "1s exit", "1s release", "1s close")
+		if !r.jobs[0].closed {
+			t.Error("the starter that was of no use was not closed")
+		}
+	})
+}
+
+// One that dies each time does not have us try for ever.
+func TestStillbornAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrStillborn }
+		if _, err := r.run(); !errors.Is(err, proc.ErrStillborn) {
+			t.Errorf("got %v, want %v", err, proc.ErrStillborn)
+		}
+		if len(r.jobs) != 2 {
+			t.Errorf("%d starters were tried, want 2", len(r.jobs))
+		}
+		r.did("0s open", "0s acquire", "0s release", "0s close")
+	})
+}
