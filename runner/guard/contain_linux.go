@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -15,19 +16,24 @@ func makeCage(use Tier) (made cage, why string, err error) {
 		return groupCage{}, "", nil
 	case Pidns:
 		return pidCage{}, "", nil
-	case Subreaper:
-		proc.AdoptOrphans()
-		return treeCage{}, "", nil
 	}
 	proc.AdoptOrphans()
+	spare, err := proc.NewSpare()
+	if err != nil {
+		return nil, "", fmt.Errorf("hold descriptors to kill with: %w", err)
+	}
+	tree := treeCage{spare}
+	if use == Subreaper {
+		return tree, "", nil
+	}
 	group, err := cgroup.New()
 	switch {
 	case err == nil:
-		return cgroupCage{group: group}, "", nil
+		return cgroupCage{treeCage: tree, group: group}, "", nil
 	case use == Cgroup:
 		return nil, "", err
 	}
-	return treeCage{}, err.Error(), nil
+	return tree, err.Error(), nil
 }
 
 // namespaced has the guard made the init of a pid namespace. Without privileges
@@ -42,7 +48,7 @@ func namespaced(attr *syscall.SysProcAttr) {
 }
 
 // treeCage is [Subreaper].
-type treeCage struct{}
+type treeCage struct{ spare *proc.Spare }
 
 func (treeCage) tier() Tier                   { return Subreaper }
 func (treeCage) prepare(*syscall.SysProcAttr) {}
@@ -59,7 +65,10 @@ func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
 	_, _ = proc.Tree{Keep: k.isAside}.Signal(k.job, false, sig)
 }
 
-func (treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (c treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+	if sigs[0] == syscall.SIGKILL {
+		c.spare.Spend()
+	}
 	for _, sig := range sigs {
 		if !k.ended {
 			_ = syscall.Kill(-k.job, sig) // at one moment, so that no process of it can slip through by forking
@@ -136,8 +145,8 @@ func cgroupPath(c cage) string {
 // killCgroup kills what is in a cgroup, and removes it once nothing is.
 func killCgroup(path string) (empty bool) {
 	g, err := cgroup.Open(path)
-	if err != nil { // it is gone
-		return true
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
 	}
 	_ = g.Kill()
 	left, _ := g.Populated()

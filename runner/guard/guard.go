@@ -33,6 +33,7 @@ type Guard struct {
 	// sweep kills what is left of a job, and reports whether nothing was; also
 	// the guard must be dead for that.
 	sweep func(*job) (clean bool)
+	spare *proc.Spare // to find the job by, if the guard has died
 }
 
 var _ proc.Starter = (*Guard)(nil)
@@ -143,6 +144,10 @@ func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if g.containment.Use != Pgroup {
 		proc.AdoptOrphans()
 	}
+	var err error
+	if g.spare, err = proc.NewSpare(); err != nil {
+		return nil, fmt.Errorf("hold descriptors to kill with: %w", err)
+	}
 	j := newJob(g, c.Will, killBy)
 	if err := j.start(c); err != nil {
 		return nil, err
@@ -161,6 +166,7 @@ func (g *Guard) visible(pid int) int {
 
 // Close ends a guard that has no job, or none any more, and waits for it.
 func (g *Guard) Close() {
+	g.spare.Spend()
 	if <-g.ready; g.err != nil {
 		return
 	}

@@ -41,10 +41,12 @@ type supervisor struct {
 	helper        bool
 	noInput       bool
 	freeze        bool   // the guard, before the start
+	tier          string // how the job is kept together; "": as it can be
 	control, log  string // files that it is told things by, and tells them
 
 	mu     sync.Mutex
 	job    proc.Job
+	out    *os.File       // log, once it was needed
 	asides sync.WaitGroup // what runs beside it
 }
 
@@ -59,6 +61,7 @@ func supervise() int {
 	flags.BoolVar(&s.helper, "helper", false, "")
 	flags.BoolVar(&s.noInput, "no-input", false, "")
 	flags.BoolVar(&s.freeze, "freeze", false, "")
+	flags.StringVar(&s.tier, "tier", "", "")
 	flags.StringVar(&s.control, "control", "", "")
 	flags.StringVar(&s.log, "log", "", "")
 	if flags.Parse(os.Args[1:]) != nil {
@@ -98,6 +101,10 @@ func (s *supervisor) run(args []string) int {
 	}
 	g := guard.Begin()
 	defer g.Close()
+	if err := g.Contain(guard.Containment{Use: guard.Tier(s.tier)}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 125
+	}
 	if s.control != "" {
 		go s.listen(g)
 	}
@@ -219,10 +226,14 @@ func (s *supervisor) say(format string, args ...any) {
 	if s.log == "" {
 		return
 	}
-	f, err := os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		panic(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil { // it stays open: there may be no descriptor left
+		f, err := os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		s.out = f
 	}
-	defer f.Close()
-	fmt.Fprintf(f, format+"\n", args...)
+	fmt.Fprintf(s.out, format+"\n", args...)
 }

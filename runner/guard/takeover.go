@@ -34,6 +34,7 @@ func (j *job) takeOver() {
 
 // sweep is a Guard's.
 func (j *job) sweep() (clean bool) {
+	j.g.spare.Spend()
 	tree := proc.Tree{Keep: j.isNotOfTheJob}
 	j.killGroups()
 	_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)

@@ -204,13 +204,15 @@ func (p process) signal(sigs []unix.Signal) {
 	}
 }
 
-// eachProcess calls f for all that are in /proc, in the order of their ids.
+// eachProcess calls f for all that are in /proc, in the order of their ids. An error
+// says that some of them were not seen: for want of descriptors, say.
 func eachProcess(f func(process)) error {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }()
+	var hidden error
 	for {
 		names, err := dir.Readdirnames(64)
 		for _, name := range names {
@@ -218,12 +220,15 @@ func eachProcess(f func(process)) error {
 			if err != nil {
 				continue
 			}
-			if p, err := readProcess(pid); err == nil {
+			switch p, err := readProcess(pid); {
+			case err == nil:
 				f(p)
+			case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM):
+				hidden = err
 			}
 		}
 		if len(names) == 0 || err != nil {
-			return nil //nolint:nilerr // io.EOF
+			return hidden // else it is io.EOF
 		}
 	}
 }
