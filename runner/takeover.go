@@ -19,11 +19,8 @@ func (r *run) takeOver() error {
 	if err != nil {
 		return err
 	}
-	if wait, why := r.unproved(record.Term); wait > 0 {
-		r.Logger.Info(why, "wait", wait)
-		if err := r.idle(wait); err != nil {
-			return err
-		}
+	if err := r.idle(r.unproved(record.Term)); err != nil {
+		return err
 	}
 	if err := r.mark(false); err != nil {
 		return err
@@ -32,16 +29,20 @@ func (r *run) takeOver() error {
 	return nil
 }
 
-// unproved is how long the lease of a holder before us may last, and why we think so;
-// 0: it has released the lock.
-func (r *run) unproved(t *ledger.Term) (wait time.Duration, why string) {
+// unproved is how long the lease of a holder before us may last, and tells why we wait
+// for it; 0: it has released the lock.
+func (r *run) unproved(t *ledger.Term) (wait time.Duration) {
 	switch {
 	case r.grant.Clean || t != nil && t.Clean:
-		return 0, ""
+		return 0
 	case t == nil:
-		return r.grant.TTL, "nothing is known of a holder before; waiting as long as its lease might last"
+		wait = r.grant.TTL
+		r.Logger.Info("nothing is known of a holder before; waiting as long as its lease might last", "wait", wait)
+	default:
+		wait = min(time.Duration(t.TTL), MaxTTL)
+		r.Logger.Info("the holder before did not release the lock; waiting for the end of its lease", "wait", wait)
 	}
-	return min(time.Duration(t.TTL), MaxTTL), "the holder before did not release the lock; waiting for the end of its lease"
+	return wait
 }
 
 // mark notes how our term stands: whether it has ended well.
