@@ -63,19 +63,31 @@ func cutting() (names []string) {
 // networkFaults are those of connections, which a proxy makes.
 func networkFaults() []fault {
 	return []fault{
-		during("connections stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutAll) }),
-		during("requests stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutRequests) }),
-		during("replies stalled", func(h *machine) { h.each((*faultproxy.Proxy).CutReplies) }),
-		during("connections refused", func(h *machine) { h.Refuse() }),
+		during("connections stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutAll) }),
+		during("requests stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutRequests) }),
+		during("replies stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutReplies) }),
+		during("connections refused", func(m *machine) { m.Refuse() }),
 		{"connections reset", func(_ *nemesis, m *machine) bool { m.Reset(); return true }},
-		{"delay", func(n *nemesis, m *machine) bool {
-			delays := []time.Duration{ttl / 20, ttl / 8, ttl / 2, ttl, 2 * ttl}
-			m.Delay(delays[n.rand.IntN(len(delays))])
-			n.pass()
-			m.Heal()
-			return true
-		}},
+		during("requests torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverRequests) }),
+		during("replies torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverReplies) }),
+		during("jitter", func(m *machine) { m.each(func(p *faultproxy.Proxy) { p.Jitter(ttl / 10) }) }),
+		during("few bytes a second", func(m *machine) { m.each(func(p *faultproxy.Proxy) { p.Throttle(2000) }) }),
+		delay("delay", (*faultproxy.Proxy).Delay),
+		delay("requests delayed", (*faultproxy.Proxy).DelayRequests),
+		delay("replies delayed", (*faultproxy.Proxy).DelayReplies),
 	}
+}
+
+// delay holds back what goes through, for anything from a short moment to two leases.
+func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {
+	return fault{name, func(n *nemesis, m *machine) bool {
+		delays := []time.Duration{ttl / 20, ttl / 8, ttl / 2, ttl, 2 * ttl}
+		d := delays[n.rand.IntN(len(delays))]
+		m.each(func(p *faultproxy.Proxy) { by(p, d) })
+		n.pass()
+		m.Heal()
+		return true
+	}}
 }
 
 // packetFaults are those of packets, of which nobody is told.

@@ -74,6 +74,7 @@ func consulStore(t *testing.T, _ plan) *store {
 		Args: []string{
 			"agent", "-server", "-bootstrap-expect=1", "-data-dir", dir, "-bind", "127.0.0.1", "-client", "127.0.0.1",
 			"-http-port", http, "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
+			"-hcl", "performance { raft_multiplier = 1 }", // else it takes some 10 s to serve again
 			"-server-port", port(), "-serf-lan-port", port(), "-serf-wan-port", port(),
 		},
 	}}
