@@ -61,7 +61,7 @@ func runCell(t *testing.T, p plan, s *suite) *oracle.Verdict {
 	t.Logf("exit statuses: %v", c.statuses)
 	c.checkStatuses()
 	c.checkLogs()
-	return c.judge(s.seed)
+	return c.judge(s)
 }
 
 func newCell(t *testing.T, p plan, s *suite) *cell {
@@ -147,24 +147,20 @@ func (c *cell) end() {
 }
 
 // judge judges the records.
-func (c *cell) judge(seed uint64) *oracle.Verdict {
+func (c *cell) judge(s *suite) *oracle.Verdict {
 	h, err := oracle.Read(c.file("trace"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	dir := os.Getenv("FAULTS_KEEP")
-	if dir == "" {
-		dir = os.TempDir()
-	}
 	c.checkRecords(h)
 	v := oracle.Judge(h, oracle.Options{
-		Seed: seed, TTL: ttl, Cookie: c.cookie, Dir: dir, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth}, NoTokens: c.plan.peer != nil,
+		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth}, NoTokens: c.plan.peer != nil,
 	})
 	if len(v.Wrong) == 0 || c.plan.peer != nil {
 		return v
 	}
 	c.t.Error(v)
-	kept := filepath.Join(dir, c.cookie)
+	kept := filepath.Join(s.keep, c.cookie)
 	if err := os.CopyFS(kept, os.DirFS(c.dir)); err != nil {
 		c.t.Error(err)
 	}

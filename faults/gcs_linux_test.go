@@ -65,24 +65,16 @@ func gcsAnswers(s *gcstest.Server, name string, share int, f gcstest.Fault) faul
 
 // gcsOperator ends terms that are not over.
 func gcsOperator(s *gcstest.Server) []fault {
-	held := func() bool {
+	return []fault{gcsEviction(s, "lock deleted", s.Delete), gcsEviction(s, "lock overwritten", s.Rewrite)}
+}
+
+func gcsEviction(s *gcstest.Server, name string, evict func(object string)) fault {
+	return fault{name, func(*nemesis, *machine) bool {
 		o, ok := s.Object(gcsObject)
-		return ok && strings.Contains(o.Metadata["leaderrun"], `"held"`)
-	}
-	return []fault{
-		{"lock deleted", func(*nemesis, *machine) bool {
-			if !held() {
-				return false
-			}
-			s.Delete(gcsObject)
-			return true
-		}},
-		{"lock overwritten", func(*nemesis, *machine) bool {
-			if !held() {
-				return false
-			}
-			s.Rewrite(gcsObject)
-			return true
-		}},
-	}
+		if !ok || !strings.Contains(o.Metadata["leaderrun"], `"held"`) {
+			return false // nobody has the lock
+		}
+		evict(gcsObject)
+		return true
+	}}
 }

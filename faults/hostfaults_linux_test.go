@@ -66,7 +66,7 @@ func networkFaults() []fault {
 		during("connections stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutAll) }),
 		during("requests stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutRequests) }),
 		during("replies stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutReplies) }),
-		during("connections refused", func(m *machine) { m.Refuse() }),
+		during("connections refused", (*machine).Refuse),
 		{"connections reset", func(_ *nemesis, m *machine) bool { m.Reset(); return true }},
 		during("requests torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverRequests) }),
 		during("replies torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverReplies) }),
@@ -93,9 +93,9 @@ func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {
 // packetFaults are those of packets, of which nobody is told.
 func packetFaults() []fault {
 	return []fault{
-		during("blackhole", func(m *machine) { m.Blackhole() }),
-		during("request packets lost", func(m *machine) { m.BlackholeRequests() }),
-		during("reply packets lost", func(m *machine) { m.BlackholeReplies() }),
+		during("blackhole", (*machine).Blackhole),
+		during("request packets lost", (*machine).BlackholeRequests),
+		during("reply packets lost", (*machine).BlackholeReplies),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -127,7 +126,7 @@ func (m *machine) run(k task) (status int) {
 	m.process = host.Process{}
 	m.mu.Unlock()
 	_ = cmd.Wait() // how it ended is in ProcessState
-	status = statusOf(cmd.ProcessState)
+	status = programs.Status(cmd.ProcessState)
 	m.c.note(trace.Entry{Kind: trace.Ran, Host: m.name, PID: pid, Call: begin, Status: status, Left: m.left()})
 	return status
 }
@@ -163,7 +162,7 @@ func (m *machine) command(k task) *host.Cmd {
 	work := []string{built.Path("subject"), "work", k.manner, k.length.String()}
 	var cmd *host.Cmd
 	if peer := m.c.plan.peer; peer != nil {
-		args := append(peer.command(m.c.t, m.Addrs()), work...)
+		args := append(peer.args(m.c.t, m.Addrs()[0]), work...)
 		cmd = m.Command(args[0], args[1:]...)
 	} else {
 		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", "0.5", "--connect-timeout", "2", "--containment", k.containment}
@@ -190,16 +189,4 @@ func (m *machine) command(k task) *host.Cmd {
 	}
 	cmd.Env = append(cmd.Env, m.c.store.env(m.Addrs())...)
 	return cmd
-}
-
-// statusOf is the exit status as a shell shows it; -1 if there is none.
-func statusOf(s *os.ProcessState) int {
-	w, ok := s.Sys().(syscall.WaitStatus)
-	switch {
-	case !ok:
-		return -1
-	case w.Signaled():
-		return 128 + int(w.Signal())
-	}
-	return w.ExitStatus()
 }

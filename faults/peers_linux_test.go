@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ type peer struct {
 	backend string
 	subject string // for the report
 	store   func(*testing.T, plan) *store
-	args    func(addr string) []string // what is before the command
+	args    func(t *testing.T, addr string) []string // what is before the command
 }
 
 // peers are those that can be had here.
@@ -29,29 +28,20 @@ func peers() []peer {
 	all := []peer{{
 		name: "etcdctl-lock", backend: "etcd", subject: "etcdctl lock",
 		store: etcdSingle,
-		args: func(addr string) []string {
-			return []string{"etcdctl", "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
+		args: func(t *testing.T, addr string) []string {
+			return []string{etcdtest.Binary(t, "", "etcdctl"), "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
 		},
 	}}
 	if path, err := exec.LookPath("consul"); err == nil {
 		all = append(all, peer{
 			name: "consul-lock", backend: "consul", subject: "consul lock",
 			store: consulStore,
-			args: func(addr string) []string {
+			args: func(_ *testing.T, addr string) []string {
 				return []string{path, "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}
 			},
 		})
 	}
 	return all
-}
-
-// command is the peer's, of a test.
-func (p *peer) command(t *testing.T, addrs []string) []string {
-	args := p.args(strings.Join(addrs, ","))
-	if args[0] == "etcdctl" {
-		args[0] = etcdtest.Binary(t, "", args[0])
-	}
-	return args
 }
 
 // A consul is a server of that kind.

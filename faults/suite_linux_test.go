@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"regexp"
@@ -24,6 +25,7 @@ type suite struct {
 	seed    uint64
 	backend string         // what the names of cells must begin with
 	results string         // the file to be written; "": none
+	keep    string         // the directory for the records of what is wrong
 	only    *regexp.Regexp // which faults are done
 
 	mu   sync.Mutex
@@ -106,6 +108,7 @@ func (s *suite) page() (string, error) {
 func newSuite(t *testing.T) *suite {
 	t.Helper()
 	s := &suite{length: short, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
+	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
 	if text := os.Getenv("FAULTS_MINUTES"); text != "" {
 		minutes, err := strconv.ParseFloat(text, 64)
 		if err != nil || minutes <= 0 {

@@ -15,13 +15,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
-// CookieVariable names, in the environment of all programs of a fleet, which of them
-// belong together: what has the same value there, and nothing else.
-const CookieVariable = "FLEET_COOKIE"
-
-// FileVariable names the file of entries in a program's environment.
-const FileVariable = "FLEET_TRACE"
-
 // The kinds of entries.
 const (
 	Read    = "read"    // leaderrun read its clock, and got Wall

@@ -5,8 +5,13 @@ import (
 	"strconv"
 )
 
-// What the environment of a job says, beside [FileVariable].
+// What the environment of a fleet's programs says.
 const (
+	// CookieVariable says which of them belong together: what has the same value
+	// there, and nothing else.
+	CookieVariable = "FLEET_COOKIE"
+	// FileVariable names the file of entries.
+	FileVariable = "FLEET_TRACE"
 	// HostVariable is the host that the job runs on.
 	HostVariable = "FLEET_HOST"
 	// RegisterVariable names the file of the fenced register.

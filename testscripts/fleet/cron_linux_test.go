@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/window"
@@ -180,7 +180,7 @@ func (c *cron) run(f firing, now trace.Clock) outcome {
 	if err != nil {
 		o.stderr = err.Error()
 	}
-	o.status = status(cmd.ProcessState)
+	o.status = programs.Status(cmd.ProcessState)
 	if o.entries, err = trace.ReadAll(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		o.stderr += err.Error()
 	}
@@ -205,15 +205,4 @@ func killAfter(cmd *exec.Cmd, d time.Duration) (killed bool) {
 	}
 	<-ended
 	return killed
-}
-
-// status is the exit status as a shell shows it; -1 if there is none.
-func status(s *os.ProcessState) int {
-	if s == nil {
-		return -1
-	}
-	if ws := s.Sys().(syscall.WaitStatus); ws.Signaled() {
-		return 128 + int(ws.Signal())
-	}
-	return s.ExitCode()
 }

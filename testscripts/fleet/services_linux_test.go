@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/faults/oracle"
+	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
@@ -136,7 +137,7 @@ func (s *services) run(host int) {
 	s.mu.Unlock()
 	_ = cmd.Wait() // its state is in ProcessState
 	s.mu.Lock()
-	s.exits[status(cmd.ProcessState)]++
+	s.exits[programs.Status(cmd.ProcessState)]++
 	s.mu.Unlock()
 	if err != nil {
 		s.t.Error(err)
