@@ -62,6 +62,7 @@ func queueTells(e *env) {
 	for i, priority := range []int{7, -1000, 0, 1000} {
 		o := e.options(fmt.Sprintf("waiter %d", i))
 		o.Priority = priority
+		o.TTL = max(o.TTL, 4*prompt) // or who leaves without a word is gone in time as well
 		k := e.openWith(e.u, o)
 		c := k.campaign()
 		c.queued()
