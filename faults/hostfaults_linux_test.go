@@ -9,7 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// cutFaults are those that the network of a cell's hosts can have.
+// cutFaults are those for which the network of a cell's hosts is harmed, and healed:
+// there is one nemesis for them, as what heals one fault heals them all.
 func cutFaults(c *cell) (all []fault) {
 	if len(c.store.servers) == 0 {
 		return nil
@@ -21,7 +22,7 @@ func cutFaults(c *cell) (all []fault) {
 	if len(c.store.servers) > 1 {
 		all = append(all, fault{"one server cut off", cutOne})
 	}
-	return all
+	return append(all, fault{exhausted, exhaust}) // which heals the network
 }
 
 // hostFaults are all others that its hosts can have.
@@ -39,7 +40,10 @@ func hostFaults(c *cell) (all []fault) {
 			all = append(all, f.fault)
 		}
 	}
-	return append(all, fault{exhausted, exhaust})
+	if len(c.store.servers) == 0 {
+		all = append(all, fault{exhausted, exhaust})
+	}
+	return all
 }
 
 // exhausted is the name of a fault: a leaderrun without descriptors can still renew,
