@@ -18,6 +18,11 @@ const (
 	CanQueue   Ability = "queue"   // an Inspector whose State.Queue is who waits, in order and with priorities
 	CanRecord  Ability = "record"  // a Recorder
 	CanAsk     Ability = "ask"     // an Asker
+	CanList    Ability = "list"    // a Lister
+	CanWatch   Ability = "watch"   // a Watcher
+	CanBreak   Ability = "break"   // a Breaker
+	CanProbe   Ability = "probe"   // a Prober
+	CanForget  Ability = "forget"  // a Forgetter
 )
 
 // Able is a Lock with abilities.
@@ -51,6 +56,11 @@ var lacking = map[Ability]string{
 	CanQueue:   "tell who waits for a lock",
 	CanRecord:  "keep a record beside a lock",
 	CanAsk:     "pass a request on to the holder",
+	CanList:    "list its locks",
+	CanWatch:   "tell when a lock changes",
+	CanBreak:   "take a lock away from its holder",
+	CanProbe:   "tell how its servers are",
+	CanForget:  "delete what it keeps of a lock",
 }
 
 // An Inspector can tell about a lock without contending for it. Inspect may be
@@ -125,6 +135,112 @@ type Asker interface {
 	// returned and is the same from then on; it is not closed. What is not
 	// received before the next may be forgotten. Its sender is not trusted.
 	Asked() <-chan []byte
+}
+
+// A Lister tells of all locks of a store: those under the prefix of the handle's
+// URL, whatever the name of the handle's own lock.
+type Lister interface {
+	// List returns a page of them, in no particular order, and the cursor of the
+	// next page, which is empty if this was the last. The first page's cursor is
+	// empty. A lock that is held during the whole listing is in it, once. One that
+	// nobody holds is in it if somebody waits for it or it has a record, and may be
+	// in it otherwise. What is under the prefix and no lock is left out.
+	List(ctx context.Context, cursor string) (page []Listed, next string, err error)
+}
+
+// A Listed is one lock of a list.
+type Listed struct {
+	Name   string // as [CheckSlotName] allows it: slots are locks of their own
+	Status Status
+	Record []byte // as Recorder.Record tells it
+}
+
+// MaxList is the most locks that a page has, and MaxCursor the greatest length of
+// a cursor, in bytes.
+const (
+	MaxList   = 64
+	MaxCursor = 1024
+)
+
+// A Watcher tells when to inspect again.
+type Watcher interface {
+	// Watch returns, as soon as it looks, a channel that gets a value after each
+	// change of what Inspect tells about the lock: a new holder, the end of one, a
+	// waiter that came or left. With all, it is about what List tells: any lock of
+	// the store. Changes that nobody has received yet are one value. What changes
+	// while the server cannot be reached is told when it can be again. There may be
+	// values without a change. Renewals are none.
+	//
+	// Watching ends with ctx, or by itself, where it cannot go on; then the channel
+	// is closed. One Watch at a time; it needs no lock of our own. A backend that
+	// can watch one lock, but not all, returns ErrUsage for all.
+	Watch(ctx context.Context, all bool) (<-chan struct{}, error)
+}
+
+// A Breaker takes a lock away from its holder.
+type Breaker interface {
+	// Break ends the term with the given token. The server checks in the step that
+	// ends it that this is still the term. If not, nothing is changed, and the error
+	// is ErrLost; so it is after an attempt of ours that succeeded unheard. The next
+	// grant is not Clean, and its token is greater. The holder hears of it as of any
+	// loss: by Lost at once, where the backend can, or else by its next renewal.
+	Break(ctx context.Context, token uint64) error
+}
+
+// A Prober tells about the servers behind a lock, for an operator who looks for
+// what is wrong. It needs no lock and changes nothing.
+type Prober interface {
+	// Probe asks each server that the URL or the settings name. What one of them
+	// answers, or that it does not, is part of the result; an error means that
+	// none could even be asked.
+	Probe(ctx context.Context) (Servers, error)
+}
+
+// Servers is what Prober tells. All of it may be somebody else's text.
+type Servers struct {
+	Product string   `json:"product"`        // "etcd"
+	User    string   `json:"user,omitempty"` // as whom we are known; "": as nobody, or it cannot be told
+	Servers []Server `json:"servers,omitempty"`
+	// Findings are what only this backend knows to look at, such as known bad
+	// versions, an alarm of the cluster, or the type of a file system.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// A Server is one of them.
+type Server struct {
+	Address string        `json:"address"`
+	Error   string        `json:"error,omitempty"`   // why it could not be asked; what follows is empty then
+	Class   string        `json:"class,omitempty"`   // of that error: "denied", "unavailable" or ""
+	Version string        `json:"version,omitempty"` // of its software
+	Role    string        `json:"role,omitempty"`    // "leader", "follower" …
+	RTT     time.Duration `json:"rtt_ns,omitempty"`  // of one request on an open connection
+	Time    time.Time     `json:"time,omitzero"`     // its clock, halfway between request and answer on ours
+	Ours    time.Time     `json:"ours,omitzero"`     // our clock at that moment
+	TLS     string        `json:"tls,omitempty"`     // "1.3"; "": not encrypted
+	Expires time.Time     `json:"expires,omitzero"`  // when the first of the certificates ends on which the connection depends, ours included
+}
+
+// A Finding is one fact that is well, or not.
+type Finding struct {
+	Check string `json:"check"`          // what was looked at: "alarms"
+	Level string `json:"level"`          // "ok", "warning" or "error"
+	Text  string `json:"text,omitempty"` // what was found
+	Fix   string `json:"fix,omitempty"`  // what to do about it
+}
+
+// MaxServers and MaxFindings are the most that Servers has of each.
+const (
+	MaxServers  = 32
+	MaxFindings = 32
+)
+
+// A Forgetter deletes all that the backend keeps of a lock, its token counter
+// included, so that nothing is left behind of a lock whose name is never used
+// again. It is for such names only.
+type Forgetter interface {
+	// Forget deletes it if nobody holds the lock or waits for it; otherwise nothing,
+	// and the error is a *HeldError. Its name must not be in use any more.
+	Forget(ctx context.Context) error
 }
 
 // A SecretReader is a Lock whose backend reads secrets from the environment.

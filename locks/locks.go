@@ -97,6 +97,9 @@ type Options struct {
 	Name string
 	// Holder is who we are, as others see it in a Status. Any text.
 	Holder string
+	// PID is the process that holds the lock, as others see it in a Status. 0: this
+	// one.
+	PID int
 	// RunID is random and no other run's. A backend that can keeps it beside
 	// the holder, for Status.RunID. At most 64 bytes; may be empty.
 	RunID string
@@ -146,8 +149,19 @@ type Status struct {
 	PID     int           `json:"pid,omitempty"`
 	Since   time.Time     `json:"since,omitzero"` // by the holder's wall clock: for people, never for decisions
 	TTL     time.Duration `json:"ttl_ns,omitempty"`
+	// Left is what the server says is left of the lease, at the moment of its answer.
+	// 0: not known. Below 0: it is over, and nobody has taken the lock since.
+	Left    time.Duration `json:"left_ns,omitempty"`
 	Token   uint64        `json:"token,omitempty"`
 	Waiters int           `json:"waiters,omitempty"`
 	// NoResign: the holder will not resign when asked to.
 	NoResign bool `json:"no_resign,omitempty"`
+	// Start is how the term began: StartClean, StartTakeover, or "": not known.
+	Start string `json:"start,omitempty"`
 }
+
+// How a term begins, as Grant.Clean tells its holder.
+const (
+	StartClean    = "clean"    // the holder before had released, or there was none
+	StartTakeover = "takeover" // it had not
+)
