@@ -142,13 +142,13 @@ type Waiting struct {
 // Status is what a backend can tell about a lock. All of it was written by
 // somebody else, perhaps in bad faith: see [Printable].
 type Status struct {
-	Held    bool          `json:"held"`
-	Holder  string        `json:"holder,omitempty"`
-	RunID   string        `json:"run_id,omitempty"` // the holder's Options.RunID; "": not known
-	Host    string        `json:"host,omitempty"`
-	PID     int           `json:"pid,omitempty"`
-	Since   time.Time     `json:"since,omitzero"` // by the holder's wall clock: for people, never for decisions
-	TTL     time.Duration `json:"ttl_ns,omitempty"`
+	Held   bool          `json:"held"`
+	Holder string        `json:"holder,omitempty"`
+	RunID  string        `json:"run_id,omitempty"` // the holder's Options.RunID; "": not known
+	Host   string        `json:"host,omitempty"`
+	PID    int           `json:"pid,omitempty"`
+	Since  time.Time     `json:"since,omitzero"` // by the holder's wall clock: for people, never for decisions
+	TTL    time.Duration `json:"ttl_ns,omitempty"`
 	// Left is what the server says is left of the lease, at the moment of its answer.
 	// 0: not known. Below 0: it is over, and nobody has taken the lock since.
 	Left    time.Duration `json:"left_ns,omitempty"`
