@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"time"
@@ -31,7 +32,7 @@ type record struct {
 func New(o locks.Options) []byte {
 	host, _ := os.Hostname() // without a name it is left out
 	b, err := json.Marshal(record{
-		Holder: o.Holder, Host: host, PID: os.Getpid(), RunID: o.RunID, Version: o.Version,
+		Holder: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), RunID: o.RunID, Version: o.Version,
 		Since: time.Now().UTC().Truncate(time.Millisecond), TTL: o.TTL.String(),
 		Priority: o.Priority, NoResign: o.NoResign,
 	})
@@ -46,7 +47,7 @@ func New(o locks.Options) []byte {
 func Status(data []byte, token uint64) locks.Status {
 	s := locks.Status{Held: true, Token: token}
 	r := read(data)
-	s.Holder, s.RunID, s.Host, s.PID, s.Since, s.NoResign = r.Holder, r.RunID, r.Host, r.PID, r.Since, r.NoResign
+	s.Holder, s.RunID, s.Host, s.PID, s.Since, s.NoResign = r.Holder, r.RunID, r.Host, max(r.PID, 0), r.Since, r.NoResign
 	if ttl, err := time.ParseDuration(r.TTL); err == nil && ttl > 0 {
 		s.TTL = ttl
 	}

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,18 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 	}
 	if age := time.Since(got.Since); age < 0 || age > time.Minute {
 		t.Errorf("it was written %v ago", age)
+	}
+}
+
+// TestPID is that of the process in whose name a helper program writes, or else
+// of the one that writes.
+func TestPID(t *testing.T) {
+	t.Parallel()
+	if got := record.Status(record.New(locks.Options{PID: 7}), 1).PID; got != 7 {
+		t.Errorf("got %d; want 7", got)
+	}
+	if got := record.Status(record.New(locks.Options{}), 1).PID; got != os.Getpid() {
+		t.Errorf("got %d; want our own, %d", got, os.Getpid())
 	}
 }
 
@@ -42,7 +55,7 @@ func TestPlace(t *testing.T) {
 // TestNonsenseIsLeftOut: a lock is held, whatever its record says.
 func TestNonsenseIsLeftOut(t *testing.T) {
 	t.Parallel()
-	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"ttl":"-1h"}`, `{"holder":"` + strings.Repeat("x", 64<<10) + `"}`} {
+	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"ttl":"-1h"}`, `{"pid":-1}`, `{"holder":"` + strings.Repeat("x", 64<<10) + `"}`} {
 		if got := record.Status([]byte(data), 7); got != (locks.Status{Held: true, Token: 7}) {
 			t.Errorf("%.20q: got %+v", data, got)
 		}
