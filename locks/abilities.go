@@ -142,7 +142,7 @@ type Asker interface {
 type Lister interface {
 	// List returns a page of them, in no particular order, and the cursor of the
 	// next page, which is empty if this was the last. The first page's cursor is
-	// empty. A lock that is held during the whole listing is in it, once. One that
+	// empty; any other is as [CheckCursor] allows it. A lock that is held during the whole listing is in it, once. One that
 	// nobody holds is in it if somebody waits for it or it has a record, and may be
 	// in it otherwise. What is under the prefix and no lock is left out.
 	List(ctx context.Context, cursor string) (page []Listed, next string, err error)
@@ -161,6 +161,15 @@ const (
 	MaxList   = 64
 	MaxCursor = 1024
 )
+
+// CheckCursor returns an ErrUsage if cursor is none that a Lister returns: valid
+// UTF-8 of at most MaxCursor bytes.
+func CheckCursor(cursor string) error {
+	if len(cursor) > MaxCursor || !utf8.ValidString(cursor) {
+		return &UsageError{What: "a cursor that no list returned"}
+	}
+	return nil
+}
 
 // A Watcher tells when to inspect again.
 type Watcher interface {

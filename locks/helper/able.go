@@ -68,9 +68,32 @@ func (l *Lock) tell(ctx context.Context, a locks.Ability, r request, text []byte
 	return err
 }
 
-// exchangeIf makes a call if the helper has declared the ability: one that has
-// not may not even answer.
+// Break implements locks.Breaker. After Release the helper has ended, and it is an
+// error.
+func (l *Lock) Break(ctx context.Context, token uint64) error {
+	_, err := l.exchangeIf(ctx, locks.CanBreak, request{Method: methodBreak, Token: token})
+	return err
+}
+
+// Forget implements locks.Forgetter. After Release the helper has ended, and it is
+// an error.
+func (l *Lock) Forget(ctx context.Context) error {
+	_, err := l.exchangeIf(ctx, locks.CanForget, request{Method: methodForget})
+	return err
+}
+
+// exchangeIf makes a call if the helper has declared the ability.
 func (l *Lock) exchangeIf(ctx context.Context, a locks.Ability, r request) (*pending, error) {
+	p, err := l.beginIf(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	return l.await(ctx, p)
+}
+
+// beginIf sends a request if the helper has declared the ability: one that has not
+// may not even answer.
+func (l *Lock) beginIf(ctx context.Context, a locks.Ability, r request) (*pending, error) {
 	can, err := l.Abilities(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +101,7 @@ func (l *Lock) exchangeIf(ctx context.Context, a locks.Ability, r request) (*pen
 	if !slices.Contains(can, a) {
 		return nil, cannot(string(a))
 	}
-	return l.exchange(ctx, r)
+	return l.begin(ctx, r)
 }
 
 // abilities returns what the answer to open said.
@@ -118,7 +141,7 @@ func (s *session) takeCan(can []string) error {
 	if len(can) > 64 {
 		return errors.New("more than 64 abilities")
 	}
-	for _, a := range []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk} {
+	for _, a := range abilities() {
 		if slices.Contains(can, string(a)) {
 			s.can = append(s.can, a)
 		}
@@ -144,9 +167,19 @@ func checkState(st *locks.State) error {
 	return nil
 }
 
+// abilities are those that this package knows.
+func abilities() []locks.Ability {
+	return []locks.Ability{
+		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
+		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	}
+}
+
 var (
 	_ locks.Able      = (*Lock)(nil)
 	_ locks.Inspector = (*Lock)(nil)
 	_ locks.Recorder  = (*Lock)(nil)
 	_ locks.Asker     = (*Lock)(nil)
+	_ locks.Breaker   = (*Lock)(nil)
+	_ locks.Forgetter = (*Lock)(nil)
 )

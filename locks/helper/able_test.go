@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -72,13 +73,16 @@ func TestRecordAndAsk(t *testing.T) {
 // more; what could be asked is an error, and no loss.
 func TestAfterRelease(t *testing.T) {
 	t.Parallel()
-	l := start(t, "fake://h/?can=inspect&can=record&can=ask", options())
+	l := start(t, able("fake://h/"), options())
 	if _, err := l.Acquire(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
+	changed, err := l.Watch(t.Context(), false)
+	checkClass(t, "watch", err, nil)
 	checkClass(t, "release", l.Release(t.Context()), nil)
+	over(t, changed)
 	checkClass(t, "set record", l.SetRecord(t.Context(), []byte("x")), locks.ErrLost)
-	_, err := l.Inspect(t.Context())
+	_, err = l.Inspect(t.Context())
 	checkClass(t, "inspect", err, locks.ErrUnavailable)
 	if !strings.Contains(err.Error(), "the lock was released") {
 		t.Errorf("inspect: got %v", err)
@@ -86,6 +90,14 @@ func TestAfterRelease(t *testing.T) {
 	_, err = l.Record(t.Context())
 	checkClass(t, "record", err, locks.ErrUnavailable)
 	checkClass(t, "ask", l.Ask(t.Context(), 1, nil), locks.ErrUnavailable)
+	_, _, err = l.List(t.Context(), "")
+	checkClass(t, "list", err, locks.ErrUnavailable)
+	_, err = l.Watch(t.Context(), false)
+	checkClass(t, "watch", err, locks.ErrUnavailable)
+	checkClass(t, "break", l.Break(t.Context(), 1), locks.ErrUnavailable)
+	_, err = l.Probe(t.Context())
+	checkClass(t, "probe", err, locks.ErrUnavailable)
+	checkClass(t, "forget", l.Forget(t.Context()), locks.ErrUnavailable)
 }
 
 // TestLongQueueFitsALine, and the places that are left out are the last.
@@ -95,6 +107,9 @@ func TestLongQueueFitsALine(t *testing.T) {
 	st, err := l.Inspect(t.Context())
 	if err != nil || len(st.Queue) < 10 || len(st.Queue) > locks.MaxQueue || !st.Held {
 		t.Fatalf("got %d places, %v", len(st.Queue), err)
+	}
+	if st.PID != 0 || st.TTL != 0 || st.Waiters != 0 || st.Start != "" {
+		t.Errorf("what makes no sense is told: %+v", st.Status)
 	}
 	for _, p := range st.Queue {
 		if p.Priority != -locks.MaxPriority || !p.Since.IsZero() || p.Holder == "" {
@@ -176,6 +191,68 @@ func TestNoEventAfterRelease(t *testing.T) {
 	s.passOn(h, []byte("too late"))
 	if got, want := said.String(), `{"event":"asked","text":"in time"}`+"\n"; got != want {
 		t.Errorf("said %q; want %q", got, want)
+	}
+}
+
+// able returns the URL with all abilities.
+func able(u string) string {
+	for _, a := range abilities() {
+		sep := "&"
+		if !strings.Contains(u, "?") {
+			sep = "?"
+		}
+		u += sep + "can=" + string(a)
+	}
+	return u
+}
+
+// TestBreakAndForget cross the pipe, and so do their answers.
+func TestBreakAndForget(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/notes"
+	l := start(t, able("fake://h"+path), options())
+	checkClass(t, "break", l.Break(t.Context(), 1<<64-1), nil)
+	checkClass(t, "forget", l.Forget(t.Context()), nil)
+	if got, want := read(t, path), "open\nbreak 18446744073709551615\nbreak\nforget\n"; got != want {
+		t.Errorf("the backend was asked %q; want %q", got, want)
+	}
+	l = start(t, able("fake://h/?break=lost&forget=held"), options())
+	checkClass(t, "break", l.Break(t.Context(), 7), locks.ErrLost)
+	err := l.Forget(t.Context())
+	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.PID != 7 {
+		t.Errorf("forget of a lock that is held: got %v", err)
+	}
+	select {
+	case err := <-l.Lost():
+		t.Errorf("what somebody else lost is taken for ours: %v", err)
+	default:
+	}
+}
+
+// TestWithoutAbilities: what the helper has not declared is not asked for.
+func TestWithoutAbilities(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=inspect", options())
+	_, _, err := l.List(t.Context(), "")
+	checkClass(t, "list", err, locks.ErrUsage)
+	_, err = l.Watch(t.Context(), true)
+	checkClass(t, "watch", err, locks.ErrUsage)
+	checkClass(t, "break", l.Break(t.Context(), 1), locks.ErrUsage)
+	_, err = l.Probe(t.Context())
+	checkClass(t, "probe", err, locks.ErrUsage)
+	checkClass(t, "forget", l.Forget(t.Context()), locks.ErrUsage)
+}
+
+// TestPID: the holder that others see is this process, and not its helper.
+func TestPID(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[int]int{0: os.Getpid(), 7: 7} {
+		o := options()
+		o.PID = given
+		st, err := start(t, "fake://h/?can=inspect", o).Inspect(t.Context())
+		if err != nil || st.PID != want {
+			t.Errorf("with the process id %d in its options, the backend was told %d, %v; want %d", given, st.PID, err, want)
+		}
 	}
 }
 

@@ -30,6 +30,16 @@ func (s *server) do(ctx context.Context, r *request) (*result, error) {
 		return s.simple(ctx, s.writing, s.setRecord(r.Text))
 	case methodAsk:
 		return s.simple(ctx, s.asking, s.ask(r.Token, r.Text))
+	case methodList:
+		return s.inTurn(ctx, s.listing, s.list(r))
+	case methodWatch:
+		return s.inTurn(ctx, s.looking, s.look(r))
+	case methodBreak:
+		return s.simple(ctx, s.breaking, s.breakTerm(r.Token))
+	case methodProbe:
+		return s.inTurn(ctx, s.probing, s.probe)
+	case methodForget:
+		return s.simple(ctx, s.forgetting, s.forget)
 	}
 	return nil, &locks.UsageError{What: "unknown method " + strconv.Quote(locks.Abbreviate(r.Method))}
 }
@@ -73,6 +83,8 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		return usage("a connect timeout of %v is not in (0, 1h]", r.ConnectTimeout)
 	case r.Priority < -locks.MaxPriority || r.Priority > locks.MaxPriority:
 		return usage("a priority of %d is not in [%d, %d]", r.Priority, -locks.MaxPriority, locks.MaxPriority)
+	case r.PID < 0:
+		return usage("a process id of %d", r.PID)
 	case r.LogLevel != "" && s.level.UnmarshalText([]byte(r.LogLevel)) != nil:
 		return usage("unknown log level")
 	}
@@ -85,6 +97,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		RunID:          r.RunID,
 		Priority:       r.Priority,
 		NoResign:       r.NoResign,
+		PID:            r.PID,
 		Logger:         s.log,
 		Waiting:        s.nowWaiting,
 	}, nil

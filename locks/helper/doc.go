@@ -42,7 +42,7 @@
 //
 // The core has then already sent two requests, as it waits for nothing:
 //
-//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn","priority":10,"no_resign":true}
+//	{"id":1,"method":"open","timeout_ns":5000000000,"protocol":1,"url":"etcd://user:password@host:2379/prefix","name":"jobs/nightly","holder":"host/123/x7","ttl_ns":15000000000,"connect_timeout_ns":5000000000,"version":"v1.2.0","run_id":"5e0f31c2a97b4d68","log_level":"warn","priority":10,"no_resign":true,"pid":123}
 //	{"id":2,"method":"acquire"}
 //
 // Hello must come within connect_timeout_ns of the start, and the answer to
@@ -68,7 +68,8 @@
 //     logged. run_id tells this run from all others; a helper that keeps it
 //     beside the holder, and returns it in a status, lets a command that takes
 //     the lock it runs under be recognised. priority, from -1000 to 1000, and
-//     no_resign are kept for inspect. Result: secret_env, a list of the
+//     no_resign are kept for inspect, and so is pid, the process that holds the
+//     lock. Result: secret_env, a list of the
 //     environment variables that hold this backend's credentials, and can, a
 //     list of abilities. An error ends the session.
 //   - acquire campaigns for the lock and is answered when it is ours. With
@@ -105,6 +106,29 @@
 //     checks in the step that writes; if it is not ours, the error is lost.
 //   - "ask": ask leaves text, of at most 4096 bytes, for the holder with that
 //     token, and nobody else. The holder's helper reports it as an event.
+//   - "list": list tells about all locks under the prefix of the URL, whatever the
+//     name in open. Result: page, of at most 64 locks, each with name, status and
+//     record, as inspect and record tell them; and next, a cursor of at most 1024
+//     bytes, with which the next list is to begin. Without next this was the last
+//     page. What has no room in the line of the answer comes before it, in one or
+//     more events. What is no lock is left out.
+//   - "watch": watch is under way for as long as the helper looks, and is ended
+//     by a cancel. An event says that the helper looks from now on, and another
+//     one each time that inspect would tell something new; or, with "all":true,
+//     that list would. Changes that were not told yet are one event; renewals are
+//     none. The answer says that watching has ended. One is under way at a time.
+//   - "break": break ends the term with that token, whoever has it, if it is
+//     still the term when the server ends it. If it is not, the error is lost, and
+//     nothing has changed.
+//   - "probe": probe tells how the servers are. Result: servers, with the fields
+//     product and user, and two lists of at most 32: servers, each with address,
+//     error, class, version, role, rtt_ns, time, ours, tls and expires; and
+//     findings, each with check, level, text and fix. [locks.Servers] says what
+//     they are. A level is ok, warning or error; a class denied, unavailable or
+//     none.
+//   - "forget": forget deletes all that is kept of a lock whose name is never used
+//     again, if nobody holds it or waits for it; otherwise nothing, and the error
+//     is held.
 //
 // A method that is not known is answered with an error of class usage.
 //
@@ -113,8 +137,9 @@
 // An error has a message and, unless nothing fits, a class:
 //
 //   - held: somebody else holds the lock. It has a status: held, holder,
-//     run_id, host, pid, since, ttl_ns, token, waiters, no_resign; as much as is
-//     known.
+//     run_id, host, pid, since, ttl_ns, left_ns, token, waiters, no_resign, start;
+//     as much as is known. left_ns is below 0 when the lease is over and nobody
+//     has taken the lock since; start is clean or takeover.
 //   - lost: the lock, or the place in the queue, is surely not ours any more.
 //     Final, and never a guess: it kills the job.
 //   - denied: for lack of permission; another attempt would fare no better.
@@ -138,6 +163,12 @@
 // asked. If that is more than the core reads, the last one is what counts:
 //
 //	{"event":"asked","text":"resign"}
+//
+// A list that has no room in its answer comes in parts, and a watch tells that
+// something is, or may be, as it was not before; the first time, that it begins:
+//
+//	{"event":"listed","id":5,"page":[{"name":"jobs","status":{"held":true},"record":"text"}]}
+//	{"event":"changed","id":6}
 //
 // After a grant, and before the answer to a release, the helper may say once
 // that the lock was lost between two renewals:
@@ -167,7 +198,8 @@
 //
 // It never gets into the middle of another line: the core writes each line at
 // once, and those after open are shorter than what POSIX has a pipe take whole
-// (512 bytes), but for set_record and ask. If the core dies in the midst of one
-// of these, the line makes no sense, and the lock ends with its lease. The helper makes the release even if the input ends meanwhile, in at
-// most 5 s, and even if nobody reads its answers.
+// (512 bytes), but for set_record, ask and list. If the core dies in the midst of
+// one of these, the line makes no sense, and the lock ends with its lease. The
+// helper makes the release even if the input ends meanwhile, in at most 5 s, and
+// even if nobody reads its answers.
 package helper

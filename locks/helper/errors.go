@@ -123,7 +123,16 @@ func fitWaiting(w locks.Waiting) locks.Waiting {
 func fitStatus(s locks.Status) locks.Status {
 	s.Holder, s.Host, s.RunID = cut(s.Holder, maxText), cut(s.Host, maxText), cut(s.RunID, maxText)
 	s.Since = fitTime(s.Since)
+	s.PID, s.TTL, s.Waiters = max(s.PID, 0), max(s.TTL, 0), max(s.Waiters, 0)
+	s.Start = fitStart(s.Start)
 	return s
+}
+
+func fitStart(start string) string {
+	if start == locks.StartClean || start == locks.StartTakeover {
+		return start
+	}
+	return ""
 }
 
 func fitTime(t time.Time) time.Time {

@@ -139,11 +139,12 @@ func (f *fake) Abilities(context.Context) (can []locks.Ability, err error) {
 
 // Inspect tells of as many waiters as ?queue= says, with long names.
 func (f *fake) Inspect(ctx context.Context) (locks.State, error) {
-	st := locks.State{Status: locks.Status{Held: true, Holder: "me", Token: 7, Waiters: 1, NoResign: true}}
+	st := locks.State{Status: locks.Status{Held: true, Holder: "me", PID: f.o.PID, Token: 7, Waiters: 1, NoResign: true}}
 	st.Queue = []locks.Place{{Holder: "w", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Priority: 5000}}
 	if n, _ := strconv.Atoi(f.q.Get("queue")); n > 0 {
 		place := locks.Place{Holder: strings.Repeat("\x01", 5000), RunID: strings.Repeat("\xff", 5000), Since: time.Unix(1<<60, 0), Priority: -5000}
 		st.Holder, st.Host, st.Queue = place.Holder, place.Holder, slices.Repeat([]locks.Place{place}, n)
+		st.PID, st.TTL, st.Waiters, st.Start = -1, -1, -1, "sideways"
 	}
 	return st, f.do(ctx, "inspect")
 }

@@ -27,6 +27,9 @@ func FuzzHelper(f *testing.F) {
 		ready + `{"id":5,"result":{"record":""}}` + "\n" + `{"id":6,"result":{}}` + "\n",
 		ready + `{"id":2,"result":{"token":7}}` + "\n" + `{"event":"asked","text":"x"}` + "\n",
 		hello + `{"id":1,"result":{"can":["inspect","fly","ask"]}}` + "\n",
+		ready + `{"event":"listed","id":7,"page":[{"name":"n","status":{"held":true,"left_ns":-1}}]}` + "\n" + `{"id":7,"result":{"page":[{"name":"n#1","record":""}],"next":"x"}}` + "\n",
+		ready + strings.Repeat(`{"event":"changed","id":8}`+"\n", 3) + `{"id":8,"result":{}}` + "\n",
+		ready + `{"id":9,"result":{"servers":{"product":"p","servers":[{"address":"a","rtt_ns":1,"class":"denied"}],"findings":[{"check":"c","level":"ok"}]}}}` + "\n",
 		hello + `{"id":1,"error":{"class":"usage","op":"open","backend":"b","message":"m","hint":"h"}}` + "\n",
 		ready + `{"id":3,"error":{"class":"lost"}}`,
 		strings.Repeat("[", 20_000) + "\n",
@@ -35,8 +38,9 @@ func FuzzHelper(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		s := newSession("fake", locks.Error{Backend: "fake", Name: "n"}, closer{io.Discard})
+		s.texts = make(turn, 2) // as two are sent at once
 		var calls []*pending
-		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord} {
+		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord, methodList, methodWatch, methodProbe} {
 			if hasText(method) {
 				_ = s.texts.take(t.Context())
 			}
@@ -65,7 +69,23 @@ func FuzzHelper(f *testing.F) {
 		if p := calls[4]; p.err == nil && p.result.Record != nil && len(*p.result.Record) > locks.MaxRecord {
 			t.Errorf("a record of %d bytes", len(*p.result.Record))
 		}
-		if err := s.texts.take(t.Context()); err != nil {
+		if p := calls[6]; len(p.page) > locks.MaxList || p.err == nil && locks.CheckCursor(p.result.Next) != nil {
+			t.Errorf("a page of %d locks, and %+v", len(p.page), p.result)
+		}
+		for _, one := range calls[6].page {
+			if locks.CheckSlotName(one.Name) != nil || len(one.Record) > locks.MaxRecord || one.Status.PID < 0 {
+				t.Errorf("listed %+v", one)
+			}
+		}
+		for range calls[7].look.changed { // until it is closed
+		}
+		if p := calls[7]; p.err == nil && !p.look.begins {
+			t.Error("it was watched, and has not begun")
+		}
+		if p := calls[8]; p.err == nil && (p.result.Servers == nil || len(p.result.Servers.Servers) > locks.MaxServers || len(p.result.Servers.Findings) > locks.MaxFindings) {
+			t.Errorf("servers of %+v", p.result)
+		}
+		if len(s.texts) > 0 {
 			t.Error("the turn of requests with a text was not given back")
 		}
 		if len(s.asked) > 0 && s.grant == nil {
@@ -100,6 +120,8 @@ func FuzzCore(f *testing.F) {
 		`{"id":2,"method":"cancel"}` + "\n",
 		openLine + "\n" + `{"id":2,"method":"inspect"}` + "\n" + `{"id":3,"method":"record"}` + "\n",
 		openLine + "\n" + `{"id":2,"method":"set_record","text":"x"}` + "\n" + `{"id":3,"method":"ask","token":18446744073709551615,"text":""}` + "\n",
+		openLine + "\n" + `{"id":2,"method":"list","cursor":"x"}` + "\n" + `{"id":3,"method":"watch","all":true}` + "\n" + `{"id":3,"method":"cancel"}` + "\n",
+		openLine + "\n" + `{"id":2,"method":"break","token":1}` + "\n" + `{"id":3,"method":"probe"}` + "\n" + `{"id":4,"method":"forget"}` + "\n",
 		strings.Repeat("[", 20_000) + "\n",
 	} {
 		f.Add([]byte(s))
@@ -108,7 +130,7 @@ func FuzzCore(f *testing.F) {
 		if err := locks.CheckName(o.Name); err != nil || u.Scheme != "fake" || o.TTL <= 0 || o.ConnectTimeout <= 0 {
 			panic("opened without a check")
 		}
-		return openFake(ctx, &url.URL{RawQuery: "waiting=2&lost=lost"}, o)
+		return openFake(ctx, &url.URL{RawQuery: "waiting=2&lost=lost&locks=64&changes=3"}, o)
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		var out bytes.Buffer

@@ -172,12 +172,16 @@ func (l *Lock) exchange(ctx context.Context, r request) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.await(ctx, p)
+}
+
+func (l *Lock) await(ctx context.Context, p *pending) (*pending, error) {
 	select {
 	case <-p.done:
 		return p, l.outcome(ctx, p)
 	case <-ctx.Done():
 		l.session.giveUp(p)
-		return nil, l.over(ctx, r.Method)
+		return nil, l.over(ctx, p.method)
 	}
 }
 

@@ -20,16 +20,20 @@ func offered(ctx context.Context, l locks.Lock) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, inspects := l.(locks.Inspector)
-	_, records := l.(locks.Recorder)
-	_, asks := l.(locks.Asker)
+	has := map[locks.Ability]bool{}
+	_, has[locks.CanInspect] = l.(locks.Inspector)
+	_, has[locks.CanQueue] = l.(locks.Inspector)
+	_, has[locks.CanRecord] = l.(locks.Recorder)
+	_, has[locks.CanAsk] = l.(locks.Asker)
+	_, has[locks.CanList] = l.(locks.Lister)
+	_, has[locks.CanWatch] = l.(locks.Watcher)
+	_, has[locks.CanBreak] = l.(locks.Breaker)
+	_, has[locks.CanProbe] = l.(locks.Prober)
+	_, has[locks.CanForget] = l.(locks.Forgetter)
 	var can []string
-	for _, a := range []struct {
-		ability locks.Ability
-		there   bool
-	}{{locks.CanInspect, inspects}, {locks.CanQueue, inspects}, {locks.CanRecord, records}, {locks.CanAsk, asks}} {
-		if a.there && slices.Contains(declared, a.ability) {
-			can = append(can, string(a.ability))
+	for _, a := range abilities() {
+		if has[a] && slices.Contains(declared, a) {
+			can = append(can, string(a))
 		}
 	}
 	return can, nil
@@ -93,6 +97,24 @@ func (s *server) ask(token uint64, text string) func(context.Context) error {
 		}
 		return a.Ask(ctx, token, []byte(text))
 	}
+}
+
+func (s *server) breakTerm(token uint64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		b, ok := s.current().lock.(locks.Breaker)
+		if !ok {
+			return cannot("break")
+		}
+		return b.Break(ctx, token)
+	}
+}
+
+func (s *server) forget(ctx context.Context) error {
+	f, ok := s.current().lock.(locks.Forgetter)
+	if !ok {
+		return cannot("forget")
+	}
+	return f.Forget(ctx)
 }
 
 // asked is what the holder is asked; nil if its backend never tells.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ func (p *Programs) open(path string, u *url.URL, o locks.Options) (*Lock, error)
 	}
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = defaultConnectTimeout
+	}
+	if o.PID == 0 {
+		o.PID = os.Getpid() // the lock is ours, not the helper's
 	}
 	if o.Waiting == nil {
 		o.Waiting = func(locks.Waiting) {}
@@ -62,6 +66,7 @@ func openRequest(url string, o locks.Options, level string) request {
 		LogLevel:       level,
 		Priority:       o.Priority,
 		NoResign:       o.NoResign,
+		PID:            o.PID,
 	}
 }
 

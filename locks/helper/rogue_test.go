@@ -69,7 +69,7 @@ func (r *rogue) well(role string, until string) string {
 		case method == methodAcquire:
 			r.say(`{"id":%s,"result":%s}`, id, granted)
 		case method == methodOpen:
-			r.say(`{"id":%s,"result":{"can":["inspect","record","ask"]}}`, id)
+			r.say(`{"id":%s,"result":{"can":["inspect","record","ask","list","watch","break","probe","forget"]}}`, id)
 		default:
 			r.say(`{"id":%s,"result":{}}`, id)
 		}
@@ -202,6 +202,47 @@ var plots = []plot{
 	{"earlyasked", line("earlyasked", methodAcquire, `{"event":"asked","text":"x"}`), "acquire", "was not granted"},
 	{"bareasked", line("bareasked", methodRenew, `{"event":"asked"}`), "renew", "without a text"},
 	{"longasked", line("longasked", methodRenew, `{"event":"asked","text":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}`), "renew", "without a text"},
+	{"longpage", line("longpage", methodList, `{"id":ID,"result":{"page":[`+strings.Repeat(`{"name":"n"},`, 64)+`{"name":"n"}]}}`), "list", "too many locks"},
+	{"longpages", line("longpages", methodList, `{"event":"listed","id":ID,"page":[`+strings.Repeat(`{"name":"n"},`, 63)+`{"name":"n"}]}`+"\n"+`{"id":ID,"result":{"page":[{"name":"n"}]}}`), "list", "too many locks"},
+	{"badname", line("badname", methodList, `{"id":ID,"result":{"page":[{"name":"../n"}]}}`), "list", "a name that no lock has"},
+	{"badlisted", line("badlisted", methodList, `{"event":"listed","id":ID,"page":[{"name":"n","status":{"pid":-1}}]}`), "list", "a status that makes no sense"},
+	{"badstart", line("badstart", methodList, `{"id":ID,"result":{"page":[{"name":"n","status":{"start":"sideways"}}]}}`), "list", "a status that makes no sense"},
+	{"listedrecord", line("listedrecord", methodList, `{"id":ID,"result":{"page":[{"name":"n","record":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}]}}`), "list", "a record that is too long"},
+	{"longcursor", line("longcursor", methodList, `{"id":ID,"result":{"next":"`+strings.Repeat("x", locks.MaxCursor+1)+`"}}`), "list", "cursor that is too long"},
+	{"straylisted", line("straylisted", methodRenew, `{"event":"listed","id":ID}`), "renew", "not asked for"},
+	{"straychanged", line("straychanged", methodRenew, `{"event":"changed","id":ID}`), "renew", "not watched"},
+	{"barechanged", line("barechanged", methodWatch, `{"event":"changed"}`), "watch", "not watched"},
+	{"unbegun", line("unbegun", methodWatch, `{"id":ID,"result":{}}`), "watch", "has not begun"},
+	{"serverless", line("serverless", methodProbe, `{"id":ID,"result":{}}`), "probe", "without servers"},
+	{"manyservers", line("manyservers", methodProbe, `{"id":ID,"result":{"servers":{"servers":[`+strings.Repeat(`{},`, 32)+`{}]}}}`), "probe", "too many servers"},
+	{"manyfindings", line("manyfindings", methodProbe, `{"id":ID,"result":{"servers":{"findings":[`+strings.Repeat(`{"level":"ok"},`, 32)+`{}]}}}`), "probe", "too many findings"},
+	{"badrtt", line("badrtt", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"rtt_ns":-1}]}}}`), "probe", "makes no sense"},
+	{"badclass", line("badclass", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"class":"lost"}]}}}`), "probe", "makes no sense"},
+	{"badlevel", line("badlevel", methodProbe, `{"id":ID,"result":{"servers":{"findings":[{"level":"fine"}]}}}`), "probe", "neither well nor not"},
+	{"dies-list", dies("dies-list", methodList), "list", "(exit status 3): last words"},
+	{"dies-watch", dies("dies-watch", methodWatch), "watch", "(exit status 3): last words"},
+	{"dies-break", dies("dies-break", methodBreak), "break", "(exit status 3): last words"},
+	{"dies-probe", dies("dies-probe", methodProbe), "probe", "(exit status 3): last words"},
+	{"dies-forget", dies("dies-forget", methodForget), "forget", "(exit status 3): last words"},
+	{"dies-watched", func(r *rogue) int {
+		r.say(`%s`, strings.ReplaceAll(`{"event":"changed","id":ID}`, "ID", r.well("dies-watched", methodWatch)))
+		return 3
+	}, "", ""},
+	{"restless", func(r *rogue) int { // it tells of changes as fast as it can
+		id := r.well("restless", methodWatch)
+		for range 100_000 {
+			r.say(`{"event":"changed","id":%s}`, id)
+		}
+		return r.dwell()
+	}, "", ""},
+	{"tenacious", func(r *rogue) int { // it goes on to watch, whatever it is told
+		id := r.well("tenacious", methodWatch)
+		r.say(`{"event":"changed","id":%s}`, id)
+		r.next(methodCancel)
+		r.say(`{"event":"changed","id":%s}`, id)
+		r.say(`{"id":%s,"result":{}}`, r.next(methodRenew))
+		return r.dwell()
+	}, "", ""},
 	{"dies-inspect", dies("dies-inspect", methodInspect), "inspect", "(exit status 3): last words"},
 	{"dies-set", dies("dies-set", methodSetRecord), "set_record", "(exit status 3): last words"},
 	{"secrets", func(r *rogue) int {
@@ -340,11 +381,16 @@ func (p plot) run(t *testing.T, l *Lock) error {
 		{"inspect", func() error { _, err := l.Inspect(ctx); return err }},
 		{"record", func() error { _, err := l.Record(ctx); return err }},
 		{"set_record", func() error { return l.SetRecord(ctx, []byte("x")) }},
+		{"list", func() error { _, _, err := l.List(ctx, ""); return err }},
+		{"watch", func() error { _, err := l.Watch(ctx, true); return err }},
+		{"break", func() error { return l.Break(ctx, 1) }},
+		{"probe", func() error { _, err := l.Probe(ctx); return err }},
+		{"forget", func() error { return l.Forget(ctx) }},
 		{"renew", func() error { return l.Renew(ctx) }},
 		{"release", func() error { return l.Release(ctx) }},
 	}
 	for _, c := range calls {
-		if c.name != p.at && slices.Contains([]string{methodInspect, methodRecord, methodSetRecord}, c.name) {
+		if c.name != p.at && !slices.Contains([]string{methodAcquire, methodRenew, methodRelease}, c.name) {
 			continue
 		}
 		err := c.call()

@@ -38,8 +38,9 @@ type server struct {
 	reopen  func(context.Context) (locks.Lock, error)
 
 	// A backend's methods are not called concurrently with themselves.
-	acquiring, renewing, releasing       turn
-	inspecting, reading, writing, asking turn
+	acquiring, renewing, releasing                  turn
+	inspecting, reading, writing, asking            turn
+	listing, looking, breaking, probing, forgetting turn
 
 	mu      sync.Mutex
 	began   bool // open was asked for
@@ -71,6 +72,11 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		reading:    make(turn, 1),
 		writing:    make(turn, 1),
 		asking:     make(turn, 1),
+		listing:    make(turn, 1),
+		looking:    make(turn, 1),
+		breaking:   make(turn, 1),
+		probing:    make(turn, 1),
+		forgetting: make(turn, 1),
 
 		calls: map[string]call{},
 		ended: make(chan struct{}),

@@ -103,6 +103,28 @@ func TestConversation(t *testing.T) {
 > {"id":4,"method":"record"}
 < {"id":4,"result":{}}
 `},
+		{"what an operator asks", "fake:", "> " + openAble("list", "watch", "break", "probe", "forget") + `
+< {"id":1,"result":{"secret_env":["FAKE_PASSWORD"],"can":["list","watch","break","probe","forget"]}}
+> {"id":2,"method":"list"}
+< {"id":2,"result":{"page":[{"name":"a#1","status":{"held":true,"holder":"me","left_ns":-1,"token":7,"start":"clean"},"record":""},{"name":"b","status":{"held":false}}],"next":"b"}}
+> {"id":3,"method":"list","cursor":"b"}
+< {"id":3,"result":{}}
+> {"id":4,"method":"watch","all":true}
+< {"event":"changed","id":4}
+> {"id":4,"method":"cancel"}
+< {"id":4,"result":{}}
+> {"id":5,"method":"break","token":7}
+< {"id":5,"result":{}}
+> {"id":6,"method":"probe"}
+< {"id":6,"result":{"servers":{"product":"fake","servers":[{"address":"h:1","version":"1.0","rtt_ns":1000}],"findings":[{"check":"c","level":"ok"}]}}}
+> {"id":7,"method":"forget"}
+< {"id":7,"result":{}}
+> {"id":8,"method":"list","cursor":"` + strings.Repeat("x", locks.MaxCursor+1) + `"}
+< {"id":8,"error":{"class":"usage","message":"a cursor that no list returned"}}
+`},
+		{"no such process", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","pid":-1`, 1) + `
+< {"id":1,"error":{"class":"usage","message":"a process id of -1"}}
+`},
 		{"no such priority", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","priority":1001`, 1) + `
 < {"id":1,"error":{"class":"usage","message":"a priority of 1001 is not in [-1000, 1000]"}}
 `},

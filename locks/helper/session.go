@@ -32,7 +32,7 @@ type session struct {
 	kill   func()              // ends the helper
 	lost   chan error          // holds at most one
 	asked  chan []byte         // holds the last
-	texts  turn                // of the requests that have a text
+	texts  turn                // of the requests that may be long
 	ready  chan struct{}       // closed when open was answered, or never will be
 
 	wmu sync.Mutex // one line at a time
@@ -47,6 +47,7 @@ type session struct {
 	secrets []string
 	can     []locks.Ability
 	grant   *locks.Grant // of the acquire that succeeded
+	looking *pending     // the last request to watch
 	settled bool         // a release was asked for, or the loss reported
 	doubt   bool         // the session ended before an acquire was answered
 	err     error        // why the session ended
@@ -69,8 +70,10 @@ type pending struct {
 	gaveUp bool // nobody waits any more
 
 	waiting chan locks.Waiting // the latest news for a waiting acquire
+	look    *look              // of a request to watch, and of no other
 	done    chan struct{}      // closed when the answer is there: err, or one of these
-	result  *result            // of inspect or record
+	result  *result            // of inspect, record, list or probe
+	page    []locks.Listed     // of list
 	grant   locks.Grant
 	err     error
 }
@@ -113,6 +116,9 @@ func (s *session) late() {
 // send writes a request. It is done when the pending's channel is closed.
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	p := &pending{method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
+	if r.Method == methodWatch {
+		p.look = newLook()
+	}
 	if err := s.register(p); err != nil {
 		if hasText(p.method) {
 			s.texts.leave()
@@ -129,14 +135,17 @@ func (s *session) send(ctx context.Context, r request) (*pending, error) {
 // answered wakes whoever waits for an answer; mu is held.
 func (s *session) answered(p *pending) {
 	close(p.done)
+	p.look.end()
 	if hasText(p.method) {
 		s.texts.leave()
 	}
 }
 
-// hasText reports that a request has to wait for its turn: one is under way at a
-// time, even of those that were given up. See maxPending.
-func hasText(method string) bool { return method == methodSetRecord || method == methodAsk }
+// hasText reports that a request has to wait for its turn, as it may be long: one
+// is under way at a time, even of those that were given up. See maxPending.
+func hasText(method string) bool {
+	return method == methodSetRecord || method == methodAsk || method == methodList
+}
 
 // verb is what errors call a method.
 func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
@@ -173,10 +182,12 @@ func (s *session) write(id int64, r request) {
 // giveUp tells the helper that nobody waits for an answer any more.
 func (s *session) giveUp(p *pending) {
 	s.mu.Lock()
+	again := p.gaveUp
 	p.gaveUp = true
+	p.look.end()
 	_, unanswered := s.pending[p.id]
 	s.mu.Unlock()
-	if unanswered {
+	if unanswered && !again {
 		s.write(p.id, request{Method: methodCancel})
 	}
 }

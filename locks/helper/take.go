@@ -32,6 +32,10 @@ func (s *session) take(m *message) error {
 		return s.takeLost(m)
 	case eventAsked:
 		return s.takeAsked(m)
+	case eventListed:
+		return s.takeListed(m)
+	case eventChanged:
+		return s.takeChanged(m)
 	}
 	return errors.New("an unknown event")
 }
@@ -71,7 +75,8 @@ func (s *session) takeWaiting(m *message) error {
 // sane reports whether the numbers are ones that can be.
 func sane(w *locks.Waiting) bool {
 	s := w.Status
-	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && s.TTL >= 0 && s.Waiters >= 0
+	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && s.TTL >= 0 && s.Waiters >= 0 &&
+		s.Start == fitStart(s.Start)
 }
 
 func (s *session) takeLost(m *message) error {
@@ -127,6 +132,13 @@ func (s *session) takeResult(p *pending, r *result) error {
 			return errors.New("a record that is too long")
 		}
 		return nil
+	case p.method == methodList:
+		return p.takeList(r)
+	case p.method == methodProbe:
+		p.result = r
+		return checkServers(r.Servers)
+	case p.method == methodWatch && !p.look.begins && !p.gaveUp:
+		return errors.New("the end of a watch that has not begun")
 	case p.method != methodAcquire:
 		return nil
 	case s.grant != nil:

@@ -33,6 +33,12 @@ const (
 	methodRecord    = "record"
 	methodSetRecord = "set_record"
 	methodAsk       = "ask"
+
+	methodList   = "list"
+	methodWatch  = "watch"
+	methodBreak  = "break"
+	methodProbe  = "probe"
+	methodForget = "forget"
 )
 
 // The events that a helper reports.
@@ -41,6 +47,8 @@ const (
 	eventWaiting = "waiting"
 	eventLost    = "lost"
 	eventAsked   = "asked"
+	eventListed  = "listed"
+	eventChanged = "changed"
 )
 
 // A request is a line from the core to the helper. The order of the fields is
@@ -51,8 +59,10 @@ type request struct {
 
 	Try     bool          `json:"try,omitempty"`        // acquire
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // any; positive, or 0: no limit
-	Token   uint64        `json:"token,omitempty"`      // ask
+	Token   uint64        `json:"token,omitempty"`      // ask, break
 	Text    string        `json:"text,omitempty"`       // set_record, ask
+	Cursor  string        `json:"cursor,omitempty"`     // list
+	All     bool          `json:"all,omitempty"`        // watch
 
 	// What follows belongs to open.
 	Protocol       int           `json:"protocol,omitempty"`
@@ -66,6 +76,7 @@ type request struct {
 	LogLevel       string        `json:"log_level,omitempty"`
 	Priority       int           `json:"priority,omitempty"`
 	NoResign       bool          `json:"no_resign,omitempty"`
+	PID            int           `json:"pid,omitempty"`
 }
 
 // A message is a line from the helper to the core: an event, or the answer to
@@ -80,6 +91,7 @@ type message struct {
 
 	Waiting *locks.Waiting `json:"waiting,omitempty"` // waiting
 	Text    *string        `json:"text,omitempty"`    // asked
+	Page    []listed       `json:"page,omitempty"`    // listed
 
 	Result *result    `json:"result,omitempty"` // an answer has a result,
 	Error  *wireError `json:"error,omitempty"`  // or an error, as lost has
@@ -97,6 +109,10 @@ type result struct {
 
 	State  *locks.State `json:"state,omitempty"`  // inspect
 	Record *string      `json:"record,omitempty"` // record; nil: there is none
+
+	Page    []listed       `json:"page,omitempty"` // list
+	Next    string         `json:"next,omitempty"`
+	Servers *locks.Servers `json:"servers,omitempty"` // probe
 
 	handle *handle // in the helper: what was granted
 }

@@ -1,0 +1,141 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A page may be longer than a line, as each of its locks may have a record. What
+// does not fit into the line of the answer comes before it, in events.
+
+// A listed is a locks.Listed on its way to the core.
+type listed struct {
+	Name   string       `json:"name"`
+	Status locks.Status `json:"status"`
+	Record *string      `json:"record,omitempty"` // nil: there is none
+}
+
+// maxPage is the greatest length of the locks in one line, in bytes: the cursor of
+// the next page has room beside them, and so has any one of them.
+const maxPage = maxLine - 8<<10
+
+// List implements locks.Lister. After Release the helper has ended, and it is an
+// error.
+func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
+	if err := locks.CheckCursor(cursor); err != nil {
+		return nil, "", err
+	}
+	p, err := l.exchangeIf(ctx, locks.CanList, request{Method: methodList, Cursor: cursor})
+	if err != nil {
+		return nil, "", err
+	}
+	return p.page, p.result.Next, nil
+}
+
+// takeListed takes a part of a page that comes before the answer.
+func (s *session) takeListed(m *message) error {
+	p := s.find(m)
+	if p == nil || p.method != methodList {
+		return errors.New("a part of a list that was not asked for")
+	}
+	return p.takePage(m.Page)
+}
+
+// takePage adds locks to the page, unless they cannot be.
+func (p *pending) takePage(page []listed) error {
+	if len(p.page)+len(page) > locks.MaxList {
+		return errors.New("a page of too many locks")
+	}
+	for _, e := range page {
+		one := locks.Listed{Name: e.Name, Status: e.Status}
+		switch {
+		case locks.CheckSlotName(e.Name) != nil:
+			return errors.New("a list with a name that no lock has")
+		case !sane(&locks.Waiting{Status: e.Status}):
+			return errors.New("a list with a status that makes no sense")
+		case e.Record != nil && len(*e.Record) > locks.MaxRecord:
+			return errors.New("a list with a record that is too long")
+		case e.Record != nil:
+			one.Record = []byte(*e.Record)
+		}
+		p.page = append(p.page, one)
+	}
+	return nil
+}
+
+// takeList takes the last part of a page.
+func (p *pending) takeList(r *result) error {
+	if locks.CheckCursor(r.Next) != nil {
+		return errors.New("a cursor that is too long")
+	}
+	p.result = r
+	return p.takePage(r.Page)
+}
+
+// list asks the backend, and sends what does not fit into the answer.
+func (s *server) list(r *request) func(context.Context) (*result, error) {
+	return func(ctx context.Context) (*result, error) {
+		l, ok := s.current().lock.(locks.Lister)
+		if !ok {
+			return nil, cannot("list")
+		}
+		if err := locks.CheckCursor(r.Cursor); err != nil {
+			return nil, err
+		}
+		page, next, err := l.List(ctx, r.Cursor)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(page) > locks.MaxList:
+			return nil, fmt.Errorf("a page of %d locks; at most %d are allowed", len(page), locks.MaxList)
+		case locks.CheckCursor(next) != nil:
+			return nil, errors.New("the cursor of the next page is none")
+		}
+		rest := s.fitPage(page)
+		for n := fitting(rest); n < len(rest); n = fitting(rest) {
+			s.send(message{Event: eventListed, ID: r.ID, Page: rest[:n]})
+			rest = rest[n:]
+		}
+		return &result{Page: rest, Next: next}, nil
+	}
+}
+
+// fitPage makes each lock fit into a line. What has no lock's name is left out.
+func (s *server) fitPage(page []locks.Listed) []listed {
+	var fit []listed
+	for _, e := range page {
+		if err := locks.CheckSlotName(e.Name); err != nil {
+			s.log.Debug("something in a list that is no lock", "err", err)
+			continue
+		}
+		fit = append(fit, listed{e.Name, fitStatus(e.Status), fitRecord(e.Record)})
+	}
+	return fit
+}
+
+// fitRecord makes a text of whatever somebody stored where a record should be: it
+// must not keep the other locks from being listed.
+func fitRecord(record []byte) *string {
+	if record == nil {
+		return nil
+	}
+	text := strings.ToValidUTF8(string(record[:min(len(record), locks.MaxRecord)]), "?")
+	return &text
+}
+
+// fitting returns how many of the locks fit into one line.
+func fitting(page []listed) int {
+	size := 0
+	for i, e := range page {
+		if size += jsonSize(e) + 1; size > maxPage {
+			return i
+		}
+	}
+	return len(page)
+}
+
+var _ locks.Lister = (*Lock)(nil)

@@ -1,0 +1,93 @@
+package helper
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestList crosses the pipe page by page.
+func TestList(t *testing.T) {
+	t.Parallel()
+	l := start(t, able("fake://h/"), options())
+	page, next, err := l.List(t.Context(), "")
+	if err != nil || next != "b" || len(page) != 2 {
+		t.Fatalf("got %+v, %q, %v", page, next, err)
+	}
+	first := locks.Status{Held: true, Holder: "me", Token: 7, Left: -1, Start: locks.StartClean}
+	if one := page[0]; one.Name != "a#1" || one.Status != first || one.Record == nil || len(one.Record) > 0 {
+		t.Errorf("got %+v", one)
+	}
+	if one := page[1]; one.Name != "b" || one.Status != (locks.Status{}) || one.Record != nil {
+		t.Errorf("got %+v", one)
+	}
+	if page, next, err = l.List(t.Context(), next); err != nil || next != "" || len(page) > 0 {
+		t.Errorf("got %+v, %q, %v", page, next, err)
+	}
+}
+
+// TestLongList: the records of a page are as they are, although not two of them
+// have room in one line.
+func TestLongList(t *testing.T) {
+	t.Parallel()
+	cursor := strings.Repeat("\x03", locks.MaxCursor)
+	l := start(t, able("fake://h/?locks=64&next="+strings.Repeat("%03", locks.MaxCursor)), options())
+	page, next, err := l.List(t.Context(), cursor)
+	if err != nil || next != cursor || len(page) != locks.MaxList {
+		t.Fatalf("got %d locks, a cursor of %d bytes, %v", len(page), len(next), err)
+	}
+	for i, one := range page {
+		if one.Name != fmt.Sprintf("lock%d", i) || string(one.Record) != strings.Repeat("\x02", locks.MaxRecord) {
+			t.Errorf("place %d has %q with a record of %d bytes", i, one.Name, len(one.Record))
+		}
+		if st := one.Status; !st.Held || len(st.Holder) != maxText || st.PID != 0 || st.Start != "" || !st.Since.IsZero() {
+			t.Errorf("%s has the status %.100v", one.Name, st)
+		}
+	}
+}
+
+// TestListHostile: what is no lock is left out, what is no record is made a text,
+// and neither keeps the others from being listed.
+func TestListHostile(t *testing.T) {
+	t.Parallel()
+	l := start(t, able("fake://h/?locks=2&suffix=%00/../x"), options())
+	page, _, err := l.List(t.Context(), "")
+	if err != nil || len(page) != 1 || page[0].Name != "lock1" {
+		t.Errorf("with a name that is none: got %d locks, %v", len(page), err)
+	}
+	for text, want := range map[string]string{"a%ff%feb": "a?b", strings.Repeat("y", locks.MaxRecord+1): strings.Repeat("y", locks.MaxRecord)} {
+		l = start(t, able("fake://h/?locks=2&text="+text), options())
+		page, _, err = l.List(t.Context(), "")
+		if err != nil || len(page) != 2 || string(page[0].Record) != want {
+			t.Errorf("with the record %.10q: got %d locks, %v", text, len(page), err)
+		}
+	}
+}
+
+// TestListThatIsNone: a backend that breaks the contract is an error, and the
+// session goes on.
+func TestListThatIsNone(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"locks=65":           "a page of 65 locks",
+		"locks=1&next=%ff":   "cursor of the next page is none",
+		"locks=1&list=lost":  "because",
+		"locks=1&list=plain": "unclassed",
+		"locks=1&next=" + strings.Repeat("x", locks.MaxCursor+1): "cursor of the next page is none",
+	} {
+		l := start(t, able("fake://h/?"+query), options())
+		if page, _, err := l.List(t.Context(), ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: got %d locks, %v; want an error with %q", query, len(page), err, want)
+		}
+		if _, err := l.Acquire(t.Context(), true); err != nil {
+			t.Errorf("%.20s: acquire: %v", query, err)
+		}
+	}
+	l := start(t, able("fake://h/"), options())
+	for _, cursor := range []string{"\xff", strings.Repeat("x", locks.MaxCursor+1)} {
+		_, _, err := l.List(t.Context(), cursor)
+		checkClass(t, "list", err, locks.ErrUsage)
+	}
+}

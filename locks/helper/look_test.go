@@ -1,0 +1,182 @@
+package helper
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// over checks that watching ends.
+func over(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	deadline := time.After(limit)
+	for {
+		select {
+		case _, goesOn := <-changed:
+			if !goesOn {
+				return
+			}
+		case <-deadline:
+			t.Fatal("the channel of a watch that is over is open")
+		}
+	}
+}
+
+// TestWatch tells of changes, and ends with its context, in the helper, too.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/notes"
+	l := start(t, able("fake://h"+path+"?changes=2"), options())
+	ctx, cancel := context.WithCancel(t.Context())
+	changed, err := l.Watch(ctx, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive(t, changed)
+	checkClass(t, "renew, beside a watch", l.Renew(t.Context()), nil)
+	cancel()
+	over(t, changed)
+	if !awaitNote(t, path, "watch ended") || !strings.Contains(read(t, path), "watch true\n") {
+		t.Errorf("the backend was asked %q", read(t, path))
+	}
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Errorf("acquire after a watch: %v", err)
+	}
+}
+
+// TestSecondWatch ends the first, and takes its place.
+func TestSecondWatch(t *testing.T) {
+	t.Parallel()
+	l := start(t, able("fake://h/?changes=1"), options())
+	first, err := l.Watch(t.Context(), true)
+	checkClass(t, "watch", err, nil)
+	second, err := l.Watch(t.Context(), false)
+	checkClass(t, "watch", err, nil)
+	over(t, first)
+	if _, goesOn := <-second; !goesOn {
+		t.Error("the second watch has ended with the first")
+	}
+}
+
+// TestWatchEnds: by the backend's own choice, with the handle, and with the
+// helper.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		url string
+		end func(*Lock)
+	}{
+		"by itself":  {able("fake://h/?changes=1&end"), func(*Lock) {}},
+		"closed":     {able("fake://h/"), func(l *Lock) { _ = l.Close() }},
+		"helper":     {able("fake://h/"), func(l *Lock) { l.process.kill() }},
+		"last words": {"dies-watched://h/", func(*Lock) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := start(t, tt.url, options())
+			if _, err := l.Acquire(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			changed, err := l.Watch(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.end(l)
+			over(t, changed)
+		})
+	}
+}
+
+// TestWatchFails: why, is told, and nothing is watched.
+func TestWatchFails(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[string]error{"usage": locks.ErrUsage, "denied": locks.ErrDenied} {
+		changed, err := start(t, able("fake://h/?watch="+class), options()).Watch(t.Context(), true)
+		checkClass(t, "watch", err, want)
+		if changed != nil {
+			t.Error("there is a channel, although nothing is watched")
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := start(t, able("fake://h/?watch=hang"), options()).Watch(ctx, true)
+	checkClass(t, "watch", err, context.DeadlineExceeded)
+}
+
+// TestRestless: changes that nobody has received are one, and hold nothing up.
+func TestRestless(t *testing.T) {
+	t.Parallel()
+	l := start(t, "restless://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := l.Watch(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for end := time.After(limit / 10); end != nil; {
+		select {
+		case <-changed:
+			told++
+			time.Sleep(time.Millisecond)
+		case <-end:
+			end = nil
+		}
+	}
+	if told == 0 || told > int(limit/10/time.Millisecond)+2 {
+		t.Errorf("told %d times", told)
+	}
+}
+
+// TestTenacious: a helper that does not stop to watch is not heard any more, and
+// costs no more than one of the requests that may wait.
+func TestTenacious(t *testing.T) {
+	t.Parallel()
+	l := start(t, "tenacious://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	changed, err := l.Watch(ctx, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	over(t, changed)
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	l.session.mu.Lock()
+	defer l.session.mu.Unlock()
+	if len(l.session.pending) != 1 {
+		t.Errorf("%d requests wait for an answer; want 1", len(l.session.pending))
+	}
+}
+
+// TestChangeBeforeTheFirstLook: a change that comes with the news that the helper
+// looks is not taken for that news.
+func TestChangeBeforeTheFirstLook(t *testing.T) {
+	t.Parallel()
+	s := newSession("fake", locks.Error{}, closer{io.Discard})
+	for _, method := range []string{methodOpen, methodWatch} {
+		if _, err := s.send(t.Context(), request{Method: method}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := s.pending[2]
+	_ = s.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
+{"id":1,"result":{}}
+{"event":"changed","id":2}
+{"event":"changed","id":2}
+{"event":"changed","id":2}
+`))
+	receive(t, p.look.changed)
+	select {
+	case <-p.look.changed:
+		t.Error("changes that nobody has received are more than one")
+	default:
+	}
+}

@@ -1,0 +1,110 @@
+package helper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Probe implements locks.Prober. After Release the helper has ended, and it is an
+// error.
+func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
+	p, err := l.exchangeIf(ctx, locks.CanProbe, request{Method: methodProbe})
+	if err != nil {
+		return locks.Servers{}, err
+	}
+	return withTexts(*p.result.Servers, l.session.clean), nil
+}
+
+// checkServers reports what cannot be.
+func checkServers(all *locks.Servers) error {
+	switch {
+	case all == nil:
+		return errors.New("an answer without servers")
+	case len(all.Servers) > locks.MaxServers:
+		return errors.New("too many servers")
+	case len(all.Findings) > locks.MaxFindings:
+		return errors.New("too many findings")
+	}
+	for _, s := range all.Servers {
+		if s.RTT < 0 || s.RTT > maxTTL || s.Class != fitClass(s.Class) {
+			return errors.New("a server that makes no sense")
+		}
+	}
+	for _, f := range all.Findings {
+		if f.Level != fitLevel(f.Level) {
+			return errors.New("a finding that is neither well nor not")
+		}
+	}
+	return nil
+}
+
+func (s *server) probe(ctx context.Context) (*result, error) {
+	p, ok := s.current().lock.(locks.Prober)
+	if !ok {
+		return nil, cannot("probe")
+	}
+	all, err := p.Probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &result{Servers: fitServers(all)}, nil
+}
+
+// fitServers makes what a backend was told fit into a line. If all of it does not,
+// its texts are shortened, as far as it takes.
+func fitServers(all locks.Servers) *locks.Servers {
+	all.Servers = append([]locks.Server(nil), all.Servers[:min(len(all.Servers), locks.MaxServers)]...)
+	for i := range all.Servers {
+		s := &all.Servers[i]
+		s.Class, s.RTT = fitClass(s.Class), min(max(s.RTT, 0), maxTTL)
+		s.Time, s.Ours, s.Expires = fitTime(s.Time), fitTime(s.Ours), fitTime(s.Expires)
+	}
+	all.Findings = append([]locks.Finding(nil), all.Findings[:min(len(all.Findings), locks.MaxFindings)]...)
+	for i := range all.Findings {
+		all.Findings[i].Level = fitLevel(all.Findings[i].Level)
+	}
+	for limit := maxText; ; limit /= 2 { // without texts, all that is allowed fits
+		fit := withTexts(all, func(s string) string { return cut(s, limit) })
+		if jsonSize(fit) <= maxState {
+			return &fit
+		}
+	}
+}
+
+// withTexts returns all with each text as clean makes it. Those that are one of a
+// few words are none of them.
+func withTexts(all locks.Servers, clean func(string) string) locks.Servers {
+	all.Product, all.User = clean(all.Product), clean(all.User)
+	servers, findings := all.Servers, all.Findings
+	all.Servers, all.Findings = nil, nil
+	for _, s := range servers {
+		s.Address, s.Error = clean(s.Address), clean(s.Error)
+		s.Version, s.Role, s.TLS = clean(s.Version), clean(s.Role), clean(s.TLS)
+		all.Servers = append(all.Servers, s)
+	}
+	for _, f := range findings {
+		f.Check, f.Text, f.Fix = clean(f.Check), clean(f.Text), clean(f.Fix)
+		all.Findings = append(all.Findings, f)
+	}
+	return all
+}
+
+// fitClass and fitLevel return the word that stands for what is none.
+
+func fitClass(class string) string {
+	if class == "denied" || class == "unavailable" {
+		return class
+	}
+	return ""
+}
+
+func fitLevel(level string) string {
+	if level == "ok" || level == "error" {
+		return level
+	}
+	return "warning"
+}
+
+var _ locks.Prober = (*Lock)(nil)

@@ -1,0 +1,56 @@
+package helper
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	got, err := start(t, able("fake://h/"), options()).Probe(t.Context())
+	if err != nil || got.Product != "fake" || len(got.Servers) != 1 || len(got.Findings) != 1 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if want := (locks.Server{Address: "h:1", Version: "1.0", RTT: time.Microsecond}); got.Servers[0] != want {
+		t.Errorf("got %+v; want %+v", got.Servers[0], want)
+	}
+	if want := (locks.Finding{Check: "c", Level: "ok"}); got.Findings[0] != want {
+		t.Errorf("got %+v; want %+v", got.Findings[0], want)
+	}
+}
+
+// TestLongProbe: of too many servers with too much to say, as much is told as fits
+// into a line, and nothing that makes no sense.
+func TestLongProbe(t *testing.T) {
+	t.Parallel()
+	got, err := start(t, able("fake://h/?servers=1000"), options()).Probe(t.Context())
+	if err != nil || len(got.Servers) != locks.MaxServers || len(got.Findings) != locks.MaxFindings {
+		t.Fatalf("got %d servers, %d findings, %v", len(got.Servers), len(got.Findings), err)
+	}
+	last := got.Servers[locks.MaxServers-1]
+	if last.Address == "" || last.Class != "" || last.RTT != 0 || !last.Time.IsZero() || last.Ours.IsZero() {
+		t.Errorf("got %+v", last)
+	}
+	if f := got.Findings[locks.MaxFindings-1]; f.Level != "warning" || f.Text == "" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestProbeIsClean: what servers say is one line without control characters, and
+// the password is not in it.
+func TestProbeIsClean(t *testing.T) {
+	t.Parallel()
+	got, err := start(t, able("fake://u:swordfish@h/?servers=1&text=%1b[2J+swordfish%0a"), options()).Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, f := got.Servers[1], got.Findings[1]
+	for _, text := range []string{got.User, s.Address, s.Error, s.Version, s.Role, s.TLS, f.Check, f.Text, f.Fix} {
+		if text == "" || strings.ContainsAny(text, "\x1b\n") || strings.Contains(text, "swordfish") {
+			t.Errorf("a text is shown as %q", text)
+		}
+	}
+}
