@@ -28,6 +28,11 @@ func abilities(e *env) {
 	_, has[locks.CanQueue] = k.bare.(locks.Inspector)
 	_, has[locks.CanRecord] = k.bare.(locks.Recorder)
 	_, has[locks.CanAsk] = k.bare.(locks.Asker)
+	_, has[locks.CanList] = k.bare.(locks.Lister)
+	_, has[locks.CanWatch] = k.bare.(locks.Watcher)
+	_, has[locks.CanBreak] = k.bare.(locks.Breaker)
+	_, has[locks.CanProbe] = k.bare.(locks.Prober)
+	_, has[locks.CanForget] = k.bare.(locks.Forgetter)
 	for _, a := range e.c.Abilities {
 		if !has[a] {
 			e.Errorf("the ability %s is declared, but its methods are not there", a)

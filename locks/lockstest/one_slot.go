@@ -46,7 +46,7 @@ func oneSlot(c Config) Config {
 	return c
 }
 
-// A unit is a lock of one slot, without those two abilities.
+// A unit is a lock of one slot, without the abilities that this does not have.
 type unit struct{ *slots.Lock }
 
 func (u unit) Abilities(ctx context.Context) ([]locks.Ability, error) {
@@ -55,5 +55,5 @@ func (u unit) Abilities(ctx context.Context) ([]locks.Ability, error) {
 }
 
 func ofUnits(all []locks.Ability) []locks.Ability {
-	return slices.DeleteFunc(slices.Clone(all), func(a locks.Ability) bool { return a == locks.CanRecord || a == locks.CanAsk })
+	return slices.DeleteFunc(slices.Clone(all), func(a locks.Ability) bool { return a != locks.CanInspect && a != locks.CanQueue })
 }
