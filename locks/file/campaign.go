@@ -199,7 +199,7 @@ func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 	return &term{
 		file: f, info: info, path: l.path,
 		ledger: g, entry: e,
-		clean: past == unheard || past == released,
+		clean: past.clean(),
 		busy:  make(turn, 1),
 	}, nil
 }

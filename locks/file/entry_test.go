@@ -18,7 +18,7 @@ func TestEntryFits(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", "\x00", "\x7f", "\xff", "\u0085", "é", "\"", "😀"} {
 		long := strings.Repeat(unit, 10_000)
-		h := holder{ID: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long, RunID: long}
+		h := holder{ID: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long, RunID: long, NoResign: true, Start: locks.StartTakeover}
 		e := entry{token: maxToken, reserved: maxToken, boot: strings.Repeat("b", 64), holder: h.encode()}
 		m := &memory{}
 		g := testLedger(m, e.boot, start)
@@ -28,7 +28,7 @@ func TestEntryFits(t *testing.T) {
 		if got, _ := g.last(); got != e {
 			t.Errorf("%q: got %+v, want %+v", unit, got, e)
 		}
-		if s, entered := g.status(); !entered || s.PID != math.MaxInt {
+		if s, entered := g.status(); !entered || s.PID != math.MaxInt || s.Start != locks.StartTakeover {
 			t.Errorf("%q: got %+v", unit, s)
 		}
 	}

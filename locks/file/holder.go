@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,12 +22,13 @@ type holder struct {
 	Version string    `json:"leaderrun"`
 	RunID   string    `json:"run_id"`
 
-	NoResign bool `json:"no_resign"`
+	NoResign bool   `json:"no_resign"`
+	Start    string `json:"start"` // as [locks.Status] has it
 }
 
 func newHolder(o locks.Options, now time.Time) holder {
 	host, _ := os.Hostname() // for people only; "" will do
-	return holder{ID: o.Holder, Host: host, PID: os.Getpid(), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign}
+	return holder{ID: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign}
 }
 
 // encode returns h as JSON, its texts cut so that an entry fits in its block
@@ -48,6 +50,10 @@ func (h holder) encode() string {
 	if h.NoResign {
 		b = append(b, `,"no_resign":true`...)
 	}
+	if h.Start != "" {
+		b = append(b, `,"start":`...)
+		b = appendQuoted(b, h.Start)
+	}
 	return string(append(b, '}'))
 }
 
@@ -56,6 +62,9 @@ func (e entry) status() locks.Status {
 	var h holder
 	if json.Unmarshal([]byte(e.holder), &h) != nil {
 		return locks.Status{Held: true}
+	}
+	if h.Start != locks.StartClean && h.Start != locks.StartTakeover {
+		h.Start = "" // as of an older leaderrun, which did not write it
 	}
 	return locks.Status{
 		Held:   true,
@@ -67,6 +76,7 @@ func (e entry) status() locks.Status {
 		Token:  e.token,
 
 		NoResign: h.NoResign,
+		Start:    h.Start,
 	}
 }
 

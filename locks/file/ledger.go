@@ -50,6 +50,10 @@ const (
 	unreadable // there is something, but no reserve could be made out
 )
 
+// clean reports that the holder before is known to have released the lock, or
+// that there was none.
+func (p past) clean() bool { return p == unheard || p == released }
+
 // next enters h as the new holder, with a token above all earlier ones.
 func (g ledger) next(h holder) (entry, past, error) {
 	last, err := g.last()
@@ -61,7 +65,7 @@ func (g ledger) next(h holder) (entry, past, error) {
 	if ours && last.free {
 		before = released
 	}
-	e := entry{token: last.token, reserved: last.reserved, boot: g.boot, holder: h.encode()}
+	e := entry{token: last.token, reserved: last.reserved, boot: g.boot}
 	if !ours || last.token >= last.reserved {
 		r, err := g.reserve(last)
 		if err != nil {
@@ -73,6 +77,11 @@ func (g ledger) next(h holder) (entry, past, error) {
 		}
 	}
 	e.token++
+	h.Start = locks.StartTakeover
+	if before.clean() {
+		h.Start = locks.StartClean
+	}
+	e.holder = h.encode()
 	return e, before, g.write(entryBlock, e.encode())
 }
 

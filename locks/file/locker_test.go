@@ -28,7 +28,7 @@ func TestHeldTellsWho(t *testing.T) {
 		t.Errorf("held since %v", got.Since)
 	}
 	got.Since = time.Time{}
-	if want := (locks.Status{Held: true, Holder: a.o.Holder, RunID: a.o.RunID, Host: host, PID: os.Getpid(), Token: g.Token}); got != want {
+	if want := (locks.Status{Held: true, Holder: a.o.Holder, RunID: a.o.RunID, Host: host, PID: os.Getpid(), Token: g.Token, Start: locks.StartClean}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
