@@ -59,9 +59,10 @@ func openLock(dir *os.File, path string) (*os.File, error) {
 	return openIn(dir, path, unix.O_RDWR|unix.O_CREAT)
 }
 
-// openIn opens a file in dir that is at path.
+// openIn opens a file in dir that is at path. It waits for nobody, as to read a
+// pipe would.
 func openIn(dir *os.File, path string, flags int) (*os.File, error) {
-	f, err := openAt(int(dir.Fd()), path, flags)
+	f, err := openAt(int(dir.Fd()), path, flags|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -94,6 +95,9 @@ func openAt(dir int, path string, flags int) (*os.File, error) {
 		fd, err := unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, 0o600)
 		switch {
 		case err == nil:
+			if flags&unix.O_NONBLOCK != 0 {
+				_ = unix.SetNonblock(fd, false) // else package os sets up the poller, in vain for a file
+			}
 			return os.NewFile(uintptr(fd), path), nil
 		case !errors.Is(err, unix.EINTR):
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}

@@ -41,6 +41,11 @@
 // lock the same file, such as flock(1), may find it locked in that moment. The
 // holder is read from the lock file. Who waits is not known.
 //
+// The locks of a directory are listed by the names of its files: whatever has a
+// lock file, held or not, and what has nothing but a record. What nobody could use
+// as a lock, such as a symbolic link, is left out with a warning. A file that we
+// may not read is an error.
+//
 // The record is a file beside the lock file, named NAME.record. A new one is
 // written under another name, synced, and renamed over the old one, while the
 // lock is held, so that a power failure leaves either. An operator who deletes
@@ -74,7 +79,7 @@
 //
 // The directory and the lock file must belong to us or to root, and neither may
 // be writable by group or others; we need to read and write both, and to inspect
-// a lock, only to read. The same holds for the files beside it. The lock file
+// a lock, or to list all, only to read. The same holds for the files beside it. The lock file
 // must be a regular file, and neither it nor the last element of the directory
 // a symbolic link. Locks of different users are therefore different locks. On
 // Windows nothing of this is checked.

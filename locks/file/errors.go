@@ -52,7 +52,7 @@ func classify(err error) (hint string, class error) {
 		return "raise this process's limit of open files (ulimit -n)", locks.ErrUnavailable
 	case errors.Is(err, syscall.ENFILE):
 		return "the system's limit of open files is reached", locks.ErrUnavailable
-	case isAny(err, syscall.EISDIR, syscall.ENXIO): // ENXIO: a socket
+	case isForeign(err):
 		return foreign, locks.ErrDenied
 	case isAny(err, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP):
 		return elsewhere, locks.ErrUsage
@@ -72,4 +72,15 @@ func isAny(err error, targets ...syscall.Errno) bool {
 // isAbsent reports that a path leads to nothing.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// isForeign reports that what was opened is nothing that can be read or written
+// like a file. ENXIO is that of a socket.
+func isForeign(err error) bool { return isAny(err, syscall.EISDIR, syscall.ENXIO) }
+
+// isDistrusted reports that something was not used for what it is, and not because
+// the system refused to, or failed.
+func isDistrusted(err error) bool {
+	_, ours := errors.AsType[*locks.Error](err)
+	return ours || isForeign(err)
 }

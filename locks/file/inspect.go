@@ -11,7 +11,7 @@ import (
 
 // Abilities implements [locks.Able]. Who waits is known to the kernel alone.
 func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}, nil
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}, nil
 }
 
 // Inspect implements [locks.Inspector].
@@ -62,15 +62,26 @@ func isUnlocked(f *os.File) (bool, error) {
 // openBeside opens the file of this lock with a suffix. What is absent is not
 // made, and what is not to be trusted is not opened.
 func (l *Locker) openBeside(suffix string, flags int) (*os.File, error) {
-	dir, err := findDir(l.place)
+	dir, err := l.findLocalDir()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	if err := checkLocal(dir, l.remote); err != nil {
+	return openIn(dir, l.beside(suffix), flags)
+}
+
+// findLocalDir opens the directory of the locks if it is there, and one that flock
+// works in.
+func (l *Locker) findLocalDir() (*os.File, error) {
+	dir, err := findDir(l.place)
+	if err != nil {
 		return nil, err
 	}
-	return openIn(dir, l.beside(suffix), flags)
+	if err := checkLocal(dir, l.remote); err != nil {
+		_ = dir.Close() // nothing was written
+		return nil, err
+	}
+	return dir, nil
 }
 
 // away runs f and returns when it has, or when ctx ends: a disk that hangs

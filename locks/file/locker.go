@@ -30,8 +30,9 @@ type Locker struct {
 	closed chan struct{}
 
 	mu     sync.Mutex
-	served bool  // the handle's one term has begun
-	term   *term // nil before and after it
+	served bool     // the handle's one term has begun
+	term   *term    // nil before and after it
+	stems  []string // what the listing under way found in the directory; nil: there is none
 }
 
 // Open makes a Locker. It is a [locks.Opener], for the scheme "file"; it does

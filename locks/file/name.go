@@ -1,6 +1,11 @@
 package file
 
-import "encoding/base32"
+import (
+	"encoding/base32"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
 
 const suffix = ".lock"
 
@@ -40,4 +45,30 @@ func fileStem(name string) string {
 		return string(file)
 	}
 	return string(file) + "^" + capitals.EncodeToString(upper[:last])
+}
+
+// nameOf is the inverse of fileStem. It is false for what that makes of no lock's
+// name.
+func nameOf(stem string) (string, bool) {
+	base, code, _ := strings.Cut(stem, "^")
+	upper, err := capitals.DecodeString(code)
+	if err != nil {
+		return "", false
+	}
+	name := []byte(base)
+	for i, c := range name {
+		switch {
+		case c == '+':
+			c = '/'
+		case c == '=':
+			c = ':'
+		case c == ',':
+			c = '#'
+		case i/8 < len(upper) && upper[i/8]&(0x80>>(i%8)) != 0:
+			c -= 'a' - 'A'
+		}
+		name[i] = c
+	}
+	s := string(name)
+	return s, locks.CheckSlotName(s) == nil && fileStem(s) == stem
 }

@@ -18,16 +18,18 @@ const recordSuffix = ".record"
 
 // Record implements [locks.Recorder].
 func (l *Locker) Record(ctx context.Context) ([]byte, error) {
-	return away(ctx, l, "read the record", func() ([]byte, error) {
-		text, err := l.readBeside(recordSuffix, locks.MaxRecord)
-		if err != nil || text == nil {
-			return nil, err
-		}
-		if locks.CheckText(text) != nil {
-			return nil, fault(nil, foreign, "%q is not a record", l.beside(recordSuffix))
-		}
-		return text, nil
-	})
+	return away(ctx, l, "read the record", l.readRecord)
+}
+
+func (l *Locker) readRecord() ([]byte, error) {
+	text, err := l.readBeside(recordSuffix, locks.MaxRecord)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	if locks.CheckText(text) != nil {
+		return nil, fault(nil, foreign, "%q is not a record", l.beside(recordSuffix))
+	}
+	return text, nil
 }
 
 // SetRecord implements [locks.Recorder]. While it goes on, the lock is not
@@ -102,14 +104,11 @@ func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 // replace puts a new file in the place of one of this lock, in one step, if the
 // check just before that has no objection.
 func (l *Locker) replace(suffix string, content []byte, check func() error, durable bool) error {
-	dir, err := findDir(l.place)
+	dir, err := l.findLocalDir()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }() // what was to reach the disk has been synced
-	if err := checkLocal(dir, l.remote); err != nil {
-		return err
-	}
 	path := filepath.Join(l.place.dir, newName())
 	if err := write(dir, path, content, durable); err != nil {
 		return err
