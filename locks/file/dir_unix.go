@@ -4,6 +4,7 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,11 +30,46 @@ func openDir(p place) (*os.File, error) {
 
 // findDir opens the directory of the locks if it is there.
 func findDir(p place) (*os.File, error) {
-	f, err := openAt(unix.AT_FDCWD, p.dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := peekDir(p.dir)
 	if err != nil {
-		return nil, explain(p.dir, err)
+		return nil, err
 	}
 	return trusted(f, fs.ModeDir)
+}
+
+// peekDir opens a directory, trusted or not.
+func peekDir(path string) (*os.File, error) {
+	f, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return f, nil
+}
+
+func trustDir(dir *os.File) error { return trust(dir, fs.ModeDir) }
+
+// ownership says whose a directory is.
+func ownership(dir *os.File) string {
+	info, err := dir.Stat()
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("it belongs to uid %d and has the mode %#o", info.Sys().(*syscall.Stat_t).Uid, info.Mode().Perm())
+}
+
+// mayWrite is why nothing can be made in a directory, or nil.
+func mayWrite(dir *os.File) error {
+	err := unix.Faccessat(unix.AT_FDCWD, dir.Name(), unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if err != nil {
+		return &fs.PathError{Op: "write to", Path: dir.Name(), Err: err}
+	}
+	return nil
+}
+
+// lockDir locks a directory until it is closed, unless somebody else has.
+func lockDir(dir *os.File) error {
+	_, err := tryShared(dir)
+	return err
 }
 
 func makeDir(p place) error {
@@ -48,7 +84,7 @@ func makeDir(p place) error {
 	case errors.Is(err, fs.ErrExist): // somebody was faster
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fault(locks.ErrUsage, "make it first: only the last element of a path is made", "directory %q does not exist", parent)
+		return noParent(parent)
 	}
 	return err
 }

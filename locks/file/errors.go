@@ -22,6 +22,11 @@ func fault(class error, hint, format string, args ...any) error {
 	return &locks.Error{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
+// noParent says that a directory is not there in which ours is to be made.
+func noParent(parent string) error {
+	return fault(locks.ErrUsage, "make it first: only the last element of a path is made", "directory %q does not exist", parent)
+}
+
 // fail makes the error that leaves the backend.
 func (l *Locker) fail(op string, err error) error {
 	var e *locks.Error

@@ -3,6 +3,7 @@ package file
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -112,4 +113,27 @@ func TestReadOnly(t *testing.T) {
 	refusal(t, err, locks.ErrUnavailable, dir, "read-only file system")
 	_, err = openWith(t, filepath.Join(top, "new"), locks.Options{Name: "a"}).Acquire(t.Context(), true)
 	refusal(t, err, locks.ErrUnavailable, "new", "read-only file system")
+	found(t, probing(t, open(t, dir)), "directory", "error", "read-only file system")
+	found(t, probing(t, open(t, filepath.Join(top, "new"))), "directory", "error", "read-only file system")
+}
+
+// TestProbeVolume finds what is lost at a reboot, and how little is left.
+func TestProbeVolume(t *testing.T) {
+	t.Parallel()
+	for options, level := range map[string]string{"size=1m": "error", "size=32m": "warning", "size=1g": "ok", "size=1g,nr_inodes=10": "error", "size=1g,nr_inodes=100": "warning", "size=1g,nr_inodes=0": "ok"} {
+		s := probing(t, open(t, filepath.Join(mount(t, options+",mode=0755"), "locks")))
+		found(t, s, "room", level)
+		found(t, s, "file system", "warning", "tmpfs", "reboot")
+		if got := s.Servers[0].Version; got != "tmpfs" {
+			t.Errorf("got %q", got)
+		}
+	}
+	for magic, want := range map[uint32]string{unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", 1: "0x1"} {
+		if got, lost := volumeType(magic); got != want || lost != "" {
+			t.Errorf("%#x: %q, lost %q", magic, got, lost)
+		}
+	}
+	if got, lost := volumeType(unix.OVERLAYFS_SUPER_MAGIC); got != "overlay" || !strings.Contains(lost, "container") {
+		t.Errorf("got %q, lost %q", got, lost)
+	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Abilities implements [locks.Able]. Who waits is known to the kernel alone.
 func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}, nil
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}, nil
 }
 
 // Inspect implements [locks.Inspector].

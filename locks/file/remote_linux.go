@@ -15,13 +15,18 @@ func remote(dir *os.File) (string, error) {
 
 func magicOf(f *os.File) (uint32, error) {
 	var st unix.Statfs_t
+	err := statfs(f, &st)
+	return uint32(st.Type), err
+}
+
+func statfs(f *os.File, st *unix.Statfs_t) error {
 	for {
-		err := unix.Fstatfs(int(f.Fd()), &st)
+		err := unix.Fstatfs(int(f.Fd()), st)
 		switch {
 		case err == nil:
-			return uint32(st.Type), nil
+			return nil
 		case !errors.Is(err, unix.EINTR):
-			return 0, &os.PathError{Op: "statfs", Path: f.Name(), Err: err}
+			return &os.PathError{Op: "statfs", Path: f.Name(), Err: err}
 		}
 	}
 }

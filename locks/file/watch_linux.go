@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 const watches = true
@@ -15,7 +17,9 @@ const watches = true
 // describes, unless ctx ends before, and heed when that file was touched. It
 // does not poll. An error says that it cannot tell.
 func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone, heed func()) error {
-	events, err := notify(path)
+	// A deleted file that is still open has its link count changed, which is
+	// IN_ATTRIB; it is gone (IN_DELETE_SELF) only when it is closed.
+	events, err := notify(subject{path, unix.IN_ATTRIB | unix.IN_MOVE_SELF}, subject{filepath.Dir(path), unix.IN_MOVE_SELF})
 	if isAbsent(err) {
 		gone()
 		return nil
@@ -43,23 +47,38 @@ func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone, heed
 	}
 }
 
-// notify returns a file that can be read when something happened to the file at
-// path, or to its directory, that can mean that path leads elsewhere. A deleted
-// file that is still open has its link count changed, which is IN_ATTRIB; it is
-// gone (IN_DELETE_SELF) only when it is closed.
-func notify(path string) (*os.File, error) {
+// A subject is something that is watched, for what the mask says: see inotify(7).
+type subject struct {
+	path string
+	mask uint32
+}
+
+// notify returns a file that can be read when something happened to one of the
+// subjects. No link is followed.
+func notify(subjects ...subject) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
 	f := os.NewFile(uintptr(fd), "inotify")
-	_, err = unix.InotifyAddWatch(fd, path, unix.IN_ATTRIB|unix.IN_MOVE_SELF|unix.IN_DONT_FOLLOW)
-	if err == nil {
-		_, err = unix.InotifyAddWatch(fd, filepath.Dir(path), unix.IN_MOVE_SELF|unix.IN_DONT_FOLLOW)
-	}
-	if err != nil {
-		_ = f.Close() // nothing was read
-		return nil, os.NewSyscallError("inotify_add_watch", err)
+	for _, s := range subjects {
+		if _, err := unix.InotifyAddWatch(fd, s.path, s.mask|unix.IN_DONT_FOLLOW); err != nil {
+			_ = f.Close() // nothing was read
+			return nil, os.NewSyscallError("inotify_add_watch", err)
+		}
 	}
 	return f, nil
+}
+
+// notices finds out whether there is anything to watch with.
+func notices() []locks.Finding {
+	f, err := notify()
+	if err != nil {
+		return []locks.Finding{{
+			Check: "inotify", Level: "warning", Text: err.Error() + "; a lock file that is deleted goes unnoticed",
+			Fix: "raise fs.inotify.max_user_instances with sysctl, or end what uses them up",
+		}}
+	}
+	_ = f.Close() // nothing was read
+	return []locks.Finding{{Check: "inotify", Level: "ok"}}
 }

@@ -5,6 +5,8 @@ package file
 import (
 	"context"
 	"os"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 const watches = false
@@ -14,3 +16,6 @@ func awaitRemoval(ctx context.Context, _ string, _ os.FileInfo, _, heed func()) 
 	poll(ctx, heed)
 	return nil
 }
+
+// notices has nothing to look at.
+func notices() []locks.Finding { return nil }

@@ -1,0 +1,196 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// What is left of a file system before it is told: as an error, when a few more
+// locks may fill it (each takes 12 KiB), and before that as a warning.
+const (
+	fewBytes, lowBytes   = 4 << 20, 64 << 20
+	fewInodes, lowInodes = 16, 1000
+)
+
+// A volume is what is known of a file system.
+type volume struct {
+	kind    string // "ext4"; "": not known
+	lost    string // when what is on it is lost, if it is; else ""
+	counted bool   // it is known what is left:
+	bytes   uint64 // for us
+	inodes  uint64 // or unlimited
+}
+
+// unlimited: there are as many inodes as there is room for.
+const unlimited = math.MaxUint64
+
+// Probe implements [locks.Prober]: the one server is the directory. It makes
+// nothing, not even that.
+func (l *Locker) Probe(ctx context.Context) (locks.Servers, error) {
+	return away(ctx, l, "look at the directory of", func() (locks.Servers, error) {
+		p := probe{locks.Servers{Product: "file", User: user(), Servers: []locks.Server{{Address: l.place.dir}}}}
+		p.look(l)
+		return p.Servers, nil
+	})
+}
+
+// A probe collects what is found.
+type probe struct{ locks.Servers }
+
+func (p *probe) find(check, level, text, fix string) {
+	p.Findings = append(p.Findings, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
+}
+
+// fail notes that something is wrong, and says whether.
+func (p *probe) fail(check string, err error) bool {
+	if err == nil {
+		return false
+	}
+	hint, _ := classify(err)
+	if h := locks.Hint(err); h != "" {
+		hint = h
+	}
+	p.find(check, "error", err.Error(), hint)
+	return true
+}
+
+func (p *probe) look(l *Locker) {
+	dir, err := peekDir(l.place.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.absent(l)
+		return
+	}
+	server := &p.Servers.Servers[0]
+	if err == nil {
+		defer func() { _ = dir.Close() }() // it was only read
+		err = trustDir(dir)
+	}
+	if p.fail("directory", err) {
+		server.Error, server.Class = err.Error(), className(err)
+		return
+	}
+	if !p.fail("directory", mayWrite(dir)) {
+		p.find("directory", "ok", ownership(dir), "")
+	}
+	if p.volume(dir, l.remote) { // else to lock it may take long
+		server.RTT, err = roundTrip(l.place)
+		p.fail("lock", err)
+	}
+	p.Findings = append(p.Findings, notices()...)
+}
+
+// absent looks whether the directory can be made.
+func (p *probe) absent(l *Locker) {
+	parent := filepath.Dir(l.place.dir)
+	above, err := os.Open(parent)
+	for errors.Is(err, fs.ErrNotExist) && l.place.parents && parent != filepath.Dir(parent) {
+		parent = filepath.Dir(parent)
+		above, err = os.Open(parent)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noParent(parent)
+	}
+	if err == nil {
+		defer func() { _ = above.Close() }() // it was only read
+		err = mayWrite(above)
+	}
+	if p.fail("directory", err) {
+		return
+	}
+	p.find("directory", "ok", "it is not there yet; the first run makes it", "")
+	p.volume(above, l.remote)
+}
+
+// volume looks at the file system of a directory, and says whether locks can be
+// kept there.
+func (p *probe) volume(dir *os.File, remote func(*os.File) (string, error)) bool {
+	const check = "file system"
+	v, err := volumeOf(dir)
+	if p.fail(check, err) {
+		return false
+	}
+	if kind, _ := remote(dir); kind != "" { // an error is told next
+		v.kind = kind
+	}
+	p.Servers.Servers[0].Version = v.kind
+	if p.fail(check, checkLocal(dir, remote)) {
+		return false
+	}
+	if v.lost == "" {
+		p.find(check, "ok", v.kind, "")
+	} else {
+		p.find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", v.kind, v.lost),
+			"name a directory on a disk that stays with -b file:///dir, unless nobody minds")
+	}
+	p.room(v)
+	return true
+}
+
+func (p *probe) room(v volume) {
+	if !v.counted {
+		return
+	}
+	level, fix := "ok", "free some space there, or "+elsewhere
+	switch {
+	case v.bytes < fewBytes || v.inodes < fewInodes:
+		level = "error"
+	case v.bytes < lowBytes || v.inodes < lowInodes:
+		level = "warning"
+	default:
+		fix = ""
+	}
+	text := fmt.Sprintf("%d MiB", v.bytes>>20)
+	if v.inodes != unlimited {
+		text += fmt.Sprintf(" and %d files", v.inodes)
+	}
+	p.find("room", level, text+" are left", fix)
+}
+
+// roundTrip is how long it takes to open, lock and close the directory, the second
+// time. To lock a directory means nothing to anybody here.
+func roundTrip(p place) (took time.Duration, err error) {
+	for range 2 {
+		start := time.Now()
+		f, err := findDir(p)
+		if err != nil {
+			return 0, err
+		}
+		err = lockDir(f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return 0, err
+		}
+		took = time.Since(start)
+	}
+	return took, nil
+}
+
+// user is as whom we make files.
+func user() string {
+	if uid := os.Geteuid(); uid >= 0 {
+		return fmt.Sprintf("uid %d", uid)
+	}
+	return ""
+}
+
+// className is the class of an error as [locks.Server] has it.
+func className(err error) string {
+	_, class := classify(err)
+	switch {
+	case errors.Is(err, locks.ErrDenied), errors.Is(class, locks.ErrDenied):
+		return "denied"
+	case errors.Is(err, locks.ErrUnavailable), errors.Is(class, locks.ErrUnavailable):
+		return "unavailable"
+	}
+	return ""
+}
+
+var _ locks.Prober = (*Locker)(nil)

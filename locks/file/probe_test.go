@@ -1,0 +1,117 @@
+//go:build unix
+
+package file
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func probing(t *testing.T, l *Locker) locks.Servers {
+	t.Helper()
+	got, err := l.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Product != "file" || len(got.Servers) != 1 || got.Servers[0].Address != l.place.dir || !strings.HasPrefix(got.User, "uid ") {
+		t.Errorf("got %+v", got)
+	}
+	for _, f := range got.Findings {
+		if (f.Level == "ok") != (f.Fix == "") {
+			t.Errorf("what is well needs no fix, and nothing else goes without: %+v", f)
+		}
+	}
+	return got
+}
+
+// found checks that a check was found to be of a level, with a text that has these
+// words, and a fix.
+func found(t *testing.T, s locks.Servers, check, level string, words ...string) {
+	t.Helper()
+	i := slices.IndexFunc(s.Findings, func(f locks.Finding) bool { return f.Check == check && f.Level == level })
+	if i < 0 {
+		t.Errorf("no %s about the %s in %+v", level, check, s)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(s.Findings[i].Text, w) {
+			t.Errorf("%q does not mention %q", s.Findings[i].Text, w)
+		}
+	}
+}
+
+// TestProbe changes nothing.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	s := probing(t, l)
+	found(t, s, "directory", "ok", "the first run makes it")
+	if s.Servers[0].RTT != 0 || s.Servers[0].Error != "" {
+		t.Errorf("got %+v", s.Servers)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a directory: %v", err)
+	}
+	hold(t, l)
+	before := tree(t, dir)
+	s = probing(t, l)
+	found(t, s, "directory", "ok", "0700")
+	if s.Servers[0].RTT <= 0 || s.Servers[0].Error != "" {
+		t.Errorf("got %+v", s.Servers)
+	}
+	if after := tree(t, dir); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// TestProbeParents: where all of the path is made, a parent that is not there is
+// no harm.
+func TestProbeParents(t *testing.T) {
+	t.Parallel()
+	p := place{dir: filepath.Join(t.TempDir(), "a", "b", "locks")}
+	found(t, probing(t, newLocker(p, locks.Options{Name: "a"})), "directory", "error", "b\" does not exist")
+	p.parents = true
+	found(t, probing(t, newLocker(p, locks.Options{Name: "a"})), "directory", "ok")
+}
+
+// TestProbeFindsDistrust tells what keeps anybody from using the directory.
+func TestProbeFindsDistrust(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(dir string) error{
+		"is a symbolic link":            func(dir string) error { return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir)) },
+		"can be written by other users": func(dir string) error { return os.Chmod(dir, 0o770) },
+		"not a directory":               func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) },
+	} {
+		dir := testDir(t)
+		pass(t, dir)
+		if err := spoil(dir); err != nil {
+			t.Fatal(err)
+		}
+		s := probing(t, open(t, dir))
+		found(t, s, "directory", "error", name)
+		if got := s.Servers[0]; !strings.Contains(got.Error, name) || got.Class != "denied" && name != "not a directory" || got.RTT != 0 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// TestProbeFindsRemote tells of a file system where locks cannot be kept.
+func TestProbeFindsRemote(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	l := open(t, dir)
+	l.remote = func(*os.File) (string, error) { return "NFS", nil }
+	s := probing(t, l)
+	found(t, s, "file system", "error", "NFS")
+	if got := s.Servers[0]; got.Version != "NFS" || got.RTT != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
