@@ -31,6 +31,9 @@ func mayWrite(*os.File) error { return nil }
 
 func lockDir(*os.File) error { return nil }
 
+// forgets is false: an open file cannot be deleted.
+const forgets = false
+
 func makeDir(p place) error {
 	if p.parents {
 		return os.MkdirAll(p.dir, 0o700)

@@ -79,7 +79,8 @@
 //
 // The directory and the lock file must belong to us or to root, and neither may
 // be writable by group or others; we need to read and write both, and to inspect
-// a lock, or to list all, only to read. The same holds for the files beside it. The lock file
+// a lock, or to list all, only to read. To forget a lock takes what it takes to
+// hold it. The same holds for the files beside it. The lock file
 // must be a regular file, and neither it nor the last element of the directory
 // a symbolic link. Locks of different users are therefore different locks. On
 // Windows nothing of this is checked.
@@ -89,8 +90,9 @@
 // One machine: network and cluster file systems, 9p and FUSE are refused on
 // Linux, macOS and FreeBSD, as their flock may be local to each client, or
 // absent. The default directory of a container is its own; to share a lock,
-// mount the same directory. Lock files are never deleted, as that would break
-// the exclusion; they take 12 KiB each. A crash in the midst of writing a record
+// mount the same directory. Lock files take 12 KiB each, and no run deletes them: it
+// would break the exclusion. To forget a lock deletes its files, with the lock held:
+// who waits for the file then finds that it is gone, and begins anew. A crash in the midst of writing a record
 // leaves a file whose name begins with "~". An overwritten directory higher up than
 // the last element, or one mounted over, goes unnoticed. If the user has no
 // inotify instance left (fs.inotify.max_user_instances, often 128), a deleted

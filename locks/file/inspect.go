@@ -11,7 +11,11 @@ import (
 
 // Abilities implements [locks.Able]. Who waits is known to the kernel alone.
 func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}, nil
+	has := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}
+	if forgets {
+		has = append(has, locks.CanForget)
+	}
+	return has, nil
 }
 
 // Inspect implements [locks.Inspector].

@@ -1,0 +1,151 @@
+//go:build unix
+
+package file
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func forget(t *testing.T, l *Locker) {
+	t.Helper()
+	if err := l.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForget deletes all files of the lock and none of others, also when there are
+// none, or not even a directory.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	l := open(t, dir)
+	forget(t, l)
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a directory: %v", err)
+	}
+	pass(t, dir)
+	other := openWith(t, dir, locks.Options{Name: "a.lock"})
+	g := hold(t, other)
+	setRecord(t, other, "x")
+	ask(t, other, g.Token, "x")
+	for range 2 {
+		before := pass(t, dir)
+		a := open(t, dir)
+		g := hold(t, a)
+		setRecord(t, a, "x")
+		ask(t, a, g.Token, "x")
+		release(t, a)
+		forget(t, l)
+		forget(t, l)
+		if left, _ := filepath.Glob(dir + "/*"); len(left) != 3 {
+			t.Errorf("left: %q", left)
+		}
+		if after := pass(t, dir); after.Token <= g.Token || g.Token <= before.Token {
+			t.Errorf("tokens: %d, %d, and after it was forgotten %d", before.Token, g.Token, after.Token)
+		}
+	}
+	if _, err := other.Record(t.Context()); err != nil || inspect(t, other).Token != g.Token {
+		t.Errorf("another lock: %+v, %v", inspect(t, other), err)
+	}
+}
+
+// TestForgetHeld deletes nothing, whoever holds the lock.
+func TestForgetHeld(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	a := open(t, dir)
+	g := hold(t, a)
+	setRecord(t, a, "x")
+	for _, l := range []*Locker{a, open(t, dir)} {
+		err := l.Forget(t.Context())
+		if h, ok := errors.AsType[*locks.HeldError](err); !ok || h.Status.Token != g.Token {
+			t.Errorf("got %v", err)
+		}
+	}
+	if text, err := a.Record(t.Context()); string(text) != "x" || err != nil || inspect(t, a).Token != g.Token {
+		t.Errorf("afterwards: %q, %v, %+v", text, err, inspect(t, a))
+	}
+	release(t, a)
+	f := locked(t, a)
+	defer f.Close()
+	if err := a.Forget(t.Context()); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("held by another program: got %v", err)
+	}
+}
+
+// TestForgetInspected: who only looks is no holder.
+func TestForgetInspected(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	dead, l := open(t, dir), open(t, dir)
+	hold(t, dead)
+	_ = dead.Close()
+	f, err := os.Open(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock(f, unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	l.boot = func() string { // asked for once the lock was not to be had
+		_ = unlock(f)
+		return bootID()
+	}
+	forget(t, l)
+}
+
+// TestForgetRace has others take the lock while it is forgotten all the time: there
+// is never more than one holder, and tokens rise.
+func TestForgetRace(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	f := fence(filepath.Join(t.TempDir(), "fence"))
+	var forgotten atomic.Int64
+	done := make(chan struct{})
+	var forgetters, contenders sync.WaitGroup
+	for range 3 {
+		l := open(t, dir)
+		forgetters.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				switch err := l.Forget(t.Context()); {
+				case err == nil:
+					forgotten.Add(1)
+				case !errors.Is(err, locks.ErrHeld):
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 8 {
+		contenders.Go(func() {
+			for range 40 {
+				if err := passFenced(t, dir, f, false); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	contenders.Wait()
+	close(done)
+	forgetters.Wait()
+	if forgotten.Load() == 0 {
+		t.Error("the lock was never forgotten")
+	}
+}

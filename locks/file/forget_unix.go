@@ -1,0 +1,69 @@
+//go:build unix
+
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// forgets says that an open file can be deleted. Windows does not let us.
+const forgets = true
+
+// Forget implements [locks.Forgetter]. It deletes the lock file while it has the
+// lock, and that last of all. So whoever opened it before, and gets the lock on it
+// after us, finds that the path does not lead to it any more, and begins anew: see
+// campaign.lock. Who has opened no file yet makes another.
+func (l *Locker) Forget(ctx context.Context) error {
+	_, err := away(ctx, l, "forget", func() (struct{}, error) { return struct{}{}, l.forget(ctx) })
+	return err
+}
+
+func (l *Locker) forget(ctx context.Context) error {
+	dir, err := l.findLocalDir()
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // a lock file that comes back after a power failure does no harm
+	for ctx.Err() == nil {
+		if done, err := l.forgetIn(dir); done || err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// forgetIn is done unless the file that it has locked is not the lock's any more.
+func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
+	f, err := openLock(dir, l.path) // makes it if it is absent: else what is beside it could be a holder's
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // it was only locked
+	c := campaign{l: l, try: true}
+	if err := c.flock(f); err != nil {
+		return false, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if current, err := isCurrent(l.path, info); !current {
+		return false, err
+	}
+	for _, path := range []string{l.beside(askSuffix), l.beside(recordSuffix), l.path} {
+		if err := removeIn(dir, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, &fs.PathError{Op: "remove", Path: path, Err: err}
+		}
+	}
+	return true, nil
+}
+
+var _ locks.Forgetter = (*Locker)(nil)
