@@ -66,7 +66,7 @@ func conformance() lockstest.Config {
 			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
 			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
-		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe, locks.CanForget},
+		Abilities: abilities(),
 		AskDelay:  askDelay,
 		HostileRecords: []func(*testing.T, *url.URL, string){
 			spoilText(recordSuffix, ""),
@@ -100,6 +100,15 @@ func conformance() lockstest.Config {
 			return left
 		},
 	}
+}
+
+// abilities are those that this system allows.
+func abilities() []locks.Ability {
+	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe, locks.CanForget}
+	if watches {
+		all = append(all, locks.CanWatch)
+	}
+	return all
 }
 
 func TestSlots(t *testing.T) {

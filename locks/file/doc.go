@@ -46,6 +46,15 @@
 // as a lock, such as a symbolic link, is left out with a warning. A file that we
 // may not read is an error.
 //
+// On Linux, a change is told at once, and again 10 and 150 ms later, by inotify on
+// the directory: what happens is written, or closed, shortly before the kernel
+// frees the lock. A directory that is not there, or is gone, is looked for every
+// 250 ms; as often a change is told where there is no inotify instance left. Someone
+// who tries in vain to get the lock is told as a change, too.
+//
+// A lock cannot be taken away from its holder: it ends with the processes that
+// have its file open. If that were deleted instead, two could hold the lock.
+//
 // The record is a file beside the lock file, named NAME.record. A new one is
 // written under another name, synced, and renamed over the old one, while the
 // lock is held, so that a power failure leaves either. An operator who deletes

@@ -9,9 +9,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Abilities implements [locks.Able]. Who waits is known to the kernel alone.
+// Abilities implements [locks.Able]. Who waits is known to the kernel alone. There
+// is no Breaker: a lock ends with the processes that have its file open, and if
+// that were deleted under a holder, two could hold the lock.
 func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
 	has := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}
+	if watches {
+		has = append(has, locks.CanWatch)
+	}
 	if forgets {
 		has = append(has, locks.CanForget)
 	}

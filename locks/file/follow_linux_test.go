@@ -1,0 +1,217 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// watch watches with a new handle until the test ends.
+func watch(t *testing.T, dir string, all bool) (*Locker, <-chan struct{}) {
+	t.Helper()
+	l := open(t, dir)
+	changed, err := l.Watch(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, changed
+}
+
+// told looks again whenever that is told, until it sees what it wants.
+func told(t *testing.T, changed <-chan struct{}, what string, ok func() bool) {
+	t.Helper()
+	for !ok() {
+		within(t, changed, what)
+	}
+}
+
+// TestWatch follows a lock through its life, from before there is a directory.
+// Whoever looks when told sees the truth at last.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for name, all := range map[string]bool{"one": false, "all": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testDir(t)
+			w, changed := watch(t, dir, all)
+			sees := func(what string, token uint64) {
+				t.Helper()
+				told(t, changed, what, func() bool { st := inspect(t, w); return st.Token == token && st.Held == (token > 0) })
+			}
+			a := open(t, dir)
+			sees("a new holder", hold(t, a).Token)
+			release(t, a)
+			sees("a release", 0)
+			b := open(t, dir)
+			sees("another holder", hold(t, b).Token)
+			_ = b.Close()
+			sees("the end of a handle", 0)
+			token, kill := held(t, dir)
+			sees("another process", token)
+			kill()
+			sees("its death", 0)
+			if err := os.Rename(dir, dir+".old"); err != nil {
+				t.Fatal(err)
+			}
+			sees("a new holder in a new directory", hold(t, open(t, dir)).Token)
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			sees("the directory is gone", 0)
+		})
+	}
+}
+
+// TestWatchAll is also told of a record, and of a lock that is deleted.
+func TestWatchAll(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	b := openWith(t, dir, locks.Options{Name: "b"})
+	hold(t, b)
+	_, changed := watch(t, dir, true)
+	setRecord(t, b, "x")
+	told(t, changed, "a record", func() bool { return string(list(t, dir)["b"].Record) == "x" })
+	release(t, b)
+	told(t, changed, "a release", func() bool { return !list(t, dir)["b"].Status.Held })
+	if err := b.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told(t, changed, "that a lock is forgotten", func() bool { return len(list(t, dir)) == 0 })
+}
+
+// TestWatchTellsTwice: the last close of a file is an event just before the kernel
+// frees the lock on it.
+func TestWatchTellsTwice(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	w, changed := watch(t, dir, false)
+	f, err := os.Open(w.path) // what is only read makes no event
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := waitLock(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := touch(dir, filepath.Base(w.path)); err != nil {
+		t.Fatal(err)
+	}
+	within(t, changed, "the event")
+	if !inspect(t, w).Held {
+		t.Fatal("the lock is free")
+	}
+	if err := unlock(f); err != nil {
+		t.Fatal(err)
+	}
+	told(t, changed, "that it is free by now", func() bool { return !inspect(t, w).Held })
+}
+
+// TestLookingIsNoChange: who inspects when told would else be told for ever. A
+// request to a holder is no change either, nor is what happens to other locks.
+func TestLookingIsNoChange(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	a, w := open(t, dir), open(t, dir)
+	g := hold(t, a)
+	for file, all := range map[string]bool{filepath.Base(a.path): false, "": true} {
+		f := &follower{Locker: w, file: file}
+		events, err := f.watch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer events.Close()
+		for range 3 {
+			inspect(t, w)
+			list(t, dir)
+			_, err1 := w.Record(t.Context())
+			_, err2 := w.Probe(t.Context())
+			if err := errors.Join(err1, err2, w.Ask(t.Context(), g.Token, []byte("x"))); err != nil {
+				t.Fatal(err)
+			}
+			if !all {
+				setRecord(t, a, "x")
+				b := openWith(t, dir, locks.Options{Name: "b"})
+				hold(t, b)
+				release(t, b)
+			}
+		}
+		if err := touch(dir, "~marker"); err != nil {
+			t.Fatal(err)
+		}
+		for buf := make([]byte, 4096); ; {
+			n, err := events.Read(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if matters, gone := f.judge(buf[:n]); matters || gone {
+				t.Errorf("all: %v: these events are called a change: %q", all, buf[:n])
+			}
+			if bytes.Contains(buf[:n], []byte("~marker")) {
+				break
+			}
+		}
+	}
+}
+
+// TestWatchWithoutInotify tells that there may be a change, again and again.
+func TestWatchWithoutInotify(t *testing.T) {
+	t.Parallel()
+	l := open(t, testDir(t))
+	l.remote = func(*os.File) (string, error) { return "", syscall.EMFILE }
+	pass(t, l.place.dir)
+	changed, err := l.Watch(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		within(t, changed, "a value")
+	}
+}
+
+// TestWatchEnds with its context and with its handle.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	for what, there := range map[string]bool{"a directory that is not there": false, "one that is": true} {
+		if there {
+			pass(t, dir)
+		}
+		for range 2 {
+			l := open(t, dir)
+			ctx, cancel := context.WithCancel(t.Context())
+			changed, err := l.Watch(ctx, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			for range changed { // until it is closed
+			}
+		}
+		l, changed := watch(t, dir, true)
+		_ = l.Close()
+		for range changed {
+		}
+		if _, err := l.Watch(t.Context(), true); err == nil {
+			t.Errorf("%s: a closed handle watches", what)
+		}
+	}
+}
+
+// TestWatchRefuses a directory that is not to be trusted.
+func TestWatchRefuses(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	if err := os.Chmod(dir, 0o770); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, dir).Watch(t.Context(), false)
+	refusal(t, err, locks.ErrDenied, dir)
+}
