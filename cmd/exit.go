@@ -15,6 +15,7 @@ const (
 	exitUsage       = 64
 	exitUnavailable = 69
 	exitInternal    = 70
+	exitDeclined    = 1 // asked at a terminal, the user said no
 	exitHeld        = 75
 	exitLost        = 76
 	exitDenied      = 77
@@ -29,9 +30,9 @@ func (p *program) report(err error) int {
 	var signalled *runner.SignalError
 	switch {
 	case err == nil, errors.As(err, &signalled):
-	case errors.As(err, new(*staysError)): // it was what the command was for
+	case errors.As(err, new(*staysError)), errors.As(err, new(*changedError)): // it was what the command was for
 		p.term.fail(err)
-	case errors.Is(err, locks.ErrHeld), errors.As(err, new(*runner.SkippedError)):
+	case errors.Is(err, locks.ErrHeld), errors.As(err, new(*runner.SkippedError)), errors.As(err, new(*patienceError)):
 		p.term.info(err.Error())
 	default:
 		p.term.fail(err)
@@ -48,6 +49,8 @@ func (p *program) status(err error) int {
 	switch {
 	case err == nil:
 		return p.exit
+	case errors.As(err, new(*declinedError)):
+		return exitDeclined
 	case errors.As(err, new(*configError)):
 		return exitConfig
 	case errors.As(err, &signalled):
@@ -62,7 +65,7 @@ func (p *program) status(err error) int {
 		return exitLost
 	case errors.As(err, new(*runner.TimeoutError)):
 		return exitTimeout
-	case errors.Is(err, locks.ErrHeld):
+	case errors.Is(err, locks.ErrHeld), errors.As(err, new(*patienceError)):
 		return p.held
 	case errors.Is(err, locks.ErrUsage):
 		return exitUsage

@@ -70,8 +70,12 @@ type program struct {
 func (p *program) commands() []*cli.Command {
 	all := []*cli.Command{
 		p.runCommand(),
+		p.statusCommand(),
+		p.watchCommand(),
+		p.waitCommand(),
 		p.checkCommand(),
 		p.resignCommand(),
+		p.releaseCommand(),
 		p.configCommand(),
 		p.backendsCommand(),
 		p.versionCommand(),
@@ -125,7 +129,7 @@ func noArguments(ctx *cli.Context) error {
 
 // reserved are the names of subcommands that are promised and not there yet.
 // They run no program of that name, or scripts would break when they come.
-var reserved = []string{"status", "watch", "wait", "release", "doctor", "completion"}
+var reserved = []string{"doctor", "completion"}
 
 func isReserved(name string) bool { return slices.Contains(reserved, name) }
 

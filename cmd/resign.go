@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -25,21 +22,20 @@ const resignLook = 300 * time.Millisecond
 func (p *program) resignCommand() *cli.Command {
 	o := newOptions()
 	var reason string
-	shared := []string{"backend", "id", "connect-timeout", "verbose", "quiet", "log-format"}
-	flags := slices.DeleteFunc(o.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
 	return &cli.Command{
 		Name:  "resign",
 		Usage: "ask the holder of a lock to end its job and release, and wait until it has",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "lock", Aliases: []string{"l"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_LOCK"},
-				Destination: &o.lock,
-				Usage:       "`NAME` of the lock"},
+		Flags: operatorFlags(o,
+			lockFlag(o, "`NAME` of the lock"),
+			&cli.StringFlag{Name: "id", Category: "Which lock", EnvVars: []string{"LEADERRUN_ID"},
+				Destination: &o.id,
+				Usage:       "`ID` by which the holder sees us (default: host/pid/random)"},
 			&cli.GenericFlag{Name: "wait", Aliases: []string{"w"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_WAIT"},
 				Value: &o.wait, DefaultText: "1m",
 				Usage: "give up after `DURATION`; a bare number is seconds"},
 			&cli.StringFlag{Name: "reason", Category: "Running", Destination: &reason,
 				Usage: "tell the holder `WHY`"},
-		}, append(flags, configFlags()...)...),
+		),
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err
@@ -52,31 +48,21 @@ func (p *program) resignCommand() *cli.Command {
 // resign asks the holder to resign.
 func (p *program) resign(o *options, reason string) error {
 	p.held = o.conflict.n
-	if o.id == "" {
-		o.id = newID()
-	}
-	if o.lock == "" {
-		return &hinted{&locks.UsageError{What: "no lock is named"}, "add --lock NAME"}
-	}
-	if err := locks.CheckSlotName(o.lock); err != nil {
-		return err
-	}
-	backend, err := locks.Parse(o.backend)
-	if err != nil {
+	if err := needLock(o); err != nil {
 		return err
 	}
 	if !o.wait.set {
 		o.wait.d = resignWait
 	}
-	r := &resignation{options: o, reason: reason, logger: p.term.logger(o)}
-	if err := r.open(p, backend); err != nil {
+	r, err := p.resignation(o, reason)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = r.handle.Close() }() // it holds nothing
+	defer r.close()
 	ctx := context.Background()
 	said, err := r.demand(ctx)
 	if err == nil && said == "" {
-		said, err = r.demandSlots(ctx, p, backend)
+		said, err = r.demandSlots(ctx, p)
 	}
 	if said != "" { // of several slots some may have been given up, and others not
 		if _, err := fmt.Fprintln(p.out, said); err != nil {
@@ -102,45 +88,16 @@ func (e *staysError) Unwrap() error { return &e.held }
 
 // A resignation is one request to resign.
 type resignation struct {
-	*options
+	*visit
 	reason string
-	logger *slog.Logger
-	handle locks.Lock
 }
 
-func (r *resignation) open(p *program, backend *url.URL) error {
-	ctx, cancel := context.WithTimeout(context.Background(), r.connectTimeout.d)
-	defer cancel()
-	lock, err := p.Registry.Open(ctx, backend, r.asking(p))
+func (p *program) resignation(o *options, reason string) (*resignation, error) {
+	v, err := p.visit(o, "leaderrun resign", locks.CanInspect, locks.CanAsk)
 	if err != nil {
-		return unanswered(ctx, err)
+		return nil, err
 	}
-	if err := locks.Require(ctx, lock, "leaderrun resign", locks.CanInspect, locks.CanAsk); err != nil {
-		_ = lock.Close() // it holds nothing
-		return unanswered(ctx, err)
-	}
-	r.handle = lock
-	return nil
-}
-
-// unanswered classes an error of a helper program that did not answer in time.
-func unanswered(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
-	}
-	return err
-}
-
-// asking are the options of a handle that never acquires.
-func (r *resignation) asking(p *program) locks.Options {
-	return locks.Options{
-		Name:           r.lock,
-		Holder:         r.id,
-		TTL:            r.ttl.d,
-		ConnectTimeout: r.connectTimeout.d,
-		Version:        p.Version,
-		Logger:         r.logger,
-	}
+	return &resignation{v, reason}, nil
 }
 
 // demand asks, and says what came of it; nothing if the lock is free. The wait
@@ -193,12 +150,6 @@ func (r *resignation) ask(ctx context.Context, token uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
 	defer cancel()
 	return r.handle.(locks.Asker).Ask(ctx, token, runner.Petition{By: r.id, Reason: r.reason}.Encode())
-}
-
-func (r *resignation) inspect(ctx context.Context) (locks.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
-	defer cancel()
-	return r.handle.(locks.Inspector).Inspect(ctx)
 }
 
 func holder(s locks.Status) string {

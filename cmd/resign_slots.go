@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,8 +15,8 @@ import (
 
 // demandSlots asks the holders of all slots of a lock that is free without slots,
 // and says what came of it, a line each.
-func (r *resignation) demandSlots(ctx context.Context, p *program, backend *url.URL) (string, error) {
-	numbers, err := r.slotsHeld(ctx, p, backend)
+func (r *resignation) demandSlots(ctx context.Context, p *program) (string, error) {
+	numbers, err := r.slotsHeld(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +26,7 @@ func (r *resignation) demandSlots(ctx context.Context, p *program, backend *url.
 	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
 	var all sync.WaitGroup
 	for i, number := range numbers {
-		all.Go(func() { said[i], errs[i] = r.demandSlot(ctx, p, backend, number) })
+		all.Go(func() { said[i], errs[i] = r.demandSlot(ctx, p, number) })
 	}
 	all.Wait()
 	said = slices.DeleteFunc(said, func(line string) bool { return line == "" })
@@ -35,19 +34,23 @@ func (r *resignation) demandSlots(ctx context.Context, p *program, backend *url.
 }
 
 // slotsHeld are the numbers of the slots that are held.
-func (r *resignation) slotsHeld(ctx context.Context, p *program, backend *url.URL) ([]int, error) {
+func (r *resignation) slotsHeld(ctx context.Context, p *program) ([]int, error) {
 	if _, number := locks.CutSlot(r.lock); number >= 0 {
 		return nil, nil
 	}
 	if err := locks.Require(ctx, r.handle, "--slots", locks.CanRecord); err != nil {
 		return nil, nil // so there are none
 	}
+	backend, err := locks.Parse(r.backend)
+	if err != nil {
+		return nil, err
+	}
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
 		return p.Registry.Open(ctx, backend, o)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
 	defer cancel()
-	l, err := slots.Open(ctx, 1, open, r.asking(p))
+	l, err := slots.Open(ctx, 1, open, r.asking(p, r.lock))
 	if err != nil {
 		return nil, err
 	}
@@ -57,14 +60,14 @@ func (r *resignation) slotsHeld(ctx context.Context, p *program, backend *url.UR
 }
 
 // demandSlot asks the holder of one slot.
-func (r *resignation) demandSlot(ctx context.Context, p *program, backend *url.URL, number int) (string, error) {
+func (r *resignation) demandSlot(ctx context.Context, p *program, number int) (string, error) {
 	o := *r.options
 	o.lock = locks.SlotName(r.lock, number)
-	one := &resignation{options: &o, reason: r.reason, logger: r.logger}
-	if err := one.open(p, backend); err != nil {
+	one, err := p.resignation(&o, r.reason)
+	if err != nil {
 		return "", err
 	}
-	defer func() { _ = one.handle.Close() }() // it holds nothing
+	defer one.close()
 	said, err := one.demand(ctx)
 	switch {
 	case err != nil:

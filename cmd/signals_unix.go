@@ -121,3 +121,8 @@ func catch(to chan<- os.Signal, all []os.Signal) {
 // about ourselves, and are dropped. They are caught rather than ignored, as the
 // job would inherit that.
 func survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ) }
+
+// endings are the signals by which a user ends a program.
+func endings() []os.Signal {
+	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+}

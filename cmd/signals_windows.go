@@ -54,3 +54,8 @@ func (l *listener) terminal() runner.Terminal { return nil }
 
 // rest does nothing: there are no others.
 func (l *listener) rest() {}
+
+// endings are the signals by which a user ends a program.
+func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+func catch(to chan<- os.Signal, all []os.Signal) { signal.Notify(to, all...) }

@@ -13,14 +13,14 @@ import (
 // undisturbed lets a goroutine write to a terminal that belongs to the job.
 func undisturbed() { terminal.Undisturbed() }
 
-// columns returns how wide a terminal is, and whether f is one.
-func columns(f *os.File) (int, bool) {
+// screen returns how large a terminal is, and whether f is one.
+func screen(f *os.File) (columns, rows int, ok bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	switch {
 	case err != nil:
-		return 0, false
-	case size.Col == 0: // nobody has told the terminal
-		return helpWidth, true
+		return 0, 0, false
+	case size.Col == 0 || size.Row == 0: // nobody has told the terminal
+		return helpWidth, 24, true
 	}
-	return int(size.Col), true
+	return int(size.Col), int(size.Row), true
 }

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// columns returns how wide a console is, and whether f is one.
-func columns(f *os.File) (int, bool) {
+// screen returns how large a console's window is, and whether f is one.
+func screen(f *os.File) (columns, rows int, ok bool) {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return int(info.Size.X), true
+	return int(info.Size.X), int(info.Window.Bottom-info.Window.Top) + 1, true
 }
 
 func undisturbed() {}

@@ -30,7 +30,7 @@ const wipeLimit = 100 * time.Millisecond
 
 func (t *term) waitLine(o *options) *waitLine {
 	t.wait = &waitLine{}
-	if _, terminal := columns(t.file); terminal && !o.quiet && !t.json {
+	if _, _, terminal := screen(t.file); terminal && !o.quiet && !t.json {
 		t.wait = &waitLine{out: t.sink, file: t.file}
 	}
 	return t.wait
@@ -57,7 +57,7 @@ func (l *waitLine) draw() {
 		return
 	}
 	l.shown = true
-	width, _ := columns(l.file)
+	width, _, _ := screen(l.file)
 	_, _ = l.out.Write([]byte(wipeLine + cut(l.text(), width-1))) // a full line would move the cursor to the next
 	l.timer.Reset(time.Second)
 }

@@ -158,3 +158,15 @@ func cut(by string) string {
 	}
 	return by[:end]
 }
+
+// Last is the run that ended last, of whichever schedule, and that schedule.
+func (r *Record) Last() (spec string, last Run, ok bool) {
+	for _, h := range r.runs {
+		for _, run := range h.Done {
+			if !ok || run.At > last.At {
+				spec, last, ok = h.Spec, run, true
+			}
+		}
+	}
+	return spec, last, ok
+}

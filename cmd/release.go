@@ -1,0 +1,158 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+func (p *program) releaseCommand() *cli.Command {
+	o := newOptions()
+	var force, yes bool
+	return &cli.Command{
+		Name:  "release",
+		Usage: "take a lock away from its holder, whose job is killed when it hears of that",
+		Flags: operatorFlags(o,
+			lockFlag(o, "`NAME` of the lock"),
+			&cli.BoolFlag{Name: "force", Category: "Losing the lock", Destination: &force,
+				Usage: "break the lock; without it nothing is done, as leaderrun resign asks the holder to end its job in order"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Category: "Losing the lock", Destination: &yes,
+				Usage: "do not ask; required where there is no terminal to ask on"},
+		),
+		Action: func(ctx *cli.Context) error {
+			if err := noArguments(ctx); err != nil {
+				return err
+			}
+			if !force {
+				return &hinted{&locks.UsageError{What: "release breaks a lock that somebody holds, and so needs --force"},
+					"to have the holder end its job and release: leaderrun resign"}
+			}
+			return p.breakLock(o, yes)
+		},
+	}
+}
+
+// breakLock shows who holds a lock, asks, and takes it away from that holder and no
+// other.
+func (p *program) breakLock(o *options, yes bool) error {
+	p.held = o.conflict.n
+	if err := needLock(o); err != nil {
+		return err
+	}
+	if !yes && !canAsk() {
+		return &hinted{&locks.UsageError{What: "there is no terminal to ask on whether to break the lock"}, "add --yes to break it unasked"}
+	}
+	v, err := p.visit(o, "leaderrun release", locks.CanInspect)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	ctx := context.Background()
+	if err := locks.Require(ctx, v.handle, "leaderrun release", locks.CanBreak); err != nil {
+		return &hinted{err, "such a lock ends with its holder: leaderrun resign asks it, and leaderrun status shows its process"}
+	}
+	before, err := v.inspect(ctx)
+	if err != nil {
+		return p.explain(o, unanswered(ctx, err))
+	}
+	if !before.Held {
+		return p.say("lock %q is free: there is nothing to release", o.lock)
+	}
+	if !yes {
+		if err := p.confirm(o, v, before); err != nil {
+			return err
+		}
+	}
+	if err := v.breakTerm(ctx, before.Token); err != nil {
+		return p.explain(o, p.notBroken(ctx, v, before, err))
+	}
+	return p.say("%s lost lock %q: %s", holder(before.Status), o.lock, notices(before.Status))
+}
+
+func (p *program) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
+func (v *visit) breakTerm(ctx context.Context, token uint64) error {
+	bounded, cancel := context.WithTimeout(ctx, v.connectTimeout.d)
+	defer cancel()
+	return unanswered(ctx, v.handle.(locks.Breaker).Break(bounded, token))
+}
+
+// notBroken says why a lock was not broken: its term may have ended by itself.
+func (p *program) notBroken(ctx context.Context, v *visit, before locks.State, err error) error {
+	if !errors.Is(err, locks.ErrLost) {
+		return err
+	}
+	now, err := v.inspect(ctx)
+	switch {
+	case err != nil:
+		return err
+	case now.Held:
+		return &changedError{&locks.HeldError{Status: now.Status}, holder(before.Status)}
+	}
+	return p.say("%s does not hold lock %q any more: it is free", holder(before.Status), v.lock)
+}
+
+// A changedError says that the lock was not broken, as somebody else holds it.
+type changedError struct {
+	*locks.HeldError
+	before string
+}
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("%s does not hold the lock any more, and was not harmed: %s does now", e.before, holder(e.Status))
+}
+func (e *changedError) Unwrap() error { return e.HeldError }
+
+// notices says what a holder will notice of the loss of its lock, and when.
+func notices(s locks.Status) string {
+	if s.TTL > 0 {
+		return fmt.Sprintf("its job is killed when it hears of that, at the latest %v from now; until then another may already hold the lock", s.TTL.Round(time.Second))
+	}
+	return "its job is killed when it hears of that; until then another may already hold the lock"
+}
+
+// confirm asks at the terminal. Whoever does not say yes has said no.
+func (p *program) confirm(o *options, v *visit, before locks.State) error {
+	shown := []view.Lock{{Name: o.lock, State: before}}
+	if seen, err := v.store().Look(context.Background()); err == nil && len(seen) == 1 && seen[0].Token == before.Token {
+		shown = seen
+	}
+	var text strings.Builder
+	if err := p.style(false).Detail(&text, shown); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "If you break it, %s loses it: %s.\nBreak it? [y/N] ", holder(before.Status), notices(before.Status))
+	if _, err := os.Stderr.WriteString(text.String()); err != nil {
+		return err
+	}
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end is no yes
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return &declinedError{o.lock}
+}
+
+// A declinedError says that nothing was done, as asked.
+type declinedError struct{ lock string }
+
+func (e *declinedError) Error() string { return fmt.Sprintf("lock %q was not broken", e.lock) }
+
+// canAsk reports whether there is somebody at a terminal.
+func canAsk() bool {
+	_, _, in := screen(os.Stdin)
+	_, _, out := screen(os.Stderr)
+	return in && out
+}

@@ -1,0 +1,162 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A fakeStore is a backend in memory: what is seen must be what was told.
+type fakeStore struct {
+	locks.Lock
+	can []locks.Ability
+
+	mu      sync.Mutex
+	state   locks.State
+	err     error
+	looks   int
+	told    chan struct{}
+	watches int
+}
+
+func (s *fakeStore) Abilities(context.Context) ([]locks.Ability, error) { return s.can, nil }
+
+func (s *fakeStore) Inspect(context.Context) (locks.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	return s.state, s.err
+}
+
+func (s *fakeStore) Watch(context.Context, bool) (<-chan struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches++
+	s.told = make(chan struct{}, 1)
+	return s.told, nil
+}
+
+// is changes the lock, and tells so if somebody watches.
+func (s *fakeStore) is(holder string, token uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = locks.State{Status: locks.Status{Held: holder != "", Holder: holder, Token: token}}
+	s.err = err
+	if s.told != nil {
+		select {
+		case s.told <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// follow follows the store in the background. The changes are told in words.
+func follow(t *testing.T, s *fakeStore) (changes func() []string, ended <-chan error) {
+	var mu sync.Mutex
+	var seen []string
+	f := &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second}, Interval: 2 * time.Second,
+		Seen: func(_ []Lock, all []Change) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, c := range all {
+				text := c.Kind
+				if c.Lock != nil {
+					text += " " + c.Lock.Holder
+				}
+				seen = append(seen, text)
+			}
+			return nil
+		}}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	done := make(chan error, 1)
+	go func() { done <- f.Follow(ctx) }()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(seen)
+	}, done
+}
+
+// TestFollowIsTold: where the backend tells, a change is seen at once.
+func TestFollowIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
+		changes, _ := follow(t, s)
+		synctest.Wait()
+		for i := range uint64(3) {
+			s.is("x", i+1, nil)
+			synctest.Wait()
+		}
+		if got, want := changes(), []string{"free ", "held x", "held x", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
+		}
+		looks := s.looks
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if s.looks != looks {
+			t.Errorf("looked %d times though nothing was told", s.looks-looks)
+		}
+		s.mu.Lock()
+		close(s.told) // it cannot watch any more
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s.watches != 2 {
+			t.Errorf("watched %d times; want another one after the end of the first", s.watches)
+		}
+	})
+}
+
+// TestFollowLooks: where nobody tells, it looks.
+func TestFollowLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect}}
+		changes, _ := follow(t, s)
+		synctest.Wait()
+		s.is("x", 1, nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got, want := changes(), []string{"free ", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
+		}
+	})
+}
+
+// TestFollowThroughOutage: an outage is told once, and what happened in it after it.
+func TestFollowThroughOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
+		changes, ended := follow(t, s)
+		synctest.Wait()
+		s.is("x", 1, fmt.Errorf("down: %w", locks.ErrUnavailable))
+		time.Sleep(time.Minute)
+		s.is("x", 1, nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, want := changes(), []string{"free ", "unreachable", "reachable", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
+		}
+		s.is("x", 1, locks.ErrDenied)
+		time.Sleep(time.Minute)
+		if err := <-ended; !errors.Is(err, locks.ErrDenied) {
+			t.Errorf("ended with %v; want ErrDenied", err)
+		}
+	})
+}
+
+func TestFollowNeedsAFirstLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect}, err: locks.ErrUnavailable}
+		if _, ended := follow(t, s); !errors.Is(<-ended, locks.ErrUnavailable) {
+			t.Error("a backend that cannot be reached is no error")
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Version is that of the JSON that this package writes. A field may be added to it;
+// what a field means changes with the version only.
+const Version = 1
+
+// A Report is what `leaderrun status -o json` prints.
+type Report struct {
+	V       int       `json:"v"`
+	Time    time.Time `json:"time"` // ours
+	Backend string    `json:"backend"`
+	Locks   []JSON    `json:"locks"`
+}
+
+// JSON is a lock. Fields that are not known are left out. Texts are another's, with
+// what cannot be printed escaped.
+type JSON struct {
+	Lock     string    `json:"lock"`
+	State    string    `json:"state"` // free, held or lapsed
+	Holder   string    `json:"holder,omitempty"`
+	RunID    string    `json:"run_id,omitempty"`
+	Host     string    `json:"host,omitempty"`
+	PID      int       `json:"pid,omitempty"`
+	Since    time.Time `json:"since,omitzero"` // by the holder's clock
+	Token    uint64    `json:"token,omitempty"`
+	TTLMS    int64     `json:"ttl_ms,omitempty"`
+	LeftMS   *int64    `json:"left_ms,omitempty"` // of the lease, when we looked
+	Start    string    `json:"start,omitempty"`   // clean or takeover
+	NoResign bool      `json:"no_resign,omitempty"`
+	Waiters  int       `json:"waiters"`
+	Queue    []Waiter  `json:"queue,omitempty"` // the next in line first
+	LastRun  *LastRun  `json:"last_run,omitempty"`
+	Odd      []string  `json:"odd,omitempty"` // what makes no sense
+}
+
+// A Waiter is one of a queue.
+type Waiter struct {
+	Holder   string    `json:"holder"`
+	Since    time.Time `json:"since,omitzero"`
+	Priority int       `json:"priority,omitempty"`
+}
+
+// LastRun is the last run that --once-per has noted.
+type LastRun struct {
+	Schedule string    `json:"schedule"`
+	Window   int64     `json:"window"` // the key of its window
+	By       string    `json:"by,omitempty"`
+	At       time.Time `json:"at,omitzero"` // when it ended
+	Token    uint64    `json:"token,omitempty"`
+}
+
+// NewReport makes one.
+func NewReport(backend string, all []Lock, now time.Time) Report {
+	r := Report{V: Version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Locks: []JSON{}}
+	for i := range all {
+		r.Locks = append(r.Locks, all[i].JSON())
+	}
+	return r
+}
+
+// JSON returns the lock's.
+func (l *Lock) JSON() JSON {
+	j := JSON{
+		Lock: l.Name, State: l.Is(),
+		Holder: locks.Printable(l.Holder), RunID: locks.Printable(l.RunID), Host: locks.Printable(l.Host), PID: l.PID,
+		Since: l.Since, Token: l.Token, TTLMS: l.TTL.Milliseconds(), Start: locks.Printable(l.Start), NoResign: l.NoResign,
+		Waiters: l.Waiters,
+	}
+	if l.Left != 0 {
+		left := l.Left.Milliseconds()
+		j.LeftMS = &left
+	}
+	for _, p := range l.Queue {
+		j.Queue = append(j.Queue, Waiter{locks.Printable(p.Holder), p.Since, p.Priority})
+	}
+	if r := l.Last; r != nil {
+		j.LastRun = &LastRun{Schedule: locks.Printable(r.Spec), Window: r.Slot, By: locks.Printable(r.By), Token: r.Token}
+		if r.At > 0 {
+			j.LastRun.At = time.Unix(r.At, 0).UTC()
+		}
+	}
+	for _, odd := range l.Odd {
+		j.Odd = append(j.Odd, locks.Printable(odd))
+	}
+	return j
+}

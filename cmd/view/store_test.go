@@ -1,0 +1,71 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A shelf is a backend that lists.
+type shelf struct {
+	fakeStore
+	pages [][]locks.Listed
+	stuck bool
+}
+
+func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
+	n := 0
+	if cursor != "" {
+		n, _ = strconv.Atoi(cursor)
+	}
+	next := ""
+	if n+1 < len(s.pages) {
+		next = strconv.Itoa(n + 1)
+	}
+	if s.stuck && n > 0 {
+		next = cursor
+	}
+	return s.pages[n], next, nil
+}
+
+func listed(names ...string) (page []locks.Listed) {
+	for _, name := range names {
+		page = append(page, locks.Listed{Name: name, Status: locks.Status{Held: true, Holder: "x"}})
+	}
+	return page
+}
+
+func TestLookAtAll(t *testing.T) {
+	t.Parallel()
+	s := &shelf{pages: [][]locks.Listed{listed("c", "a"), nil, listed("b", "a")}}
+	s.can = []locks.Ability{locks.CanList}
+	all, err := (&Store{Handle: s, Timeout: time.Second}).Look(t.Context())
+	if got, want := names(all), []string{"a", "b", "c"}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	s.stuck = true
+	if _, err := (&Store{Handle: s, Timeout: time.Second}).Look(t.Context()); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("a list without an end: %v", err)
+	}
+}
+
+// TestLookAtSlots: a lock that is free as itself may have slots.
+func TestLookAtSlots(t *testing.T) {
+	t.Parallel()
+	s := &shelf{pages: [][]locks.Listed{listed("job", "jobs", "jobs#2", "jobs#1", "jobs#x")}}
+	s.can = []locks.Ability{locks.CanInspect, locks.CanList}
+	all, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
+	if got, want := names(all), []string{"jobs#1", "jobs#2"}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	s.is("x", 1, nil)
+	all, err = (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
+	if got, want := names(all), []string{"jobs"}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("held as itself: got %q, %v; want %q", got, err, want)
+	}
+}

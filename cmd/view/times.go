@@ -1,0 +1,33 @@
+package view
+
+import (
+	"fmt"
+	"time"
+)
+
+// Age says how long a duration is, roughly: "12s", "3m", "5h", "12d".
+func Age(d time.Duration) string {
+	switch {
+	case d < -aheadLimit:
+		return "-" + Age(-d)
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, d/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// Moment is a time as this machine's users read it.
+func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+
+// moment is a time, and how long ago that was.
+func (s Style) moment(t time.Time) string {
+	ago := Age(s.Now.Sub(t)) + " ago"
+	if d := t.Sub(s.Now); d > aheadLimit {
+		ago = "in " + Age(d)
+	}
+	return Moment(t) + " (" + ago + ")"
+}

@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+func (p *program) waitCommand() *cli.Command {
+	o := newOptions()
+	until := choice{"", []string{"free", "held", "change"}}
+	interval := seconds{d: time.Second}
+	return &cli.Command{
+		Name:  "wait",
+		Usage: "wait until a lock is free, is held, or has another holder, without taking it",
+		Flags: operatorFlags(o,
+			lockFlag(o, "`NAME` of the lock"),
+			&cli.GenericFlag{Name: "for", Category: "Waiting", Value: &until,
+				Usage: "wait until the lock is `WHAT`: free, held, or change, until it has another holder or another state than now"},
+			&cli.GenericFlag{Name: "wait", Aliases: []string{"w"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_WAIT"}, Value: &o.wait,
+				Usage: "give up after `DURATION`, with exit status 75; a bare number is seconds (default: never)"},
+			&cli.GenericFlag{Name: "conflict-exit-code", Aliases: []string{"E"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_CONFLICT_EXIT_CODE"},
+				Value: &o.conflict, DefaultText: "75",
+				Usage: "exit with `N` if we gave up"},
+			&cli.GenericFlag{Name: "interval", Category: "Waiting", Value: &interval, DefaultText: "1s",
+				Usage: "look every `DURATION` where the backend cannot tell of changes"},
+		),
+		Action: func(ctx *cli.Context) error {
+			if err := noArguments(ctx); err != nil {
+				return err
+			}
+			if interval.d < shortestInterval {
+				return &locks.UsageError{What: fmt.Sprintf("--interval %v is out of range: %v or more", interval.d, shortestInterval)}
+			}
+			return p.await(o, until.value, interval.d)
+		},
+	}
+}
+
+// A patienceError says that what was waited for has not come about in time.
+type patienceError struct{ lock, until string }
+
+func (e *patienceError) Error() string {
+	return fmt.Sprintf("lock %q: waited in vain: %s", e.lock, map[string]string{
+		"free": "it is still held", "held": "it is still free", "change": "it has not changed"}[e.until])
+}
+
+// errSeen ends following when what was waited for is there.
+var errSeen = errors.New("seen")
+
+func (p *program) await(o *options, until string, interval time.Duration) error {
+	p.held = o.conflict.n
+	if err := needLock(o); err != nil {
+		return err
+	}
+	if until == "" {
+		return &hinted{&locks.UsageError{What: "nothing says what to wait for"}, "add --for free, --for held or --for change"}
+	}
+	v, err := p.see(o, false, "leaderrun wait")
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	signalled, ended := untilSignalled()
+	ctx, cancel := signalled, context.CancelFunc(func() {})
+	if o.wait.set {
+		ctx, cancel = context.WithTimeout(signalled, max(o.wait.d, firstAnswer))
+	}
+	defer cancel()
+	began := time.Now()
+	first := true
+	f := &view.Follower{Store: v.store(), Interval: interval, Seen: func(now []view.Lock, changes []view.Change) error {
+		defer func() { first = false }()
+		switch {
+		case met(until, now, changes, first):
+			return errSeen
+		case o.wait.set && time.Since(began) >= o.wait.d: // there was an answer, and no more time
+			return &patienceError{o.lock, until}
+		}
+		return nil
+	}}
+	err = f.Follow(ctx)
+	sig := ended()
+	switch {
+	case errors.Is(err, errSeen):
+		return nil
+	case sig != nil:
+		return &runner.SignalError{Signal: sig}
+	case ctx.Err() != nil && f.Down():
+		return fmt.Errorf("%w: lock %q: the backend could not be reached any more", locks.ErrUnavailable, o.lock)
+	case ctx.Err() != nil && first:
+		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, o.lock)
+	case ctx.Err() != nil:
+		return &patienceError{o.lock, until}
+	}
+	return p.explain(o, err)
+}
+
+// firstAnswer is how long the first answer is waited for, however short the wait is.
+const firstAnswer = time.Second
+
+// met reports whether what is waited for is there.
+func met(until string, now []view.Lock, changes []view.Change, first bool) bool {
+	held := false
+	for i := range now {
+		held = held || now[i].Held
+	}
+	switch until {
+	case "free":
+		return !held
+	case "held":
+		return held
+	}
+	for _, c := range changes {
+		if !first && c.Lock != nil && c.Kind != view.Waiting {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// liveWatcher draws what is, at each change, each second for the times, and soon
+// after the terminal has another size.
+func (p *program) liveWatcher(o *watchOptions) *watcher {
+	f := p.out.(*os.File) // as it is a terminal
+	board := &view.Board{
+		Out: f, Title: "leaderrun watch " + locks.RedactText(o.backend), Style: p.style(false),
+		Size: func() (int, int) { columns, rows, _ := screen(f); return columns, rows },
+	}
+	l := &live{board: board, ended: make(chan struct{})}
+	return &watcher{seen: l.seen, end: l.end}
+}
+
+// A live screen. It is entered when there is something to show, so that an error
+// before is a line like any other.
+type live struct {
+	board *view.Board
+	enter sync.Once
+	ended chan struct{}
+	done  sync.WaitGroup
+
+	mu      sync.Mutex
+	now     []view.Lock
+	trouble error
+}
+
+// resizeLook is how often the size of the terminal is looked at.
+const resizeLook = 100 * time.Millisecond
+
+func (l *live) seen(_ context.Context, now []view.Lock, changes []view.Change) error {
+	l.mu.Lock()
+	l.now, l.trouble = now, nil
+	for _, c := range changes {
+		l.trouble = c.Trouble
+	}
+	l.mu.Unlock()
+	l.enter.Do(func() {
+		l.board.Enter()
+		l.done.Go(l.redraw)
+	})
+	l.draw()
+	return nil
+}
+
+func (l *live) draw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board.Draw(l.now, l.trouble, time.Now())
+}
+
+func (l *live) redraw() {
+	tick := time.NewTicker(resizeLook)
+	defer tick.Stop()
+	stopped := stops()
+	columns, rows := l.board.Size()
+	drawn := time.Now()
+	for {
+		select {
+		case <-l.ended:
+			return
+		case <-stopped:
+			l.leaveForAWhile()
+		case <-tick.C:
+		}
+		c, r := l.board.Size()
+		if c == columns && r == rows && time.Since(drawn) < time.Second {
+			continue
+		}
+		columns, rows, drawn = c, r, time.Now()
+		l.draw()
+	}
+}
+
+// leaveForAWhile gives the terminal back while we are stopped.
+func (l *live) leaveForAWhile() {
+	l.mu.Lock()
+	l.board.Leave()
+	stop()
+	l.board.Enter()
+	l.mu.Unlock()
+	l.draw()
+}
+
+func (l *live) end() {
+	close(l.ended)
+	l.done.Wait()
+	entered := true
+	l.enter.Do(func() { entered = false })
+	if entered {
+		l.board.Leave()
+	}
+}
