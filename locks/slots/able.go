@@ -8,18 +8,26 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Abilities implements [locks.Able]: they are those of the backend. A record and
-// a request are the slot's, and so only for who holds one.
+// Abilities implements [locks.Able]: they are those of the backend that make sense
+// for slots. A record and a request are the slot's, and so only for who holds one.
+// What concerns a whole store, such as a list, or one term, such as to break it, is
+// for the locks that the slots are.
 func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	h, done, err := l.any(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if a, ok := h.(locks.Able); ok {
-		return a.Abilities(ctx)
+	a, ok := h.(locks.Able)
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	has, err := a.Abilities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	passedOn := []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk}
+	return slices.DeleteFunc(slices.Clone(has), func(a locks.Ability) bool { return !slices.Contains(passedOn, a) }), nil
 }
 
 // any returns a handle that can be asked things, and what to call then.
