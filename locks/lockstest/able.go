@@ -69,11 +69,17 @@ func requestsOfAbilities(e *env) {
 	if e.c.Cut != nil {
 		heal := e.sever(e.u, CutAll)
 		for name, request := range a.requests() {
-			ctx, cancel := context.WithTimeout(context.Background(), prompt/4)
+			if name == "Watch" {
+				continue // it may look as soon as it can
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), prompt/10) // all of them are to be done within the lease
 			if err := request(ctx); !errors.Is(err, context.DeadlineExceeded) || isLost(err) {
 				e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", name, err)
 			}
 			cancel()
+			if e.Failed() {
+				break // one that hangs is enough
+			}
 		}
 		heal()
 		e.eventually(prompt, "the holder can renew", func() bool { return a.renew() == nil })
@@ -115,6 +121,16 @@ func (k *contender) requests() map[string]func(context.Context) error {
 			all["SetRecord"] = func(ctx context.Context) error { return k.setRecord(ctx, "x") }
 		case locks.CanAsk:
 			all["Ask"] = func(ctx context.Context) error { return k.ask(ctx, k.grant.Token, "x") }
+		case locks.CanList:
+			all["List"] = func(ctx context.Context) error { _, _, err := k.list(ctx, ""); return err }
+		case locks.CanWatch:
+			all["Watch"] = func(ctx context.Context) error { _, err := k.watch(ctx, false); return err }
+		case locks.CanBreak:
+			all["Break"] = func(ctx context.Context) error { return k.breakTerm(ctx, k.grant.Token+1) }
+		case locks.CanProbe:
+			all["Probe"] = k.probed
+		case locks.CanForget:
+			all["Forget"] = k.forget
 		}
 	}
 	return all
@@ -163,6 +179,41 @@ func (k *contender) record(ctx context.Context) ([]byte, error) {
 
 func (k *contender) setRecord(ctx context.Context, text string) error {
 	return k.guard().call(ctx, "SetRecord", func() error { return k.bare.(locks.Recorder).SetRecord(ctx, []byte(text)) })
+}
+
+func (k *contender) list(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
+	err = k.guard().call(ctx, "List", func() error {
+		got, following, err := k.bare.(locks.Lister).List(ctx, cursor)
+		if err == nil {
+			page, next = got, following
+		}
+		return err
+	})
+	return page, next, err
+}
+
+func (k *contender) watch(ctx context.Context, all bool) (changed <-chan struct{}, err error) {
+	err = k.guard().call(ctx, "Watch", func() (err error) {
+		changed, err = k.bare.(locks.Watcher).Watch(ctx, all)
+		return err
+	})
+	return changed, err
+}
+
+func (k *contender) breakTerm(ctx context.Context, token uint64) error {
+	return k.guard().call(ctx, "Break", func() error { return k.bare.(locks.Breaker).Break(ctx, token) })
+}
+
+func (k *contender) probe(ctx context.Context) (all locks.Servers, err error) {
+	err = k.guard().call(ctx, "Probe", func() (err error) {
+		all, err = k.bare.(locks.Prober).Probe(ctx)
+		return err
+	})
+	return all, err
+}
+
+func (k *contender) forget(ctx context.Context) error {
+	return k.guard().call(ctx, "Forget", func() error { return k.bare.(locks.Forgetter).Forget(ctx) })
 }
 
 func (k *contender) ask(ctx context.Context, token uint64, text string) error {

@@ -39,6 +39,13 @@ type Config struct {
 	Anonymous bool
 	// Abilities are those that a handle declares, all of them and no others.
 	Abilities []locks.Ability
+	// TellsLeft and TellsStart say that Inspect tells Status.Left and Status.Start.
+	TellsLeft, TellsStart bool
+	// WatchesOne says that the backend can watch one lock, but not all.
+	WatchesOne bool
+	// WatchDelay is how much longer than at once it may take until a change is
+	// told to who watches.
+	WatchDelay time.Duration
 	// AskDelay is how much longer than at once it may take a holder, who renews
 	// every fifth of its TTL, to hear what it is asked.
 	AskDelay time.Duration
@@ -74,6 +81,9 @@ type Config struct {
 	// request is stored, something that no leaderrun would write there, while
 	// the lock is held. Nil: cannot be.
 	HostileRecords, HostileAsks []func(t *testing.T, u *url.URL, name string)
+	// HostileEntries write something beside the locks of a store that no leaderrun
+	// would write there, and that is none of them. Nil: cannot be.
+	HostileEntries []func(t *testing.T, u *url.URL)
 	// Connections returns how many client connections the server of that
 	// address has. Nil: not known.
 	Connections func(t *testing.T, u *url.URL) int
@@ -81,6 +91,9 @@ type Config struct {
 	// from what the token needs, records, and requests to holders. Nil: not
 	// known.
 	Leftovers func(t *testing.T, u *url.URL) []string
+	// Kept returns all that is stored under the address, a line each. Nil: not
+	// known.
+	Kept func(t *testing.T, u *url.URL) []string
 }
 
 // Cut says which way a network is cut.

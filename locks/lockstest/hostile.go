@@ -37,13 +37,21 @@ func hostileTexts(c Config) []test {
 	for i := range c.Hostile {
 		all = append(all,
 			test{name: fmt.Sprintf("HostileState/free/%d", i), run: func(e *env) { inspectHostile(e, i, false) }, needs: []need{able(locks.CanInspect)}},
-			test{name: fmt.Sprintf("HostileState/held/%d", i), run: func(e *env) { inspectHostile(e, i, true) }, needs: []need{able(locks.CanInspect)}})
+			test{name: fmt.Sprintf("HostileState/held/%d", i), run: func(e *env) { inspectHostile(e, i, true) }, needs: []need{able(locks.CanInspect)}},
+			test{name: fmt.Sprintf("HostileList/holder/%d", i), run: func(e *env) { hostileList(e, func() { e.soil(i) }) }, needs: []need{able(locks.CanList)}})
 	}
 	for i := range c.HostileRecords {
-		all = append(all, test{name: fmt.Sprintf("HostileText/%d", i), run: func(e *env) { hostileText(e, i) }, needs: []need{able(locks.CanRecord)}})
+		soil := func(e *env) { e.c.HostileRecords[i](e.T, e.u, lockName) }
+		all = append(all,
+			test{name: fmt.Sprintf("HostileText/%d", i), run: func(e *env) { hostileText(e, i) }, needs: []need{able(locks.CanRecord)}},
+			test{name: fmt.Sprintf("HostileList/record/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList), able(locks.CanRecord)}})
 	}
 	for i := range c.HostileAsks {
 		all = append(all, test{name: fmt.Sprintf("HostileAsk/%d", i), run: func(e *env) { hostileAsk(e, i) }, needs: []need{able(locks.CanAsk)}})
+	}
+	for i := range c.HostileEntries {
+		soil := func(e *env) { e.c.HostileEntries[i](e.T, e.u) }
+		all = append(all, test{name: fmt.Sprintf("HostileList/entry/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList)}})
 	}
 	return all
 }

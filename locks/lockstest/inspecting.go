@@ -32,20 +32,26 @@ func (k *contender) sees(holder *contender) {
 		}
 		return
 	}
-	if !st.Held || st.Token != holder.grant.Token {
-		k.e.Errorf("%s inspects a lock held with the token %d: got %+v", k.o.Holder, holder.grant.Token, st)
+	holder.isTold(st.Status, k.o.Holder+" inspects it")
+}
+
+// isTold checks what is told of a lock that k holds.
+func (k *contender) isTold(st locks.Status, how string) {
+	k.e.Helper()
+	if !st.Held || st.Token != k.grant.Token {
+		k.e.Errorf("%q is held with the token %d, and %s: got %+v", k.o.Name, k.grant.Token, how, st)
 	}
 	if k.e.c.Anonymous {
 		return
 	}
-	if st.Holder != holder.o.Holder || st.RunID != holder.o.RunID || st.NoResign != holder.o.NoResign {
-		k.e.Errorf("%s inspects a lock held by %+v: got %+v", k.o.Holder, holder.o, st)
+	if st.Holder != k.o.Holder || st.RunID != k.o.RunID || st.NoResign != k.o.NoResign {
+		k.e.Errorf("%q is held by %+v, and %s: got %+v", k.o.Name, k.o, how, st)
 	}
 	if k.e.c.TTL > 0 && st.TTL <= 0 {
 		k.e.Errorf("the holder's lease is said to be %v", st.TTL)
 	}
 	if age := time.Since(st.Since); age < -stall || age > 2*patience {
-		k.e.Errorf("the lock is said to be held for %v", age)
+		k.e.Errorf("%q is said to be held for %v", k.o.Name, age)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The reference backend has every ability.
+// The reference backend has every ability. Those that an operator takes are in
+// the files after this one.
 
 func (l *memLock) Abilities(context.Context) ([]locks.Ability, error) {
 	if l.m.is("ability-lost") {

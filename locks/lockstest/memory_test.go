@@ -26,6 +26,7 @@ type memory struct {
 	queues map[string]*queue
 	paths  map[string]*path
 	leaked []*os.File // not closed by the garbage collector either
+	looks  map[*look]bool
 }
 
 type queue struct {
@@ -65,7 +66,7 @@ type record struct {
 }
 
 func newMemory(defect string, leases bool) *memory {
-	return &memory{defect: defect, leases: leases, queues: map[string]*queue{}, paths: map[string]*path{}}
+	return &memory{defect: defect, leases: leases, queues: map[string]*queue{}, paths: map[string]*path{}, looks: map[*look]bool{}}
 }
 
 func (m *memory) is(defect string) bool { return m.defect == defect }
@@ -110,6 +111,9 @@ func (m *memory) enter(p *place, try bool) error {
 	m.grant(q)
 	if try && p.token == 0 {
 		return errHeld
+	}
+	if p.token != 0 || !m.is("watch-misses-waiters") {
+		m.changed(p.key)
 	}
 	return nil
 }
@@ -197,6 +201,9 @@ func (m *memory) remove(key, nonce string, clean bool) {
 		q.token = 0
 	}
 	m.grant(q)
+	if !m.is("watch-misses-the-end") {
+		m.changed(key)
+	}
 }
 
 // renew extends the lease of a place that is still there.
@@ -217,6 +224,9 @@ func (m *memory) renew(p *place) bool {
 	}
 	m.extend(p)
 	p.deliver()
+	if m.is("watch-tells-renewals") {
+		m.changed(p.key)
+	}
 	return true
 }
 
@@ -239,6 +249,7 @@ func (m *memory) status(key string) locks.Status {
 		return locks.Status{}
 	}
 	st := locks.Status{Held: true, Token: q.places[0].token, Waiters: len(q.places) - 1, TTL: q.places[0].ttl, Since: q.places[0].since}
+	m.tellTerm(&st, q.places[0])
 	raw := q.places[0].record
 	switch {
 	case m.is("hostile-record-panics") && !json.Valid(raw):

@@ -11,8 +11,9 @@ import (
 )
 
 // RunOneSlot is Run for locks with one slot over a backend. Such a lock is one like
-// any other, but for two abilities: a record and a request belong to the slot
-// that is held, and nobody else can have them. Their tests are left out.
+// any other, but for its abilities. A record and a request belong to the slot
+// that is held, and nobody else can have them. What concerns a whole store, or one
+// of its locks and not its slots, is not for it. Their tests are left out.
 func RunOneSlot(t *testing.T, c Config) { Run(t, oneSlot(c)) }
 
 func oneSlot(c Config) Config {
@@ -25,7 +26,7 @@ func oneSlot(c Config) Config {
 		return unit{l.(*slots.Lock)}, nil
 	}
 	c.Abilities = ofUnits(c.Abilities)
-	c.HostileRecords, c.HostileAsks = nil, nil
+	c.HostileRecords, c.HostileAsks, c.HostileEntries = nil, nil, nil
 	number := func(f func(*testing.T, *url.URL, string), number int) func(*testing.T, *url.URL, string) {
 		if f == nil {
 			return nil
@@ -51,7 +52,7 @@ type unit struct{ *slots.Lock }
 
 func (u unit) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	all, err := u.Lock.Abilities(ctx)
-	return ofUnits(all), err
+	return slices.DeleteFunc(all, func(a locks.Ability) bool { return a == locks.CanRecord || a == locks.CanAsk }), err
 }
 
 func ofUnits(all []locks.Ability) []locks.Ability {

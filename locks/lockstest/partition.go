@@ -23,6 +23,8 @@ func cuts() []test {
 		named("LongCutEndsPlace", longCutEndsPlace, needTTL, needPlaces, needTwin)
 		named("RequestsDuringCut", requestsDuringCut, needTTL)
 		named("Unreachable", unreachable)
+		named("WatchThroughCut", watchThroughCut, able(locks.CanWatch), able(locks.CanInspect), needTwin)
+		named("ProbeUnreachable", probeUnreachable, able(locks.CanProbe))
 	}
 	return all
 }

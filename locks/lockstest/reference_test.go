@@ -66,7 +66,11 @@ func (m *memory) config() Config {
 			defer p.mu.Unlock()
 			return p.conns
 		},
-		Leftovers: func(_ *testing.T, u *url.URL) []string { return m.contents(u.Path + "\x00") },
+		Leftovers:      func(_ *testing.T, u *url.URL) []string { return m.contents(u.Path + "\x00") },
+		HostileEntries: m.hostileEntries(),
+		Kept:           func(_ *testing.T, u *url.URL) []string { return m.kept(u.Path + "\x00") },
+		TellsLeft:      true,
+		TellsStart:     true,
 	}
 }
 
@@ -83,12 +87,15 @@ func TestReferenceWithoutAbilities(t *testing.T) {
 }
 
 func everything() []locks.Ability {
-	return []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk}
+	return append(unqueued(), locks.CanQueue)
 }
 
 // unqueued are the abilities of a backend without a queue.
 func unqueued() []locks.Ability {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}
+	return []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk,
+		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	}
 }
 
 func key(u *url.URL, name string) string { return u.Path + "\x00" + name }
@@ -110,6 +117,14 @@ func (m *memory) hostile() (all []func(*testing.T, *url.URL, string)) {
 		"",
 	} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { m.soil(key(u, name), []byte(raw)) })
+	}
+	return all
+}
+
+// hostileEntries are no locks.
+func (m *memory) hostileEntries() (all []func(*testing.T, *url.URL)) {
+	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", strings.Repeat("x", 10<<20)} {
+		all = append(all, func(_ *testing.T, u *url.URL) { m.soil(key(u, name), []byte("{}")) })
 	}
 	return all
 }

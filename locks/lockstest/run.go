@@ -33,6 +33,8 @@ var (
 	needEvict   = need{"Evict", func(c Config) bool { return c.Evict != nil }}
 	needRestart = need{"Restart", func(c Config) bool { return c.Restart != nil }}
 	needCrowd   = need{"Crowd", func(c Config) bool { return c.Crowd != nil }}
+	needLeft    = need{"TellsLeft", func(c Config) bool { return c.TellsLeft }}
+	needStart   = need{"TellsStart", func(c Config) bool { return c.TellsStart }}
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )
 

@@ -1,0 +1,127 @@
+package lockstest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// forgets deletes all that is kept of the lock, or the test fails.
+func (k *contender) forgets() {
+	k.e.Helper()
+	if err := k.forget(k.e.patient()); err != nil {
+		k.e.Fatalf("%s: forget %q: %v", k.o.Holder, k.o.Name, err)
+	}
+}
+
+// cannotForget checks that the lock is in use.
+func (k *contender) cannotForget(what string) {
+	k.e.Helper()
+	err := k.forget(k.e.patient())
+	k.e.harmless(err)
+	if _, ok := errors.AsType[*locks.HeldError](err); !ok {
+		k.e.Errorf("forget a lock with %s: got %v; want a *HeldError", what, err)
+	}
+}
+
+// kept returns all that is stored, sorted, or nil if that is not known.
+func (e *env) kept() []string {
+	if e.c.Kept == nil {
+		return nil
+	}
+	var got []string
+	e.unwatched(func() { got = e.c.Kept(e.T, e.u) })
+	slices.Sort(got)
+	return got
+}
+
+// use has the lock of a name serve for all it can.
+func (e *env) use(name string) *contender {
+	e.Helper()
+	k := e.openNamed(e.u, name)
+	k.hold()
+	if e.can(locks.CanRecord) {
+		k.writes("of " + name)
+	}
+	if e.can(locks.CanAsk) {
+		k.asks(k.grant.Token, "unheard")
+	}
+	k.release()
+	return k
+}
+
+// forgetLeavesNothing of one lock, and all of others.
+func forgetLeavesNothing(e *env) {
+	w := e.openNamed(e.u, "x")
+	w.forgets() // what there never was
+	if got := e.kept(); len(got) > 0 {
+		e.Errorf("to forget what there never was has left behind:\n%s", strings.Join(got, "\n"))
+	}
+	e.use("x")
+	w.forgets()
+	w.forgets()
+	if got := e.kept(); len(got) > 0 {
+		e.Errorf("of a lock that was forgotten is left:\n%s", strings.Join(got, "\n"))
+	}
+	if e.can(locks.CanRecord) {
+		w.readsNothing()
+	}
+	if e.can(locks.CanInspect) {
+		w.sees(nil)
+	}
+	others := []string{"x/y", "x#0", "x#1", "X", "x.x", "xx"}
+	for _, name := range others {
+		e.use(name)
+	}
+	before := e.kept()
+	e.use("x")
+	w.forgets()
+	if after := e.kept(); !slices.Equal(before, after) {
+		e.Errorf("of other locks there was\n%s\nand when one is forgotten there is\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+	for _, name := range others {
+		if e.can(locks.CanRecord) {
+			e.openNamed(e.u, name).reads("of " + name)
+		}
+		k := e.openNamed(e.u, name)
+		k.hold()
+		k.release()
+	}
+	e.use("x") // it is a lock like any that is new
+	e.openNamed(e.u, "x").forgets()
+}
+
+// forgetOfHeldLock changes nothing, nor of one that is waited for.
+func forgetOfHeldLock(e *env) {
+	w := e.open("operator")
+	a := e.open("a")
+	a.hold()
+	a.keep()
+	if e.can(locks.CanRecord) {
+		a.writes("kept")
+	}
+	unharmed := func(k *contender) {
+		k.isUnharmed()
+		if e.can(locks.CanRecord) {
+			k.reads("kept")
+		}
+	}
+	w.cannotForget("a holder")
+	a.cannotForget("a holder, by itself")
+	unharmed(a)
+	b := e.open("b").campaign()
+	b.queued()
+	w.cannotForget("a waiter")
+	a.release()
+	g := b.won(prompt + e.c.Polling)
+	b.k.keep()
+	if g.Token <= a.grant.Token {
+		e.Errorf("token %d after %d", g.Token, a.grant.Token)
+	}
+	w.cannotForget("the next holder")
+	unharmed(b.k)
+	b.k.release()
+	e.free()
+}

@@ -1,0 +1,295 @@
+package lockstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A listing is what the pages of a list have, as they came.
+type listing struct {
+	e     *env
+	all   []locks.Listed
+	pages int
+}
+
+// lists goes through a list, and calls between, if that is not nil, after the
+// first of its pages. It checks what each page must be.
+func (k *contender) lists(between func()) listing {
+	k.e.Helper()
+	l := listing{e: k.e}
+	for cursor := ""; ; {
+		page, next, err := k.list(k.e.patient(), cursor)
+		if err != nil {
+			k.e.Fatalf("%s: page %d of a list: %v", k.o.Holder, l.pages+1, err)
+		}
+		l.add(page, next)
+		switch {
+		case next == "":
+			return l
+		case l.pages == 1 && between != nil:
+			between()
+		case l.pages > 100:
+			k.e.Fatalf("a list has no end: %d pages with %d locks", l.pages, len(l.all))
+		}
+		cursor = next
+	}
+}
+
+func (l *listing) add(page []locks.Listed, next string) {
+	l.e.Helper()
+	l.pages++
+	l.all = append(l.all, page...)
+	if len(page) > locks.MaxList {
+		l.e.Errorf("a page has %d locks; at most %d are allowed", len(page), locks.MaxList)
+	}
+	if err := locks.CheckCursor(next); err != nil {
+		l.e.Errorf("a cursor of %d bytes: %v", len(next), err)
+	}
+	for _, one := range page {
+		if err := locks.CheckSlotName(one.Name); err != nil {
+			l.e.Errorf("something is listed that is no lock: %v", err)
+		}
+		l.e.modest(locks.State{Status: one.Status})
+		if len(one.Record) > 64<<10 {
+			l.e.Errorf("%q is listed with a record of %d bytes", one.Name, len(one.Record))
+		}
+	}
+}
+
+// find returns what is listed under a name, which must be there once.
+func (l *listing) find(name string) locks.Listed {
+	l.e.Helper()
+	var found []locks.Listed
+	for _, one := range l.all {
+		if one.Name == name {
+			found = append(found, one)
+		}
+	}
+	if len(found) != 1 {
+		l.e.Errorf("%q is listed %d times; want once", locks.Abbreviate(name), len(found))
+		return locks.Listed{}
+	}
+	return found[0]
+}
+
+// has checks the entry of a lock that k holds, or held, and its record; "-" is
+// none.
+func (l *listing) has(k *contender, held bool, record string) {
+	l.e.Helper()
+	one := l.find(k.o.Name)
+	if held {
+		k.isTold(one.Status, "is listed")
+	} else if one.Status.Held {
+		l.e.Errorf("%q is free, and is listed with %+v", k.o.Name, one.Status)
+	}
+	switch {
+	case record == "-" && one.Record != nil, record != "-" && (one.Record == nil || string(one.Record) != record):
+		l.e.Errorf("%q is listed with the record %q (none: %v); want %q", k.o.Name, one.Record, one.Record == nil, record)
+	}
+}
+
+func (e *env) can(a locks.Ability) bool { return slices.Contains(e.c.Abilities, a) }
+
+// listTells follows a lock through its life, with a handle on another and with
+// that of its holder.
+func listTells(e *env) {
+	w := e.openNamed(e.u, "other")
+	if l := w.lists(nil); len(l.all) > 0 {
+		e.Errorf("in an empty store there are %+v", l.all)
+	}
+	e.clean()
+	a := e.open("a")
+	a.hold()
+	a.keep()
+	for _, k := range []*contender{w, a} {
+		l := k.lists(nil)
+		l.has(a, true, "-")
+	}
+	record := "-"
+	if e.can(locks.CanRecord) {
+		record = "a\x00\n\"text"
+		a.writes(record)
+	}
+	b := e.open("b").campaign()
+	b.queued()
+	l := w.lists(nil)
+	l.has(a, true, record)
+	if got := l.find(lockName).Status.Waiters; e.can(locks.CanQueue) && got != 1 {
+		e.Errorf("%d waiters are listed; want 1", got)
+	}
+	a.release()
+	b.won(prompt + e.c.Polling)
+	b.k.keep()
+	l = w.lists(nil)
+	l.has(b.k, true, record)
+	b.k.release()
+	if l = w.lists(nil); record != "-" {
+		l.has(b.k, false, record)
+	} else if len(l.all) > 0 && l.all[0].Status.Held {
+		e.Errorf("after the release the lock is listed with %+v", l.all[0].Status)
+	}
+	e.free()
+}
+
+// listNames holds locks with names that are alike or odd. Another store has none
+// of them.
+func listNames(e *env) {
+	all := append(names(), "x#0", "x.record", "x/record", "record", "2F", "_", "a0")
+	held := map[string]*contender{}
+	for _, name := range all {
+		k := e.openNamed(e.u, name)
+		k.hold()
+		k.keep()
+		held[name] = k
+		if e.can(locks.CanRecord) {
+			k.writes("of " + name)
+		}
+	}
+	l := held["a"].lists(nil)
+	for _, name := range all {
+		record := "-"
+		if e.can(locks.CanRecord) {
+			record = "of " + name
+		}
+		l.has(held[name], true, record)
+	}
+	if len(l.all) != len(all) {
+		e.Errorf("%d locks are listed; want %d", len(l.all), len(all))
+	}
+	var other = e.u
+	e.unwatched(func() { other = e.c.URL(e.T) })
+	if l := e.openWith(other, e.options("elsewhere")).lists(nil); len(l.all) > 0 {
+		e.Errorf("in another store there are %d locks, such as %+v", len(l.all), l.all[0])
+	}
+}
+
+// stock makes n locks that nobody holds and that have a record.
+func (e *env) stock(n int) (all []*contender) {
+	e.Helper()
+	all = make([]*contender, n)
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, 8)
+	for i := range all {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			o := e.options(fmt.Sprint("of stock ", i))
+			o.Name = fmt.Sprintf("m/%03d", i)
+			k, err := e.tryOpen(e.u, o)
+			if err != nil {
+				e.Errorf("open: %v", err)
+				return
+			}
+			defer k.Close()
+			if _, err = k.try(); err == nil {
+				err = k.setRecord(e.patient(), o.Name)
+			}
+			if err != nil {
+				e.Errorf("%s: %v", o.Name, err)
+			}
+			if err = k.giveUp(); err != nil {
+				e.Errorf("%s: release: %v", o.Name, err)
+			}
+			all[i] = k
+		})
+	}
+	wg.Wait()
+	if e.Failed() {
+		e.FailNow()
+	}
+	return all
+}
+
+// listPages has more locks than a page, some of them held.
+func listPages(e *env) {
+	free := e.stock(locks.MaxList + 5)
+	var held []*contender
+	for _, name := range []string{"A", "m", "m/010/x", "z"} {
+		k := e.openNamed(e.u, name)
+		k.hold()
+		k.keep()
+		held = append(held, k)
+	}
+	for range 2 {
+		l := held[0].lists(nil)
+		for _, k := range free {
+			l.has(k, false, k.o.Name)
+		}
+		for _, k := range held {
+			l.has(k, true, "-")
+		}
+		if want := len(free) + len(held); len(l.all) != want || l.pages < 2 {
+			e.Errorf("%d locks are listed on %d pages; want %d locks", len(l.all), l.pages, want)
+		}
+	}
+}
+
+// listBesideChanges has locks come and go between the pages. Those that are held
+// all the time are listed, once.
+func listBesideChanges(e *env) {
+	var held []*contender
+	for i, k := range e.stock(locks.MaxList + 5) {
+		if i%8 == 3 {
+			held = append(held, e.openNamed(e.u, k.o.Name))
+		}
+	}
+	hold := func(prefix string) (some []*contender) {
+		for i := range 10 {
+			k := e.openNamed(e.u, fmt.Sprint(prefix, i))
+			k.hold()
+			k.keep()
+			some = append(some, k)
+		}
+		return some
+	}
+	for _, k := range held {
+		k.hold()
+		k.keep()
+	}
+	check := func(what string, between func()) {
+		l := held[0].lists(between)
+		for _, k := range held {
+			if one := l.find(k.o.Name); !one.Status.Held {
+				e.Errorf("%s: %q is held, and listed with %+v", what, k.o.Name, one.Status)
+			}
+		}
+	}
+	early, late := hold("A"), hold("z")
+	check("when locks become free", func() {
+		for _, k := range append(early, late...) {
+			k.release()
+		}
+	})
+	check("when locks come", func() { hold("B"); hold("y") })
+}
+
+// hostileList comes upon what no leaderrun wrote, where a lock is kept or beside
+// it. The other locks are listed, whatever it is.
+func hostileList(e *env, soil func()) {
+	a := e.open("a")
+	a.hold()
+	well := e.openNamed(e.u, "well")
+	well.hold()
+	well.keep()
+	if e.can(locks.CanRecord) {
+		a.writes("good")
+		well.writes("good, too")
+	}
+	e.unwatched(soil)
+	w := e.openNamed(e.u, "other")
+	e.bounded(2*prompt, "List", func() {
+		l := w.lists(nil)
+		well.isTold(l.find("well").Status, "is listed")
+		for _, one := range l.all {
+			e.Logf("%q: held %v, holder %q, record %q", one.Name, one.Status.Held, locks.Abbreviate(one.Status.Holder), locks.Abbreviate(string(one.Record)))
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	defer cancel()
+	_, _, err := w.list(ctx, "a cursor that no list returned")
+	e.harmless(err)
+}

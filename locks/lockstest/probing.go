@@ -1,0 +1,132 @@
+package lockstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+var errSilent = errors.New("no server has answered")
+
+// probed is Probe, with an error if no server has answered.
+func (k *contender) probed(ctx context.Context) error {
+	all, err := k.probe(ctx)
+	answered := func(s locks.Server) bool { return s.Error == "" }
+	if err == nil && !slices.ContainsFunc(all.Servers, answered) {
+		err = cmp.Or(ctx.Err(), errSilent)
+	}
+	return err
+}
+
+// decent checks what is the same for all servers, well or not.
+func (e *env) decent(all locks.Servers) {
+	e.Helper()
+	if all.Product == "" {
+		e.Error("the servers are of no product")
+	}
+	if len(all.Servers) > locks.MaxServers || len(all.Findings) > locks.MaxFindings {
+		e.Errorf("there are %d servers and %d findings", len(all.Servers), len(all.Findings))
+	}
+	for _, s := range all.Servers {
+		if s.Address == "" || strings.Contains(s.Address, "@") {
+			e.Errorf("a server has the address %q", s.Address)
+		}
+		if s.Class != "" && s.Class != "denied" && s.Class != "unavailable" || s.RTT < 0 {
+			e.Errorf("a server is said to be %+v", s)
+		}
+	}
+	for _, f := range all.Findings {
+		if f.Check == "" || !slices.Contains([]string{"ok", "warning", "error"}, f.Level) {
+			e.Errorf("a finding is %+v", f)
+		}
+	}
+}
+
+// probeTells of servers that are well, and disturbs no holder.
+func probeTells(e *env) {
+	w := e.open("operator")
+	before := e.leftovers()
+	for range 2 {
+		all, err := w.probe(e.patient())
+		if err != nil {
+			e.Fatalf("probe: %v", err)
+		}
+		e.decent(all)
+		if e.c.Cut != nil && len(all.Servers) == 0 {
+			e.Error("there is a network, and no server")
+		}
+		for _, s := range all.Servers {
+			e.well(s)
+		}
+	}
+	if after := e.leftovers(); !slices.Equal(before, after) {
+		e.Errorf("before a probe there was %q in the store, and after it %q", before, after)
+	}
+	a := e.open("a")
+	a.hold()
+	for _, k := range []*contender{w, a} {
+		if err := k.probed(e.patient()); err != nil && e.c.Cut != nil {
+			e.Errorf("%s: probe, while the lock is held: %v", k.o.Holder, err)
+		}
+	}
+	if err := a.renew(); err != nil && e.c.TTL > 0 {
+		e.Errorf("renew: %v", err)
+	}
+	a.release()
+	e.free()
+}
+
+func (e *env) well(s locks.Server) {
+	e.Helper()
+	if s.Error != "" || s.Class != "" || s.RTT <= 0 || s.RTT > prompt {
+		e.Errorf("a server that is well is said to be %+v", s)
+	}
+	if s.Time.IsZero() {
+		return // it does not tell
+	}
+	if age := time.Since(s.Ours); age < -stall || age > patience {
+		e.Errorf("our clock is said to have been at %v, which is %v ago", s.Ours, age)
+	}
+	if d := s.Time.Sub(s.Ours); d.Abs() > 2*stall { // it is the same clock
+		e.Errorf("the server's clock is said to differ by %v", d)
+	}
+}
+
+// probeUnreachable cuts the network before anything was said over it.
+func probeUnreachable(e *env, how Cut) {
+	heal := e.sever(e.u, how)
+	o := e.options("operator")
+	o.ConnectTimeout = time.Second
+	w := e.openWith(e.u, o)
+	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	defer cancel()
+	start := now()
+	all, err := w.probe(ctx)
+	if took := now().Sub(start); took > prompt+stall {
+		e.Errorf("the answer took %v", took)
+	}
+	if err != nil {
+		e.harmless(err)
+		if !errors.Is(err, locks.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+			e.Errorf("got %v; want ErrUnavailable", err)
+		}
+	} else {
+		e.decent(all)
+		for _, s := range all.Servers {
+			if s.Error == "" || s.Class != "unavailable" {
+				e.Errorf("a server that cannot be reached is said to be %+v", s)
+			}
+		}
+	}
+	heal()
+	e.eventually(prompt+e.late(), "a server answers after the cut", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+		defer cancel()
+		return w.probed(ctx) == nil
+	})
+}

@@ -1,0 +1,67 @@
+package lockstest
+
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// inspectTellsLeft follows the lease of a holder who renews once. What is left may
+// be told in whole seconds.
+func inspectTellsLeft(e *env) {
+	w := e.open("watcher")
+	a := e.openWith(e.u, e.longer("a"))
+	a.hold()
+	first := w.state().Left
+	if first <= 0 || first > a.grant.TTL+time.Second {
+		e.Errorf("of a new lease of %v %v is left", a.grant.TTL, first)
+	}
+	passed := max(e.c.TTL, time.Second)
+	pause(passed)
+	later := w.state().Left
+	if later > first-passed/2 {
+		e.Errorf("of a lease of %v %v was left, and %v later %v", a.grant.TTL, first, passed, later)
+	}
+	if err := a.renew(); err != nil {
+		e.Fatalf("renew: %v", err)
+	}
+	if renewed := w.state().Left; renewed < later+passed/2 {
+		e.Errorf("of a lease of %v %v was left, and after a renewal %v", a.grant.TTL, later, renewed)
+	}
+	a.release()
+	if got := w.state().Left; got != 0 {
+		e.Errorf("nobody holds the lock, and %v is left of the lease", got)
+	}
+}
+
+// inspectTellsStart sees terms begin in either way.
+func inspectTellsStart(e *env) {
+	w := e.open("watcher")
+	begins := func(k *contender) {
+		want := locks.StartTakeover
+		if k.grant.Clean {
+			want = locks.StartClean
+		}
+		if got := w.state().Start; got != want {
+			e.Errorf("%s was granted %+v; its term is said to begin as %q; want %q", k.o.Holder, k.grant, got, want)
+		}
+	}
+	a := e.open("a")
+	a.hold()
+	begins(a)
+	a.release()
+	if got := w.state().Start; got != "" {
+		e.Errorf("nobody holds the lock, and a term began as %q", got)
+	}
+	b := e.open("b")
+	b.hold()
+	begins(b)
+	if e.c.TTL > 0 {
+		c := e.open("after the end of a lease").campaign()
+		c.won(b.grant.TTL + e.late())
+		c.k.keep()
+		begins(c.k)
+		b = c.k
+	}
+	b.release()
+}

@@ -1,0 +1,281 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A follower looks at locks when Watch tells it to, and not otherwise.
+type follower struct {
+	e       *env
+	changed <-chan struct{}
+	cancel  context.CancelFunc
+}
+
+// follows begins to watch.
+func (k *contender) follows(all bool) *follower {
+	k.e.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	k.e.Cleanup(cancel)
+	changed, err := k.watch(ctx, all)
+	if err != nil {
+		k.e.Fatalf("%s: watch: %v", k.o.Holder, err)
+	}
+	return &follower{k.e, changed, cancel}
+}
+
+// settle waits until what was to be told has been, so that what is told next is
+// the next change.
+func (f *follower) settle() {
+	f.e.Helper()
+	for end := now().Add(patience); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				f.e.Fatal("watching has ended by itself")
+			}
+			if now() > end {
+				f.e.Fatalf("changes are told for %v, and there are none", patience)
+			}
+		case <-time.After(wakes + f.e.c.WatchDelay):
+			return
+		}
+	}
+}
+
+// told waits until a look that Watch asked for finds the change.
+func (f *follower) told(what string, seen func() bool) {
+	f.e.Helper()
+	limit := prompt + f.e.c.WatchDelay
+	for end := time.After(limit); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				f.e.Fatalf("watching has ended by itself instead of telling of %s", what)
+			}
+			if seen() {
+				return
+			}
+		case <-end:
+			f.e.Errorf("not told within %v: %s", limit, what)
+			return
+		}
+	}
+}
+
+// ends waits until the channel is closed.
+func (f *follower) ends(when string) {
+	f.e.Helper()
+	for end := time.After(prompt); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				return
+			}
+		case <-end:
+			f.e.Errorf("%s, the channel of a watch is not closed within %v", when, prompt)
+			return
+		}
+	}
+}
+
+// holds says whether the lock is held with k's token, as another handle sees it.
+func (k *contender) holds(as *contender) func() bool {
+	return func() bool { st := as.state(); return st.Held && st.Token == k.grant.Token }
+}
+
+func (k *contender) seesNobody() bool { return !k.state().Held }
+
+// watchTells follows a lock through its life with a handle that never acquires.
+func watchTells(e *env) {
+	w := e.open("watcher")
+	f := w.follows(false)
+	a := e.open("a")
+	f.settle()
+	a.hold()
+	f.told("a new holder", a.holds(w))
+	a.keep()
+	f.settle()
+	a.release()
+	f.told("a release", w.seesNobody)
+	f.settle()
+	b := e.open("b")
+	b.hold()
+	f.told("the next holder", b.holds(w))
+	if e.c.TTL > 0 {
+		f.settle()
+		c := e.open("after the end of a lease").campaign()
+		c.won(b.grant.TTL + e.late())
+		c.k.keep()
+		f.told("a takeover", c.k.holds(w))
+		b = c.k
+	}
+	f.settle()
+	b.release()
+	f.told("the last release", w.seesNobody)
+	f.cancel()
+	e.free()
+}
+
+// watchTellsWaiters come and go.
+func watchTellsWaiters(e *env) {
+	w := e.open("watcher")
+	a := e.open("a")
+	a.hold()
+	a.keep()
+	f := w.follows(false)
+	waiting := func(n int) func() bool { return func() bool { return len(w.state().Queue) == n } }
+	f.settle()
+	b := e.open("b").campaign()
+	b.queued()
+	f.told("a waiter that came", waiting(1))
+	f.settle()
+	c := e.open("c").campaign()
+	c.queued()
+	f.told("another waiter", waiting(2))
+	f.settle()
+	c.cancel()
+	c.ended(prompt)
+	f.told("a waiter that left", waiting(1))
+	f.settle()
+	a.release()
+	b.won(prompt + e.c.Polling)
+	b.k.keep()
+	f.told("a waiter that has the lock", b.k.holds(w))
+	b.k.release()
+}
+
+func watchTellsOfEviction(e *env) {
+	w := e.open("watcher")
+	a := e.open("a")
+	a.hold()
+	f := w.follows(false)
+	f.settle()
+	e.evict()
+	f.told("an eviction", w.seesNobody)
+}
+
+// watchAll is about locks with other names, those that are new among them.
+func watchAll(e *env) {
+	w := e.openNamed(e.u, "other")
+	if e.c.WatchesOne {
+		if _, err := w.watch(e.patient(), true); !errors.Is(err, locks.ErrUsage) {
+			e.Errorf("a watch of all locks: got %v; want ErrUsage", err)
+		}
+		return
+	}
+	f := w.follows(true)
+	for _, name := range []string{lockName, "other", "x/y/z", "x#3"} {
+		k, look := e.openNamed(e.u, name), e.openNamed(e.u, name)
+		f.settle()
+		k.hold()
+		k.keep()
+		f.told("a new holder of "+name, k.holds(look))
+		f.settle()
+		k.release()
+		f.told("a release of "+name, look.seesNobody)
+	}
+}
+
+// watchIgnoresRenewals, of which there are more than changes by far.
+func watchIgnoresRenewals(e *env) {
+	w := e.open("watcher")
+	a := e.open("a")
+	a.hold()
+	f := w.follows(false)
+	f.settle()
+	const renewals = 8
+	told := 0
+	for range renewals {
+		if err := a.renew(); err != nil {
+			e.Fatalf("renew: %v", err)
+		}
+		select {
+		case <-f.changed:
+			told++
+		case <-time.After(e.interval()):
+		}
+	}
+	if told > renewals/2 {
+		e.Errorf("beside %d renewals %d changes were told", renewals, told)
+	}
+	a.release()
+}
+
+// watchBesideAcquire is done by a handle that waits, and then leads.
+func watchBesideAcquire(e *env) {
+	a := e.open("a")
+	a.hold()
+	stop := a.keep()
+	b := e.open("b")
+	c := b.campaign()
+	c.queued()
+	f := b.follows(false)
+	f.settle()
+	_ = stop()
+	a.release()
+	c.won(prompt + e.c.Polling)
+	b.keep()
+	f.told("the end of the wait", b.holds(b))
+	if err := b.renew(); err != nil && e.c.TTL > 0 {
+		e.Errorf("renew, beside a watch: %v", err)
+	}
+	f.cancel()
+	f.ends("after its context")
+	b.sees(b)
+	b.release()
+	e.free()
+}
+
+// watchEnds with its context, and then the handle can watch again; and with the
+// handle.
+func watchEnds(e *env) {
+	w := e.open("watcher")
+	for _, all := range []bool{false, !e.c.WatchesOne} {
+		f := w.follows(all)
+		f.cancel()
+		f.ends("after its context")
+	}
+	f := w.follows(false)
+	f.settle()
+	a := e.open("a")
+	a.hold()
+	f.told("a change, with the next watch", a.holds(w))
+	if err := w.Close(); err != nil {
+		e.Errorf("close beside a watch: %v", err)
+	}
+	f.ends("after Close")
+	a.release()
+}
+
+// watchThroughCut has the lock change while the watcher is cut off.
+func watchThroughCut(e *env, how Cut) {
+	w := e.open("cut off")
+	f := w.follows(false)
+	a := e.openWith(e.twin(), e.longer("a"))
+	f.settle()
+	heal := e.sever(e.u, how)
+	a.hold()
+	a.keep()
+	pause(max(e.c.TTL/2, wakes))
+	heal()
+	e.eventually(prompt+e.late()+e.c.WatchDelay, "what has changed during a cut is told", func() bool {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn { // it could not go on, and says so
+				f = w.follows(false)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), prompt)
+			defer cancel()
+			st, err := w.inspect(ctx)
+			return err == nil && st.Held && st.Token == a.grant.Token
+		default:
+			return false
+		}
+	})
+	f.cancel()
+	a.release()
+}
