@@ -13,12 +13,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
-// A request to the holder is a key beside the queue, as the record is. It
-// belongs to a lease of its own, which nobody renews, so that it does not stay
-// when nobody reads it. It is not the holder's lease: a server lets nobody end a
-// lease who may not write all that belongs to it, and so a request could keep a
-// holder from releasing.
-func (l *Lock) askKey() []byte { return []byte(l.queue[:len(l.queue)-1] + "%ask") }
+// A request to the holder belongs to a lease of its own, which nobody renews, so
+// that it does not stay when nobody reads it. It is not the holder's lease: a
+// server lets nobody end a lease who may not write all that belongs to it, and so
+// a request could keep a holder from releasing.
 
 // unread is how much longer than the holder's lease a request is kept: the
 // holder may have to connect anew first.

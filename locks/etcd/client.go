@@ -24,6 +24,10 @@ const (
 	// pingTimeout is how long the answer may take. It is also how long Linux
 	// waits for sent data to be acknowledged (TCP_USER_TIMEOUT).
 	pingTimeout = 3 * time.Second
+	// maxAnswer is the longest answer that is read: gRPC's own 4 MiB are less than
+	// a few values that somebody wrote for us to stumble over, as each may have
+	// 1.5 MiB.
+	maxAnswer = 256 << 20
 	// reconnectMax bounds the pause between two attempts to connect: gRPC's own
 	// 2 minutes are far longer than a lease.
 	reconnectMax = time.Second
@@ -50,6 +54,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	c := &client{login: newLogin(s.user, s.password), members: len(s.endpoints), timeout: connectTimeout}
 	dial := []grpc.DialOption{
 		grpc.WithPerRPCCredentials(c.login),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           grpcbackoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
 			MinConnectTimeout: connectTimeout,

@@ -80,9 +80,12 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Crash: func(t *testing.T, u *url.URL, name string, _ locks.Lock) {
 			s.op.revoke(s.leader(t, u, name).lease)
 		},
-		Restart:   func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
-		Hostile:   s.hostile(),
-		Abilities: []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk},
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile: s.hostile(),
+		Abilities: []locks.Ability{
+			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
+			locks.CanList,
+		},
 		Crowd: func(_ *testing.T, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))

@@ -11,7 +11,10 @@ import (
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk}, nil
+	return []locks.Ability{
+		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
+		locks.CanList,
+	}, nil
 }
 
 // Inspect implements [locks.Inspector], with one request.

@@ -22,14 +22,15 @@ const undoTimeout = time.Second
 
 // A Lock is a handle on one lock in one cluster. It implements [locks.Lock].
 type Lock struct {
-	c     *client
-	o     locks.Options
-	addr  string // "etcd://host:port,…", for messages
-	tls   bool
-	log   *slog.Logger
-	queue string // what the keys of all entries begin with
-	lost  chan error
-	asked chan []byte
+	c      *client
+	o      locks.Options
+	tls    bool
+	addr   string // "etcd://host:port,…", for messages
+	log    *slog.Logger
+	prefix string // what all keys begin with: "/a/b/"
+	queue  string // what the keys of all entries begin with
+	lost   chan error
+	asked  chan []byte
 
 	workers sync.WaitGroup
 
@@ -46,14 +47,15 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return nil, err
 	}
 	l := &Lock{
-		o:     o,
-		addr:  address(s.endpoints),
-		tls:   s.tls != nil,
-		log:   o.Logger,
-		queue: s.prefix + "/" + locks.EscapeName(o.Name) + "/",
-		lost:  make(chan error, 1),
-		asked: make(chan []byte, 1),
+		o:      o,
+		tls:    s.tls != nil,
+		addr:   address(s.endpoints),
+		log:    o.Logger,
+		prefix: s.prefix + "/",
+		lost:   make(chan error, 1),
+		asked:  make(chan []byte, 1),
 	}
+	l.queue = l.keyOf(o.Name, inQueue)
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}

@@ -53,10 +53,6 @@ func (v *view) position() int {
 	return 0
 }
 
-// queueEnd is the end of the range of keys that begin with the queue's: "/" is
-// followed by "0".
-func (l *Lock) queueEnd() []byte { return []byte(l.queue[:len(l.queue)-1] + "0") }
-
 // rangeOwn asks for our entry with its value: with only the key, servers from
 // 3.7 on leave the lease out.
 func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byte(e.key)} }
@@ -64,9 +60,11 @@ func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byt
 func (e *entry) rangeHead() *pb.RangeRequest { return e.rangeFirst(1) }
 
 // rangeFirst asks for the oldest entries, and how many there are in all.
-func (l *Lock) rangeFirst(most int64) *pb.RangeRequest {
+func (l *Lock) rangeFirst(most int64) *pb.RangeRequest { return rangeFirstOf(l.queue, most) }
+
+func rangeFirstOf(queue string, most int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
-		Key: []byte(l.queue), RangeEnd: l.queueEnd(), Limit: most,
+		Key: []byte(queue), RangeEnd: []byte(endOf(queue)), Limit: most,
 		SortTarget: pb.RangeRequest_CREATE, SortOrder: pb.RangeRequest_ASCEND,
 	}
 }

@@ -4,17 +4,12 @@ import (
 	"context"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The record is a key beside the queue, <prefix>/<escaped name>%record. It has
-// one slash less than the keys of any queue, and no escaped name has a "%r" or
-// a "%a" in it, so it is neither in a queue nor another lock's.
-func (l *Lock) recordKey() []byte { return []byte(l.queue[:len(l.queue)-1] + "%record") }
-
-// Record implements [locks.Recorder]. Whatever else is at fault with what
-// somebody wrote there, it is not longer than a record may be.
+// Record implements [locks.Recorder].
 func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
 		return call(ctx, l.c, l.c.kv.Range, &pb.RangeRequest{Key: l.recordKey()})
@@ -25,8 +20,16 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	if len(resp.Kvs) == 0 {
 		return nil, nil
 	}
-	text := append([]byte{}, resp.Kvs[0].Value...)
-	return text[:min(len(text), locks.MaxRecord)], nil
+	return text(resp.Kvs[0]), nil
+}
+
+// text returns a record, or nil if there is none. Whatever else is at fault with
+// what somebody wrote there, it is not longer than a record may be.
+func text(kv *mvccpb.KeyValue) []byte {
+	if kv == nil {
+		return nil
+	}
+	return append([]byte{}, kv.Value[:min(len(kv.Value), locks.MaxRecord)]...)
 }
 
 // SetRecord implements [locks.Recorder].
