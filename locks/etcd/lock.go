@@ -32,6 +32,7 @@ type Lock struct {
 	lost   chan error
 	asked  chan []byte
 
+	closed  chan struct{}
 	workers sync.WaitGroup
 
 	mu      sync.Mutex
@@ -54,6 +55,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		prefix: s.prefix + "/",
 		lost:   make(chan error, 1),
 		asked:  make(chan []byte, 1),
+		closed: make(chan struct{}),
 	}
 	l.queue = l.keyOf(o.Name, inQueue)
 	if l.log == nil {
@@ -197,6 +199,9 @@ func (l *Lock) Close() error {
 	e := l.current
 	if l.final == nil {
 		l.final = errClosed
+	}
+	if !l.isClosed() {
+		close(l.closed)
 	}
 	l.mu.Unlock()
 	if e != nil {

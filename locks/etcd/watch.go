@@ -1,0 +1,107 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
+)
+
+// A watcher tells of changes in a range of keys.
+type watcher struct {
+	*Lock
+	key, end string
+	revision int64 // up to which all changes were told
+	changed  chan struct{}
+}
+
+// Watch implements [locks.Watcher]. It watches the queue, or all keys under the
+// prefix, from a revision that was read before it returns, on a stream of its own.
+// A renewal writes no key.
+func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	w := &watcher{Lock: l, key: l.queue, changed: make(chan struct{}, 1)}
+	if all {
+		w.key = l.prefix
+	}
+	w.end = endOf(w.key)
+	if err := w.look(ctx); err != nil {
+		return nil, l.fail(ctx, "watch", err)
+	}
+	if !l.background(ctx, w.run) {
+		return nil, l.fail(ctx, "watch", errClosed)
+	}
+	return w.changed, nil
+}
+
+// run watches until the context ends or nothing more can be seen.
+//
+// As in the wait for a lock, a watch that ends for whatever reason (a compacted
+// revision, a member without a leader, a login that has expired) means that
+// something may have changed: that is told once the server answers again, and the
+// next watch begins from there. A connection that is merely lost the client makes
+// anew, and the watch goes on where it was.
+func (w *watcher) run(ctx context.Context) {
+	defer close(w.changed)
+	for pause := new(backoff.Backoff); ; {
+		w.follow(ctx, pause)
+		if pause.Wait(ctx) != nil {
+			return
+		}
+		err := w.look(ctx)
+		switch {
+		case err == nil:
+			w.tell()
+		case ctx.Err() != nil:
+			return
+		case errors.Is(w.explain(err), locks.ErrDenied):
+			w.log.Info("cannot watch any more", "err", plain(err))
+			return
+		default:
+			w.log.Debug("cannot watch; trying again", "err", plain(err))
+		}
+	}
+}
+
+// look finds out from which revision on to watch, and whether we may.
+func (w *watcher) look(ctx context.Context) error {
+	resp, err := persist(ctx, w.Lock, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
+		return call(ctx, w.c, w.c.kv.Range, &pb.RangeRequest{Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true})
+	})
+	if err == nil {
+		w.revision = resp.Header.Revision
+	}
+	return err
+}
+
+// follow tells of changes until the watch ends.
+func (w *watcher) follow(ctx context.Context, pause *backoff.Backoff) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for resp := range w.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1)) {
+		if err := resp.Err(); err != nil {
+			w.log.Debug("the watch of changes ended", "err", plain(err))
+			return
+		}
+		pause.Reset()
+		for _, ev := range resp.Events {
+			w.revision = ev.Kv.ModRevision
+			if name, what := w.owner(string(ev.Kv.Key)); name != "" && what != theAsk {
+				w.tell()
+			}
+		}
+	}
+}
+
+// tell says that something has changed, unless that is still to be heard.
+func (w *watcher) tell() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+var _ locks.Watcher = (*Lock)(nil)
