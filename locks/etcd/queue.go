@@ -206,6 +206,10 @@ func opPut(r *pb.PutRequest) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: r}}
 }
 
+func opDelete(key []byte) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: key}}}
+}
+
 // first returns the first key that the i-th operation found, or nil.
 func first(resp *pb.TxnResponse, i int) *mvccpb.KeyValue {
 	if kvs := resp.Responses[i].GetResponseRange().GetKvs(); len(kvs) > 0 {
