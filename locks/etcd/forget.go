@@ -1,0 +1,32 @@
+package etcd
+
+import (
+	"context"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Forget implements [locks.Forgetter], in one step: the server checks that the
+// queue is empty, and deletes what is beside it. The token needs no counter, and so
+// rises even after that.
+func (l *Lock) Forget(ctx context.Context) error {
+	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
+		return call(ctx, l.c, l.c.kv.Txn, &pb.TxnRequest{
+			Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},
+			Success: []*pb.RequestOp{opDelete(l.recordKey()), opDelete(l.askKey())},
+			Failure: []*pb.RequestOp{opRange(l.rangeFirst(1))},
+		})
+	})
+	if err != nil {
+		return l.fail(ctx, "forget the lock", err)
+	}
+	if !resp.Succeeded {
+		v := view{head: first(resp, 0), entries: int(resp.Responses[0].GetResponseRange().Count)}
+		return &locks.HeldError{Status: v.status()}
+	}
+	return nil
+}
+
+var _ locks.Forgetter = (*Lock)(nil)
