@@ -45,6 +45,8 @@ type client struct {
 	auth  pb.AuthClient
 	login *login
 
+	maintenance pb.MaintenanceClient
+
 	members int           // how many endpoints there are
 	timeout time.Duration // the connect timeout
 }
@@ -81,6 +83,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	}
 	conn := c.etcd.ActiveConnection()
 	c.kv, c.lease, c.auth = pb.NewKVClient(conn), pb.NewLeaseClient(conn), pb.NewAuthClient(conn)
+	c.maintenance = pb.NewMaintenanceClient(conn)
 	conn.Connect()
 	return c, nil
 }

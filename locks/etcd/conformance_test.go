@@ -84,7 +84,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Hostile: s.hostile(),
 		Abilities: []locks.Ability{
 			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
-			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget,
+			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 		},
 		Crowd: func(_ *testing.T, u *url.URL, name string, n int) {
 			for i := range n {

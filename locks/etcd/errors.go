@@ -50,7 +50,7 @@ func (l *Lock) explain(err error) *locks.Error {
 		return &locks.Error{Class: locks.ErrHeld, Err: err}
 	}
 	text := plain(err)
-	for _, c := range causes(l.tls) {
+	for _, c := range causes(l.settings.tls != nil) {
 		if !strings.Contains(text, c.pattern) {
 			continue
 		}

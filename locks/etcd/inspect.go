@@ -18,7 +18,7 @@ const leftTimeout = 500 * time.Millisecond
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
 	return []locks.Ability{
 		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
-		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget,
+		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	}, nil
 }
 

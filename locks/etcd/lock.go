@@ -22,15 +22,15 @@ const undoTimeout = time.Second
 
 // A Lock is a handle on one lock in one cluster. It implements [locks.Lock].
 type Lock struct {
-	c      *client
-	o      locks.Options
-	tls    bool
-	addr   string // "etcd://host:port,…", for messages
-	log    *slog.Logger
-	prefix string // what all keys begin with: "/a/b/"
-	queue  string // what the keys of all entries begin with
-	lost   chan error
-	asked  chan []byte
+	c        *client
+	o        locks.Options
+	settings *settings
+	addr     string // "etcd://host:port,…", for messages
+	log      *slog.Logger
+	prefix   string // what all keys begin with: "/a/b/"
+	queue    string // what the keys of all entries begin with
+	lost     chan error
+	asked    chan []byte
 
 	closed  chan struct{}
 	workers sync.WaitGroup
@@ -48,14 +48,14 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return nil, err
 	}
 	l := &Lock{
-		o:      o,
-		tls:    s.tls != nil,
-		addr:   address(s.endpoints),
-		log:    o.Logger,
-		prefix: s.prefix + "/",
-		lost:   make(chan error, 1),
-		asked:  make(chan []byte, 1),
-		closed: make(chan struct{}),
+		o:        o,
+		settings: s,
+		addr:     address(s.endpoints),
+		log:      o.Logger,
+		prefix:   s.prefix + "/",
+		lost:     make(chan error, 1),
+		asked:    make(chan []byte, 1),
+		closed:   make(chan struct{}),
 	}
 	l.queue = l.keyOf(o.Name, inQueue)
 	if l.log == nil {
@@ -71,10 +71,14 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 func address(endpoints []string) string {
 	var hosts []string
 	for _, e := range endpoints {
-		_, host, _ := strings.Cut(e, "://")
-		hosts = append(hosts, host)
+		hosts = append(hosts, hostOf(e))
 	}
 	return "etcd://" + strings.Join(hosts, ",")
+}
+
+func hostOf(endpoint string) string {
+	_, host, _ := strings.Cut(endpoint, "://")
+	return host
 }
 
 // Acquire implements [locks.Lock].

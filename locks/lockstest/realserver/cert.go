@@ -30,6 +30,7 @@ type CA struct {
 type Cert struct {
 	Hosts   []string // names and addresses
 	Expired bool
+	Lasts   time.Duration // 0: a day
 }
 
 // NewCA makes an authority.
@@ -62,6 +63,9 @@ func (ca *CA) Issue(name string, c Cert) (certFile, keyFile string) {
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if c.Lasts != 0 {
+		template.NotAfter = time.Now().Add(c.Lasts)
 	}
 	if c.Expired {
 		template.NotAfter = time.Now().Add(-time.Hour)

@@ -1,0 +1,106 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// access is what the cluster lets us do.
+type access struct {
+	user     string
+	findings []locks.Finding
+}
+
+// access reads one key under the prefix, which takes a quorum, a login and the
+// permission.
+func (l *Lock) access(ctx context.Context) access {
+	_, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
+		return call(ctx, l.c, l.c.kv.Range, &pb.RangeRequest{Key: []byte(l.prefix), RangeEnd: []byte(endOf(l.prefix)), Limit: 1, KeysOnly: true})
+	})
+	on, known := l.authentication(ctx, err)
+	var a access
+	if on {
+		a.user = l.settings.identity()
+	}
+	a.findings = []locks.Finding{l.reading(err), l.authenticating(on, known, a.user)}
+	return a
+}
+
+func (l *Lock) reading(err error) locks.Finding {
+	f := locks.Finding{Check: "read", Level: levelOK, Text: "the keys under " + l.prefix + " can be read"}
+	if err != nil {
+		text, _ := l.describe(err)
+		f = locks.Finding{Check: "read", Level: levelError, Text: fmt.Sprintf("the keys under %s: %s", l.prefix, text), Fix: l.explain(err).Hint}
+	}
+	return f
+}
+
+// authentication tells whether etcd's own authentication is on, given what reading
+// came to. Only a client certificate needs a question: it may be our login, or
+// just what lets us connect.
+func (l *Lock) authentication(ctx context.Context, read error) (on, known bool) {
+	if n, token := l.c.login.current(); n > 0 {
+		return token != "", true
+	}
+	if refusedUs(read) {
+		return true, true
+	}
+	if read != nil || l.settings.tls == nil || l.settings.tls.GetClientCertificate == nil {
+		return false, read == nil
+	}
+	ctx, cancel := l.c.attempt(ctx)
+	defer cancel()
+	resp, err := call(ctx, l.c, l.c.auth.AuthStatus, &pb.AuthStatusRequest{}) // not before etcd 3.5; for root only
+	return resp.GetEnabled() || refusedUs(err), err == nil || refusedUs(err)
+}
+
+func (l *Lock) authenticating(on, known bool, user string) locks.Finding {
+	f := locks.Finding{Check: "authentication", Level: levelOK}
+	switch {
+	case !known:
+		f.Text = "it could not be found out whether authentication is on"
+	case on && user == "":
+		f.Level, f.Text, f.Fix = levelError, "authentication is on, and there is no user", "set ETCDCTL_USER and ETCDCTL_PASSWORD"
+	case on:
+		f.Text = fmt.Sprintf("authentication is on; we are %q", user)
+	case l.settings.user != "":
+		f.Level, f.Text = levelWarning, fmt.Sprintf("a user is given (%q), but authentication is off", l.settings.user)
+		f.Fix = "leave the user away, or etcdctl auth enable"
+	default:
+		f.Text = "authentication is off: whoever can connect can do everything"
+	}
+	return f
+}
+
+// identity is as whom etcd's authentication knows us, if it is on.
+func (s *settings) identity() string {
+	if s.user != "" || s.tls == nil || s.tls.GetClientCertificate == nil {
+		return s.user
+	}
+	cert, err := s.tls.GetClientCertificate(&tls.CertificateRequestInfo{})
+	if err != nil || cert.Leaf == nil {
+		return ""
+	}
+	return cert.Leaf.Subject.CommonName
+}
+
+// findings is what can be said about the settings alone.
+func (s *settings) findings() []locks.Finding {
+	f := locks.Finding{Check: "encryption", Level: levelWarning}
+	switch {
+	case s.tls == nil && s.user == "":
+		return nil
+	case s.tls == nil:
+		f.Text, f.Fix = "the password goes over the network unencrypted", "let the servers speak TLS, and give cacert=FILE"
+	case s.tls.InsecureSkipVerify:
+		f.Text, f.Fix = "the servers' certificates are not verified", "unset ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
+	default:
+		return nil
+	}
+	return []locks.Finding{f}
+}

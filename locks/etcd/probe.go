@@ -1,0 +1,126 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A member is what one endpoint has told.
+type member struct {
+	locks.Server
+	status   *pb.StatusResponse // nil: it did not tell
+	rootOnly bool               // it tells others, but not us
+}
+
+// Probe implements [locks.Prober]. Each endpoint is asked over a connection of its
+// own, and all at the same time, beside what concerns the whole cluster.
+func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
+	if ctx.Err() != nil {
+		return locks.Servers{}, l.fail(ctx, "probe", ctx.Err())
+	}
+	var all sync.WaitGroup
+	members := make([]member, min(len(l.settings.endpoints), locks.MaxServers))
+	for i := range members {
+		all.Go(func() { members[i] = l.probe(ctx, l.settings.endpoints[i]) })
+	}
+	var access access
+	all.Go(func() { access = l.access(ctx) })
+	all.Wait()
+	s := locks.Servers{Product: "etcd", User: access.user, Findings: clusterFindings(members)}
+	for _, m := range members {
+		s.Servers = append(s.Servers, m.Server)
+	}
+	s.Findings = append(s.Findings, access.findings...)
+	s.Findings = append(s.Findings, l.settings.findings()...)
+	return s, nil
+}
+
+// probe asks one endpoint how it is, twice: the second request finds the
+// connection made.
+func (l *Lock) probe(ctx context.Context, endpoint string) member {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	m := member{Server: locks.Server{Address: hostOf(endpoint)}}
+	var certs certificates
+	s := *l.settings
+	s.endpoints, s.tls = []string{endpoint}, certs.observe(s.tls)
+	c, err := newClient(&s, l.o.ConnectTimeout)
+	if err == nil {
+		defer c.close()
+		m.status, err = c.status(ctx)
+	}
+	if err != nil {
+		m.Error, m.Class = l.describe(err)
+		m.rootOnly = errors.Is(err, rpctypes.ErrPermissionDenied)
+		return m
+	}
+	sent := time.Now()
+	if again, err := c.status(ctx); err == nil {
+		m.status, m.RTT = again, time.Since(sent)
+	}
+	m.Version, m.Role = m.status.Version, role(m.status)
+	m.TLS, m.Expires = certs.seen()
+	return m
+}
+
+// status asks the member how it is. It is asked first without a login, which servers
+// before 3.4.42 and 3.5.28 do without: where there is no quorum, nobody can log in.
+// For the same reason the member need not have a leader.
+func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, err error) {
+	ask := func() error {
+		resp, err = c.maintenance.Status(ctx, &pb.StatusRequest{})
+		return err
+	}
+	if err := rpctypes.Error(ask()); err == nil || c.login.user == "" || !refusedUs(err) {
+		return resp, err
+	}
+	err = c.withLogin(ctx, ask)
+	return resp, err
+}
+
+// refusedUs reports that the server wants to know who we are, or that it does and
+// says no.
+func refusedUs(err error) bool {
+	for _, refusal := range []error{
+		rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied, rpctypes.ErrInvalidAuthToken,
+		rpctypes.ErrAuthFailed, rpctypes.ErrUserNotFound,
+	} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
+func role(s *pb.StatusResponse) string {
+	switch {
+	case s.IsLearner:
+		return "learner"
+	case s.Leader == 0:
+		return "without a leader"
+	case s.Leader == s.Header.GetMemberId():
+		return "leader"
+	}
+	return "follower"
+}
+
+// describe puts an error into words and a class, as [locks.Server] has them.
+func (l *Lock) describe(err error) (text, class string) {
+	e := l.explain(err)
+	switch {
+	case errors.Is(e, locks.ErrDenied):
+		class = "denied"
+	case errors.Is(e, locks.ErrUnavailable):
+		class = "unavailable"
+	}
+	return e.Err.Error(), class
+}
+
+var _ locks.Prober = (*Lock)(nil)
