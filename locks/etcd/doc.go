@@ -65,6 +65,34 @@
 // was cut off is heard later, and once. That costs one request in a term that is
 // longer than 100 ms, and none in a renewal.
 //
+// # What an operator sees and does
+//
+// To inspect a lock takes one request, and one more if it is held: how much of the
+// lease is left is for the server to tell, in whole seconds. Whether a term began
+// with a clean release is not known, as in Grant.Clean.
+//
+// The list is of what stands under the prefix. A page has up to 32 locks and takes up
+// to 9 requests: some look at keys alone, and pass over the rest of a queue once they
+// have met one entry of it; the last one reads who leads, how many wait, and the
+// records, at one moment. The cursor is a key. Keys that are no locks' are left out.
+//
+// A watch is of the keys of a queue, or of all under the prefix, on a stream of its
+// own. It goes on after a lost connection. After a compaction, an expired login or the
+// loss of the leader it begins anew, and a change is told as there may have been one.
+//
+// To break a lock is to delete the key of the holder, in a transaction that compares
+// its create_revision, the token: the next in line leads at once, and the holder's
+// watch tells it. Then the lease of that key is ended, if no other key belongs to it,
+// so that the next renewal fails, too. If that cannot be done, a holder whose watch
+// has gone silent hears of its loss up to 13 s later.
+//
+// To forget a lock is to delete the keys PREFIX/NAME%record and PREFIX/NAME%ask in a
+// transaction that compares that the queue is empty. The next token is greater even
+// so. The lease of an old request ends by itself.
+//
+// To probe is to ask each address for its status, on a connection of its own, and to
+// read one key under the prefix. etcd does not tell its time.
+//
 // # Fencing token
 //
 // The token is the create_revision of our key: the revision of etcd's whole
@@ -79,10 +107,20 @@
 //	etcdctl role grant-permission ROLE readwrite --prefix=true /leaderrun/
 //
 // A lock as such needs only the keys of its queue, those that begin with
-// PREFIX/NAME/. To look at a lock, one needs to read these; to set a record, to
-// read and write PREFIX/NAME%record as well; to hear requests, to read
-// PREFIX/NAME%ask, and to leave one, to write that and to read the queue. Who
-// lacks a permission is told so when it is needed, and keeps the lock.
+// PREFIX/NAME/. Who lacks a permission is told so when it is needed, and keeps the
+// lock. The rest takes:
+//
+//	to inspect or watch a lock    to read its queue
+//	to list or watch all locks    to read all keys under the prefix
+//	to set a record               to read and write PREFIX/NAME%record as well
+//	to hear requests              to read PREFIX/NAME%ask
+//	to leave a request            to write PREFIX/NAME%ask, and to read the queue
+//	to break a lock               to read and write its queue
+//	to forget a lock              to read its queue, and to write PREFIX/NAME%record
+//	                              and PREFIX/NAME%ask
+//	to probe                      to read the prefix; some servers (3.4 from 3.4.42,
+//	                              3.5 from 3.5.28 to 3.5.31, 3.6 before 3.6.12) tell
+//	                              their version and role to the user root alone
 //
 // # Limits
 //
