@@ -60,6 +60,14 @@ func (s *Server) ClientAs(user, password string) *clientv3.Client {
 type User struct {
 	Name, Password string
 	Prefix         string // what the user may read and write: all keys that begin so
+	ReadOnly       bool   // no: only read
+}
+
+func (u User) permission() clientv3.PermissionType {
+	if u.ReadOnly {
+		return clientv3.PermissionType(clientv3.PermRead)
+	}
+	return clientv3.PermissionType(clientv3.PermReadWrite)
 }
 
 // EnableAuth turns authentication on, with the given users and the user root.
@@ -75,7 +83,7 @@ func (s *Server) EnableAuth(rootPassword string, users ...User) {
 			s.tb.Fatal(err)
 		}
 	}
-	for _, u := range append(users, User{"root", rootPassword, ""}) {
+	for _, u := range append(users, User{Name: "root", Password: rootPassword}) {
 		_, err := client.UserAdd(ctx, u.Name, u.Password)
 		check(err)
 		_, err = client.RoleAdd(ctx, u.Name)
@@ -84,7 +92,7 @@ func (s *Server) EnableAuth(rootPassword string, users ...User) {
 		check(err)
 		if u.Prefix != "" {
 			end := clientv3.GetPrefixRangeEnd(u.Prefix)
-			_, err = client.RoleGrantPermission(ctx, u.Name, u.Prefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
+			_, err = client.RoleGrantPermission(ctx, u.Name, u.Prefix, end, u.permission())
 			check(err)
 		}
 	}
