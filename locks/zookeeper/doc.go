@@ -132,6 +132,13 @@
 // holder's session, at most: should nobody renew, they may make it end later at
 // the servers, but never later than a TTL after we have given it up.
 //
+// # The operator's view
+//
+// List reads the names below the chroot. One is a lock's, or a record's, if it is
+// what a lock's name becomes in the way said above; all others are left out, and
+// so are empty queues without a record. A lock that we may not read fails the
+// list: to leave it out would be to say that it is free.
+//
 // # Fencing token
 //
 // The token is the czxid of our node: the number of the transaction that

@@ -14,7 +14,7 @@ import (
 // Abilities implements [locks.Able]. Who waits in unfair mode is known to
 // nobody.
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}
+	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}
 	if !l.settings.unfair {
 		all = append(all, locks.CanQueue)
 	}
@@ -43,17 +43,22 @@ func (l *Lock) inspect(ctx context.Context, s *session) (locks.State, error) {
 	return state, err
 }
 
-// line returns the node that leads, in whichever mode, and who comes after it.
+// line returns the node that leads now, in whichever mode, and who comes after it.
 func (l *Lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
 	if err := s.latest(ctx, l.settings.chroot); err != nil {
 		return nil, nil, err
 	}
+	return s.line(ctx, l.lock)
+}
+
+// line is what the server knows of the lock with that path.
+func (s *session) line(ctx context.Context, lock string) (head *node, rest []place, err error) {
 	for {
-		n, err := s.find(ctx, l.lock)
+		n, err := s.find(ctx, lock)
 		if err != nil || n == nil || ephemeral(n) {
 			return n, nil, err
 		}
-		names, err := s.children(ctx, l.lock)
+		names, err := s.children(ctx, lock)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // it was a queue, and may be a holder's node now
 		}
@@ -61,7 +66,7 @@ func (l *Lock) line(ctx context.Context, s *session) (head *node, rest []place, 
 		if err != nil || len(all) == 0 {
 			return nil, nil, err
 		}
-		if head, err = s.find(ctx, l.lock+"/"+all[0].name); err != nil || head != nil {
+		if head, err = s.find(ctx, lock+"/"+all[0].name); err != nil || head != nil {
 			return head, all[1:], err
 		} // it has just gone
 	}

@@ -49,18 +49,21 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		settings: s,
 		o:        o,
 		addr:     "zk://" + strings.Join(s.servers, ","),
-		lock:     s.chroot + "/" + locks.EscapeName(o.Name),
 		log:      o.Logger,
 		lost:     make(chan error, 1),
 		asked:    make(chan []byte, 1),
 		closing:  make(chan struct{}),
 	}
+	l.lock = l.path(o.Name)
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", l.addr, "lock", o.Name)
 	return l, nil
 }
+
+// path is that of a lock's node.
+func (l *Lock) path(name string) string { return l.settings.chroot + "/" + locks.EscapeName(name) }
 
 // Acquire implements [locks.Lock].
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {

@@ -11,14 +11,15 @@ import (
 
 // The record is a persistent node beside the lock's, <escaped name>%record. No
 // escaped name has a "%r" or a "%a" in it, so it is no lock's.
-func (l *Lock) recordPath() string { return l.lock + "%record" }
+func (l *Lock) recordPath() string { return l.lock + recordSuffix }
+
+const recordSuffix = "%record"
 
 // unset is what a node says that was made for a record which is still to come.
 // No record does, as it is no UTF-8.
 const unset = "\xff"
 
-// Record implements [locks.Recorder]. Whatever else is at fault with what
-// somebody wrote there, it is not longer than a record may be.
+// Record implements [locks.Recorder].
 func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	n, err := aside(ctx, l, func(ctx context.Context, s *session) (*node, error) {
 		if err := s.latest(ctx, l.settings.chroot); err != nil {
@@ -29,11 +30,17 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, l.fail(ctx, "read the record", err)
 	}
+	return recordText(n), nil
+}
+
+// recordText is what a record's node says; nil: nothing yet. Whatever else is at
+// fault with what somebody wrote there, it is not longer than a record may be.
+func recordText(n *node) []byte {
 	if n == nil || string(n.data) == unset {
-		return nil, nil
+		return nil
 	}
 	text := append([]byte{}, n.data...)
-	return text[:min(len(text), locks.MaxRecord)], nil
+	return text[:min(len(text), locks.MaxRecord)]
 }
 
 // SetRecord implements [locks.Recorder].
