@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -63,28 +62,8 @@ func closeOver(conn net.Conn, t *ticket) error {
 	case answer.id != t.id:
 		return errors.New("the server answered for another session")
 	}
-	const xid = 1
-	request := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, xid), 1<<32+opCloseSession)
-	if _, err := conn.Write(packet(request)); err != nil {
-		return err
+	if err := call(conn, xidCall, opCloseSession, nil); err != nil {
+		return fmt.Errorf("the server did not close the session: %w", err)
 	}
-	return awaitAnswer(conn, xid)
-}
-
-// awaitAnswer reads up to the answer to a request. Events of watches may come
-// before it.
-func awaitAnswer(conn net.Conn, xid int32) error {
-	for {
-		p, _, err := readPacket(conn)
-		if err != nil {
-			return atOnce(err)
-		}
-		switch got, code := outcome(p); {
-		case got != xid:
-		case code != 0:
-			return fmt.Errorf("the server did not close the session: error %d", code)
-		default:
-			return nil
-		}
-	}
+	return nil
 }

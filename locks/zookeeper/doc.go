@@ -139,6 +139,11 @@
 // so are empty queues without a record. A lock that we may not read fails the
 // list: to leave it out would be to say that it is free.
 //
+// Watch has the server watch a node and all below it: a lock's, or the chroot. It
+// takes a session of its own that pings keep alive, which is nobody's lease, and
+// ZooKeeper 3.6; older servers are an ErrUsage. After an outage, a change is told
+// without asking whether there was one.
+//
 // # Fencing token
 //
 // The token is the czxid of our node: the number of the transaction that

@@ -12,6 +12,7 @@ import (
 const (
 	opPing         = 11
 	opCloseSession = -11
+	xidEvent       = -1
 	xidPing        = -2
 )
 

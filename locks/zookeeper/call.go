@@ -1,0 +1,78 @@
+package zookeeper
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// The numbers of requests that are made without the library, as it does not know
+// them or has no connection to make them on.
+const (
+	opExists   = 3
+	opAuth     = 100
+	opAddWatch = 106
+
+	xidCall = 1
+	xidAuth = -4
+)
+
+// call makes a request on a connection that has a session, and waits for the
+// answer. Events that come before it are dropped.
+func call(conn net.Conn, xid, op int32, body []byte) error {
+	if _, err := conn.Write(request(xid, op, body)); err != nil {
+		return atOnce(err)
+	}
+	for {
+		p, _, err := readPacket(conn)
+		if err != nil {
+			return atOnce(err)
+		}
+		if got, code := outcome(p); got == xid {
+			return refusal(code)
+		}
+	}
+}
+
+func request(xid, op int32, body []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = binary.BigEndian.AppendUint32(b, uint32(op))
+	return packet(append(b, body...))
+}
+
+// withText appends a string as the protocol has it.
+func withText(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+// errUnknown is the answer to a request that a server does not know.
+var errUnknown = errors.New("the server does not know this request")
+
+// refusal is the error for a code; nil for 0. (KeeperException.Code)
+func refusal(code int32) error {
+	switch code {
+	case 0:
+		return nil
+	case -5, -6: // MARSHALLINGERROR, UNIMPLEMENTED
+		return errUnknown
+	case -101:
+		return zk.ErrNoNode
+	case -102:
+		return zk.ErrNoAuth
+	case -115:
+		return zk.ErrAuthFailed
+	}
+	return fmt.Errorf("the server answers with error %d", code)
+}
+
+// authenticate makes the user known on a connection; "": there is none.
+func authenticate(conn net.Conn, auth string) error {
+	if auth == "" {
+		return nil
+	}
+	body := binary.BigEndian.AppendUint32(nil, 0) // a type, which means nothing
+	return call(conn, xidAuth, opAuth, withText(withText(body, "digest"), auth))
+}

@@ -1,0 +1,226 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backoff"
+)
+
+// Who watches has a session of its own, on a connection that the library has no
+// part in: it knows only watches of single nodes that fire once. Since 3.6 a server
+// can watch a node and all below it, until the connection ends; that is a lock in
+// whichever mode, or, from the chroot on, all locks.
+//
+// This session is nobody's lease, so it is kept alive by pings.
+
+// Watch implements [locks.Watcher].
+func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	w := &watcher{Lock: l, link: l.newLink(), path: l.lock, changes: make(chan struct{}, 1)}
+	if all {
+		w.path = l.settings.chroot
+	}
+	begun := make(chan error, 1)
+	if err := l.background(func() { w.run(ctx, begun) }); err != nil {
+		return nil, l.fail(ctx, "watch", err)
+	}
+	err := <-begun
+	switch {
+	case errors.Is(err, errUnknown):
+		return nil, l.usage("watch", &locks.UsageError{What: "the server cannot tell of changes, as ZooKeeper can since 3.6"})
+	case err != nil:
+		return nil, l.fail(ctx, "watch", err)
+	}
+	return w.changes, nil
+}
+
+// newLink prepares a session that the library has no part in.
+func (l *Lock) newLink() *link { return newLink(l.settings, l.o.TTL, l.o.ConnectTimeout, l.log) }
+
+// background runs f, unless the handle is closed; Close waits for it.
+func (l *Lock) background(f func()) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isClosed() {
+		return errClosed
+	}
+	l.workers.Go(f)
+	return nil
+}
+
+// untilClosed returns a context that ends with the handle, too.
+func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-l.closing:
+			cancel(errClosed)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// A watcher is one Watch.
+type watcher struct {
+	*Lock
+	link    *link
+	path    string
+	changes chan struct{}
+}
+
+// run says how the beginning went, and watches from then on.
+func (w *watcher) run(ctx context.Context, begun chan<- error) {
+	ctx, cancel := w.untilClosed(ctx)
+	defer cancel()
+	conn, err := w.begin(ctx)
+	begun <- err
+	for err == nil {
+		w.follow(ctx, conn)
+		conn, err = w.resume(ctx, conn)
+	}
+	close(w.changes)
+	w.leave(conn)
+}
+
+// begin begins to watch, within the connect timeout.
+func (w *watcher) begin(ctx context.Context) (net.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, w.o.ConnectTimeout)
+	defer cancel()
+	conn, err := w.connect(limited, func(err error, tries int) bool {
+		return !passing(err) && tries >= len(w.settings.servers)
+	})
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, locks.ErrLost) {
+		err = cause
+	}
+	return conn, err
+}
+
+// resume begins again after a connection has ended. What has changed meanwhile is
+// not known.
+func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
+	if ctx.Err() != nil {
+		return old, ctx.Err()
+	}
+	_ = old.Close()
+	conn, err := w.connect(ctx, func(err error, _ int) bool { return errors.Is(err, errUnknown) })
+	if err != nil {
+		w.log.DebugContext(ctx, "cannot go on watching", "err", err)
+		return nil, err
+	}
+	w.tell()
+	return conn, nil
+}
+
+// connect tries one server after the other, until one of them watches, ctx ends or
+// an error is hopeless.
+func (w *watcher) connect(ctx context.Context, hopeless func(err error, tries int) bool) (net.Conn, error) {
+	pause := new(backoff.Backoff)
+	for tries := 1; ; tries++ {
+		conn, err := w.try(ctx)
+		if err == nil {
+			return conn, nil
+		}
+		if errors.Is(err, errExpired) {
+			w.link = w.newLink()
+		}
+		w.link.failed(err) // the next one's turn
+		if hopeless(err, tries) || pause.Wait(ctx) != nil {
+			return nil, err
+		}
+	}
+}
+
+// try has the next server watch.
+func (w *watcher) try(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.link.timeout)
+	defer cancel()
+	server := w.link.next()
+	c, err := w.link.attempt(ctx, server, server)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Conn.Close() })
+	defer stop()
+	err = authenticate(c.Conn, w.settings.auth)
+	if err == nil {
+		const recursive = 1 // AddWatchMode.PERSISTENT_RECURSIVE
+		err = call(c.Conn, xidCall, opAddWatch, binary.BigEndian.AppendUint32(withText(nil, w.path), recursive))
+	}
+	if err == nil {
+		return c.Conn, nil
+	}
+	_ = c.Conn.Close()
+	if ctx.Err() != nil {
+		err = errSilent
+	}
+	return nil, err
+}
+
+// follow tells of changes until the connection or ctx ends.
+func (w *watcher) follow(ctx context.Context, conn net.Conn) {
+	every := min(w.link.session().timeout/3, w.o.ConnectTimeout)
+	pings := time.NewTicker(every)
+	defer pings.Stop()
+	heard, ended := make(chan struct{}, 1), make(chan struct{})
+	w.workers.Go(func() {
+		defer close(ended)
+		listen(conn, every+w.o.ConnectTimeout, heard)
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+			return
+		case <-heard:
+			w.tell()
+		case <-pings.C:
+			_, _ = conn.Write(request(xidPing, opPing, nil)) // if it fails, so does reading
+		}
+	}
+}
+
+// listen reads until the connection ends, or is silent for that long. Events that
+// nobody has heard yet are one.
+func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
+	for {
+		_ = conn.SetReadDeadline(time.Now().Add(silence))
+		p, _, err := readPacket(conn)
+		if err != nil {
+			return
+		}
+		if xid, _ := outcome(p); xid == xidEvent {
+			post(heard)
+		}
+	}
+}
+
+// tell says that something has changed. Only run does, which closes the channel.
+func (w *watcher) tell() { post(w.changes) }
+
+// post puts a value into a channel that has room for one, unless there is one.
+func post(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// leave closes the session, as a release does: on a connection of its own.
+func (w *watcher) leave(conn net.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
+	defer cancel()
+	if err := w.link.closeSession(ctx); err != nil {
+		w.log.Debug("cannot close a session; it will expire", "err", err)
+	}
+	if conn != nil {
+		_ = conn.Close()
+	}
+}
+
+var _ locks.Watcher = (*Lock)(nil)
