@@ -144,6 +144,17 @@
 // ZooKeeper 3.6; older servers are an ErrUsage. After an outage, a change is told
 // without asking whether there was one.
 //
+// Break deletes the holder's node. In a queue no other node gets its name, so that
+// the name alone is the condition. In unfair mode the next holder's has the same
+// path. There Break makes the two transactions that write a record, as above: the
+// first writes lock and record as they are, and tells whose node it was; in the
+// place of the second, the node is deleted if it has the version n and the record
+// r. What was shown for writing holds for deleting: the node of another is never
+// deleted. It leaves a record behind that is unset, if there was none. Between our
+// look and the first transaction another may have taken the lock; then that finds
+// it out, and does no harm but that the new holder is shown under the name of the
+// old one.
+//
 // # Fencing token
 //
 // The token is the czxid of our node: the number of the transaction that

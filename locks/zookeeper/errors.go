@@ -19,6 +19,7 @@ const (
 	errDeleted    = locks.LostError("the node was deleted")
 	errReplaced   = locks.LostError("the node was replaced by someone else's")
 	errNotHeld    = locks.LostError("the handle does not hold the lock")
+	errOver       = locks.LostError("that term is over")
 )
 
 // fail adds what an error needs at the boundary of the backend. If the

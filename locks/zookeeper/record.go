@@ -80,10 +80,10 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 		return err
 	}
 	e.mu.Lock()
-	ours := &zk.CheckVersionRequest{Path: e.proof, Version: -1}
+	ours, token := &zk.CheckVersionRequest{Path: e.proof, Version: -1}, e.token
 	e.mu.Unlock()
 	if e.settings.unfair {
-		if old, ours.Version, err = e.claim(ctx, s, old); err != nil {
+		if old, ours.Version, err = e.claim(ctx, s, token, old); err != nil {
 			return err
 		}
 	}
@@ -91,13 +91,11 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 	return lostOr(err)
 }
 
-// claim writes the lock's node and the record, both as they are, and returns
-// the record and the version of the lock's node after that.
-func (e *entry) claim(ctx context.Context, s *session, old *node) (*node, int32, error) {
-	e.mu.Lock()
-	token := e.token
-	e.mu.Unlock()
-	own, err := s.find(ctx, e.lock)
+// claim writes the lock's node with that token, and the record, both as they are,
+// and returns the record and the version of the lock's node after that. It is for
+// unfair mode.
+func (l *Lock) claim(ctx context.Context, s *session, token uint64, old *node) (*node, int32, error) {
+	own, err := s.find(ctx, l.lock)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -106,11 +104,11 @@ func (e *entry) claim(ctx context.Context, s *session, old *node) (*node, int32,
 	case own.token() != token:
 		return nil, 0, errReplaced
 	}
-	same := &node{path: e.recordPath(), data: []byte(unset)}
+	same := &node{path: l.recordPath(), data: []byte(unset)}
 	if old != nil {
 		same.data, same.stat.Version = old.data, old.stat.Version+1
 	}
-	all, err := s.transact(ctx, s.put(e.lock, own, own.data), s.put(same.path, old, same.data))
+	all, err := s.transact(ctx, s.put(l.lock, own, own.data), s.put(same.path, old, same.data))
 	if err != nil {
 		return nil, 0, lostOr(err)
 	}
