@@ -155,6 +155,11 @@
 // it out, and does no harm but that the new holder is shown under the name of the
 // old one.
 //
+// Forget deletes queue, record and requests in one transaction, and the server
+// itself refuses to delete a queue that is not empty. That nobody has the lock in
+// unfair mode it proves by making a node where the holder's would be, or below it,
+// which fails if that is there. The chroot stays.
+//
 // # Fencing token
 //
 // The token is the czxid of our node: the number of the transaction that

@@ -79,14 +79,22 @@ func (s *session) remove(ctx context.Context, path string) error {
 	return at(path, err)
 }
 
-// removeQueue deletes a queue that is empty. A node of somebody who has just
-// taken the lock in unfair mode has the same path, and has to stay: that is why
-// the transaction makes a child first, which such a node cannot have.
+// ifEmpty deletes a queue in a transaction, which fails unless that is empty. A
+// node of somebody who has just taken the lock in unfair mode has the same path,
+// and has to stay: that is why a child is made first, which such a node cannot
+// have.
+func (s *session) ifEmpty(queue string) []any {
+	return append(s.ifMissing(queue+"/empty"), &zk.DeleteRequest{Path: queue, Version: -1})
+}
+
+// ifMissing changes nothing in a transaction, which fails if there is that node.
+func (s *session) ifMissing(path string) []any {
+	return []any{&zk.CreateRequest{Path: path, Acl: s.acl}, &zk.DeleteRequest{Path: path, Version: -1}}
+}
+
+// removeQueue deletes a queue that is empty.
 func (s *session) removeQueue(ctx context.Context, queue string) error {
-	child := queue + "/empty"
-	_, err := ask(ctx, s, func(c *zk.Conn) ([]zk.MultiResponse, error) {
-		return c.Multi(&zk.CreateRequest{Path: child, Acl: s.acl}, &zk.DeleteRequest{Path: child, Version: -1}, &zk.DeleteRequest{Path: queue, Version: -1})
-	})
+	_, err := ask(ctx, s, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(s.ifEmpty(queue)...) })
 	for _, e := range []error{zk.ErrNoNode, zk.ErrNotEmpty, zk.ErrNodeExists, zk.ErrNoChildrenForEphemerals} {
 		if errors.Is(err, e) {
 			return nil
