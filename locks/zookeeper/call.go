@@ -1,6 +1,8 @@
 package zookeeper
 
 import (
+	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +21,21 @@ const (
 	xidCall = 1
 	xidAuth = -4
 )
+
+// dialog has f speak with a server on a connection of its own, until ctx ends.
+func dialog(ctx context.Context, server string, config *tls.Config, f func(net.Conn) error) error {
+	conn, err := dialServer(ctx, server, server, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if err = f(conn); err != nil && ctx.Err() != nil {
+		return errSilent
+	}
+	return err
+}
 
 // call makes a request on a connection that has a session, and waits for the
 // answer. Events that come before it are dropped.

@@ -37,18 +37,7 @@ func (l *link) closeSession(ctx context.Context) error {
 func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	conn, err := dialServer(ctx, addr, addr, l.tls)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	err = closeOver(conn, t)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return dialog(ctx, addr, l.tls, func(conn net.Conn) error { return closeOver(conn, t) })
 }
 
 // closeOver resumes a session on a fresh connection and closes it.

@@ -82,7 +82,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		},
 		Restart:        func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile:        s.hostile(),
-		Abilities:      []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget},
+		Abilities:      []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe},
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		Connections: func(_ *testing.T, u *url.URL) int {

@@ -117,8 +117,8 @@
 // whoever writes it does so by the first step, which writes the record, too,
 // which then has not the version r any more. So nothing is written by the second.
 // If it was another's already at the first, that has written nothing new. (A
-// record that somebody deletes by hand begins with the version 0 again: who does
-// that in between can spoil this.)
+// record that somebody deletes begins with the version 0 again: who does that by
+// hand in between, or by Forget for a name that is in use, can spoil this.)
 //
 // In both modes the record is only written in the version that was read before.
 // So a transaction that was sent again, and arrives after a later one, fails.
@@ -134,31 +134,34 @@
 //
 // # The operator's view
 //
-// List reads the names below the chroot. One is a lock's, or a record's, if it is
-// what a lock's name becomes in the way said above; all others are left out, and
-// so are empty queues without a record. A lock that we may not read fails the
-// list: to leave it out would be to say that it is free.
+// List reads the names below the chroot. A lock is what has a name that a lock's
+// name becomes in the way said above, and has a holder or a record. One that we may
+// not read fails the list: to leave it out would be to say that it is free.
 //
-// Watch has the server watch a node and all below it: a lock's, or the chroot. It
-// takes a session of its own that pings keep alive, which is nobody's lease, and
-// ZooKeeper 3.6; older servers are an ErrUsage. After an outage, a change is told
-// without asking whether there was one.
+// Watch has the server watch the lock's node, or the chroot, and all below it. That
+// takes ZooKeeper 3.6; older servers are an ErrUsage. Its session lasts as long as
+// the watch, and is kept alive by pings: it is nobody's lease. After an outage a
+// change is told, whether there was one or not.
 //
-// Break deletes the holder's node. In a queue no other node gets its name, so that
-// the name alone is the condition. In unfair mode the next holder's has the same
-// path. There Break makes the two transactions that write a record, as above: the
-// first writes lock and record as they are, and tells whose node it was; in the
-// place of the second, the node is deleted if it has the version n and the record
-// r. What was shown for writing holds for deleting: the node of another is never
-// deleted. It leaves a record behind that is unset, if there was none. Between our
-// look and the first transaction another may have taken the lock; then that finds
-// it out, and does no harm but that the new holder is shown under the name of the
-// old one.
+// Break deletes the holder's node. In a queue no other node ever has the name of
+// that, so the name is condition enough. In unfair mode the next holder's node has
+// the same path. There Break makes the first of the two transactions that write a
+// record (see above), and in place of the second it deletes the node, if that has
+// the version n and the record r. What was shown there holds here, too: another's
+// node is never deleted. If another has taken the lock just before the first, its
+// node is given the text of the old one, and so its holder is shown under the name
+// of the old one; nothing worse happens, and Break fails. Where there was no record,
+// an unset one is left behind.
 //
 // Forget deletes queue, record and requests in one transaction, and the server
 // itself refuses to delete a queue that is not empty. That nobody has the lock in
 // unfair mode it proves by making a node where the holder's would be, or below it,
 // which fails if that is there. The chroot stays.
+//
+// Probe asks each server what it tells everybody ("srvr", of ZooKeeper's commands of
+// four letters the one that is always allowed), and has it grant a session that is
+// as short as can be and another as long, which shows the range of TTLs. ZooKeeper
+// does not tell its clock, nor what is left of a session.
 //
 // # Fencing token
 //
@@ -177,8 +180,15 @@
 // user. ZooKeeper accepts any password: a wrong one is another user, who is
 // denied what exists already.
 //
-// Records and requests have the same ACL. Who may not read or write them, because
-// somebody else has made them, is told so when that is needed, and keeps the lock.
+// Records and requests have the same ACL, so that the same user can list, watch,
+// break and forget, too. Others take read on the chroot and all below it to list,
+// inspect and watch (for what they may not read, servers since 3.8.4 and 3.9.2 tell
+// of no changes); to break, also delete on the queue or, in unfair mode, create and
+// delete on the chroot and write on lock and record; to forget, create and delete
+// on both. To probe takes nothing but read on the chroot.
+//
+// Who may not read or write records and requests, because somebody else has made
+// them, is told so when that is needed, and keeps the lock.
 //
 // # Limits
 //
@@ -206,6 +216,6 @@
 //
 // Restoring old data sets the token back. It can rise to 2⁶³.
 //
-// Grant.Clean is never true: a node deleted by a release looks the same as one
-// whose session expired.
+// Grant.Clean is never true, and Status.Start not told: a node deleted by a release
+// looks the same as one whose session expired.
 package zookeeper

@@ -14,7 +14,7 @@ import (
 // Abilities implements [locks.Able]. Who waits in unfair mode is known to
 // nobody.
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget}
+	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe}
 	if !l.settings.unfair {
 		all = append(all, locks.CanQueue)
 	}

@@ -3,8 +3,11 @@ package zookeeper
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"net/url"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -47,4 +50,29 @@ func tlsConfig(u *url.URL, getenv func(string) string) (*tls.Config, error) {
 		return &pair, err
 	}
 	return c, nil
+}
+
+// security tells how a connection is encrypted, "1.3" or "" for not at all, and
+// when the first of the certificates ends that it takes.
+func security(c net.Conn, config *tls.Config) (version string, expires time.Time) {
+	secure, ok := c.(*tls.Conn)
+	if !ok {
+		return "", time.Time{}
+	}
+	state := secure.ConnectionState()
+	var all []*x509.Certificate
+	if len(state.VerifiedChains) > 0 {
+		all = state.VerifiedChains[0]
+	}
+	if config.GetClientCertificate != nil {
+		if own, err := config.GetClientCertificate(nil); err == nil && own.Leaf != nil {
+			all = append(all[:len(all):len(all)], own.Leaf)
+		}
+	}
+	for _, cert := range all {
+		if expires.IsZero() || cert.NotAfter.Before(expires) {
+			expires = cert.NotAfter
+		}
+	}
+	return strings.TrimPrefix(tls.VersionName(state.Version), "TLS "), expires
 }
