@@ -102,6 +102,7 @@ func (p *program) see(o *options, all bool, what string) (*visit, error) {
 	}
 	o.lock = ""
 	v, err := p.visit(o, what+" --all", locks.CanList)
+	err = view.OfAll(err)
 	if errors.Is(err, locks.ErrUsage) && !all {
 		err = &hinted{err, "name a lock with --lock"}
 	}

@@ -83,6 +83,8 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 			return errSeen
 		case o.wait.set && time.Since(began) >= o.wait.d: // there was an answer, and no more time
 			return &patienceError{o.lock, until}
+		case first:
+			p.term.info(fmt.Sprintf("lock %q is %s; waiting", o.lock, stateOf(now)))
 		}
 		return nil
 	}}
@@ -108,15 +110,11 @@ const firstAnswer = time.Second
 
 // met reports whether what is waited for is there.
 func met(until string, now []view.Lock, changes []view.Change, first bool) bool {
-	held := false
-	for i := range now {
-		held = held || now[i].Held
-	}
 	switch until {
 	case "free":
-		return !held
+		return stateOf(now) == view.Free
 	case "held":
-		return held
+		return stateOf(now) != view.Free
 	}
 	for _, c := range changes {
 		if !first && c.Lock != nil && c.Kind != view.Waiting {
@@ -124,4 +122,14 @@ func met(until string, now []view.Lock, changes []view.Change, first bool) bool 
 		}
 	}
 	return false
+}
+
+// stateOf is that of a lock with all its slots.
+func stateOf(now []view.Lock) string {
+	for i := range now {
+		if now[i].Held {
+			return now[i].Is()
+		}
+	}
+	return view.Free
 }

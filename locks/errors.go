@@ -53,6 +53,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	if e.Name == "" { // it is about all locks
+		return fmt.Sprintf("%s on %s: %v", e.Op, e.Backend, e.Err)
+	}
 	return fmt.Sprintf("%s %q on %s: %v", e.Op, e.Name, e.Backend, e.Err)
 }
 

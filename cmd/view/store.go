@@ -118,7 +118,18 @@ func (s *Store) page(ctx context.Context, cursor string) ([]locks.Listed, string
 	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	page, next, err := s.Handle.(locks.Lister).List(bounded, cursor)
-	return page, next, unanswered(ctx, err)
+	return page, next, OfAll(unanswered(ctx, err))
+}
+
+// OfAll takes the name of the handle's lock out of an error that is about all locks.
+func OfAll(err error) error {
+	var e *locks.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	of := *e
+	of.Name = ""
+	return &of
 }
 
 // unanswered classes the error of a request that had no answer in its time, if

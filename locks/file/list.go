@@ -21,7 +21,7 @@ func (l *Locker) List(ctx context.Context, cursor string) (page []locks.Listed, 
 		page []locks.Listed
 		next string
 	}
-	a, err := away(ctx, l, "list the locks beside", func() (a answer, err error) {
+	a, err := away(ctx, l, "list locks", func() (a answer, err error) {
 		a.page, a.next, err = l.list(ctx, cursor)
 		return a, err
 	})

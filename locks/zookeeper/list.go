@@ -22,7 +22,7 @@ const lookers = 16
 func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
 	p, err := aside(ctx, l, func(ctx context.Context, s *session) (page, error) { return l.list(ctx, s, cursor) })
 	if err != nil {
-		return nil, "", l.fail(ctx, "list", err)
+		return nil, "", l.fail(ctx, "list locks", err)
 	}
 	return p.locks, p.next, nil
 }
