@@ -155,6 +155,23 @@ func TestOneTextAtATime(t *testing.T) {
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
 }
 
+// TestOneListAtATime: its cursor may be as long as a text.
+func TestOneListAtATime(t *testing.T) {
+	t.Parallel()
+	l := start(t, "fake://h/?can=list&list=hang", options())
+	for range 2 * maxPending {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		_, _, err := l.List(ctx, strings.Repeat("\x01", locks.MaxCursor))
+		checkClass(t, "list", err, context.DeadlineExceeded)
+		cancel()
+	}
+	l.session.mu.Lock()
+	defer l.session.mu.Unlock()
+	if got := len(l.session.pending); got > 1 {
+		t.Errorf("%d requests wait for an answer; want 1", got)
+	}
+}
+
 // TestAskedOfAnEarlierTerm is forgotten with the term that nobody was told of,
 // and of what was not received the last is kept.
 func TestAskedOfAnEarlierTerm(t *testing.T) {

@@ -52,9 +52,11 @@ func TestWatch(t *testing.T) {
 func TestSecondWatch(t *testing.T) {
 	t.Parallel()
 	l := start(t, able("fake://h/?changes=1"), options())
-	first, err := l.Watch(t.Context(), true)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	first, err := l.Watch(ctx, true)
 	checkClass(t, "watch", err, nil)
-	second, err := l.Watch(t.Context(), false)
+	second, err := l.Watch(ctx, false)
 	checkClass(t, "watch", err, nil)
 	over(t, first)
 	if _, goesOn := <-second; !goesOn {
