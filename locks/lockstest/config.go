@@ -40,6 +40,7 @@ type Config struct {
 	// Abilities are those that a handle declares, all of them and no others.
 	Abilities []locks.Ability
 	// TellsLeft and TellsStart say that Inspect tells Status.Left and Status.Start.
+	// Without the latter a Grant need never be Clean.
 	TellsLeft, TellsStart bool
 	// WatchesOne says that the backend can watch one lock, but not all.
 	WatchesOne bool
