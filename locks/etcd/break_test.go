@@ -29,13 +29,13 @@ func TestBreakEveryVersion(t *testing.T) {
 			if err := handle(t, s.URL(), options("operator")).Break(drive.Context(t), token); err != nil {
 				t.Fatal(err)
 			}
+			if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
+				t.Errorf("left: %v, %d leases; want only the waiter's", all, op.leases())
+			}
 			checkLost(t, a, start)
 			r := drive.Within(t, promptly, done)
 			if r.Err != nil || r.Grant.Token <= token || r.Grant.Clean {
 				t.Errorf("the next in line: %+v, %v", r.Grant, r.Err)
-			}
-			if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
-				t.Errorf("left: %v, %d leases; want only the new holder's", all, op.leases())
 			}
 			drive.Renew(t, b)
 			drive.Release(t, b)

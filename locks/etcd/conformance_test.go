@@ -93,6 +93,8 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		},
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
+		HostileEntries: s.foreign(),
+		TellsLeft:      true,
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
@@ -101,6 +103,12 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				if !strings.HasSuffix(e.key, "%record") && !strings.HasSuffix(e.key, "%ask") {
 					keys = append(keys, e.key+" = "+e.value)
 				}
+			}
+			return keys
+		},
+		Kept: func(_ *testing.T, u *url.URL) (keys []string) {
+			for _, e := range s.op.entries(u.Path + "/") {
+				keys = append(keys, e.key+" = "+e.value)
 			}
 			return keys
 		},
@@ -142,6 +150,17 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 	}
 	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+	}
+	return all
+}
+
+// foreign writes keys under the prefix that are no locks'.
+func (s *store) foreign() (all []func(*testing.T, *url.URL)) {
+	for _, key := range []string{
+		"", "/", "//", "jobs", "jobs%other", "%record", "a b/1", "a%20b/1", "%2f/1", "a%2F..%record", "../1", "\xff\x00/1", "\xff",
+		strings.Repeat("x", locks.MaxName+1) + "/1", strings.Repeat("x", 10_000),
+	} {
+		all = append(all, func(_ *testing.T, u *url.URL) { s.op.put(u.Path+"/"+key, "x") })
 	}
 	return all
 }

@@ -61,7 +61,7 @@ type page struct {
 
 func (l *Lock) openPage(cursor string) (*page, error) {
 	from, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(cursor) > locks.MaxCursor {
+	if err != nil || locks.CheckCursor(cursor) != nil {
 		return nil, &locks.UsageError{What: "a cursor that no page of the list has"}
 	}
 	return &page{Lock: l, from: l.prefix + string(from), end: endOf(l.prefix)}, nil

@@ -22,8 +22,11 @@ type member struct {
 // Probe implements [locks.Prober]. Each endpoint is asked over a connection of its
 // own, and all at the same time, beside what concerns the whole cluster.
 func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return locks.Servers{}, l.fail(ctx, "probe", ctx.Err())
+	case l.isClosed():
+		return locks.Servers{}, l.fail(ctx, "probe", errClosed)
 	}
 	var all sync.WaitGroup
 	members := make([]member, min(len(l.settings.endpoints), locks.MaxServers))

@@ -97,7 +97,8 @@ func TestWatchWhileCutOff(t *testing.T) {
 	}
 }
 
-// TestChangesAfterLoginExpired: the watch is made again with a login that is valid.
+// TestChangesAfterLoginExpired: the watch is made again with a login that is valid,
+// and is not made with that of another watch of the handle.
 func TestChangesAfterLoginExpired(t *testing.T) {
 	t.Parallel()
 	s, u := authed(t)
@@ -113,6 +114,7 @@ func TestChangesAfterLoginExpired(t *testing.T) {
 	for len(c) > 0 {
 		<-c
 	}
+	quiet(t, watch(t, l, true))
 	drive.Release(t, l)
 	changed(t, c)
 }
