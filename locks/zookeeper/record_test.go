@@ -156,6 +156,14 @@ func TestReadsAreCurrent(t *testing.T) {
 		"record":  func() error { _, err := l.Record(drive.Context(t)); return err },
 		"inspect": func() error { _, err := l.Inspect(drive.Context(t)); return err },
 		"ask":     func() error { return l.Ask(drive.Context(t), 1, nil) },
+		"list":    func() error { _, _, err := l.List(drive.Context(t), ""); return err },
+		"forget":  func() error { return l.Forget(drive.Context(t)) },
+		"break": func() error {
+			if err := l.Break(drive.Context(t), 1); !errors.Is(err, locks.ErrLost) {
+				return err
+			}
+			return nil
+		},
 	} {
 		before := m.count(opMulti)
 		if err := f(); err != nil {
