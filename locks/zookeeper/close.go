@@ -37,11 +37,13 @@ func (l *link) closeSession(ctx context.Context) error {
 func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	return dialog(ctx, addr, l.tls, func(conn net.Conn) error { return closeOver(conn, t) })
+	return dialog(ctx, addr, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.auth) })
 }
 
-// closeOver resumes a session on a fresh connection and closes it.
-func closeOver(conn net.Conn, t *ticket) error {
+// closeOver resumes a session on a fresh connection and closes it. Some servers
+// take nothing from users whom they do not know, not even that
+// (enforce.auth.enabled).
+func closeOver(conn net.Conn, t *ticket, auth string) error {
 	answer, _, err := resume(conn, t, 0)
 	switch {
 	case err != nil:
@@ -50,6 +52,9 @@ func closeOver(conn net.Conn, t *ticket) error {
 		return nil // it has ended
 	case answer.id != t.id:
 		return errors.New("the server answered for another session")
+	}
+	if err := authenticate(conn, auth); err != nil {
+		return err
 	}
 	if err := call(conn, xidCall, opCloseSession, nil); err != nil {
 		return fmt.Errorf("the server did not close the session: %w", err)

@@ -25,6 +25,7 @@ import (
 type link struct {
 	servers []string // "host:port"
 	tls     *tls.Config
+	auth    string        // "user:password"; "": none
 	timeout time.Duration // for one attempt to connect
 	log     *slog.Logger
 	library *zk.Conn
@@ -54,7 +55,7 @@ func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
 		timeout /= 4 // so that a server that is silent does not use up all the time
 	}
 	return &link{
-		servers: s.servers, tls: s.tls, timeout: timeout, log: log, done: make(chan struct{}),
+		servers: s.servers, tls: s.tls, auth: s.auth, timeout: timeout, log: log, done: make(chan struct{}),
 		changed: make(chan struct{}), target: rand.N(len(s.servers)), ticket: ticket{timeout: ttl}, watched: map[string]zk.EventType{},
 	}
 }
