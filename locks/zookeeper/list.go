@@ -67,10 +67,11 @@ func lockNames(nodes []string, cursor string) (names []string) {
 	return slices.Compact(names)
 }
 
-// lockName is the inverse of locks.EscapeName.
+// lockName is the inverse of locks.EscapeName. Other spellings of a name do no
+// harm: it is the one of EscapeName that is looked at.
 func lockName(node string) (name string, ok bool) {
 	name, err := url.PathUnescape(node)
-	return name, err == nil && locks.CheckSlotName(name) == nil && locks.EscapeName(name) == node
+	return name, err == nil && locks.CheckSlotName(name) == nil
 }
 
 // look tells about the locks with these names, but for those that nobody holds
