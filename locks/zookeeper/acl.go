@@ -21,10 +21,10 @@ func (l *Lock) aboutACL(ctx context.Context) locks.Finding {
 	case err != nil:
 		f.Text = "who may use " + root + " cannot be told: " + l.explain(err).Err.Error()
 	case l.settings.auth == "":
-		f.Text = "whoever reaches the servers can take and break locks: no user is given"
+		f.Text = "whoever may connect can take and break locks, as no user is given"
 		f.Fix = "give a user with ZK_AUTH or auth-file, and take " + root + " from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
 	case slices.ContainsFunc(acl, forAll):
-		f.Text = "whoever reaches the servers can make and delete nodes below " + root
+		f.Text = "whoever may connect can make and delete nodes below " + root
 		f.Fix = "take it from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
 	case acl == nil:
 		f.Level, f.Text = levelOK, root+" is not there yet; it will belong to the user of whoever comes first"

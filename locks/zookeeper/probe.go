@@ -43,6 +43,7 @@ func (l *Lock) verdict(ctx context.Context, all []probed) locks.Servers {
 	if served {
 		out.Findings = append(out.Findings, l.aboutACL(ctx))
 	}
+	out.Findings = out.Findings[:min(len(out.Findings), locks.MaxFindings)]
 	return out
 }
 

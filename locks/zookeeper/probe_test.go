@@ -173,7 +173,7 @@ func TestProbeACL(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][2]string{
-		"/open": {"warning", "whoever reaches"}, "/closed": {"ok", "not everybody"}, "/none": {"ok", "not there yet"},
+		"/open": {"warning", "can make and delete"}, "/closed": {"ok", "not everybody"}, "/none": {"ok", "not there yet"},
 	} {
 		got := probe(t, userURL(path), options("w"))
 		finds(t, got, "acl", want[0], want[1])

@@ -125,6 +125,7 @@ func (w *watcher) connect(ctx context.Context, hopeless func(err error, tries in
 		if err == nil {
 			return conn, nil
 		}
+		w.log.DebugContext(ctx, "cannot watch", "server", w.link.next(), "err", err)
 		if errors.Is(err, errExpired) {
 			w.link = w.newLink()
 		}
@@ -163,13 +164,14 @@ func (w *watcher) try(ctx context.Context) (net.Conn, error) {
 
 // follow tells of changes until the connection or ctx ends.
 func (w *watcher) follow(ctx context.Context, conn net.Conn) {
-	every := min(w.link.session().timeout/3, w.o.ConnectTimeout)
+	patience := max(w.o.ConnectTimeout, time.Second)
+	every := min(w.link.session().timeout/3, patience)
 	pings := time.NewTicker(every)
 	defer pings.Stop()
 	heard, ended := make(chan struct{}, 1), make(chan struct{})
 	w.workers.Go(func() {
 		defer close(ended)
-		listen(conn, every+w.o.ConnectTimeout, heard)
+		listen(conn, every+patience, heard)
 	})
 	for {
 		select {
