@@ -73,7 +73,8 @@
 //
 // To inspect a lock is one read. A lock whose lease seems to have run out is told
 // as held, by whom and for how long after each write: one look cannot prove more.
-// There is no queue to tell of.
+// What is left of the lease is told by the service's clocks, and may be up to a
+// second too much; below 0, it is over. There is no queue to tell of.
 //
 // # Record
 //

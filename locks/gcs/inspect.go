@@ -22,7 +22,7 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)
 	}
-	return locks.State{Status: v.status()}, nil
+	return locks.State{Status: v.present()}, nil
 }
 
 // glance looks at an object, for somebody who need not have the lock. What may

@@ -3,6 +3,7 @@ package gcs_test
 import (
 	"errors"
 	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,53 @@ func TestInspectFails(t *testing.T) {
 	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"leaderrun": "?"})
 	if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "storage rm") {
 		t.Errorf("an object that is in the way: %+v, %v", got, err)
+	}
+}
+
+// TestLeft is what is left of a lease, by the service's own clocks.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	drive.Hold(t, at(t, s, options("a")))
+	left := func() time.Duration { return inspect(t, s).Left }
+	if got := left(); got <= 5*time.Second || got > 10*time.Second {
+		t.Errorf("at first %v", got)
+	}
+	s.Age("p/jobs%2Fnightly", 4*time.Second)
+	if got := left(); got <= time.Second || got > 7*time.Second {
+		t.Errorf("4s later %v", got)
+	}
+	s.Age("p/jobs%2Fnightly", time.Hour)
+	if got := left(); got > -time.Minute {
+		t.Errorf("long after its end %v", got)
+	}
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Header: func(h http.Header) { h.Set("Via", "1.1 proxy") }}
+	})
+	if st := inspect(t, s); st.Left != 0 || !st.Held {
+		t.Errorf("without a Date of the service's: %+v", st)
+	}
+}
+
+// TestStart: of the first term nobody knows whether somebody deleted the object of
+// one before. What is no word for how a term began is not passed on.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	for _, want := range []string{"", locks.StartClean, locks.StartTakeover} {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		if got := inspect(t, s).Start; got != want {
+			t.Errorf("got %q; want %q", got, want)
+		}
+		if want == "" {
+			drive.Release(t, l)
+		} else {
+			s.Age("p/jobs%2Fnightly", time.Hour)
+		}
+	}
+	s.SetMetadata("p/jobs%2Fnightly", map[string]string{"leaderrun": strings.Replace(record(t, s), locks.StartTakeover, "x", 1)})
+	if got := inspect(t, s); got.Start != "" || !got.Held {
+		t.Errorf("got %+v", got)
 	}
 }

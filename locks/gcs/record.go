@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,8 @@ type record struct {
 	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock: for people
 	Version string    `json:"version,omitempty"`
 
-	NoResign bool `json:"no_resign,omitempty"`
+	NoResign bool   `json:"no_resign,omitempty"`
+	Start    string `json:"start,omitempty"` // as [locks.Status] has it
 }
 
 func (r record) ttl() time.Duration { return time.Duration(r.TTLms) * time.Millisecond }
@@ -65,7 +67,7 @@ func newRecord(o locks.Options, nonce string, ttl time.Duration, token uint64) r
 	host, _ := os.Hostname() // without a name it is left out
 	return record{
 		State: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
-		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: os.Getpid(), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
+		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: cmp.Or(o.PID, os.Getpid()), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
 		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
@@ -43,7 +44,14 @@ func (l *Lock) newTerm(v *view) *term {
 	if v.exists {
 		token = v.token() + 1
 	}
-	return &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free}
+	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free}
+	switch {
+	case t.clean:
+		t.record.Start = locks.StartClean
+	case v.exists:
+		t.record.Start = locks.StartTakeover
+	}
+	return t
 }
 
 // at notes how the object is once the term has begun.

@@ -58,8 +58,26 @@ func (v *view) status() locks.Status {
 	}
 	r := v.record
 	s := locks.Status{Held: true, Holder: r.Holder, RunID: r.RunID, Host: r.Host, PID: r.PID, Since: r.Since, TTL: r.ttl(), Token: r.Token, NoResign: r.NoResign}
+	if r.Start == locks.StartClean || r.Start == locks.StartTakeover {
+		s.Start = r.Start // there is none in what an older leaderrun wrote
+	}
 	if s.Token == 0 {
 		s.Token = firstToken(v)
+	}
+	return s
+}
+
+// present is the same, with what is left of the lease by the service's clocks. The
+// Date is in whole seconds, rounded down, so that this may be up to a second too
+// much, and what is said to be over is over. It is for people: see observer.
+func (v *view) present() locks.Status {
+	s := v.status()
+	if !s.Held || v.date.Before(v.updated.Truncate(time.Second)) {
+		return s
+	}
+	s.Left = v.record.ttl() - max(v.date.Sub(v.updated), 0)
+	if s.Left == 0 {
+		s.Left = -1 // 0 would say that it is not known
 	}
 	return s
 }

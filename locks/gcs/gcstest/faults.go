@@ -9,7 +9,7 @@ import (
 
 // A Request is what the emulator was asked.
 type Request struct {
-	Verb   string // "read", "create", "patch", "delete", or "other"
+	Verb   string // "read", "create", "patch", "delete", "list", "bucket", "permissions", or "other"
 	Method string
 	Path   string
 	Query  url.Values
@@ -29,6 +29,7 @@ type Fault struct {
 	Status    int               // it is refused with this status
 	Reason    string            // of the refusal, as the service calls it
 	Message   string            // of the refusal
+	Answer    string            // it is answered with this JSON
 	Header    func(http.Header) // changes the answer's header, which has a Date
 }
 
@@ -45,6 +46,12 @@ func newRequest(r *http.Request) (Request, error) {
 		req.Verb = "patch"
 	case r.Method == http.MethodDelete && object:
 		req.Verb = "delete"
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/o"):
+		req.Verb = "list"
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/b/"+Bucket):
+		req.Verb = "bucket"
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/iam/testPermissions"):
+		req.Verb = "permissions"
 	}
 	return req, err
 }

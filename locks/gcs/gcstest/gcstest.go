@@ -126,6 +126,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f.Status != 0:
 		refuse(answer, f)
+	case f.Answer != "":
+		answer.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		_, _ = answer.WriteString(f.Answer)
 	case req.Verb == "patch" && s.size(req) > maxMetadata:
 		refuse(answer, Fault{Status: http.StatusBadRequest, Reason: "invalid", Message: "The metadata of the object is too large."})
 	default:
