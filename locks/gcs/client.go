@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
 	"cloud.google.com/go/auth/httptransport"
 	"cloud.google.com/go/storage"
@@ -32,6 +33,7 @@ type service struct {
 	once  sync.Once
 	ready chan struct{} // closed when what follows is set
 	sdk   *storage.Client
+	creds *auth.Credentials // nil: none are sent
 	err   error
 }
 
@@ -46,6 +48,14 @@ func (c *client) beside(name string) *client { return &client{c.service, name} }
 // which may mean to ask the metadata server of the machine; ctx bounds the wait
 // for that.
 func (c *client) object(ctx context.Context) (*storage.ObjectHandle, error) {
+	b, err := c.bucket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.Object(c.name), nil
+}
+
+func (c *service) bucket(ctx context.Context) (*storage.BucketHandle, error) {
 	c.once.Do(func() {
 		go func() {
 			defer close(c.ready)
@@ -64,12 +74,12 @@ func (c *client) object(ctx context.Context) (*storage.ObjectHandle, error) {
 	if c.s.userProject != "" {
 		b = b.UserProject(c.s.userProject)
 	}
-	return b.Object(c.name).Retryer(storage.WithPolicy(storage.RetryNever)), nil
+	return b.Retryer(storage.WithPolicy(storage.RetryNever)), nil
 }
 
 // dial makes the SDK's client; it does not connect.
 func (c *service) dial(ctx context.Context) (*storage.Client, error) {
-	auth := option.WithoutAuthentication()
+	login := option.WithoutAuthentication()
 	hc := &http.Client{Transport: recorder{c.transport}}
 	if !c.s.anonymous() {
 		creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}})
@@ -80,9 +90,9 @@ func (c *service) dial(ctx context.Context) (*storage.Client, error) {
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
-		auth = option.WithAuthCredentials(creds)
+		login, c.creds = option.WithAuthCredentials(creds), creds
 	}
-	opts := []option.ClientOption{auth, option.WithHTTPClient(hc), storage.WithDisabledClientMetrics()}
+	opts := []option.ClientOption{login, option.WithHTTPClient(hc), storage.WithDisabledClientMetrics()}
 	if c.s.endpoint != "" {
 		opts = append(opts, option.WithEndpoint(c.s.endpoint+"/storage/v1/"))
 	}
@@ -147,6 +157,15 @@ func (c *client) patch(ctx context.Context, at *view, metadata map[string]string
 	})
 }
 
+// delete deletes the object, if it is as a view showed it.
+func (c *client) delete(ctx context.Context, at *view) error {
+	conds := storage.Conditions{GenerationMatch: at.generation, MetagenerationMatch: at.metageneration}
+	_, err := c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
+		return nil, o.If(conds).Delete(ctx)
+	})
+	return err
+}
+
 // call makes one request, and notes when.
 func (c *client) call(ctx context.Context, f func(context.Context, *storage.ObjectHandle) (*storage.ObjectAttrs, error)) (*view, error) {
 	o, err := c.object(ctx)
@@ -166,7 +185,7 @@ func (c *client) call(ctx context.Context, f func(context.Context, *storage.Obje
 		}
 		v = newView(attrs)
 	}
-	v.date, v.sent, v.heard = note.date, sent, clock.Boot{}.Now()
+	v.date, v.tls, v.sent, v.heard = note.date, note.tls, sent, clock.Boot{}.Now()
 	return v, nil
 }
 

@@ -62,13 +62,20 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
-		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk}, AskDelay: time.Second,
+		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}, AskDelay: time.Second, TellsLeft: true,
 		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
 		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
 		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
 		Hostile: s.hostile(), HostileRecords: s.hostileRecords(), HostileAsks: s.hostileAsks(),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(host(u)).Open()
+		},
+		HostileEntries: s.hostileEntries(),
+		Kept: func(_ *testing.T, u *url.URL) (all []string) {
+			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
+				all = append(all, fmt.Sprint(o))
+			}
+			return all
 		},
 		Leftovers: func(_ *testing.T, u *url.URL) (held []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
@@ -122,6 +129,16 @@ func (s *store) hostileRecords() (all []func(*testing.T, *url.URL, string)) {
 	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun-record": value})
+		})
+	}
+	return all
+}
+
+// hostileEntries writes objects that are no locks under the prefix.
+func (s *store) hostileEntries() (all []func(*testing.T, *url.URL)) {
+	for name, value := range map[string]string{"a b": "", "%2": "?", "%61": "", "a%2fb": "?", "deeper/x": "", "x~ask": "?", "\u202e": "", "foreign": strings.Repeat("x", 300<<10)} {
+		all = append(all, func(_ *testing.T, u *url.URL) {
+			s.server.SetMetadata(strings.Trim(u.Path, "/")+"/"+name, map[string]string{"leaderrun": value})
 		})
 	}
 	return all

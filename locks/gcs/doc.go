@@ -76,6 +76,11 @@
 // What is left of the lease is told by the service's clocks, and may be up to a
 // second too much; below 0, it is over. There is no queue to tell of.
 //
+// To list all locks of a prefix is one request for each 64 objects there; objects
+// that have one more slash in their names are passed over by the service. What is
+// no lock is left out, with a warning if it keeps one from being had. The service
+// does not tell when an object changes: who wants to know must look.
+//
 // # Record
 //
 // The text is written by a change of metadata with the conditions of a renewal.
@@ -124,7 +129,8 @@
 // not there) and storage.objects.update on the bucket, or on the prefix as a
 // managed folder. The least of the predefined roles with these is
 // roles/storage.objectUser. Nothing is ever deleted, so storage.objects.delete,
-// which that role has as well, is not needed. The access scopes of a virtual
+// which that role has as well, is not needed. To list locks takes no more than a run.
+// The access scopes of a virtual
 // machine must include devstorage.full_control or cloud-platform.
 //
 // Holds and retention policies do no harm: they forbid to delete and to replace

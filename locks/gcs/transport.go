@@ -2,6 +2,7 @@ package gcs
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -34,13 +35,18 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 }
 
 // A reply is what the SDK does not pass on of an answer.
-type reply struct{ date time.Time } // by the service's clock; zero: not known
+type reply struct {
+	date time.Time            // by the service's clock; zero: not known
+	tls  *tls.ConnectionState // of the connection; nil: it is not encrypted
+
+	limit int // the most that is read of it, in bytes
+}
 
 type replyKey struct{}
 
 // noting returns a context whose request notes what its answer says.
 func noting(ctx context.Context) (context.Context, *reply) {
-	r := new(reply)
+	r := &reply{limit: maxAnswer}
 	return context.WithValue(ctx, replyKey{}, r), r
 }
 
@@ -57,10 +63,12 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &limited{resp.Body, maxAnswer}
+	limit := maxAnswer
 	if note, ok := req.Context().Value(replyKey{}).(*reply); ok {
-		note.date = serviceDate(resp.Header)
+		note.date, note.tls = serviceDate(resp.Header), resp.TLS
+		limit = note.limit
 	}
+	resp.Body = &limited{resp.Body, limit}
 	return resp, nil
 }
 

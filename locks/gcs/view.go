@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"crypto/tls"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -12,6 +13,7 @@ import (
 // A view is what one answer of the service told about a lock's object.
 type view struct {
 	exists         bool
+	name           string    // of the object, in a list
 	generation     int64     // of the object: another one if it was made anew
 	metageneration int64     // rises with each change of its metadata
 	created        time.Time // by the service's clock
@@ -20,8 +22,9 @@ type view struct {
 	foreign        error             // why the record cannot be read; nil: it can
 	metadata       map[string]string // all of it, whoever wrote it
 
-	date        time.Time     // of the answer, by the service's clock; zero: not known
-	sent, heard clock.Instant // on our boot clock: the request, and its answer
+	date        time.Time            // of the answer, by the service's clock; zero: not known
+	tls         *tls.ConnectionState // of the connection; nil: it was not encrypted
+	sent, heard clock.Instant        // on our boot clock: the request, and its answer
 }
 
 func newView(a *storage.ObjectAttrs) *view {

@@ -6,7 +6,8 @@
 // all it sees:
 //
 //   - an upload's answer has a crc32c, which the SDK checks;
-//   - a change of metadata moves "updated", and times are in milliseconds;
+//   - a change of metadata moves "updated", and times are in milliseconds, in a
+//     list as elsewhere;
 //   - a change that leads to more than 8 KiB of custom metadata is refused;
 //   - a bucket that was not made does not exist;
 //   - requests take effect one after the other.
@@ -176,7 +177,7 @@ func (s *Server) do(req Request) *httptest.ResponseRecorder {
 	r.URL = &url.URL{Path: req.Path, RawQuery: req.Query.Encode()}
 	r.Header = req.Header
 	s.emu.ServeHTTP(answer, r)
-	if answer.Code == http.StatusOK && (req.Verb == "create" || req.Verb == "patch" || req.Verb == "read") {
+	if answer.Code == http.StatusOK && (req.Verb == "create" || req.Verb == "patch" || req.Verb == "read" || req.Verb == "list") {
 		rewrite(answer)
 	}
 	return answer
@@ -209,7 +210,8 @@ func withUpdated(body []byte) []byte {
 	return b
 }
 
-// rewrite makes an object's description what the service would answer.
+// rewrite makes an object's description, or those in a list, what the service would
+// answer.
 func rewrite(answer *httptest.ResponseRecorder) {
 	var fields map[string]any
 	d := json.NewDecoder(answer.Body)
@@ -217,16 +219,29 @@ func rewrite(answer *httptest.ResponseRecorder) {
 	if d.Decode(&fields) != nil {
 		return
 	}
-	fields["crc32c"] = "AAAAAA==" // of no content
-	for _, k := range []string{"timeCreated", "updated"} {
-		if text, ok := fields[k].(string); ok {
-			if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-				fields[k] = t.UTC().Format(stamp)
-			}
+	items, isList := fields["items"].([]any)
+	if !isList {
+		items = []any{fields}
+	}
+	for _, item := range items {
+		if object, ok := item.(map[string]any); ok {
+			describe(object)
 		}
 	}
 	b, _ := json.Marshal(fields)
 	answer.Body = bytes.NewBuffer(b)
+}
+
+// describe has an object's times and checksum be as the service writes them.
+func describe(object map[string]any) {
+	object["crc32c"] = "AAAAAA==" // of no content
+	for _, k := range []string{"timeCreated", "updated"} {
+		if text, ok := object[k].(string); ok {
+			if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+				object[k] = t.UTC().Format(stamp)
+			}
+		}
+	}
 }
 
 // refuse answers with an error as the service writes it.
