@@ -58,22 +58,7 @@ func newRequest(token uint64, text []byte) string {
 // one. If it is written twice, its nonce keeps the holder from hearing it twice,
 // unless somebody else's came between.
 func (l *Lock) leave(ctx context.Context, metadata map[string]string) error {
-	pause := newBackoff()
-	for start := now(); ; {
-		err := l.leaveOnce(ctx, metadata)
-		switch {
-		case err == nil:
-			return nil
-		case stale(err) && !bucketMissing(err):
-		case throttle(err):
-			pause.AtLeast(throttled)
-		case !transient(err), unreachable(err), l.late(start, pause.Next()):
-			return err
-		}
-		if pause.Wait(ctx) != nil {
-			return err
-		}
-	}
+	return l.insist(ctx, func() error { return l.leaveOnce(ctx, metadata) })
 }
 
 func (l *Lock) leaveOnce(ctx context.Context, metadata map[string]string) error {

@@ -81,6 +81,11 @@
 // no lock is left out, with a warning if it keeps one from being had. The service
 // does not tell when an object changes: who wants to know must look.
 //
+// To take a lock away from its holder (break it) is one read and one write, on the
+// condition that the object has not changed in between. The lock is free then, and
+// its record says that this was no release. Its holder learns of it by its next
+// renewal.
+//
 // # Record
 //
 // The text is written by a change of metadata with the conditions of a renewal.
@@ -129,7 +134,8 @@
 // not there) and storage.objects.update on the bucket, or on the prefix as a
 // managed folder. The least of the predefined roles with these is
 // roles/storage.objectUser. Nothing is ever deleted, so storage.objects.delete,
-// which that role has as well, is not needed. To list locks takes no more than a run.
+// which that role has as well, is not needed. To list locks, and to break one,
+// takes no more than a run.
 // The access scopes of a virtual
 // machine must include devstorage.full_control or cloud-platform.
 //

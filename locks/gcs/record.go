@@ -57,7 +57,8 @@ type record struct {
 	Version string    `json:"version,omitempty"`
 
 	NoResign bool   `json:"no_resign,omitempty"`
-	Start    string `json:"start,omitempty"` // as [locks.Status] has it
+	Start    string `json:"start,omitempty"`  // as [locks.Status] has it
+	Broken   string `json:"broken,omitempty"` // of a lock that was taken away: the nonce of who did it
 }
 
 func (r record) ttl() time.Duration { return time.Duration(r.TTLms) * time.Millisecond }

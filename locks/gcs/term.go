@@ -44,7 +44,7 @@ func (l *Lock) newTerm(v *view) *term {
 	if v.exists {
 		token = v.token() + 1
 	}
-	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free}
+	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free && v.record.Broken == ""}
 	switch {
 	case t.clean:
 		t.record.Start = locks.StartClean
