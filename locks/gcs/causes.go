@@ -25,9 +25,9 @@ const (
 	hintAlien  = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
 	hintSilent = "something there accepts connections and does not answer, or a firewall drops them"
 	hintLogin  = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
-	hintRole   = "the account needs storage.objects.create, get, list and update on the bucket; the role roles/storage.objectUser has them"
+	hintRole   = "the account needs storage.objects.create, get, list and update on the bucket, and to forget a lock delete; the role roles/storage.objectUser has them"
 	hintScope  = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
-	hintKept   = "an object that leaderrun did not make may be in the way of the lock; leaderrun itself only changes metadata, which holds and retention policies allow"
+	hintKept   = "holds and retention policies forbid to delete an object, and so to forget a lock; else leaderrun only changes metadata, which they allow: then an object that it did not make may be in the way"
 )
 
 // causes lists what is known; the first that matches counts.

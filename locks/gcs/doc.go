@@ -6,8 +6,8 @@
 // and each later change is a change of metadata on the condition that nobody
 // else has changed it (ifGenerationMatch and ifMetagenerationMatch). Each
 // attempt to take the lock writes a nonce of its own, by which it is recognised
-// if the answer was lost. A release marks the lock as free; nothing is ever
-// deleted, and no content replaced.
+// if the answer was lost. A release marks the lock as free. No run deletes anything,
+// nor replaces content.
 //
 // The objects of a lock, after the prefix and a slash:
 //
@@ -86,6 +86,10 @@
 // its record says that this was no release. Its holder learns of it by its next
 // renewal.
 //
+// To forget a lock deletes its object, as it is when it says that it is free. If it
+// names a holder, the lock is acquired first, as only who can have it knows that
+// there is none.
+//
 // # Record
 //
 // The text is written by a change of metadata with the conditions of a renewal.
@@ -133,8 +137,8 @@
 // storage.objects.list (without it the service does not say that an object is
 // not there) and storage.objects.update on the bucket, or on the prefix as a
 // managed folder. The least of the predefined roles with these is
-// roles/storage.objectUser. Nothing is ever deleted, so storage.objects.delete,
-// which that role has as well, is not needed. To list locks, and to break one,
+// roles/storage.objectUser. To forget a lock takes storage.objects.delete, which
+// that role has as well; no run deletes anything. To list locks, and to break one,
 // takes no more than a run.
 // The access scopes of a virtual
 // machine must include devstorage.full_control or cloud-platform.
@@ -166,8 +170,9 @@
 // there, can make a lock be taken over too early. The new holder notices, and
 // waits; a holder that is still there is told by its next renewal.
 //
-// Objects of locks stay when nobody uses them any more. Object versioning and
-// soft deletion keep no copies, as only metadata changes.
+// Objects of locks stay when nobody uses them any more, until somebody has the lock
+// forgotten. Object versioning and soft deletion keep no copies of what is renewed,
+// as only metadata changes.
 //
 // Grant.Clean is true if the holder before has released the lock. It is false
 // for a lock that has no object: somebody may have deleted it.
