@@ -92,6 +92,12 @@ func TestCredentials(t *testing.T) {
 		if !v.exists || time.Since(v.date) > time.Minute {
 			t.Errorf("read %+v", v)
 		}
+		if version, expires := encryption(v.tls); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
+			t.Errorf("encrypted by %q until %v", version, expires)
+		}
+	}
+	if got := c.user(ctx); got != "a@example.com" {
+		t.Errorf("known as %q", got)
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("%d tokens were asked for 3 requests", n)
@@ -101,5 +107,21 @@ func TestCredentials(t *testing.T) {
 	l := &Lock{o: locks.Options{ConnectTimeout: time.Second}}
 	if e := l.explain(err); !errors.Is(e, locks.ErrDenied) || strings.Contains(e.Error(), "opensesame") || e.Hint != hintLogin {
 		t.Errorf("with credentials that are refused: %v (hint: %s), from %v", e, e.Hint, err)
+	}
+}
+
+// TestUserOf reads what files of credentials say, and nothing secret.
+func TestUserOf(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		`{"type":"service_account","client_email":"a@example.com","private_key":"secret"}`:                                                                                        "a@example.com",
+		`{"type":"authorized_user","refresh_token":"secret"}`:                                                                                                                     "",
+		`{"type":"authorized_user","account":"me@example.com","refresh_token":"secret"}`:                                                                                          "me@example.com",
+		`{"type":"external_account","service_account_impersonation_url":"https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/b@example.com:generateAccessToken"}`: "b@example.com",
+		`?`: "",
+	} {
+		if got := userOf([]byte(key)); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
 	}
 }

@@ -139,8 +139,9 @@
 // managed folder. The least of the predefined roles with these is
 // roles/storage.objectUser. To forget a lock takes storage.objects.delete, which
 // that role has as well; no run deletes anything. To list locks, and to break one,
-// takes no more than a run.
-// The access scopes of a virtual
+// take no more than a run. A check of the bucket reads its settings if the account
+// may (storage.buckets.get, as in roles/storage.bucketViewer), and asks which of
+// these permissions it has on the bucket. The access scopes of a virtual
 // machine must include devstorage.full_control or cloud-platform.
 //
 // Holds and retention policies do no harm: they forbid to delete and to replace

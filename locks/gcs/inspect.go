@@ -8,7 +8,7 @@ import (
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanForget}, nil
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget}, nil
 }
 
 // Inspect implements [locks.Inspector] by one look. A lease that seems to have

@@ -1,0 +1,194 @@
+package gcs
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/storage"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Probe implements [locks.Prober]: the one server is the bucket. It makes five
+// requests at most, all of which only read.
+func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
+	bounded, cancel := l.untilClosed(ctx)
+	defer cancel()
+	p := probe{Lock: l, Servers: locks.Servers{Product: "Google Cloud Storage"}}
+	if l.c.s.anonymous() {
+		p.Product = "an emulator of Google Cloud Storage"
+	}
+	err := p.server(bounded)
+	if err == nil {
+		err = p.look(bounded)
+	}
+	if bounded.Err() != nil {
+		return locks.Servers{}, l.fail(ctx, "probe the bucket of", cmp.Or(err, bounded.Err()))
+	}
+	return p.Servers, nil
+}
+
+// A probe collects what is found.
+type probe struct {
+	*Lock
+	locks.Servers
+}
+
+func (p *probe) find(check, level, text, fix string) {
+	p.Findings = append(p.Findings, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
+}
+
+// server looks at the lock's object, twice, so that the second request is one on an
+// open connection.
+func (p *probe) server(ctx context.Context) error {
+	s := locks.Server{Address: cmp.Or(p.c.s.endpoint, "https://storage.googleapis.com") + "/" + p.c.s.bucket}
+	v, err := p.readOnce(ctx, p.c)
+	var asked time.Time
+	if err == nil {
+		asked = time.Now()
+		v, err = p.readOnce(ctx, p.c)
+	}
+	if err != nil {
+		e := p.explain(err)
+		s.Error, s.Class = e.Err.Error(), className(e)
+		p.find("bucket", "error", e.Err.Error(), e.Hint)
+		p.Servers.Servers = []locks.Server{s}
+		return err
+	}
+	s.RTT = v.heard.Sub(v.sent)
+	if !v.date.IsZero() {
+		s.Time, s.Ours = v.date.Add(time.Second/2), asked.Add(s.RTT/2) // a Date is in whole seconds, rounded down
+	}
+	s.TLS, s.Expires = encryption(v.tls)
+	p.Servers.Servers = []locks.Server{s}
+	if v.date.IsZero() {
+		p.find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
+			"let no cache or proxy answer for the service")
+	}
+	return nil
+}
+
+// look finds out what else is to be known. That it cannot is found, too.
+func (p *probe) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.o.ConnectTimeout)
+	defer cancel()
+	b, err := p.c.bucket(ctx)
+	if err != nil {
+		return err
+	}
+	p.User = p.c.user(ctx)
+	attrs, err := b.Attrs(ctx)
+	switch {
+	case err == nil:
+		p.bucket(attrs)
+	case status(err) == http.StatusForbidden && !throttle(err):
+		p.find("bucket", "warning", "what it is like is not known: storage.buckets.get is not allowed, nor needed",
+			"to have it checked, grant the account the role roles/storage.bucketViewer on the bucket")
+	default:
+		p.find("bucket", "warning", "what it is like is not known: "+plain(err), "try again")
+	}
+	has, err := b.IAM().TestPermissions(ctx, permissions())
+	switch {
+	case p.c.s.anonymous() && len(has) == 0: // emulators know of none
+	case err != nil:
+		p.find("permissions", "warning", "they are not known: "+plain(err), "try again")
+	default:
+		p.permissions(has)
+	}
+	return ctx.Err()
+}
+
+// permissions are those that a run needs, and last the one to forget a lock.
+func permissions() []string {
+	return []string{"storage.objects.create", "storage.objects.get", "storage.objects.list", "storage.objects.update", "storage.objects.delete"}
+}
+
+// permissions judges those that the account has on the bucket. It may have them on
+// the prefix instead, which is not told; but then it has read the lock's object.
+func (p *probe) permissions(has []string) {
+	const fix = "grant the account the role roles/storage.objectUser on the bucket"
+	needed := permissions()
+	lacks := slices.DeleteFunc(needed, func(one string) bool { return slices.Contains(has, one) })
+	text := "on the bucket there are not: " + strings.Join(lacks, ", ")
+	switch {
+	case len(lacks) == 0:
+		p.find("permissions", "ok", "", "")
+	case slices.Equal(lacks, []string{"storage.objects.delete"}):
+		p.find("permissions", "warning", text+"; only to forget a lock takes it", fix)
+	case slices.Contains(lacks, "storage.objects.get"):
+		p.find("permissions", "warning", text+"; but objects can be read, so they may have been granted on the prefix", fix+", or on the prefix as a managed folder")
+	default:
+		p.find("permissions", "error", text, fix)
+	}
+}
+
+// bucket judges what could delete or keep objects.
+func (p *probe) bucket(a *storage.BucketAttrs) {
+	access := "access by objects"
+	if a.UniformBucketLevelAccess.Enabled {
+		access = "uniform access"
+	}
+	p.find("bucket", "ok", strings.Join([]string{a.Location, a.StorageClass, access}, ", "), "")
+	if a.VersioningEnabled {
+		p.find("versioning", "ok", "on: a lock that is forgotten stays as a version; renewals make none", "")
+	}
+	if a.RetentionPolicy != nil {
+		p.find("retention", "warning", "objects cannot be deleted for "+a.RetentionPolicy.RetentionPeriod.String()+", and so no lock can be forgotten; renewals are allowed", "use a bucket without a retention policy, unless nobody minds")
+	}
+	if a.SoftDeletePolicy != nil && a.SoftDeletePolicy.RetentionDuration > 0 {
+		p.find("soft deletion", "ok", "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
+	}
+	if slices.ContainsFunc(a.Lifecycle.Rules, p.deletes) {
+		p.find("lifecycle", "error", "a rule deletes objects of the prefix, and so locks that are held: it counts from when they were made, not from their last renewal",
+			"use a bucket without such rules, or limit them to other prefixes")
+	}
+}
+
+// deletes reports whether a rule may delete the live object of a lock.
+func (p *probe) deletes(r storage.LifecycleRule) bool {
+	c := r.Condition
+	old := c.Liveness == storage.Archived || c.NumNewerVersions > 0 || c.DaysSinceNoncurrentTime > 0 || !c.NoncurrentTimeBefore.IsZero()
+	if r.Action.Type != storage.DeleteAction || old || c.DaysSinceCustomTime > 0 || !c.CustomTimeBefore.IsZero() { // locks have no custom time
+		return false
+	}
+	ours := p.c.s.prefix + "/"
+	return len(c.MatchesPrefix) == 0 || slices.ContainsFunc(c.MatchesPrefix, func(theirs string) bool {
+		return strings.HasPrefix(ours, theirs) || strings.HasPrefix(theirs, ours)
+	})
+}
+
+// encryption is the version of TLS of a connection, and when the first of the
+// certificates ends by which the server is known.
+func encryption(s *tls.ConnectionState) (version string, expires time.Time) {
+	if s == nil {
+		return "", time.Time{}
+	}
+	certs := s.PeerCertificates
+	if len(s.VerifiedChains) > 0 {
+		certs = s.VerifiedChains[0]
+	}
+	if len(certs) > 0 {
+		expires = slices.MinFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+	}
+	return strings.TrimPrefix(tls.VersionName(s.Version), "TLS "), expires
+}
+
+// className is the class of an error as [locks.Server] has it.
+func className(err error) string {
+	switch {
+	case errors.Is(err, locks.ErrDenied):
+		return "denied"
+	case errors.Is(err, locks.ErrUnavailable):
+		return "unavailable"
+	}
+	return ""
+}
+
+var _ locks.Prober = (*Lock)(nil)

@@ -1,0 +1,160 @@
+package gcs_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+func probe(t *testing.T, s *gcstest.Server) locks.Servers {
+	t.Helper()
+	before := len(s.Objects(""))
+	got, err := at(t, s, options("operator")).(locks.Prober).Probe(drive.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got.Findings {
+		if (f.Level == "ok") != (f.Fix == "") {
+			t.Errorf("what is well needs no fix, and nothing else goes without: %+v", f)
+		}
+	}
+	if after := len(s.Objects("")); after != before {
+		t.Errorf("there were %d objects, and are %d", before, after)
+	}
+	return got
+}
+
+// found checks that a check was found to be of a level, with a text that has these
+// words; "none" says that nothing was found.
+func found(t *testing.T, s locks.Servers, check, level string, words ...string) {
+	t.Helper()
+	i := slices.IndexFunc(s.Findings, func(f locks.Finding) bool { return f.Check == check })
+	switch {
+	case i < 0 && level == "none":
+	case i < 0 || s.Findings[i].Level != level:
+		t.Errorf("no %s about %s in %+v", level, check, s.Findings)
+	default:
+		for _, w := range words {
+			if !strings.Contains(s.Findings[i].Text, w) {
+				t.Errorf("%q does not mention %q", s.Findings[i].Text, w)
+			}
+		}
+	}
+}
+
+// answering has the emulator answer as the service does, of which it knows too
+// little.
+func answering(s *gcstest.Server, answers map[string]string) {
+	s.Fault(func(r gcstest.Request) gcstest.Fault { return gcstest.Fault{Answer: answers[r.Verb]} })
+}
+
+const allAllowed = `{"permissions":["storage.objects.create","storage.objects.get","storage.objects.list","storage.objects.update","storage.objects.delete"]}`
+
+// TestProbe of a bucket with which all is well.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	answering(s, map[string]string{"bucket": `{"location":"EUROPE-WEST1","storageClass":"STANDARD","iamConfiguration":{"uniformBucketLevelAccess":{"enabled":true}},"versioning":{"enabled":true}}`, "permissions": allAllowed})
+	got := probe(t, s)
+	one := got.Servers[0]
+	if want := "http://" + s.Addr() + "/locks"; len(got.Servers) != 1 || one.Address != want || one.RTT <= 0 || one.Error != "" || one.TLS != "" || !one.Expires.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+	if apart := one.Time.Sub(one.Ours).Abs(); apart > 2*time.Second || time.Since(one.Ours) > drive.Patience {
+		t.Errorf("their clock %v, ours %v", one.Time, one.Ours)
+	}
+	if !strings.Contains(got.Product, "emulator") || got.User != "anonymous" {
+		t.Errorf("got %+v", got)
+	}
+	found(t, got, "bucket", "ok", "EUROPE-WEST1", "STANDARD", "uniform")
+	found(t, got, "versioning", "ok")
+	found(t, got, "permissions", "ok")
+	for _, check := range []string{"retention", "soft deletion", "lifecycle", "date"} {
+		found(t, got, check, "none")
+	}
+}
+
+// TestProbeAnEmulator which knows nothing of permissions.
+func TestProbeAnEmulator(t *testing.T) {
+	t.Parallel()
+	got := probe(t, gcstest.Start(t))
+	found(t, got, "permissions", "none")
+	found(t, got, "bucket", "ok")
+}
+
+// TestProbePermissions: each that is missing is named.
+func TestProbePermissions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ has, level, word string }{
+		{strings.Replace(allAllowed, `,"storage.objects.update"`, "", 1), "error", "storage.objects.update"},
+		{strings.Replace(allAllowed, `"storage.objects.create",`, "", 1), "error", "storage.objects.create"},
+		{strings.Replace(allAllowed, `,"storage.objects.delete"`, "", 1), "warning", "to forget a lock"},
+		{`{"permissions":["storage.objects.create"]}`, "warning", "on the prefix"},
+	} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"permissions": tt.has})
+		found(t, probe(t, s), "permissions", tt.level, tt.word)
+	}
+}
+
+// TestProbeBucket finds what deletes or keeps objects, and what is not allowed to be
+// known.
+func TestProbeBucket(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ bucket, check, level, word string }{
+		{`{"retentionPolicy":{"retentionPeriod":"3600","effectiveTime":"2026-01-02T03:04:05Z"}}`, "retention", "warning", "1h0m0s"},
+		{`{"softDeletePolicy":{"retentionDurationSeconds":"604800","effectiveTime":"2026-01-02T03:04:05Z"}}`, "soft deletion", "ok", "168h0m0s"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30}}]}}`, "lifecycle", "error", "held"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["x","p/j"]}}]}}`, "lifecycle", "error", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["p2/","x"]}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"isLive":false}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"daysSinceNoncurrentTime":3}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30}}]}}`, "lifecycle", "none", ""},
+	} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"bucket": tt.bucket})
+		found(t, probe(t, s), tt.check, tt.level, tt.word)
+	}
+	s := gcstest.Start(t)
+	s.Next("bucket", gcstest.Fault{Status: 403, Reason: "forbidden", Message: "a@example.com does not have storage.buckets.get access"})
+	found(t, probe(t, s), "bucket", "warning", "storage.buckets.get")
+}
+
+// TestProbeFails: what keeps the bucket from being used is told, and is no error.
+func TestProbeFails(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Status: 403, Reason: "forbidden", Message: "a@example.com does not have storage.objects.get access"}
+	})
+	got := probe(t, s)
+	if one := got.Servers[0]; one.Class != "denied" || !strings.Contains(one.Error, "storage.objects.get") || one.RTT != 0 {
+		t.Errorf("got %+v", one)
+	}
+	found(t, got, "bucket", "error", "storage.objects.get")
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Header: func(h http.Header) { h.Set("Age", "1") }}
+	})
+	got = probe(t, s)
+	if one := got.Servers[0]; !one.Time.IsZero() || one.RTT <= 0 {
+		t.Errorf("with a cache on the way: %+v", one)
+	}
+	found(t, got, "date", "warning")
+	s.Stop()
+	l := at(t, s, options("operator"))
+	none, err := l.(locks.Prober).Probe(drive.Context(t))
+	if err != nil || none.Servers[0].Class != "unavailable" {
+		t.Errorf("nobody is there: %+v, %v", none, err)
+	}
+	_ = l.Close()
+	if _, err := l.(locks.Prober).Probe(drive.Context(t)); err == nil || errors.Is(err, locks.ErrLost) {
+		t.Errorf("a closed handle: %v", err)
+	}
+}
