@@ -7,8 +7,25 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/file"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
+
+// linked returns the abilities of the file backend without a helper, which depend
+// on the system.
+func linked(t *testing.T) []locks.Ability {
+	t.Helper()
+	l, err := file.Open(t.Context(), &url.URL{Scheme: "file", Path: filepath.ToSlash(t.TempDir())}, locks.Options{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	all, err := l.(locks.Able).Abilities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
 
 // TestConformance runs the suite on the file backend in a helper, where the death
 // of the helper is the end of the lock.
@@ -23,8 +40,9 @@ func TestConformance(t *testing.T) {
 			}
 			return &url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "locks"))}
 		},
-		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk},
-		AskDelay:  2 * time.Second, // where the file backend cannot watch
+		Abilities:  linked(t),
+		TellsStart: true,
+		AskDelay:   2 * time.Second, // where the file backend cannot watch
 		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) {
 			l.(*Lock).process.kill()
 		},
