@@ -1,0 +1,80 @@
+package lockstest
+
+import (
+	"context"
+	"time"
+)
+
+// A follower looks at locks when Watch tells it to, and not otherwise.
+type follower struct {
+	e       *env
+	changed <-chan struct{}
+	cancel  context.CancelFunc
+}
+
+// follows begins to watch.
+func (k *contender) follows(all bool) *follower {
+	k.e.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	k.e.Cleanup(cancel)
+	changed, err := k.watch(ctx, all)
+	if err != nil {
+		k.e.Fatalf("%s: watch: %v", k.o.Holder, err)
+	}
+	return &follower{k.e, changed, cancel}
+}
+
+// settle waits until what was to be told has been, so that what is told next is
+// the next change.
+func (f *follower) settle() {
+	f.e.Helper()
+	for end := now().Add(patience); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				f.e.Fatal("watching has ended by itself")
+			}
+			if now() > end {
+				f.e.Fatalf("changes are told for %v, and there are none", patience)
+			}
+		case <-time.After(wakes + f.e.c.WatchDelay):
+			return
+		}
+	}
+}
+
+// told waits until a look that Watch asked for finds the change.
+func (f *follower) told(what string, seen func() bool) {
+	f.e.Helper()
+	limit := prompt + f.e.c.WatchDelay
+	for end := time.After(limit); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				f.e.Fatalf("watching has ended by itself instead of telling of %s", what)
+			}
+			if seen() {
+				return
+			}
+		case <-end:
+			f.e.Errorf("not told within %v: %s", limit, what)
+			return
+		}
+	}
+}
+
+// ends waits until the channel is closed.
+func (f *follower) ends(when string) {
+	f.e.Helper()
+	for end := time.After(prompt); ; {
+		select {
+		case _, goesOn := <-f.changed:
+			if !goesOn {
+				return
+			}
+		case <-end:
+			f.e.Errorf("%s, the channel of a watch is not closed within %v", when, prompt)
+			return
+		}
+	}
+}
