@@ -69,9 +69,9 @@
 //     beside the holder, and returns it in a status, lets a command that takes
 //     the lock it runs under be recognised. priority, from -1000 to 1000, and
 //     no_resign are kept for inspect, and so is pid, the process that holds the
-//     lock. Result: secret_env, a list of the
-//     environment variables that hold this backend's credentials, and can, a
-//     list of abilities. An error ends the session.
+//     lock. Result: secret_env, a list of the environment variables that hold this
+//     backend's credentials, and can, a list of abilities. An error ends the
+//     session.
 //   - acquire campaigns for the lock and is answered when it is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result:
 //     token, from 1 up, greater than that of each earlier grant of this lock;

@@ -130,9 +130,13 @@ func TestForm(t *testing.T) {
 		`{"id":2,"error":{"class":"held","message":"held by web-1","status":{"held":true,"holder":"web-1"}}}`: message{ID: []byte("2"), Error: toWire(held)},
 		`{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"web-1"},"lease_ns":15000000000,"position":1}}`: message{
 			ID: []byte("2"), Event: eventWaiting, Waiting: &locks.Waiting{Status: held.Status, Lease: 15 * time.Second, Position: 1}},
-		`{"id":2,"method":"list","cursor":"x"}`:                                     request{ID: []byte("2"), Method: methodList, Cursor: "x"},
-		`{"id":2,"method":"watch","all":true}`:                                      request{ID: []byte("2"), Method: methodWatch, All: true},
-		`{"event":"changed","id":2}`:                                                message{ID: []byte("2"), Event: eventChanged},
+		`{"id":2,"method":"list","cursor":"x"}`: request{ID: []byte("2"), Method: methodList, Cursor: "x"},
+		`{"id":2,"method":"watch","all":true}`:  request{ID: []byte("2"), Method: methodWatch, All: true},
+		`{"event":"changed","id":2}`:            message{ID: []byte("2"), Event: eventChanged},
+		`{"event":"listed","id":2,"page":[{"name":"jobs","status":{"held":true},"record":"text"}]}`: func() message {
+			text := "text"
+			return message{ID: []byte("2"), Event: eventListed, Page: []listed{{"jobs", locks.Status{Held: true}, &text}}}
+		}(),
 		`{"event":"lost","error":{"class":"lost","message":"the key was deleted"}}`: message{Event: eventLost, Error: &wireError{Class: "lost", Message: "the key was deleted"}},
 	} {
 		got, err := encode(v)
