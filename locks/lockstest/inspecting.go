@@ -1,9 +1,11 @@
 package lockstest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -47,6 +49,9 @@ func (k *contender) isTold(st locks.Status, how string) {
 	if st.Holder != k.o.Holder || st.RunID != k.o.RunID || st.NoResign != k.o.NoResign {
 		k.e.Errorf("%q is held by %+v, and %s: got %+v", k.o.Name, k.o, how, st)
 	}
+	if pid := cmp.Or(k.o.PID, os.Getpid()); st.PID != 0 && st.PID != pid {
+		k.e.Errorf("%q is held by the process %d, and %s: it is said to be %d", k.o.Name, pid, how, st.PID)
+	}
 	if k.e.c.TTL > 0 && st.TTL <= 0 {
 		k.e.Errorf("the holder's lease is said to be %v", st.TTL)
 	}
@@ -62,7 +67,7 @@ func inspectTells(e *env) {
 	w.sees(nil)
 	e.clean()
 	o := e.options("a")
-	o.NoResign = true
+	o.NoResign, o.PID = true, 1<<20+7
 	a := e.openWith(e.u, o)
 	a.hold()
 	stop := a.keep()

@@ -1,6 +1,7 @@
 package lockstest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,13 @@ type memLock struct {
 }
 
 var nonces atomic.Int64
+
+func (l *memLock) pid() int {
+	if l.m.is("pid-is-our-own") {
+		return os.Getpid()
+	}
+	return cmp.Or(l.o.PID, os.Getpid())
+}
 
 func (m *memory) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	o.TTL = max(o.TTL, 100*time.Millisecond)
@@ -76,7 +84,7 @@ func (l *memLock) fail(op string, class, err error) error {
 var errClosed = errors.New("the handle is closed")
 
 func (l *memLock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	rec, _ := json.Marshal(record{Holder: l.o.Holder, RunID: l.o.RunID, NoResign: l.o.NoResign})
+	rec, _ := json.Marshal(record{Holder: l.o.Holder, RunID: l.o.RunID, NoResign: l.o.NoResign, PID: l.pid()})
 	p := &place{key: l.key, nonce: fmt.Sprint(nonces.Add(1)), record: rec, ttl: l.o.TTL, inbox: l.inbox, priority: l.o.Priority}
 	if err := l.set(nil); err != nil {
 		return locks.Grant{}, l.fail("acquire", nil, err)

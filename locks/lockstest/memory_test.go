@@ -63,6 +63,7 @@ type record struct {
 	RunID  string `json:"run_id"`
 
 	NoResign bool `json:"no_resign"`
+	PID      int  `json:"pid"`
 }
 
 func newMemory(defect string, leases bool) *memory {
@@ -260,7 +261,7 @@ func (m *memory) status(key string) locks.Status {
 		}
 	}
 	if r := readRecord(raw); !m.is("anonymous") {
-		st.Holder, st.RunID, st.NoResign = r.Holder, r.RunID, r.NoResign
+		st.Holder, st.RunID, st.NoResign, st.PID = r.Holder, r.RunID, r.NoResign, r.PID
 	}
 	return st
 }

@@ -79,6 +79,7 @@ var mutants = []struct{ defect, caught string }{
 	{"used-after-close", "AbilitiesAfterClose"},
 	{"inspect-lags", "InspectTells"},
 	{"inspect-hides-no-resign", "InspectTells"},
+	{"pid-is-our-own", "InspectTells"},
 	{"inspect-lags", "InspectBesideAcquire"},
 	{"inspect-contends", "InspectDisturbsNobody"},
 	{"hostile-record-panics", "HostileState/held/0"},
