@@ -36,6 +36,7 @@ func causes() []cause {
 		{is: isA[*foreignError], class: locks.ErrUnavailable, hint: "delete the object if it is not needed (gcloud storage rm), or use another prefix"},
 		{is: isA[*keptError], class: locks.ErrUnavailable, hint: "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + keptKey},
 		{is: isA[*roomError], class: locks.ErrUnavailable, hint: "the service keeps 8 KiB of custom metadata for an object; remove from the lock's what is not leaderrun's"},
+		{is: isA[*locks.UsageError], class: locks.ErrUsage},
 		{is: bucketMissing, class: locks.ErrUnavailable, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
 		{is: isA[*credentialsError], class: locks.ErrDenied, hint: hintLogin},
 		{is: isA[*searchError], class: locks.ErrUnavailable, text: "no credentials were found in time: the machine's metadata server does not answer", hint: hintLogin},

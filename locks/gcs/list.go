@@ -28,7 +28,7 @@ func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 		switch {
 		case err == nil:
 			return page, next, nil
-		case !transient(err), unreachable(err), pause.Wait(bounded) != nil:
+		case !transient(err), isA[*locks.UsageError](err), unreachable(err), pause.Wait(bounded) != nil:
 			return nil, "", l.fail(ctx, "list the locks beside", err)
 		}
 	}
@@ -41,6 +41,9 @@ func (l *Lock) listOnce(ctx context.Context, cursor string) (page []locks.Listed
 	views, next, err := l.c.list(ctx, prefix, cursor)
 	if err != nil {
 		return nil, "", err
+	}
+	if locks.CheckCursor(next) != nil { // it has the name of an object
+		return nil, "", &locks.UsageError{What: "the prefix of the objects is too long to list them"}
 	}
 	for _, v := range views {
 		if name, ok := nameOf(strings.TrimPrefix(v.name, prefix)); ok && l.isLock(v) {

@@ -1,6 +1,7 @@
 package gcs_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,6 +82,17 @@ func TestList(t *testing.T) {
 	}
 	if text, none := got["jobs/A:b@c"].Record, got["a#12"].Record; string(text) != "it ran" || string(got["old"].Record) != "it ran" || none != nil {
 		t.Errorf("records: %q, %q", text, none)
+	}
+}
+
+// TestListOfALongPrefix: a cursor that nobody may be given ends the list.
+func TestListOfALongPrefix(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	answering(s, map[string]string{"list": `{"items":[{"name":"p/a","generation":"1"}],"nextPageToken":"` + strings.Repeat("x", locks.MaxCursor+1) + `"}`})
+	_, _, err := at(t, s, patiently("a")).(locks.Lister).List(drive.Context(t), "")
+	if n := verbs(s); !errors.Is(err, locks.ErrUsage) || n["list"] != 1 {
+		t.Errorf("got %v after %v", err, n)
 	}
 }
 
