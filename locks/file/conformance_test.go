@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
@@ -46,6 +48,13 @@ func conformance() lockstest.Config {
 			}
 		}
 	}
+	entry := func(name, content string) func(*testing.T, *url.URL) {
+		return func(t *testing.T, u *url.URL) {
+			if err := os.WriteFile(filepath.Join(u.Path, name), []byte(content), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 	blocks := func(texts ...string) string {
 		var b strings.Builder
 		for _, text := range texts {
@@ -66,8 +75,18 @@ func conformance() lockstest.Config {
 			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
 			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
-		Abilities: abilities(),
-		AskDelay:  askDelay,
+		Abilities:  abilities(),
+		TellsStart: true,
+		AskDelay:   askDelay,
+		HostileEntries: []func(*testing.T, *url.URL){
+			entry("a^??.lock", ""), entry("B.lock", ""), entry("x\xff\x1b[2J.lock", ""), entry("~x", ""), entry("a,65.lock", ""),
+			entry("y.record", strings.Repeat("x", 10<<20)), entry("z.lock", strings.Repeat("x", 1<<20)),
+			func(t *testing.T, u *url.URL) {
+				if err := errors.Join(unix.Mkfifo(filepath.Join(u.Path, "pipe.lock"), 0o600), os.Symlink("/etc/passwd", filepath.Join(u.Path, "link.record")), os.Mkdir(filepath.Join(u.Path, "dir.lock"), 0o700)); err != nil {
+					t.Error(err)
+				}
+			},
+		},
 		HostileRecords: []func(*testing.T, *url.URL, string){
 			spoilText(recordSuffix, ""),
 			spoilText(recordSuffix, "\x1b[2J\x00\xff"),
@@ -86,13 +105,10 @@ func conformance() lockstest.Config {
 			spoilText(askSuffix, "\x1b[2J\x00\xff"),
 			spoilText(askSuffix, strings.Repeat("x", 10<<20)),
 		},
+		Kept: files,
 		Leftovers: func(t *testing.T, u *url.URL) []string {
-			all, err := filepath.Glob(filepath.Join(u.Path, "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			var left []string
-			for _, path := range all {
+			for _, path := range files(t, u) {
 				if !strings.HasSuffix(path, suffix) && !strings.HasSuffix(path, recordSuffix) && !strings.HasSuffix(path, askSuffix) {
 					left = append(left, path)
 				}
@@ -100,6 +116,15 @@ func conformance() lockstest.Config {
 			return left
 		},
 	}
+}
+
+// files are all that there are in a store.
+func files(t *testing.T, u *url.URL) []string {
+	all, err := filepath.Glob(filepath.Join(u.Path, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // abilities are those that this system allows.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -23,11 +24,24 @@ func watch(t *testing.T, dir string, all bool) (*Locker, <-chan struct{}) {
 	return l, changed
 }
 
-// told looks again whenever that is told, until it sees what it wants.
+// told looks whenever that is told, and only then, until it sees what it wants.
 func told(t *testing.T, changed <-chan struct{}, what string, ok func() bool) {
 	t.Helper()
-	for !ok() {
-		within(t, changed, what)
+	for {
+		if within(t, changed, what); ok() {
+			return
+		}
+	}
+}
+
+// settle waits until nothing more is told of what has happened.
+func settle(changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+		case <-time.After(2 * echoes[len(echoes)-1]):
+			return
+		}
 	}
 }
 
@@ -43,6 +57,7 @@ func TestWatch(t *testing.T) {
 			sees := func(what string, token uint64) {
 				t.Helper()
 				told(t, changed, what, func() bool { st := inspect(t, w); return st.Token == token && st.Held == (token > 0) })
+				settle(changed)
 			}
 			a := open(t, dir)
 			sees("a new holder", hold(t, a).Token)
@@ -56,14 +71,16 @@ func TestWatch(t *testing.T) {
 			sees("another process", token)
 			kill()
 			sees("its death", 0)
+			sees("a holder", hold(t, open(t, dir)).Token)
 			if err := os.Rename(dir, dir+".old"); err != nil {
 				t.Fatal(err)
 			}
+			sees("the directory is gone", 0)
 			sees("a new holder in a new directory", hold(t, open(t, dir)).Token)
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
-			sees("the directory is gone", 0)
+			sees("the new directory is gone, too", 0)
 		})
 	}
 }
@@ -77,8 +94,10 @@ func TestWatchAll(t *testing.T) {
 	_, changed := watch(t, dir, true)
 	setRecord(t, b, "x")
 	told(t, changed, "a record", func() bool { return string(list(t, dir)["b"].Record) == "x" })
+	settle(changed)
 	release(t, b)
 	told(t, changed, "a release", func() bool { return !list(t, dir)["b"].Status.Held })
+	settle(changed)
 	if err := b.Forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}

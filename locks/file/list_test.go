@@ -132,10 +132,20 @@ func TestListReadsTheNamesOnce(t *testing.T) {
 		if err != nil || len(l.stems) != 2*locks.MaxList+1 {
 			t.Fatalf("after the first page %d names are known, %v", len(l.stems), err)
 		}
+		if err := touch(dir, "z.lock"); err != nil {
+			t.Fatal(err)
+		}
 		for next != "" {
-			if _, next, err = l.List(t.Context(), next); err != nil {
+			var page []locks.Listed
+			if page, next, err = l.List(t.Context(), next); err != nil {
 				t.Fatal(err)
 			}
+			if slices.ContainsFunc(page, func(one locks.Listed) bool { return one.Name == "z" }) {
+				t.Error("what came after the first page is listed: the names were read again")
+			}
+		}
+		if err := os.Remove(filepath.Join(dir, "z.lock")); err != nil {
+			t.Fatal(err)
 		}
 		if l.stems != nil {
 			t.Error("after the last page the names are still known")
