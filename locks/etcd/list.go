@@ -118,7 +118,7 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 		v := view{head: first(resp, 2*i), entries: int(resp.Responses[2*i].GetResponseRange().Count)}
 		record := first(resp, 2*i+1)
 		if p.tells(name, v.head, record) {
-			all = append(all, locks.Listed{Name: name, Status: v.status(), Record: text(record)})
+			all = append(all, locks.Listed{Name: name, Status: v.status(), Record: recordOf(record)})
 		}
 	}
 	return all, nil

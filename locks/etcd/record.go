@@ -20,12 +20,12 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	if len(resp.Kvs) == 0 {
 		return nil, nil
 	}
-	return text(resp.Kvs[0]), nil
+	return recordOf(resp.Kvs[0]), nil
 }
 
-// text returns a record, or nil if there is none. Whatever else is at fault with
+// recordOf returns a record, or nil if there is none. Whatever else is at fault with
 // what somebody wrote there, it is not longer than a record may be.
-func text(kv *mvccpb.KeyValue) []byte {
+func recordOf(kv *mvccpb.KeyValue) []byte {
 	if kv == nil {
 		return nil
 	}
