@@ -142,9 +142,11 @@ type Asker interface {
 type Lister interface {
 	// List returns a page of them, in no particular order, and the cursor of the
 	// next page, which is empty if this was the last. The first page's cursor is
-	// empty; any other is as [CheckCursor] allows it. A lock that is held during the whole listing is in it, once. One that
-	// nobody holds is in it if somebody waits for it or it has a record, and may be
-	// in it otherwise. What is under the prefix and no lock is left out.
+	// empty; any other is as [CheckCursor] allows it. Any page may be short, and even
+	// empty: only the cursor says that there are more. A lock that is held during the
+	// whole listing is in it, once. One that nobody holds is in it if somebody waits
+	// for it or it has a record, and may be in it otherwise. What is under the prefix
+	// and no lock is left out.
 	List(ctx context.Context, cursor string) (page []Listed, next string, err error)
 }
 
