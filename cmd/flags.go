@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -144,9 +145,12 @@ func newOptions() *options {
 }
 
 // timing derives when to renew, to signal and to kill.
-func (o *options) timing() runner.Timing {
+func (o *options) timing() runner.Timing { return runner.NewTiming(o.ttl.d, o.grace()) }
+
+// grace is what was asked for; negative if nothing was.
+func (o *options) grace() time.Duration {
 	if !o.killAfter.set {
-		return runner.NewTiming(o.ttl.d, -1)
+		return -1
 	}
-	return runner.NewTiming(o.ttl.d, o.killAfter.d)
+	return o.killAfter.d
 }

@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust"})
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -54,6 +54,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks/backoff", "/locks"}},
 		{"/runner", runner},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/ledger", "/locks/backoff"}},
+		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/cmd/doctor"})},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},
 	}

@@ -76,6 +76,7 @@ func (p *program) commands() []*cli.Command {
 		p.checkCommand(),
 		p.resignCommand(),
 		p.releaseCommand(),
+		p.doctorCommand(),
 		p.configCommand(),
 		p.backendsCommand(),
 		p.versionCommand(),
@@ -129,7 +130,7 @@ func noArguments(ctx *cli.Context) error {
 
 // reserved are the names of subcommands that are promised and not there yet.
 // They run no program of that name, or scripts would break when they come.
-var reserved = []string{"doctor", "completion"}
+var reserved = []string{"completion"}
 
 func isReserved(name string) bool { return slices.Contains(reserved, name) }
 

@@ -237,13 +237,20 @@ func (o *options) check() error {
 	if o.wait.set && o.wait.d == 0 { // as in flock(1)
 		o.nonblock = true
 	}
-	if o.connectTimeout.d <= 0 || o.connectTimeout.d > time.Hour {
-		return &locks.UsageError{What: fmt.Sprintf("--connect-timeout %v is out of range: more than 0, at most 1h", o.connectTimeout.d)}
+	if err := o.checkConnectTimeout(); err != nil {
+		return err
 	}
 	if err := o.checkLife(); err != nil {
 		return err
 	}
 	return o.timing().CheckTTL()
+}
+
+func (o *options) checkConnectTimeout() error {
+	if o.connectTimeout.d <= 0 || o.connectTimeout.d > time.Hour {
+		return &locks.UsageError{What: fmt.Sprintf("--connect-timeout %v is out of range: more than 0, at most 1h", o.connectTimeout.d)}
+	}
+	return nil
 }
 
 func (o *options) waitLimit() *time.Duration {

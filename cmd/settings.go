@@ -53,7 +53,8 @@ func configFlags() []cli.Flag {
 
 // configure adds what the config file says to the arguments, as route spells
 // them, where neither they nor a variable say otherwise. A subcommand other than
-// run takes what says where a lock is, if it has the option --config.
+// run takes what says where a lock is, and of its lease what it has an option for,
+// if it has the option --config.
 func (p *program) configure(routed []string) ([]string, error) {
 	c := find(p.commands(), routed[1])
 	if lookup(c, "config") == nil || c.Name == "config" {
@@ -66,7 +67,7 @@ func (p *program) configure(routed []string) ([]string, error) {
 	out := slices.Clone(routed[:2])
 	for _, o := range s.options {
 		name := o.flag.Names()[0]
-		wanted := c.Name == "run" || slices.Contains([]string{"backend", "lock", "connect-timeout"}, name)
+		wanted := c.Name == "run" || slices.Contains([]string{"backend", "lock", "connect-timeout", "ttl", "kill-after"}, name) && lookup(c, name) != nil
 		if wanted && (o.rank == fromTop || o.rank == fromJob) {
 			out = append(out, "--"+name+"="+o.value)
 		}

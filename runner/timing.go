@@ -106,9 +106,18 @@ func (t Timing) advice(granted time.Duration) string {
 
 // enough is the shortest TTL, in whole seconds, with room for our grace. It is
 // out of range if there is none.
-func (t Timing) enough() time.Duration {
+func (t Timing) enough() time.Duration { return Shortest(0, t.Grace) }
+
+// Shortest is the shortest TTL, in whole seconds, that passes the gate with a
+// grace as NewTiming takes it, and in which an attempt to renew may take as long
+// as the given time. It is more than MaxTTL if there is none.
+func Shortest(attempt, grace time.Duration) time.Duration {
 	ttl := MinTTL
-	for ttl <= MaxTTL && keepalive.Trusted(ttl) < NewTiming(ttl, t.Grace).needs() {
+	for ttl <= MaxTTL {
+		t := NewTiming(ttl, grace)
+		if t.Attempt >= attempt && keepalive.Trusted(ttl) >= t.needs() {
+			break
+		}
 		ttl += time.Second
 	}
 	return ttl

@@ -18,6 +18,17 @@ func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	}
 }
 
+// Version returns the version that the helper said it is of, also when it could
+// not open the lock. It blocks until the helper has answered, or ctx ends.
+func (l *Lock) Version(ctx context.Context) (string, error) {
+	select {
+	case <-l.session.ready:
+		return l.session.greeting()
+	case <-ctx.Done():
+		return "", l.over(ctx, methodOpen)
+	}
+}
+
 // Inspect implements locks.Inspector. After Release the helper has ended, and
 // it is an error.
 func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
@@ -112,6 +123,16 @@ func (s *session) abilities() ([]locks.Ability, error) {
 		return nil, s.failure(methodOpen)
 	}
 	return slices.Clone(s.can), nil
+}
+
+// greeting returns what hello said, or why there was none.
+func (s *session) greeting() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage == started {
+		return "", s.failure(methodOpen)
+	}
+	return s.version, nil
 }
 
 func (s *session) isReleased() bool {

@@ -29,7 +29,7 @@ func Main(scheme string, open locks.Opener) int {
 	isolate()
 	out := os.Stdout
 	os.Stdout = os.Stderr // what a library prints is log, never protocol
-	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version()); err != nil {
+	if err := newServer(scheme, open, out, os.Stderr).serve(input(), Version()); err != nil {
 		fmt.Fprintf(os.Stderr, "leaderrun-%s: the core sent %v\n", scheme, err)
 		return exitProtocol
 	}
@@ -51,12 +51,14 @@ func introduce(scheme string) int {
 		to, status = os.Stdout, 0
 	}
 	_, _ = fmt.Fprintf(to, "leaderrun-%s %s is the part of leaderrun that keeps locks in %[1]s; leaderrun starts it by itself.\n"+
-		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, version())
+		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, Version())
 	return status
 }
 
-// version is that of the module, as the go command recorded it.
-func version() string {
+// Version is that of the module that this program was built from, as the go
+// command recorded it. A helper says it in its hello; the core's own is what that
+// can be compared with.
+func Version() string {
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		return b.Main.Version
 	}

@@ -44,6 +44,7 @@ type session struct {
 	limit   time.Duration      // of each
 	last    int64              // id
 	pending map[int64]*pending // by id
+	version string             // of the helper, as its hello said
 	secrets []string
 	can     []locks.Ability
 	grant   *locks.Grant // of the acquire that succeeded

@@ -40,6 +40,9 @@ func (s *session) take(m *message) error {
 	return errors.New("an unknown event")
 }
 
+// maxVersion is the longest version that is kept of a hello, in bytes.
+const maxVersion = 128
+
 func (s *session) takeHello(m *message) error {
 	switch {
 	case s.stage != started:
@@ -50,6 +53,7 @@ func (s *session) takeHello(m *message) error {
 		return errors.New("a hello for another scheme")
 	}
 	s.stage = greeted
+	s.version = s.clean(cut(m.Version, maxVersion))
 	if s.timer != nil {
 		s.timer.Reset(s.limit + withdrawTimeout)
 	}

@@ -167,3 +167,16 @@ func (c Containment) check() error {
 	}
 	return g.Remove()
 }
+
+// Best returns the tier that a job is kept together by unless another is asked
+// for, and what is in the way of a stronger one. It leaves nothing behind.
+func Best() (tier Tier, why string) {
+	g, err := cgroup.New()
+	if err != nil {
+		return Subreaper, err.Error()
+	}
+	if err := g.Remove(); err != nil {
+		return Subreaper, err.Error()
+	}
+	return Cgroup, ""
+}

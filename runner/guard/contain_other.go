@@ -22,3 +22,7 @@ func (c Containment) check() error {
 	}
 	return nil
 }
+
+// Best returns the tier that a job is kept together by unless another is asked
+// for, and what is in the way of a stronger one.
+func Best() (tier Tier, why string) { return Pgroup, "this system has no other" }

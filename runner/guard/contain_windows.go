@@ -8,3 +8,7 @@ const jobObject Tier = "job object"
 
 // A Containment says which tier is to be used.
 type Containment struct{ Use, Least Tier }
+
+// Best returns the tier that a job is kept together by unless another is asked
+// for, and what is in the way of a stronger one.
+func Best() (tier Tier, why string) { return jobObject, "" }

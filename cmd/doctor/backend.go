@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// parse makes sense of what the user calls the backend.
+func (e *exam) parse(context.Context) []Check {
+	var err error
+	if e.backend, err = locks.Parse(e.Config.Backend); err != nil {
+		e.stop("the backend is not known")
+		return []Check{failed("backend", err)}
+	}
+	if err := locks.CheckName(e.scratch); err != nil {
+		e.stop("there is no name for a scratch lock")
+		return []Check{failed("backend", err)}
+	}
+	shown := locks.Redact(e.backend)
+	if e.backend.Host == "" && e.backend.Path == "" {
+		shown = e.backend.Scheme
+	}
+	return []Check{ok("backend", Figures{"backend": shown, "source": e.Source}, "%s (%s)", locks.Printable(shown), e.Source)}
+}
+
+// helper finds the program that speaks with the server, and starts it.
+func (e *exam) helper(ctx context.Context) []Check {
+	path, err := e.Find(e.backend.Scheme)
+	if err == nil {
+		e.observer, err = e.open(ctx, e.patient())
+	}
+	if err != nil {
+		e.stop("there is no helper program for it")
+		return []Check{failed("helper", err)}
+	}
+	if path == "" {
+		return []Check{ok("helper", nil, "none is needed: the backend is built in")}
+	}
+	version, err := e.observer.version(ctx)
+	if err != nil {
+		e.stop("the helper program does not speak")
+		return []Check{failed("helper", err)}
+	}
+	f := Figures{"path": path, "version": version, "owner": owner(path)}
+	if version != e.Version && !e.Foreign(e.backend.Scheme) {
+		c := warning("helper", "install both from one release", "%s is of version %s, and leaderrun of %s", path, shownVersion(version), e.Version)
+		c.Figures = f
+		return []Check{c}
+	}
+	return []Check{ok("helper", f, "%s, version %s%s", path, shownVersion(version), ownedBy(owner(path)))}
+}
+
+func shownVersion(v string) string {
+	if v == "" {
+		return "unknown"
+	}
+	return v
+}
+
+func ownedBy(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return ", belongs to " + owner
+}
+
+// version is that of the helper program.
+func (h *handle) version(ctx context.Context) (string, error) {
+	v, ok := h.Lock.(interface {
+		Version(ctx context.Context) (string, error)
+	})
+	if !ok {
+		return "", nil
+	}
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	return v.Version(ctx)
+}

@@ -1,0 +1,203 @@
+// Package doctor finds out what is wrong with a backend, the way to it, and this
+// machine, before a job finds it out. It looks at each thing once, in the order in
+// which a run would need them, and measures what can be measured: it takes a scratch
+// lock of its own, lets one contender take over from another, and deletes what that
+// left behind.
+//
+// A check never decides what others do: it says what was found, and what to do
+// about it. What makes no sense after what was found before is left out, and that is
+// said, too.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// A Config says what to look at, and how.
+type Config struct {
+	Backend string       // a name or a URL, as the user wrote it
+	Source  string       // who says that: "flag", "LEADERRUN_BACKEND"
+	Open    locks.Opener // opens the backend's locks
+	// Find returns where a backend's helper program is; "" if it needs none.
+	Find func(scheme string) (path string, err error)
+	// Foreign reports that a helper is not part of leaderrun, and has versions of
+	// its own.
+	Foreign func(scheme string) bool
+	// Variables are those that this backend heeds, by name; one that ends in "_"
+	// stands for all that begin so.
+	Variables func(scheme string) []string
+	Environ   []string // NAME=value
+
+	Lock           string        // the scratch lock's name begins so; may be empty
+	Holder         string        // who we are, to others
+	TTL            time.Duration // that runs would ask for
+	Grace          time.Duration // their --kill-after; negative: not given
+	ConnectTimeout time.Duration // bounds each request
+	// Spacing is the least time between two writes to one lock, for a service that
+	// allows no more.
+	Spacing time.Duration
+	Version string // of this program's module
+
+	Streams []Stream // the standard streams
+	Clock   clock.Clock
+	Logger  *slog.Logger
+	// Report is called with each check, as soon as it is made.
+	Report func(Check)
+	// Progress is called with what is being done now.
+	Progress func(string)
+}
+
+// A Stream is a standard stream.
+type Stream struct {
+	Name    string
+	Columns int // 0: it is no terminal
+}
+
+// An exam is one run of all checks.
+type exam struct {
+	Config
+	backend  *url.URL
+	scratch  string // the name of the scratch lock
+	touched  bool   // it was held
+	observer *handle
+
+	permanent bool          // locks have no lease
+	longest   time.Duration // the longest lease that the server grants, if it granted less than asked
+	rtt       time.Duration // the longest of all renewals but the worst hundredth
+	wrote     clock.Instant // when the last write was sent
+
+	broken string // why what needs the backend is left out
+}
+
+// Run makes all checks and returns them. It ends early with ctx. Nothing it has
+// made is left behind where the backend can delete it; that may take as long as a
+// lease after ctx has ended, but not after hurry has.
+func Run(ctx, hurry context.Context, c Config) []Check {
+	e := &exam{Config: c, scratch: scratchName(c.Lock)}
+	var all []Check
+	report := func(checks []Check) {
+		for _, check := range checks {
+			all = append(all, check)
+			e.Report(check)
+		}
+	}
+	for _, s := range e.steps() {
+		e.Progress(s.name)
+		report(e.take(ctx, s))
+	}
+	if e.observer != nil {
+		e.observer.close()
+	}
+	if e.touched {
+		e.Progress("clean up")
+		report(e.cleanUp(hurry))
+	}
+	return all
+}
+
+// scratchName is that of a lock that nobody else uses. It begins with the given
+// name, as permissions may depend on that.
+func scratchName(begin string) string {
+	name := fmt.Sprintf("leaderrun-doctor/%016x", rand.Uint64())
+	if begin != "" {
+		name = begin + "/" + name
+	}
+	return name
+}
+
+// CheckName returns an ErrUsage if a scratch lock's name cannot begin so.
+func CheckName(begin string) error { return locks.CheckName(scratchName(begin)) }
+
+// A step makes one check, or a few that belong together.
+type step struct {
+	name    string
+	backend bool          // it makes no sense once the backend is known to be broken
+	lease   bool          // nor where locks have no lease
+	ability locks.Ability // nor without this; "": needs none
+	run     func(context.Context) []Check
+}
+
+// steps are all of them, in order.
+func (e *exam) steps() []step {
+	return []step{
+		{name: "backend", run: e.parse},
+		{name: "helper", backend: true, run: e.helper},
+		{name: "settings", backend: true, run: e.settings},
+		{name: "servers", backend: true, ability: locks.CanProbe, run: e.servers},
+		{name: "permissions", backend: true, run: e.permissions},
+		{name: "round trip", backend: true, lease: true, run: e.roundTrip},
+		{name: "lease", backend: true, lease: true, run: e.lease},
+		{name: "watch", backend: true, ability: locks.CanWatch, run: e.watch},
+		{name: "hand-over", backend: true, run: e.handOver},
+		{name: "take-over", backend: true, lease: true, run: e.takeOver},
+		{name: "containment", run: e.containment},
+		{name: "boot clock", run: e.bootClock},
+		{name: "terminal", run: e.terminal},
+		{name: "systemd", run: e.systemd},
+	}
+}
+
+// take makes the checks of a step, or says why not.
+func (e *exam) take(ctx context.Context, s step) []Check {
+	switch {
+	case s.backend && e.broken != "":
+		return []Check{left(s.name, "left out: "+e.broken)}
+	case ctx.Err() != nil:
+		return []Check{left(s.name, "left out: "+ended(ctx))}
+	case s.lease && e.permanent:
+		return []Check{left(s.name, "there is no lease: a lock lasts as long as its holder's process")}
+	case s.ability != "":
+		if err := e.observer.require(ctx, s.ability); err != nil {
+			return []Check{left(s.name, oneLine(err))}
+		}
+	}
+	checks := s.run(ctx)
+	switch {
+	case ctx.Err() == nil:
+		return checks
+	case errors.Is(context.Cause(ctx), ErrTimeLimit):
+		return []Check{wrong(s.name, "give it more time with --timeout", "%s", ended(ctx))}
+	}
+	return []Check{left(s.name, ended(ctx))}
+}
+
+// ErrTimeLimit is the cause of a context that ended as all together took too long.
+var ErrTimeLimit = errors.New("the time limit is over")
+
+// ended says why a context has.
+func ended(ctx context.Context) string { return context.Cause(ctx).Error() }
+
+// stop has all that needs the backend left out from now on.
+func (e *exam) stop(why string) {
+	if e.broken == "" {
+		e.broken = why
+	}
+}
+
+// patient is a lease long enough for all that is not about leases.
+func (e *exam) patient() time.Duration { return max(e.TTL, patientTTL) }
+
+const patientTTL = 15 * time.Second
+
+// request bounds one request.
+func (e *exam) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, e.ConnectTimeout)
+}
+
+// timing is how a lease of the given length is renewed, if the server grants it.
+func (e *exam) timing(ttl time.Duration) runner.Timing {
+	if e.longest > 0 {
+		ttl = min(ttl, e.longest)
+	}
+	return runner.NewTiming(ttl, -1)
+}

@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+)
+
+// A handle is one contender for the scratch lock.
+type handle struct {
+	locks.Lock
+	e       *exam
+	ttl     time.Duration
+	waits   sync.Once
+	waiting chan struct{} // closed when it has found the lock held
+	lease   *keepalive.Lease
+	freed   bool
+
+	stop func()        // ends a wait for the lock, and waits until it has ended; nil: there was none
+	idle chan struct{} // closed when there is none any more
+}
+
+// open makes a handle. It must be closed.
+func (e *exam) open(ctx context.Context, ttl time.Duration) (*handle, error) {
+	h := &handle{e: e, ttl: ttl, waiting: make(chan struct{}), idle: make(chan struct{})}
+	ctx, cancel := e.request(ctx)
+	defer cancel()
+	var err error
+	h.Lock, err = e.Open(ctx, e.backend, locks.Options{
+		Name:           e.scratch,
+		Holder:         e.Holder,
+		TTL:            ttl,
+		ConnectTimeout: e.ConnectTimeout,
+		Version:        e.Version,
+		Logger:         e.Logger,
+		Waiting:        func(locks.Waiting) { h.found() },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// found notes that the lock was found held.
+func (h *handle) found() { h.waits.Do(func() { close(h.waiting) }) }
+
+// require returns an ErrUsage if the backend lacks an ability.
+func (h *handle) require(ctx context.Context, needed locks.Ability) error {
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	return locks.Require(ctx, h.Lock, "left out", needed)
+}
+
+// abilities are those of the backend; none, if it does not tell.
+func (h *handle) abilities(ctx context.Context) ([]locks.Ability, error) {
+	able, ok := h.Lock.(locks.Able)
+	if !ok {
+		return nil, nil
+	}
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	return able.Abilities(ctx)
+}
+
+// can reports whether the backend has an ability.
+func (h *handle) can(ctx context.Context, a locks.Ability) bool {
+	has, err := h.abilities(ctx)
+	return err == nil && slices.Contains(has, a)
+}
+
+// take acquires a lock that should be free.
+func (h *handle) take(ctx context.Context) (locks.Grant, error) {
+	h.e.pace(ctx)
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	grant, err := h.Acquire(ctx, true)
+	h.e.touched = h.e.touched || err == nil
+	return grant, err
+}
+
+// renew renews once, as soon as the lock may be written to again.
+func (h *handle) renew(ctx context.Context) error {
+	h.e.pace(ctx)
+	return h.renewNow(ctx)
+}
+
+// renewNow renews once. It is no error that there is nothing to renew.
+func (h *handle) renewNow(ctx context.Context) error {
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	if err := h.Renew(ctx); !errors.Is(err, locks.ErrNoLease) {
+		return err
+	}
+	return nil
+}
+
+// free releases the lock, which is then renewed no more.
+func (h *handle) free(ctx context.Context) error {
+	h.e.pace(ctx)
+	ctx, cancel := h.e.request(ctx)
+	defer cancel()
+	release := h.Release
+	if h.lease != nil {
+		release = h.lease.Release
+	}
+	err := release(ctx)
+	h.freed = err == nil
+	return err
+}
+
+// queuePause is the pause before another attempt, where a backend cannot wait.
+const queuePause = 250 * time.Millisecond
+
+// lead waits for the lock, and renews it from then on.
+func (h *handle) lead(ctx context.Context) error {
+	t := h.e.timing(h.ttl)
+	for {
+		lease, err := keepalive.Acquire(ctx, h.Lock, false, keepalive.Options{
+			Interval: t.Renew, Attempt: t.Attempt, Clock: h.e.Clock, Logger: h.e.Logger,
+		})
+		if !errors.Is(err, locks.ErrHeld) {
+			h.lease = lease
+			return err
+		}
+		h.found()
+		if err := pause(ctx, queuePause); err != nil {
+			return err
+		}
+	}
+}
+
+// end releases whatever the handle holds, and closes it.
+func (h *handle) end(ctx context.Context) {
+	if h.stop != nil {
+		h.stop()
+	}
+	if !h.freed {
+		_ = h.free(context.WithoutCancel(ctx)) // what is left ends with its lease
+	}
+	h.close()
+}
+
+// abandon closes the handle and releases nothing, as if its process had vanished.
+func (h *handle) abandon() {
+	h.freed = true
+	h.close()
+}
+
+func (h *handle) close() { _ = h.Close() } // it frees what is this process's own
+
+// pace waits until the lock may be written to again.
+func (e *exam) pace(ctx context.Context) {
+	if e.Spacing > 0 && e.wrote != 0 {
+		_ = pause(ctx, e.wrote.Add(e.Spacing).Sub(e.Clock.Now())) // what comes next finds the end of ctx
+	}
+	e.wrote = e.Clock.Now()
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// lease compares what is granted with what is asked for, and passes it through the
+// gate that a run has to pass.
+func (e *exam) lease(ctx context.Context) []Check {
+	h, err := e.open(ctx, e.TTL)
+	if err != nil {
+		return []Check{failed("lease", err)}
+	}
+	defer func() { h.end(ctx) }()
+	grant, err := h.take(ctx)
+	if err != nil {
+		return []Check{failed("lease", err)}
+	}
+	c := ok("lease", Figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
+	if err := runner.NewTiming(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
+		c.Level, c.class = Error, locks.ErrUsage
+		c.Text += ": " + oneLine(err)
+		c.Fix = "change the ttl as it says, or what the server grants"
+		return []Check{c}
+	}
+	switch {
+	case grant.TTL < e.TTL:
+		c.Level, c.Fix = Warning, "use --ttl "+grant.TTL.String()+", or have the server grant longer ones"
+	case grant.TTL > e.TTL:
+		c.Text += ": after a crash of a machine others wait for that"
+	}
+	return []Check{c}
+}

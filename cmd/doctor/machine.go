@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/guard"
+)
+
+// containment says how a job would be kept together here.
+func (e *exam) containment(context.Context) []Check {
+	tier, why := guard.Best()
+	c := ok("containment", Figures{"tier": string(tier)}, "%s", tier)
+	if why != "" {
+		c.Text += ", nothing stronger: " + locks.Printable(why)
+		c.Figures["why"] = locks.Printable(why)
+	}
+	if tier == "pgroup" {
+		c.Level, c.Fix = Warning, "keep jobs here from leaving their process group (setsid, daemons): nothing would end what does"
+	}
+	return []Check{c}
+}
+
+// bootClock reads the clock that leases are measured by.
+func (e *exam) bootClock(context.Context) []Check {
+	up := time.Duration(e.Clock.Now())
+	return []Check{ok("boot clock", Figures{"reads_ns": up}, "reads %v, and runs while the machine is suspended", up.Round(time.Second))}
+}
+
+// terminal says which of our streams a job could talk to somebody on.
+func (e *exam) terminal(context.Context) []Check {
+	var on []string
+	columns := 0
+	for _, s := range e.Streams {
+		if s.Columns > 0 {
+			on = append(on, s.Name)
+			columns = s.Columns
+		}
+	}
+	if len(on) == 0 {
+		return []Check{ok("terminal", nil, "none: a job would have none, either")}
+	}
+	return []Check{ok("terminal", Figures{"streams": on, "columns": columns}, "%s, %d columns wide: a job would have it", strings.Join(on, ", "), columns)}
+}
+
+// systemd says whether a unit's options would have an effect.
+func (e *exam) systemd(context.Context) []Check {
+	if runtime.GOOS != "linux" {
+		return []Check{left("systemd", "not on "+runtime.GOOS)}
+	}
+	return []Check{e.service("/")}
+}
+
+// service looks at the file system below a root, and at our environment.
+func (e *exam) service(root string) Check {
+	version, running := systemdVersion(root)
+	if !running {
+		return left("systemd", "this machine was not started by it")
+	}
+	c := ok("systemd", Figures{}, "runs this machine")
+	if version != "" {
+		c.Text = "version " + version + " runs this machine"
+		c.Figures["version"] = version
+	}
+	unit, socket := e.getenv("INVOCATION_ID") != "", e.getenv("NOTIFY_SOCKET") != ""
+	c.Figures["unit"], c.Figures["notify"] = unit, socket
+	switch {
+	case socket:
+		c.Text += "; we are a unit that it wants to hear from"
+	case unit:
+		c.Text += "; we are in a unit without Type=notify"
+	default:
+		c.Text += "; we are in no unit"
+	}
+	return c
+}
+
+func (e *exam) getenv(name string) string {
+	for _, kv := range e.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,4 @@
+package doctor
+
+// owner is not looked at here.
+func owner(string) string { return "" }

@@ -1,0 +1,78 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// Renewals are measured until there are so many, or for so long.
+const (
+	renewals  = 50
+	measuring = 5 * time.Second
+)
+
+// roundTrip measures renewals, and says what ttl they allow.
+func (e *exam) roundTrip(ctx context.Context) []Check {
+	h, err := e.open(ctx, e.patient())
+	if err != nil {
+		return []Check{failed("round trip", err)}
+	}
+	defer func() { h.end(ctx) }()
+	if _, err := h.take(ctx); err != nil {
+		return []Check{failed("round trip", err)}
+	}
+	took, err := e.measure(ctx, h)
+	if err != nil {
+		return []Check{failed("round trip", err)}
+	}
+	return []Check{e.weigh(took)}
+}
+
+// measure renews one time after the other, and returns how long each took, in order
+// of size. There is at least one.
+func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) {
+	var took []time.Duration
+	for end := e.Clock.Now().Add(measuring); len(took) < renewals; {
+		e.pace(ctx)
+		if len(took) > 0 && e.Clock.Now() >= end {
+			break
+		}
+		start := e.Clock.Now()
+		if err := h.renewNow(ctx); err != nil {
+			return nil, err
+		}
+		took = append(took, e.Clock.Now().Sub(start))
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+// weigh judges the ttl by how long renewals take, which are in order of size. One
+// that takes longer than an attempt may is none. Half of that is near it.
+func (e *exam) weigh(took []time.Duration) Check {
+	p50, p99 := rank(took, 50), rank(took, 99)
+	e.rtt = p99
+	limit := runner.NewTiming(e.TTL, e.Grace).Attempt
+	least, good := runner.Shortest(p99, e.Grace), runner.Shortest(2*p99, e.Grace)
+	c := ok("round trip", Figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
+		"%d renewals, p50 %s, p99 %s; with a ttl of %v one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
+	switch {
+	case p99 > limit && least > runner.MaxTTL:
+		c.Level, c.Fix = Error, "no ttl is long enough: bring the server nearer, or make it faster"
+	case p99 > limit:
+		c.Level, c.Fix = Error, "use --ttl "+least.String()+" at the very least; "+good.String()+" leaves room"
+	case 2*p99 > limit && good <= runner.MaxTTL:
+		c.Level, c.Fix = Warning, "use --ttl "+good.String()+", so that a renewal may take twice as long"
+	default:
+		c.Text += "; a ttl of " + good.String() + " would be enough"
+	}
+	return c
+}
+
+// rank is a percentile: the least that so many of a hundred do not exceed.
+func rank(sorted []time.Duration, percent int) time.Duration {
+	return sorted[max((len(sorted)*percent+99)/100-1, 0)]
+}

@@ -1,0 +1,193 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	// expirySoon is when the end of a certificate is near.
+	expirySoon = 14 * 24 * time.Hour
+	// clockApart is by how much a server's clock may differ from ours. Leases do not
+	// depend on it; which window of --once-per a run is in, and what people read in
+	// logs, does.
+	clockApart = 5 * time.Second
+)
+
+// servers asks each server how it is.
+func (e *exam) servers(ctx context.Context) []Check {
+	asked, cancel := e.request(ctx)
+	defer cancel()
+	s, err := e.observer.Lock.(locks.Prober).Probe(asked)
+	if err != nil {
+		e.stop("no server could be asked")
+		return []Check{failed("servers", err)}
+	}
+	return e.judge(ctx, s)
+}
+
+// judge makes checks of what a probe tells.
+func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
+	var checks []Check
+	answers := 0
+	for _, server := range s.Servers {
+		if server.Error == "" {
+			answers++
+		}
+	}
+	hint := ""
+	if answers == 0 && len(s.Servers) > 0 {
+		e.stop("no server answers")
+		hint = e.hint(ctx)
+	}
+	for _, server := range s.Servers {
+		if server.Error != "" {
+			checks = append(checks, silent(server, hint, answers > 0))
+			continue
+		}
+		checks = append(checks, wellOrNot(s.Product, server))
+	}
+	if s.User != "" {
+		checks = append(checks, ok("user", Figures{"user": locks.Printable(s.User)}, "%s", locks.Printable(s.User)))
+	}
+	for _, f := range s.Findings {
+		checks = append(checks, finding(f))
+	}
+	return checks
+}
+
+// hint asks the backend in the usual way, as what it says of an error is more than
+// a probe has room for.
+func (e *exam) hint(ctx context.Context) string {
+	i, ok := e.observer.Lock.(locks.Inspector)
+	if !ok {
+		return ""
+	}
+	ctx, cancel := e.request(ctx)
+	defer cancel()
+	_, err := i.Inspect(ctx)
+	return locks.Hint(err)
+}
+
+// silent is the check of a server that could not be asked. If others answer, locks
+// work without it.
+func silent(s locks.Server, hint string, others bool) Check {
+	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
+	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
+	c.Text = locks.Printable(s.Address) + ": " + locks.Printable(s.Error)
+	if c.Fix == "" {
+		c.Fix = remedy(class)
+	}
+	if others {
+		c.Level = Warning
+		c.Text += "; other servers answer"
+	}
+	return c
+}
+
+// wellOrNot is the check of a server that has answered.
+func wellOrNot(product string, s locks.Server) Check {
+	c := Check{Name: "server", Level: OK, Figures: Figures{"address": locks.Printable(s.Address)}}
+	text := []string{strings.TrimSpace(locks.Printable(product) + " " + locks.Printable(s.Version))}
+	if s.Version != "" {
+		c.Figures["version"] = locks.Printable(s.Version)
+	}
+	if s.Role != "" {
+		text = append(text, locks.Printable(s.Role))
+		c.Figures["role"] = locks.Printable(s.Role)
+	}
+	if s.RTT > 0 {
+		text = append(text, "answers in "+show(s.RTT))
+		c.Figures["rtt_ns"] = s.RTT
+	}
+	text = append(text, c.encryption(s), c.clocks(s))
+	c.Text = locks.Printable(s.Address) + ": " + strings.Join(compact(text), ", ")
+	return c
+}
+
+func compact(text []string) []string {
+	var some []string
+	for _, t := range text {
+		if t != "" {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
+// encryption looks at TLS and at the certificates.
+func (c *Check) encryption(s locks.Server) string {
+	if s.TLS == "" {
+		return "no TLS"
+	}
+	text := "TLS " + locks.Printable(s.TLS)
+	c.Figures["tls"] = locks.Printable(s.TLS)
+	if s.Expires.IsZero() {
+		return text
+	}
+	c.Figures["expires"] = s.Expires.UTC()
+	remaining, day := s.Expires.Sub(s.Ours), s.Expires.Local().Format("2006-01-02 15:04")
+	if s.Ours.IsZero() {
+		remaining = time.Until(s.Expires)
+	}
+	switch {
+	case remaining <= 0:
+		c.worsen(Error, "renew the certificate, or correct this machine's clock")
+		return text + " with a certificate that ended on " + day
+	case remaining < expirySoon:
+		c.worsen(Warning, "renew the certificate before then")
+		return text + fmt.Sprintf(" with a certificate that ends in %s, on %s", days(remaining), day)
+	}
+	return text + fmt.Sprintf(" with certificates good for %s", days(remaining))
+}
+
+func days(d time.Duration) string {
+	if d < 48*time.Hour {
+		return d.Round(time.Hour).String()
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// clocks compares the server's clock with ours.
+func (c *Check) clocks(s locks.Server) string {
+	if s.Time.IsZero() || s.Ours.IsZero() {
+		return ""
+	}
+	ahead := s.Time.Sub(s.Ours)
+	c.Figures["clock_ahead_ns"] = ahead
+	if ahead.Abs() <= clockApart {
+		return "clocks agree within " + show(max(ahead.Abs(), time.Second).Truncate(time.Second))
+	}
+	c.worsen(Warning, "set the clocks by NTP: which window of --once-per a run is in depends on them; leases do not")
+	if ahead > 0 {
+		return "its clock is ahead of ours by " + show(ahead.Round(time.Second))
+	}
+	return "its clock is behind ours by " + show((-ahead).Round(time.Second))
+}
+
+// worsen raises the level, if it is lower.
+func (c *Check) worsen(to Level, fix string) {
+	if c.Level == Error || c.Level == Warning && to == Warning {
+		return
+	}
+	c.Level, c.Fix = to, fix
+}
+
+// finding passes on what only the backend knows to look at.
+func finding(f locks.Finding) Check {
+	c := Check{Name: locks.Printable(f.Check), Level: Warning, Text: locks.Printable(f.Text), Fix: locks.Printable(f.Fix)}
+	switch f.Level {
+	case "ok":
+		c.Level = OK
+	case "error":
+		c.Level = Error
+		if c.Fix == "" {
+			c.Fix = remedy(nil)
+		}
+	}
+	return c
+}

@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// settings says where the backend's address is from, and has the backend check all
+// that it can check without a server.
+func (e *exam) settings(ctx context.Context) []Check {
+	if _, err := e.observer.abilities(ctx); err != nil {
+		e.stop("its settings are wrong")
+		return []Check{failed("settings", err)}
+	}
+	e.permanent = locks.IsPermanent(e.observer.Lock)
+	set := e.variables()
+	f := Figures{"variables": set}
+	text := "address from " + e.addressFrom(set)
+	if len(set) > 0 {
+		text += "; set: " + strings.Join(set, ", ")
+	}
+	return []Check{ok("settings", f, "%s", text)}
+}
+
+// addressFrom says who names the server, or the directory.
+func (e *exam) addressFrom(set []string) string {
+	if e.backend.Host != "" || e.backend.Path != "" {
+		return "the URL"
+	}
+	for _, name := range set {
+		for _, part := range []string{"ENDPOINTS", "HOSTS", "BUCKET", "_DIR"} {
+			if strings.HasSuffix(name, part) {
+				return name
+			}
+		}
+	}
+	return "the backend's default"
+}
+
+// variables returns the names of those that are set and that the backend heeds.
+// Their values may be secrets.
+func (e *exam) variables() []string {
+	heeded := append(e.Variables(e.backend.Scheme), "LEADERRUN_"+strings.ToUpper(e.backend.Scheme)+"_")
+	var set []string
+	for _, kv := range e.Environ {
+		key, value, _ := strings.Cut(kv, "=")
+		if value != "" && slices.ContainsFunc(heeded, func(v string) bool {
+			return key == v || strings.HasSuffix(v, "_") && strings.HasPrefix(key, v)
+		}) {
+			set = append(set, locks.Printable(key))
+		}
+	}
+	slices.Sort(set)
+	return set
+}

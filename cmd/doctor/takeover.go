@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// takeOver has one contender vanish, and the next one get the lock: not before the
+// lease of the first has ended.
+func (e *exam) takeOver(ctx context.Context) []Check {
+	ttl := min(runner.Shortest(2*e.rtt, -1), patientTTL)
+	first, err := e.open(ctx, ttl)
+	if err != nil {
+		return []Check{failed("take-over", err)}
+	}
+	defer func() { first.end(ctx) }()
+	grant, err := first.take(ctx)
+	switch {
+	case err != nil:
+		return []Check{failed("take-over", err)}
+	case grant.TTL > patientTTL:
+		return []Check{left("take-over", "left out: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest")}
+	}
+	second, err := e.queue(ctx, ttl)
+	if err != nil {
+		return []Check{failed("take-over", err)}
+	}
+	defer func() { second.end(ctx) }()
+	sent := e.Clock.Now()
+	if err := first.renewNow(ctx); err != nil {
+		return []Check{failed("take-over", err)}
+	}
+	first.abandon()
+	at, err := second.get(ctx, patienceFor(grant))
+	if err != nil {
+		return []Check{failed("take-over", err)}
+	}
+	return []Check{e.judgeTakeOver(grant, second.lease.Grant(), sent, at)}
+}
+
+// judgeTakeOver looks at a term that began at a moment, after one that was last
+// renewed by a request sent at another.
+func (e *exam) judgeTakeOver(before, after locks.Grant, sent, at clock.Instant) Check {
+	took := at.Sub(sent)
+	f := Figures{"took_ns": took, "lease_ns": before.TTL, "tokens": []uint64{before.Token, after.Token}}
+	c := ok("take-over", f, "the next one led %s after the last renewal, of a lease of %v; token %d, then %d", show(took), before.TTL, before.Token, after.Token)
+	if n := notRisen("take-over", before.Token, after.Token); n != nil {
+		c = *n
+		c.Figures = f
+		return c
+	}
+	switch {
+	case took < keepalive.Trusted(before.TTL):
+		c.Level, c.Fix = Error, "use --takeover strict; find out why the server ends leases early"
+		c.Text += ": that is before its end"
+	case after.Clean:
+		c.Level, c.Fix = Error, "do not rely on --takeover strict with this backend, and report it"
+		c.Text += "; it was told that the lock had been released"
+	}
+	return c
+}

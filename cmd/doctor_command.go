@@ -1,0 +1,191 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/cmd/doctor"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// writeSpacing is for services that take only so many writes to one object.
+var writeSpacing = map[string]time.Duration{"gcs": 1100 * time.Millisecond}
+
+// A diagnosis is what is asked of leaderrun doctor.
+type diagnosis struct {
+	*options
+	timeout seconds
+	output  choice
+}
+
+func (p *program) doctorCommand() *cli.Command {
+	d := &diagnosis{newOptions(), seconds{d: time.Minute}, choice{"text", []string{"text", "json"}}}
+	shared := []string{"backend", "connect-timeout", "ttl", "kill-after", "verbose", "log-format"}
+	flags := slices.DeleteFunc(d.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "look for what is wrong with a backend, the way to it and this machine",
+		Flags: append([]cli.Flag{
+			lockFlag(d.options, "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
+			&cli.GenericFlag{Name: "timeout", Category: "Waiting",
+				Value: &d.timeout, DefaultText: "1m",
+				Usage: "all together may take `DURATION`"},
+			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output",
+				Value: &d.output, DefaultText: "text",
+				Usage: "print what was found as `FORMAT`: text or json"},
+		}, append(flags, configFlags()...)...),
+		Action: func(ctx *cli.Context) error {
+			if err := noArguments(ctx); err != nil {
+				return err
+			}
+			p.settle(d.options, false)
+			return p.doctor(d)
+		},
+	}
+}
+
+// check refuses what cannot be meant.
+func (d *diagnosis) check() error {
+	if err := d.checkConnectTimeout(); err != nil {
+		return err
+	}
+	if d.timeout.d <= 0 {
+		return &locks.UsageError{What: "--timeout must be more than 0"}
+	}
+	if err := doctor.CheckName(d.lock); err != nil {
+		return err
+	}
+	return d.timing().CheckTTL()
+}
+
+// doctor makes the checks and prints them. What they found is the exit status.
+func (p *program) doctor(d *diagnosis) error {
+	logger := p.term.logger(d.options)
+	if err := d.check(); err != nil {
+		return err
+	}
+	if d.verbose == 0 { // what matters is in the checks
+		logger = slog.New(slog.DiscardHandler)
+	}
+	r := p.reporter(d.output.value == "json")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.d, doctor.ErrTimeLimit)
+	defer cancel()
+	ctx, hurry, ended := untilEnded(ctx)
+	checks := doctor.Run(ctx, hurry, p.doctorConfig(d, logger, r))
+	if sig := ended(); sig != nil {
+		p.exit = proc.Exit{Signal: sig}.Status()
+	} else {
+		p.exit = p.status(doctor.Worst(checks))
+	}
+	return r.end(locks.RedactText(d.backend), p.exit, checks)
+}
+
+func (p *program) doctorConfig(d *diagnosis, logger *slog.Logger, r *reporter) doctor.Config {
+	return doctor.Config{
+		Backend:        d.backend,
+		Source:         p.backendSource(d.options),
+		Open:           p.Registry.Open,
+		Find:           p.findHelper,
+		Foreign:        func(scheme string) bool { return !slices.Contains(knownHelpers(), scheme) },
+		Variables:      heeded,
+		Environ:        os.Environ(),
+		Lock:           d.lock,
+		Holder:         newID(),
+		TTL:            d.ttl.d,
+		Grace:          d.grace(),
+		ConnectTimeout: d.connectTimeout.d,
+		Spacing:        writeSpacing[schemeOf(d.backend)],
+		Version:        helper.Version(),
+		Streams:        streams(),
+		Clock:          clock.Boot{},
+		Logger:         logger,
+		Report:         r.check,
+		Progress:       r.progress,
+	}
+}
+
+// findHelper returns where a backend's helper program is; "" if it needs none.
+func (p *program) findHelper(scheme string) (string, error) {
+	if slices.Contains(p.Registry.Schemes(), scheme) {
+		return "", nil
+	}
+	return p.Programs.Find(scheme)
+}
+
+// backendSource says who named the backend.
+func (p *program) backendSource(o *options) string {
+	switch {
+	case p.isGiven("backend"):
+		return "from the option --backend"
+	case os.Getenv("LEADERRUN_BACKEND") != "":
+		return "from LEADERRUN_BACKEND"
+	case o.backend == "file":
+		return "the default"
+	}
+	return "from the config file"
+}
+
+// heeded are the variables that a backend heeds, those that say where it is and
+// those that say who we are, but for the home directory.
+func heeded(scheme string) []string {
+	where := slices.DeleteFunc(slices.Clone(addressVariables[scheme]), func(v string) bool { return !strings.Contains(v, "_") })
+	return append(where, map[string][]string{
+		"zk":  {"ZK_AUTH"},
+		"gcs": {"GOOGLE_APPLICATION_CREDENTIALS"},
+	}[scheme]...)
+}
+
+func schemeOf(backend string) string {
+	u, err := locks.Parse(backend)
+	if err != nil {
+		return "" // a check says so
+	}
+	return u.Scheme
+}
+
+func streams() []doctor.Stream {
+	var all []doctor.Stream
+	for _, s := range []struct {
+		name string
+		file *os.File
+	}{{"standard input", os.Stdin}, {"standard output", os.Stdout}, {"standard error", os.Stderr}} {
+		width, _, _ := screen(s.file)
+		all = append(all, doctor.Stream{Name: s.name, Columns: width})
+	}
+	return all
+}
+
+// untilEnded ends a context when we are sent a signal that ends us, and another one
+// when the next one comes. The function that it returns says which signal came.
+func untilEnded(ctx context.Context) (soft, hard context.Context, ended func() os.Signal) {
+	soft, stop := context.WithCancelCause(ctx)
+	hard, stopNow := context.WithCancel(context.WithoutCancel(ctx))
+	caught, first := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	catch(caught, endings())
+	go func() {
+		first <- <-caught
+		stop(errInterrupted)
+		<-caught
+		stopNow()
+	}()
+	return soft, hard, func() os.Signal {
+		select {
+		case sig := <-first:
+			return sig
+		default:
+			return nil
+		}
+	}
+}
+
+var errInterrupted = errors.New("interrupted")

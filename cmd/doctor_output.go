@@ -1,0 +1,139 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/doctor"
+)
+
+// A mark begins the line of a check.
+type mark struct{ sign, ascii, colour string }
+
+func markOf(l doctor.Level) mark {
+	switch l {
+	case doctor.OK:
+		return mark{"✓", "+", "\x1b[32m"}
+	case doctor.Warning:
+		return mark{"!", "!", "\x1b[33m"}
+	case doctor.Error:
+		return mark{"✗", "x", "\x1b[31m"}
+	}
+	return mark{"-", "-", "\x1b[2m"}
+}
+
+const plainColour = "\x1b[0m"
+
+// A reporter prints checks: as lines, each as soon as it is made, or as one object
+// of JSON at the end. On a terminal it says meanwhile what is being done.
+type reporter struct {
+	out            io.Writer
+	term           *term // for what is being done; nil: nobody is to know
+	json           bool
+	colours, ascii bool
+	err            error
+}
+
+func (p *program) reporter(json bool) *reporter {
+	r := &reporter{out: p.out, json: json, ascii: !isUTF8(os.Getenv), colours: p.style(false).Color}
+	if _, _, terminal := screen(p.term.file); terminal {
+		r.term = p.term
+	}
+	return r
+}
+
+// isUTF8 reports whether the locale's characters are those of UTF-8: the first of
+// its variables that is set decides.
+func isUTF8(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(getenv(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}
+
+// progress shows what is being done in a line that the next one replaces.
+func (r *reporter) progress(what string) {
+	if r.term != nil {
+		width, _, _ := screen(r.term.file)
+		_, _ = r.term.sink.Write([]byte(wipeLine + cut(what+" …", width-1)))
+	}
+}
+
+// wipe removes that line.
+func (r *reporter) wipe() {
+	if r.term != nil {
+		_, _ = r.term.sink.Write([]byte(wipeLine))
+		r.term.sink.drain(wipeLimit)
+	}
+}
+
+func (r *reporter) check(c doctor.Check) {
+	if r.json {
+		return
+	}
+	r.wipe()
+	r.print(r.line(c))
+}
+
+// line is a check for people: what was found, and below it what to do.
+func (r *reporter) line(c doctor.Check) string {
+	m := markOf(c.Level)
+	sign := m.sign
+	if r.ascii {
+		sign = m.ascii
+	}
+	if r.colours {
+		sign = m.colour + sign + plainColour
+	}
+	s := sign + " " + c.Name + ": " + c.Text + "\n"
+	if c.Fix != "" {
+		s += "  fix: " + c.Fix + "\n"
+	}
+	return s
+}
+
+// print writes to standard output. What went wrong first is kept.
+func (r *reporter) print(s string) {
+	if r.err == nil {
+		_, r.err = io.WriteString(r.out, s)
+	}
+}
+
+// findings are all that leaderrun doctor found, as JSON.
+type findings struct {
+	V       int            `json:"v"` // of this form; fields may be added to it
+	Backend string         `json:"backend"`
+	Status  int            `json:"status"` // the exit status
+	Checks  []doctor.Check `json:"checks"`
+}
+
+// end prints the sum of it.
+func (r *reporter) end(backend string, status int, checks []doctor.Check) error {
+	r.wipe()
+	if !r.json {
+		r.print(sum(checks))
+		return r.err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(findings{1, backend, status, checks}); err != nil {
+		return err
+	}
+	r.print(b.String())
+	return r.err
+}
+
+func sum(checks []doctor.Check) string {
+	n := map[doctor.Level]int{}
+	for _, c := range checks {
+		n[c.Level]++
+	}
+	return fmt.Sprintf("%d well, %d to be looked at, %d wrong, %d left out\n", n[doctor.OK], n[doctor.Warning], n[doctor.Error], n[doctor.Left])
+}
