@@ -134,6 +134,14 @@ func (h *handle) lead(ctx context.Context) error {
 	}
 }
 
+// leadNow is lead for a lock that should be free.
+func (h *handle) leadNow(ctx context.Context) error {
+	h.e.pace(ctx)
+	ctx, cancel := h.e.request(ctx) // the lease outlives it
+	defer cancel()
+	return h.lead(ctx)
+}
+
 // end releases whatever the handle holds, and closes it.
 func (h *handle) end(ctx context.Context) {
 	if h.stop != nil {

@@ -82,7 +82,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 		return []Check{failed("hand-over", err)}
 	}
 	defer func() { first.end(ctx) }()
-	if err := first.lead(ctx); err != nil {
+	if err := first.leadNow(ctx); err != nil {
 		return []Check{failed("hand-over", err)}
 	}
 	second, err := e.queue(ctx, e.patient())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
 )
 
@@ -61,9 +62,9 @@ func (e *exam) weigh(took []time.Duration) Check {
 		"%d renewals, p50 %s, p99 %s; with a ttl of %v one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
 	case p99 > limit && least > runner.MaxTTL:
-		c.Level, c.Fix = Error, "no ttl is long enough: bring the server nearer, or make it faster"
+		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "no ttl is long enough: bring the server nearer, or make it faster"
 	case p99 > limit:
-		c.Level, c.Fix = Error, "use --ttl "+least.String()+" at the very least; "+good.String()+" leaves room"
+		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "use --ttl "+least.String()+" at the very least; "+good.String()+" leaves room"
 	case 2*p99 > limit && good <= runner.MaxTTL:
 		c.Level, c.Fix = Warning, "use --ttl "+good.String()+", so that a renewal may take twice as long"
 	default:

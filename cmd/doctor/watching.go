@@ -41,12 +41,39 @@ func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := quiet(ctx, changes); err != nil {
+		return 0, err
+	}
 	start := e.Clock.Now()
 	if err := holder.free(ctx); err != nil {
 		return 0, err
 	}
 	return e.told(ctx, watcher, changes, func() time.Duration { return e.Clock.Now().Sub(start) })
 }
+
+// News of what was before may still come for so long.
+const quietTime = 100 * time.Millisecond
+
+// quiet takes news until there is none for a while: what comes then is of what
+// happens then.
+func quiet(ctx context.Context, changes <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, watchPatience)
+	defer cancel()
+	for {
+		select {
+		case _, more := <-changes:
+			if !more {
+				return errEnded
+			}
+		case <-time.After(quietTime):
+			return nil
+		case <-ctx.Done():
+			return errors.New("it tells of changes all the time, and there are none")
+		}
+	}
+}
+
+var errEnded = errors.New("the watch ended by itself, before it told of a release")
 
 // told waits for the news that the lock is free. News of something else may come
 // before it.
@@ -65,7 +92,7 @@ func (e *exam) told(ctx context.Context, watcher *handle, changes <-chan struct{
 			case !held:
 				return took, nil
 			case !more:
-				return 0, errors.New("the watch ended by itself, before it told of a release")
+				return 0, errEnded
 			}
 		}
 	}

@@ -1,0 +1,260 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// backendChecks are those that a server, or a directory, has a part in.
+var backendChecks = []string{"backend", "helper", "settings", "server", "permissions", "round trip", "lease", "watch", "hand-over", "take-over", "clean up"}
+
+// TestAllWell also looks at what is left of it: nothing.
+func TestAllWell(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	checks := examine(t, s, nil)
+	got := levels(t, checks)
+	for _, name := range backendChecks {
+		if got[name] != OK {
+			t.Errorf("%s: got %q; want ok: %+v", name, got[name], find(t, checks, name))
+		}
+	}
+	for _, c := range checks {
+		if c.Text == "" || c.Level == OK && c.Fix != "" {
+			t.Errorf("%+v: a check has a text, and one that is well needs no fix", c)
+		}
+	}
+	if err := Worst(checks); err != nil {
+		t.Errorf("the worst is %v", err)
+	}
+	if len(s.forgot) != 1 || !s.free() {
+		t.Errorf("deleted were %q, and the lock is free: %v; want one, and free", s.forgot, s.free())
+	}
+	for _, name := range s.names {
+		if name != s.forgot[0] || !strings.HasPrefix(name, "leaderrun-doctor/") || locks.CheckName(name) != nil {
+			t.Errorf("the lock %q was taken; deleted was %q", name, s.forgot)
+		}
+	}
+}
+
+// TestScratchNames begin as permissions may want them, and never repeat.
+func TestScratchNames(t *testing.T) {
+	t.Parallel()
+	a, b := scratchName("jobs/nightly"), scratchName("jobs/nightly")
+	if !strings.HasPrefix(a, "jobs/nightly/leaderrun-doctor/") || a == b {
+		t.Errorf("got %q and %q", a, b)
+	}
+	if err := CheckName(strings.Repeat("x", 180)); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("a name that leaves no room: %v; want ErrUsage", err)
+	}
+	if err := CheckName("jobs"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithoutAbilities leaves out what a backend cannot do, and only that.
+func TestWithoutAbilities(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.can = nil
+	checks := examine(t, s, nil)
+	for _, name := range []string{"servers", "watch", "clean up"} {
+		if c := find(t, checks, name); c.Level != Left || !strings.HasPrefix(c.Text, "left out: this backend cannot ") {
+			t.Errorf("got %+v; want it left out", c)
+		}
+	}
+	for _, name := range []string{"permissions", "round trip", "lease", "hand-over", "take-over"} {
+		if c := find(t, checks, name); c.Level != OK {
+			t.Errorf("got %+v; want ok", c)
+		}
+	}
+	if c := find(t, checks, "permissions"); strings.Contains(c.Text, "record") {
+		t.Errorf("%+v tells of a record that there is not", c)
+	}
+}
+
+// TestPermanent is about locks without a lease.
+func TestPermanent(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.permanent = true
+	checks := examine(t, s, nil)
+	for _, name := range []string{"round trip", "lease", "take-over"} {
+		if c := find(t, checks, name); c.Level != Left {
+			t.Errorf("got %+v; want it left out", c)
+		}
+	}
+	for _, name := range []string{"permissions", "watch", "hand-over", "clean up"} {
+		if c := find(t, checks, name); c.Level != OK {
+			t.Errorf("got %+v; want ok", c)
+		}
+	}
+}
+
+// TestStopsWhereItMakesNoSense finds each thing on which the rest depends broken.
+func TestStopsWhereItMakesNoSense(t *testing.T) {
+	t.Parallel()
+	down := &locks.Error{Class: locks.ErrUnavailable, Err: errors.New("refused"), Hint: "start it"}
+	for _, tt := range []struct {
+		name  string
+		at    string // the check that finds it
+		class error
+		ruin  func(*store, *Config)
+	}{
+		{"malformed backend", "backend", locks.ErrUsage, func(_ *store, c *Config) { c.Backend = "etcd//x" }},
+		{"no helper", "helper", locks.ErrUnavailable, func(_ *store, c *Config) { c.Find = func(string) (string, error) { return "", down } }},
+		{"helper of others", "helper", locks.ErrDenied, func(_ *store, c *Config) { c.Find = func(string) (string, error) { return "", locks.ErrDenied } }},
+		{"wrong settings", "settings", locks.ErrUsage, func(s *store, _ *Config) { s.fail["abilities"] = &locks.UsageError{What: "x"} }},
+		{"no server asked", "servers", locks.ErrUnavailable, func(s *store, _ *Config) { s.fail["probe"] = down }},
+		{"servers down", "server", locks.ErrUnavailable, func(s *store, _ *Config) {
+			s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "refused", Class: "unavailable"}
+			s.fail["inspect"] = down
+		}},
+		{"no acquire", "acquire", locks.ErrDenied, func(s *store, _ *Config) { s.fail["acquire"] = locks.ErrDenied }},
+		{"no release", "release", locks.ErrDenied, func(s *store, _ *Config) { s.fail["release"] = locks.ErrDenied }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore()
+			checks := examine(t, s, func(c *Config) { tt.ruin(s, c) })
+			found := find(t, checks, tt.at)
+			if found.Level != Error || found.Fix == "" {
+				t.Errorf("got %+v; want an error with a fix", found)
+			}
+			if got := Worst(checks); !errors.Is(got, tt.class) {
+				t.Errorf("the worst is %v; want %v", got, tt.class)
+			}
+			after := false
+			for _, c := range checks {
+				switch {
+				case c.Name == tt.at:
+					after = true
+				case c.Name == "clean up", c.Name == "containment", c.Name == "boot clock", c.Name == "terminal", c.Name == "systemd":
+				case after && c.Level != Left:
+					t.Errorf("%+v comes after it; want it left out", c)
+				}
+			}
+			if find(t, checks, "boot clock").Level != OK {
+				t.Error("this machine was not looked at")
+			}
+		})
+	}
+}
+
+// TestHintOfServersThatAreDown is what the backend says of its errors elsewhere.
+func TestHintOfServersThatAreDown(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "refused", Class: "unavailable"}
+	s.fail["inspect"] = &locks.Error{Class: locks.ErrUnavailable, Err: errors.New("refused"), Hint: "start it"}
+	if c := find(t, examine(t, s, nil), "server"); c.Fix != "start it" {
+		t.Errorf("got %+v; want the backend's own hint", c)
+	}
+}
+
+// TestTimeLimit ends a check in its midst, leaves out the others, and cleans up.
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.slow = time.Second
+	var checks []Check
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3500*time.Millisecond, ErrTimeLimit)
+		defer cancel()
+		checks = Run(ctx, t.Context(), config(s))
+	})
+	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--timeout") {
+		t.Errorf("got %+v; want an error that names --timeout", c)
+	}
+	if c := find(t, checks, "hand-over"); c.Level != Left {
+		t.Errorf("got %+v; want it left out", c)
+	}
+	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
+		t.Errorf("got %+v; want it cleaned up", c)
+	}
+}
+
+// TestInterrupted is cut off while a lease runs that nobody can release any more,
+// and deletes what was made when that has ended.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	var checks []Check
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c := config(s)
+		c.Progress = func(what string) {
+			if strings.HasPrefix(what, "wait for") {
+				cancel(errors.New("interrupted"))
+			}
+		}
+		checks = Run(ctx, t.Context(), c)
+	})
+	if c := find(t, checks, "take-over"); c.Level != Left || c.Text != "interrupted" {
+		t.Errorf("got %+v; want it left out", c)
+	}
+	if Worst(checks) != nil {
+		t.Errorf("the worst is %v; want nothing: who interrupts finds nothing wrong", Worst(checks))
+	}
+	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
+		t.Errorf("got %+v; want it cleaned up", c)
+	}
+}
+
+// TestHurried gives up cleaning up, and says so.
+func TestHurried(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	var checks []Check
+	synctest.Test(t, func(t *testing.T) {
+		hurry, cancel := context.WithCancel(t.Context())
+		c := config(s)
+		c.Progress = func(what string) {
+			if what == "clean up" {
+				cancel()
+			}
+		}
+		s.fail["forget"] = &locks.HeldError{}
+		checks = Run(t.Context(), hurry, c)
+	})
+	if c := find(t, checks, "clean up"); c.Level != Warning || !strings.Contains(c.Fix, s.names[0]) {
+		t.Errorf("got %+v; want a warning that names the lock", c)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	failed := func(class error) Check { return Check{Level: Error, class: class} }
+	for _, tt := range []struct {
+		checks []Check
+		want   error
+	}{
+		{nil, nil},
+		{[]Check{{Level: Warning, class: locks.ErrDenied}, {Level: OK}, {Level: Left}}, nil},
+		{[]Check{failed(nil)}, ErrOther},
+		{[]Check{failed(locks.ErrUsage), failed(nil)}, locks.ErrUsage},
+		{[]Check{failed(nil), failed(locks.ErrDenied), failed(locks.ErrUsage)}, locks.ErrDenied},
+		{[]Check{failed(locks.ErrUnavailable), failed(locks.ErrDenied)}, locks.ErrUnavailable},
+	} {
+		if got := Worst(tt.checks); !errors.Is(got, tt.want) {
+			t.Errorf("Worst(%+v) = %v; want %v", tt.checks, got, tt.want)
+		}
+	}
+}
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0s", 999: "999ns", 12345: "12.3µs", 1234567: "1.23ms", 16234567: "16.2ms", 1234567890: "1.23s", 12345678900: "12.35s", 90 * time.Second: "1m30s",
+	} {
+		if got := show(d); got != want {
+			t.Errorf("show(%d) = %q; want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWatch tells of a release; news of something else is none.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ruin func(*store)
+		want Level
+		text string
+	}{
+		"told":                {func(*store) {}, OK, "told of a release"},
+		"told of other news":  {func(s *store) { s.watches = 3 }, OK, "told of a release"},
+		"not told":            {func(s *store) { s.untold = true }, Error, "nothing was told"},
+		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "nothing was told"},
+		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended by itself"},
+		"refused":             {func(s *store) { s.fail["watch"] = errors.New("no watches here") }, Error, "no watches here"},
+	} {
+		s := newStore()
+		tt.ruin(s)
+		if c := find(t, examine(t, s, nil), "watch"); c.Level != tt.want || !strings.Contains(c.Text, tt.text) {
+			t.Errorf("%s: got %+v; want %s, %q", name, c, tt.want, tt.text)
+		}
+	}
+}
+
+// TestDrills has things go wrong when a lock changes hands.
+func TestDrills(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ruin func(*store)
+		at   string
+		want Level
+		text string
+	}{
+		"all well":              {func(*store) {}, "take-over", OK, "led 2s after the last renewal, of a lease of 2s"},
+		"tokens repeat":         {func(s *store) { s.repeats = true }, "hand-over", Error, "the token 1 was followed by 1"},
+		"tokens repeat there":   {func(s *store) { s.repeats = true }, "take-over", Error, "the token 1 was followed by 1"},
+		"two at once":           {func(s *store) { s.shared = true }, "hand-over", Error, "given to a second contender"},
+		"leases end early":      {func(s *store) { s.early = 50 * time.Millisecond }, "take-over", Error, "before its end"},
+		"who vanished released": {func(s *store) { s.clean = true }, "take-over", Error, "had been released"},
+		"all leases are long":   {func(s *store) { s.grant = func(time.Duration) time.Duration { return 16 * time.Second } }, "take-over", Left, "16s"},
+	} {
+		s := newStore()
+		tt.ruin(s)
+		if c := find(t, examine(t, s, nil), tt.at); c.Level != tt.want || !strings.Contains(c.Text, tt.text) {
+			t.Errorf("%s: got %+v; want %s, %q", name, c, tt.want, tt.text)
+		}
+		if len(s.forgot) != 1 || !s.free() {
+			t.Errorf("%s: the lock is free: %v; deleted: %q", name, s.free(), s.forgot)
+		}
+	}
+}
+
+// TestNobodyGetsIt has a lock that is not granted to who waits for it.
+func TestNobodyGetsIt(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]uint64{"hand-over": 5, "take-over": 7} {
+		s := newStore()
+		s.last = last
+		if c := find(t, examine(t, s, nil), name); c.Level != Error || !strings.Contains(c.Text, "did not get the lock") {
+			t.Errorf("got %+v; want that nobody got it", c)
+		}
+	}
+}

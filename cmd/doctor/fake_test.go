@@ -1,0 +1,317 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
+)
+
+// bubble is a boot clock in a bubble of synctest.
+type bubble struct{}
+
+func (bubble) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) }
+
+// A store is a backend with one lock, of which a test decides what is wrong.
+type store struct {
+	fail      map[string]error // what an operation returns
+	can       []locks.Ability
+	permanent bool
+	slow      time.Duration                     // a renewal takes so long
+	grant     func(time.Duration) time.Duration // what is granted for what is asked
+	early     time.Duration                     // leases end by so much too soon
+	repeats   bool                              // tokens do not rise
+	last      uint64                            // no token after this one is granted; 0: all are
+	shared    bool                              // everybody gets the lock
+	clean     bool                              // each holder is told that the one before released
+	untold    bool                              // watches tell nothing of a release
+	watches   int                               // so many values come before it
+	closes    bool                              // watches end by themselves
+	servers   locks.Servers
+	version   string
+
+	mu      sync.Mutex
+	holder  *fake
+	until   time.Time
+	token   uint64
+	names   []string // of all locks that were held
+	record  []byte
+	forgot  []string
+	opened  int
+	renewed []time.Time
+	changed chan struct{} // closed and replaced with each change
+	told    []chan struct{}
+}
+
+func everything() []locks.Ability {
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanProbe, locks.CanForget}
+}
+
+func newStore() *store {
+	return &store{
+		fail: map[string]error{}, can: everything(), changed: make(chan struct{}),
+		grant:   func(asked time.Duration) time.Duration { return asked },
+		servers: locks.Servers{Product: "fake", Servers: []locks.Server{{Address: "h:1", Version: "1.2"}}},
+		version: "v1",
+	}
+}
+
+func (s *store) open(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened++
+	return &fake{s: s, o: o, asked: make(chan []byte, 1)}, s.fail["open"]
+}
+
+// change wakes up who waits; mu is held.
+func (s *store) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+	for _, c := range s.told {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// free reports whether nobody holds the lock; mu is held.
+func (s *store) free() bool {
+	return s.holder == nil || !s.permanent && !time.Now().Before(s.until)
+}
+
+// A fake is one handle.
+type fake struct {
+	s     *store
+	o     locks.Options
+	asked chan []byte
+}
+
+func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	for {
+		g, wait, left := f.attempt()
+		switch {
+		case wait == nil:
+			return g, f.s.fail["acquire"]
+		case try:
+			return g, &locks.HeldError{}
+		}
+		f.o.Waiting(locks.Waiting{})
+		timer := time.NewTimer(left)
+		select {
+		case <-wait:
+		case <-timer.C:
+		case <-ctx.Done():
+			return g, ctx.Err()
+		}
+		timer.Stop()
+	}
+}
+
+func (f *fake) attempt() (g locks.Grant, wait <-chan struct{}, left time.Duration) {
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail["acquire"] != nil {
+		return g, nil, 0
+	}
+	if !s.shared && !s.free() || s.last > 0 && s.token == s.last {
+		if left = time.Until(s.until); s.permanent || left <= 0 {
+			left = time.Hour
+		}
+		return g, s.changed, left
+	}
+	if !s.repeats || s.token == 0 {
+		s.token++
+	}
+	g = locks.Grant{Token: s.token, TTL: s.grant(f.o.TTL), Clean: s.clean || s.holder == nil}
+	if s.permanent {
+		g.TTL = 0
+	}
+	s.holder, s.until = f, time.Now().Add(g.TTL-s.early)
+	s.names = append(s.names, f.o.Name)
+	s.change()
+	return g, nil, 0
+}
+
+func (f *fake) Renew(ctx context.Context) error {
+	if f.s.permanent {
+		return locks.ErrNoLease
+	}
+	if f.s.slow > 0 {
+		if err := pause(ctx, f.s.slow); err != nil {
+			return err
+		}
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	switch {
+	case f.s.fail["renew"] != nil:
+		return f.s.fail["renew"]
+	case f.s.holder != f:
+		return locks.ErrNoLease
+	}
+	f.s.renewed = append(f.s.renewed, time.Now())
+	f.s.until = time.Now().Add(f.s.grant(f.o.TTL) - f.s.early)
+	return nil
+}
+
+func (f *fake) Release(context.Context) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if err := f.s.fail["release"]; err != nil {
+		return err
+	}
+	if f.s.holder == f {
+		f.s.holder = nil
+		f.s.change()
+	}
+	return nil
+}
+
+func (f *fake) Lost() <-chan error { return nil }
+func (f *fake) Close() error       { return nil }
+func (f *fake) Permanent() bool    { return f.s.permanent }
+
+func (f *fake) Version(context.Context) (string, error) { return f.s.version, nil }
+
+func (f *fake) Abilities(context.Context) ([]locks.Ability, error) {
+	return f.s.can, f.s.fail["abilities"]
+}
+
+func (f *fake) Inspect(context.Context) (locks.State, error) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	return locks.State{Status: locks.Status{Held: !f.s.free(), Token: f.s.token}}, f.s.fail["inspect"]
+}
+
+func (f *fake) Record(context.Context) ([]byte, error) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	return f.s.record, nil
+}
+
+func (f *fake) SetRecord(_ context.Context, text []byte) error {
+	if err := f.s.fail["record"]; err != nil {
+		return err
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.fail["read"] == nil {
+		f.s.record = text
+	}
+	return nil
+}
+
+func (f *fake) Ask(_ context.Context, token uint64, text []byte) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.fail["hear"] == nil && f.s.fail["ask"] == nil && token == f.s.token {
+		f.s.holder.asked <- text
+	}
+	return f.s.fail["ask"]
+}
+
+func (f *fake) Asked() <-chan []byte { return f.asked }
+
+// List has the lock on its second page.
+func (f *fake) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
+	switch {
+	case f.s.fail["list"] != nil:
+		return nil, "", f.s.fail["list"]
+	case cursor == "":
+		return []locks.Listed{{Name: "other"}}, "2", nil
+	case f.s.fail["listed"] != nil:
+		return nil, "", nil
+	}
+	return []locks.Listed{{Name: f.o.Name}}, "", nil
+}
+
+func (f *fake) Watch(_ context.Context, all bool) (<-chan struct{}, error) {
+	if all {
+		return nil, errors.New("more than was to be watched")
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	c := make(chan struct{}, 10)
+	for range f.s.watches {
+		c <- struct{}{}
+	}
+	switch {
+	case f.s.closes:
+		close(c)
+	case !f.s.untold:
+		f.s.told = append(f.s.told, c)
+	}
+	return c, f.s.fail["watch"]
+}
+
+func (f *fake) Probe(context.Context) (locks.Servers, error) { return f.s.servers, f.s.fail["probe"] }
+
+func (f *fake) Forget(context.Context) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	switch {
+	case f.s.fail["forget"] != nil:
+		return f.s.fail["forget"]
+	case !f.s.free():
+		return &locks.HeldError{}
+	}
+	f.s.forgot = append(f.s.forgot, f.o.Name)
+	return nil
+}
+
+// config is one that finds a store all well.
+func config(s *store) Config {
+	return Config{
+		Backend: "fake://h:1/p", Source: "a test", Open: s.open,
+		Find:      func(string) (string, error) { return "/helper", nil },
+		Foreign:   func(string) bool { return false },
+		Variables: func(string) []string { return nil },
+		Holder:    "us", TTL: 15 * time.Second, Grace: -1, ConnectTimeout: 5 * time.Second, Version: "v1",
+		Clock: bubble{}, Report: func(Check) {}, Progress: func(string) {},
+	}
+}
+
+// examine makes all checks in a bubble, and returns them.
+func examine(t *testing.T, s *store, change func(*Config)) (checks []Check) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := config(s)
+		if change != nil {
+			change(&c)
+		}
+		checks = Run(t.Context(), t.Context(), c)
+	})
+	return checks
+}
+
+// find returns the one check of a name.
+func find(t *testing.T, checks []Check, name string) Check {
+	t.Helper()
+	i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no check %q among %v", name, checks)
+	}
+	return checks[i]
+}
+
+// levels are those of all checks by name. Two of one name are a mistake here.
+func levels(t *testing.T, checks []Check) map[string]Level {
+	t.Helper()
+	all := map[string]Level{}
+	for _, c := range checks {
+		if all[c.Name] != "" {
+			t.Errorf("two checks %q", c.Name)
+		}
+		all[c.Name] = c.Level
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHelper compares the versions of core and helper.
+func TestHelper(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version string
+		foreign bool
+		want    Level
+	}{{"v1", false, OK}, {"v2", false, Warning}, {"", false, Warning}, {"v2", true, OK}} {
+		s := newStore()
+		s.version = tt.version
+		checks := examine(t, s, func(c *Config) { c.Foreign = func(string) bool { return tt.foreign } })
+		if c := find(t, checks, "helper"); c.Level != tt.want || !strings.Contains(c.Text, "/helper") || find(t, checks, "permissions").Level != OK {
+			t.Errorf("version %q, of others %v: got %+v; want %s", tt.version, tt.foreign, c, tt.want)
+		}
+	}
+	checks := examine(t, newStore(), func(c *Config) { c.Find = func(string) (string, error) { return "", nil } })
+	if c := find(t, checks, "helper"); c.Level != OK || !strings.Contains(c.Text, "built in") {
+		t.Errorf("got %+v; want that none is needed", c)
+	}
+}
+
+// TestSettings names variables, and none of what they say.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	environ := []string{"FAKE_HOSTS=h:secret", "FAKE_EMPTY=", "LEADERRUN_FAKE_PASSWORD=secret", "OTHER=secret", "FAKES=1"}
+	for _, tt := range []struct{ backend, want string }{
+		{"fake:", "address from FAKE_HOSTS; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+		{"fake://u:secret@h", "address from the URL; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+	} {
+		checks := examine(t, newStore(), func(c *Config) {
+			c.Backend, c.Environ = tt.backend, environ
+			c.Variables = func(string) []string { return []string{"FAKE_"} }
+		})
+		if c := find(t, checks, "settings"); c.Text != tt.want {
+			t.Errorf("got %q; want %q", c.Text, tt.want)
+		}
+		for _, c := range checks {
+			if strings.Contains(c.Text, "secret") {
+				t.Errorf("%+v tells a secret", c)
+			}
+		}
+	}
+}
+
+// TestSystemd looks at a file system as systemd makes it.
+func TestSystemd(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	e := &exam{}
+	if c := e.service(root); c.Level != Left {
+		t.Errorf("without systemd: got %+v", c)
+	}
+	for _, dir := range []string{"run/systemd/system", "usr/lib/x86_64-linux-gnu/systemd"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := e.service(root); c.Text != "runs this machine; we are in no unit" {
+		t.Errorf("of no known version: got %+v", c)
+	}
+	lib := filepath.Join(root, "usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so")
+	if err := os.WriteFile(lib, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e.Environ = []string{"INVOCATION_ID=1"}
+	if c := e.service(root); c.Text != "version 252 runs this machine; we are in a unit without Type=notify" || c.Figures["version"] != "252" {
+		t.Errorf("in a unit: got %+v", c)
+	}
+	e.Environ = append(e.Environ, "NOTIFY_SOCKET=/s")
+	if c := e.service(root); !strings.HasSuffix(c.Text, "that it wants to hear from") {
+		t.Errorf("with a socket: got %+v", c)
+	}
+}
+
+// TestTerminal tells which streams are one.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	e := &exam{Config: Config{Streams: []Stream{{"standard input", 0}, {"standard error", 120}}}}
+	if c := e.terminal(t.Context())[0]; c.Text != "standard error, 120 columns wide: a job would have it" {
+		t.Errorf("got %+v", c)
+	}
+	if c := (&exam{}).terminal(t.Context())[0]; !strings.HasPrefix(c.Text, "none") {
+		t.Errorf("got %+v", c)
+	}
+}

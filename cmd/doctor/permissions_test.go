@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestEachOperation has one operation fail at a time: it is named, with a fix, and
+// the others are done.
+func TestEachOperation(t *testing.T) {
+	t.Parallel()
+	denied := fmt.Errorf("the server says no: %w", locks.ErrDenied)
+	mute := errors.New("it succeeds, and does nothing")
+	for _, tt := range []struct {
+		broken string
+		err    error
+		at     string
+		class  error
+	}{
+		{"renew", denied, "renew", locks.ErrDenied},
+		{"inspect", denied, "inspect", locks.ErrDenied},
+		{"record", denied, "record", locks.ErrDenied},
+		{"read", mute, "record", ErrOther},
+		{"ask", denied, "ask", locks.ErrDenied},
+		{"hear", mute, "ask", ErrOther},
+		{"list", denied, "list", locks.ErrDenied},
+		{"listed", mute, "list", ErrOther},
+	} {
+		t.Run(tt.broken, func(t *testing.T) {
+			t.Parallel()
+			s := newStore()
+			s.fail[tt.broken] = tt.err
+			if tt.broken == "inspect" { // who asks has to look first
+				s.can = []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanForget}
+			}
+			checks := examine(t, s, nil)
+			c := find(t, checks, tt.at)
+			if c.Level != Error || c.Fix == "" || !errors.Is(c.classed(), tt.class) {
+				t.Errorf("got %+v of class %v; want an error of class %v, with a fix", c, c.class, tt.class)
+			}
+			well := find(t, checks, "permissions")
+			if strings.Contains(well.Text, tt.at) || !strings.Contains(well.Text, "acquire") || !strings.Contains(well.Text, "release") {
+				t.Errorf("%s failed, and well is %q", tt.at, well.Text)
+			}
+			if len(s.forgot) != 1 {
+				t.Error("it was not cleaned up")
+			}
+		})
+	}
+}
