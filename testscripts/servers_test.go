@@ -159,13 +159,18 @@ func answer(w http.ResponseWriter, r *http.Request) {
 //
 //	proxy ADDRESS
 //	proxy cut|cut-replies|refuse|heal
+//	proxy delay TIME
 //
 // The first form puts a proxy, $PROXY, before an address; the second breaks
 // what is between the two, and mends it.
 func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 1, "proxy ADDRESS|FAULT")
+	usage(ts, !neg && (len(args) == 1 || len(args) == 2 && args[0] == "delay"), "proxy ADDRESS|FAULT")
 	w := worldOf(ts)
 	switch args[0] {
+	case "delay":
+		d, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		w.proxy.Delay(d)
 	case "cut":
 		w.proxy.CutAll()
 	case "cut-replies":

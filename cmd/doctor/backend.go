@@ -73,7 +73,7 @@ func (h *handle) version(ctx context.Context) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	ctx, cancel := h.e.request(ctx)
+	ctx, cancel := h.e.bounded(ctx)
 	defer cancel()
 	return v.Version(ctx)
 }

@@ -22,7 +22,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	if err := e.forget(ctx, h); err != nil {
 		return []Check{remains(e.scratch, oneLine(err))}
 	}
-	return []Check{ok("clean up", nil, "nothing is left behind")}
+	return []Check{ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)}
 }
 
 // forgetPatience is how much longer than its lease a lock may take to be free.

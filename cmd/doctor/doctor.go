@@ -194,6 +194,12 @@ func (e *exam) request(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, e.ConnectTimeout)
 }
 
+// bounded is for what the backend bounds by itself, and then says more of it than
+// that time is over: this limit is only for one that hangs.
+func (e *exam) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 2*e.ConnectTimeout+3*time.Second)
+}
+
 // timing is how a lease of the given length is renewed, if the server grants it.
 func (e *exam) timing(ttl time.Duration) runner.Timing {
 	if e.longest > 0 {

@@ -51,7 +51,7 @@ func (h *handle) found() { h.waits.Do(func() { close(h.waiting) }) }
 
 // require returns an ErrUsage if the backend lacks an ability.
 func (h *handle) require(ctx context.Context, needed locks.Ability) error {
-	ctx, cancel := h.e.request(ctx)
+	ctx, cancel := h.e.bounded(ctx)
 	defer cancel()
 	return locks.Require(ctx, h.Lock, "left out", needed)
 }
@@ -62,7 +62,7 @@ func (h *handle) abilities(ctx context.Context) ([]locks.Ability, error) {
 	if !ok {
 		return nil, nil
 	}
-	ctx, cancel := h.e.request(ctx)
+	ctx, cancel := h.e.bounded(ctx)
 	defer cancel()
 	return able.Abilities(ctx)
 }

@@ -20,7 +20,7 @@ const (
 
 // servers asks each server how it is.
 func (e *exam) servers(ctx context.Context) []Check {
-	asked, cancel := e.request(ctx)
+	asked, cancel := e.bounded(ctx)
 	defer cancel()
 	s, err := e.observer.Lock.(locks.Prober).Probe(asked)
 	if err != nil {
@@ -49,7 +49,10 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 			checks = append(checks, silent(server, hint, answers > 0))
 			continue
 		}
-		checks = append(checks, wellOrNot(s.Product, server))
+		checks = append(checks, e.wellOrNot(s.Product, server))
+	}
+	if e.broken != "" {
+		return checks // nobody can have told what follows
 	}
 	if s.User != "" {
 		checks = append(checks, ok("user", Figures{"user": locks.Printable(s.User)}, "%s", locks.Printable(s.User)))
@@ -90,7 +93,7 @@ func silent(s locks.Server, hint string, others bool) Check {
 }
 
 // wellOrNot is the check of a server that has answered.
-func wellOrNot(product string, s locks.Server) Check {
+func (e *exam) wellOrNot(product string, s locks.Server) Check {
 	c := Check{Name: "server", Level: OK, Figures: Figures{"address": locks.Printable(s.Address)}}
 	text := []string{strings.TrimSpace(locks.Printable(product) + " " + locks.Printable(s.Version))}
 	if s.Version != "" {
@@ -104,7 +107,10 @@ func wellOrNot(product string, s locks.Server) Check {
 		text = append(text, "answers in "+show(s.RTT))
 		c.Figures["rtt_ns"] = s.RTT
 	}
-	text = append(text, c.encryption(s), c.clocks(s))
+	if !e.permanent { // else it is no server
+		text = append(text, c.encryption(s))
+	}
+	text = append(text, c.clocks(s))
 	c.Text = locks.Printable(s.Address) + ": " + strings.Join(compact(text), ", ")
 	return c
 }
@@ -180,6 +186,9 @@ func (c *Check) worsen(to Level, fix string) {
 // finding passes on what only the backend knows to look at.
 func finding(f locks.Finding) Check {
 	c := Check{Name: locks.Printable(f.Check), Level: Warning, Text: locks.Printable(f.Text), Fix: locks.Printable(f.Fix)}
+	if c.Text == "" {
+		c.Text = "looked at"
+	}
 	switch f.Level {
 	case "ok":
 		c.Level = OK

@@ -38,7 +38,7 @@ func TestServer(t *testing.T) {
 		"an error, a warning": {expiredToo, Error, "ended on"},
 		"hostile text":        {locks.Server{Address: "h\x1b[2J", Version: "\n1"}, OK, `h\x1b[2J: etcd \n1`},
 	} {
-		c := wellOrNot("etcd", tt.server)
+		c := new(exam).wellOrNot("etcd", tt.server)
 		if c.Level != tt.want || !strings.Contains(c.Text, tt.text) || (c.Fix == "") != (tt.want == OK) {
 			t.Errorf("%s: got %+v; want %s, %q", name, c, tt.want, tt.text)
 		}
@@ -56,6 +56,7 @@ func TestServers(t *testing.T) {
 			{Check: "alarms", Level: "ok", Text: "none"},
 			{Check: "disk", Level: "warning", Text: "slow", Fix: "buy another"},
 			{Check: "quota", Level: "error", Text: "full"},
+			{Check: "mute", Level: "ok"},
 			{Check: "odd", Level: "?", Text: "\x1b"},
 		},
 	}
@@ -72,8 +73,8 @@ func TestServers(t *testing.T) {
 	if c := find(t, checks, "user"); c.Text != `alice\a` {
 		t.Errorf("got %+v; want alice, escaped", c)
 	}
-	for name, want := range map[string]Level{"alarms": OK, "disk": Warning, "quota": Error, "odd": Warning, "permissions": OK} {
-		if c := find(t, checks, name); c.Level != want || want == Error && c.Fix == "" {
+	for name, want := range map[string]Level{"alarms": OK, "disk": Warning, "quota": Error, "odd": Warning, "mute": OK, "permissions": OK} {
+		if c := find(t, checks, name); c.Level != want || c.Text == "" || want == Error && c.Fix == "" {
 			t.Errorf("got %+v; want %s", c, want)
 		}
 	}
