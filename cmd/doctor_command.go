@@ -19,7 +19,7 @@ import (
 )
 
 // writeSpacing is for services that take only so many writes to one object.
-var writeSpacing = map[string]time.Duration{"gcs": 1100 * time.Millisecond}
+var writeSpacing = map[string]time.Duration{"gcs": time.Second}
 
 // A diagnosis is what is asked of leaderrun doctor.
 type diagnosis struct {

@@ -75,6 +75,7 @@ type exam struct {
 	longest   time.Duration // the longest lease that the server grants, if it granted less than asked
 	rtt       time.Duration // the longest of all renewals but the worst hundredth
 	wrote     clock.Instant // when the last write was sent
+	paused    time.Duration // for how long writes were held back
 
 	broken string // why what needs the backend is left out
 }

@@ -99,9 +99,15 @@ func (h *handle) renewNow(ctx context.Context) error {
 	return nil
 }
 
-// free releases the lock, which is then renewed no more.
+// free releases the lock, which is then renewed no more, as soon as the lock may be
+// written to again.
 func (h *handle) free(ctx context.Context) error {
 	h.e.pace(ctx)
+	return h.freeNow(ctx)
+}
+
+// freeNow is free without that pause.
+func (h *handle) freeNow(ctx context.Context) error {
 	ctx, cancel := h.e.request(ctx)
 	defer cancel()
 	release := h.Release
@@ -163,8 +169,10 @@ func (h *handle) close() { _ = h.Close() } // it frees what is this process's ow
 
 // pace waits until the lock may be written to again.
 func (e *exam) pace(ctx context.Context) {
-	if e.Spacing > 0 && e.wrote != 0 {
-		_ = pause(ctx, e.wrote.Add(e.Spacing).Sub(e.Clock.Now())) // what comes next finds the end of ctx
+	now := e.Clock.Now()
+	if next := e.wrote.Add(e.Spacing); e.wrote != 0 && now < next {
+		_ = pause(ctx, next.Sub(now)) // what comes next finds the end of ctx
+		e.paused += e.Clock.Now().Sub(now)
 	}
 	e.wrote = e.Clock.Now()
 }

@@ -90,8 +90,9 @@ func (e *exam) handOver(ctx context.Context) []Check {
 		return []Check{failed("hand-over", err)}
 	}
 	defer func() { second.end(ctx) }()
+	e.pace(ctx)
 	start := e.Clock.Now()
-	if err := first.free(ctx); err != nil {
+	if err := first.freeNow(ctx); err != nil {
 		return []Check{failed("hand-over", err)}
 	}
 	at, err := second.get(ctx, handOverPatience)

@@ -108,6 +108,25 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestSpacing does not take for an answer's time what writes are held back for, and
+// has leases long enough for so few writes.
+func TestSpacing(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	checks := examine(t, s, func(c *Config) { c.Spacing = time.Second })
+	for _, figure := range []struct{ check, name string }{{"permissions", "renew_ns"}, {"permissions", "record_ns"}, {"permissions", "release_ns"}, {"watch", "told_ns"}, {"hand-over", "took_ns"}} {
+		if got := find(t, checks, figure.check).Figures[figure.name]; got != time.Duration(0) {
+			t.Errorf("%s of %s: got %v; want 0s", figure.name, figure.check, got)
+		}
+	}
+	if c := find(t, checks, "round trip"); c.Figures["good_ttl_ns"] != 5*time.Second {
+		t.Errorf("got %+v; want 5s, with a renewal a second", c)
+	}
+	if c := find(t, checks, "take-over"); c.Figures["lease_ns"] != 5*time.Second {
+		t.Errorf("got %+v; want a lease of 5s", c)
+	}
+}
+
 // TestSlowServer has a ttl that cannot hold: the drills use one that can.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()

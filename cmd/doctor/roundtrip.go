@@ -57,7 +57,7 @@ func (e *exam) weigh(took []time.Duration) Check {
 	p50, p99 := rank(took, 50), rank(took, 99)
 	e.rtt = p99
 	limit := runner.NewTiming(e.TTL, e.Grace).Attempt
-	least, good := runner.Shortest(p99, e.Grace), runner.Shortest(2*p99, e.Grace)
+	least, good := e.shortest(p99, e.Grace), e.shortest(2*p99, e.Grace)
 	c := ok("round trip", Figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
 		"%d renewals, p50 %s, p99 %s; with a ttl of %v one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
@@ -71,6 +71,16 @@ func (e *exam) weigh(took []time.Duration) Check {
 		c.Text += "; a ttl of " + good.String() + " would be enough"
 	}
 	return c
+}
+
+// shortest is the least ttl in which a renewal may take so long, with a grace, and
+// in which renewals are no more writes than the service takes.
+func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
+	ttl := runner.Shortest(attempt, grace)
+	for runner.NewTiming(ttl, grace).Renew < e.Spacing {
+		ttl += time.Second
+	}
+	return ttl
 }
 
 // rank is a percentile: the least that so many of a hundred do not exceed.

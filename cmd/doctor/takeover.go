@@ -6,13 +6,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/locks/keepalive"
-	"github.com/leaderrun/leaderrun/runner"
 )
 
 // takeOver has one contender vanish, and the next one get the lock: not before the
 // lease of the first has ended.
 func (e *exam) takeOver(ctx context.Context) []Check {
-	ttl := min(runner.Shortest(2*e.rtt, -1), patientTTL)
+	ttl := min(e.shortest(2*e.rtt, -1), patientTTL)
 	first, err := e.open(ctx, ttl)
 	if err != nil {
 		return []Check{failed("take-over", err)}

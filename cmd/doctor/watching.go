@@ -44,8 +44,9 @@ func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
 	if err := quiet(ctx, changes); err != nil {
 		return 0, err
 	}
+	e.pace(ctx)
 	start := e.Clock.Now()
-	if err := holder.free(ctx); err != nil {
+	if err := holder.freeNow(ctx); err != nil {
 		return 0, err
 	}
 	return e.told(ctx, watcher, changes, func() time.Duration { return e.Clock.Now().Sub(start) })
