@@ -140,6 +140,31 @@ func TestGateAdvises(t *testing.T) {
 	}
 }
 
+// Shortest passes the gate with room for a slow renewal, and a second less does not.
+func TestShortest(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		attempt, grace := rand.N(11*time.Second), rand.N(time.Hour)
+		if rand.N(2) == 0 {
+			grace = -1
+		}
+		least := Shortest(attempt, grace)
+		fits := func(ttl time.Duration) bool {
+			x := NewTiming(ttl, grace)
+			return x.CheckTTL() == nil && x.Gate(ttl) == nil && x.Attempt >= attempt
+		}
+		if attempt > NewTiming(MaxTTL, -1).Attempt {
+			if least <= MaxTTL {
+				t.Errorf("renewals of %v: got %v; want none", attempt, least)
+			}
+			continue
+		}
+		if !fits(least) || fits(least-time.Second) {
+			t.Errorf("renewals of %v, --kill-after %v: got %v, which is not the least that works", attempt, grace, least)
+		}
+	}
+}
+
 func works(t *testing.T, ttl, grace time.Duration) {
 	t.Helper()
 	x := NewTiming(ttl, grace)

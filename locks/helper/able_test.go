@@ -43,6 +43,37 @@ func TestAbilitiesOfNone(t *testing.T) {
 	checkClass(t, "abilities of what does not answer", err, context.DeadlineExceeded)
 }
 
+// TestVersion is what hello says, also of a helper that cannot open the lock.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"fake://h/", "fake://h/?open=denied"} {
+		if got, err := start(t, url, options()).Version(t.Context()); err != nil || got != Version() {
+			t.Errorf("%s: got %q, %v; want %q", url, got, err, Version())
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := start(t, "fake://h/?open=hang", options()).Version(ctx)
+	checkClass(t, "version of what does not answer", err, context.DeadlineExceeded)
+}
+
+// TestVersionIsNotTrusted, and there is none without a hello.
+func TestVersionIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	s := newSession("fake", locks.Error{}, closer{io.Discard})
+	if v, err := s.greeting(); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("before hello: got %q, %v; want ErrUnavailable", v, err)
+	}
+	hello := message{Event: eventHello, Protocol: []int{protocol}, Scheme: "fake", Version: "v1\x1b[2J" + strings.Repeat("x", 1000)}
+	if err := s.take(&hello); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.greeting()
+	if err != nil || !strings.HasPrefix(v, "v1 [2Jx") || len(v) > maxVersion {
+		t.Errorf("got %q, %v", v, err)
+	}
+}
+
 func TestRecordAndAsk(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?can=record&can=ask", options())

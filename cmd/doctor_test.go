@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/cmd/doctor"
+)
+
+// TestDoctorLines are what people see of checks.
+func TestDoctorLines(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		r    reporter
+		c    doctor.Check
+		want string
+	}{
+		{reporter{}, doctor.Check{Name: "a b", Level: doctor.OK, Text: "5ms"}, "✓ a b: 5ms\n"},
+		{reporter{}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no", Fix: "do it"}, "✗ a: no\n  fix: do it\n"},
+		{reporter{}, doctor.Check{Name: "a", Level: doctor.Warning, Text: "soon", Fix: "do it"}, "! a: soon\n  fix: do it\n"},
+		{reporter{}, doctor.Check{Name: "a", Level: doctor.Left, Text: "left out"}, "- a: left out\n"},
+		{reporter{ascii: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "+ a: 5ms\n"},
+		{reporter{ascii: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "x a: no\n"},
+		{reporter{colours: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "\x1b[32m✓\x1b[0m a: 5ms\n"},
+		{reporter{colours: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "\x1b[31m✗\x1b[0m a: no\n"},
+	} {
+		var b bytes.Buffer
+		tt.r.out = &b
+		tt.r.check(tt.c)
+		if b.String() != tt.want {
+			t.Errorf("%+v: got %q; want %q", tt.c, b.String(), tt.want)
+		}
+	}
+}
+
+// TestDoctorJSON is one object with a version, and nothing before it.
+func TestDoctorJSON(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	r := &reporter{out: &b, json: true}
+	checks := []doctor.Check{{Name: "a", Level: doctor.OK, Text: "<5ms>", Figures: doctor.Figures{"took_ns": 5}}, {Name: "b", Level: doctor.Error, Text: "no", Fix: "do it"}}
+	for _, c := range checks {
+		r.check(c)
+	}
+	if b.Len() > 0 {
+		t.Errorf("before the end there is %q", &b)
+	}
+	if err := r.end("etcd://h", 70, checks); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"v":1,"backend":"etcd://h","status":70,"checks":[{"name":"a","level":"ok","text":"<5ms>","figures":{"took_ns":5}},{"name":"b","level":"error","text":"no","fix":"do it"}]}` + "\n"
+	if b.String() != want {
+		t.Errorf("got %s; want %s", &b, want)
+	}
+	b.Reset()
+	if err := r.end("file", 0, nil); err != nil || !json.Valid(b.Bytes()) {
+		t.Errorf("without checks: %q, %v", &b, err)
+	}
+}
+
+// TestDoctorCannotPrint keeps what went wrong: it must not exit with 0 then.
+func TestDoctorCannotPrint(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no room")
+	for _, json := range []bool{false, true} {
+		r := &reporter{out: failingWriter{broken}, json: json}
+		r.check(doctor.Check{Name: "a"})
+		if err := r.end("file", 0, nil); !errors.Is(err, broken) {
+			t.Errorf("json %v: got %v; want %v", json, err, broken)
+		}
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func TestIsUTF8(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, false},
+		{map[string]string{"LANG": "en_US.UTF-8"}, true},
+		{map[string]string{"LANG": "de_DE.utf8"}, true},
+		{map[string]string{"LANG": "en_US.ISO-8859-1"}, false},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_CTYPE": "C"}, false},
+		{map[string]string{"LANG": "C", "LC_CTYPE": "C.UTF-8"}, true},
+		{map[string]string{"LC_CTYPE": "C.UTF-8", "LC_ALL": "POSIX"}, false},
+		{map[string]string{"LANG": "C.UTF-8", "LC_ALL": ""}, true},
+	} {
+		if got := isUTF8(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%v: got %v; want %v", tt.env, got, tt.want)
+		}
+	}
+}

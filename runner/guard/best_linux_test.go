@@ -1,0 +1,17 @@
+package guard
+
+import "testing"
+
+// TestBest is the tier that a guard would choose by itself.
+func TestBest(t *testing.T) {
+	t.Parallel()
+	made, why, err := newCage(Containment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.remove()
+	tier, because := Best()
+	if tier != made.tier() || (because == "") != (why == "") {
+		t.Errorf("got %q, %q; a guard has %q, %q", tier, because, made.tier(), why)
+	}
+}
