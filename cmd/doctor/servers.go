@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,20 +34,10 @@ func (e *exam) servers(ctx context.Context) []Check {
 // judge makes checks of what a probe tells.
 func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 	var checks []Check
-	answers := 0
-	for _, server := range s.Servers {
-		if server.Error == "" {
-			answers++
-		}
-	}
-	hint := ""
-	if answers == 0 && len(s.Servers) > 0 {
-		e.stop("no server answers")
-		hint = e.hint(ctx)
-	}
+	dead, hint := e.dead(ctx, s.Servers)
 	for _, server := range s.Servers {
 		if server.Error != "" {
-			checks = append(checks, silent(server, hint, answers > 0))
+			checks = append(checks, silent(server, hint, !dead))
 			continue
 		}
 		checks = append(checks, e.wellOrNot(s.Product, server))
@@ -63,6 +54,21 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 	return checks
 }
 
+// dead reports whether none of the servers can be reached, and then has all that
+// needs one left out. With no answer at all comes a hint. One that refuses to tell
+// about itself may yet keep locks for us: what it allows is tried later.
+func (e *exam) dead(ctx context.Context, all []locks.Server) (dead bool, hint string) {
+	answers := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Error == "" })
+	refusals := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Class == "denied" })
+	if answers || len(all) == 0 {
+		return false, ""
+	}
+	if !refusals {
+		e.stop("no server answers")
+	}
+	return !refusals, e.hint(ctx)
+}
+
 // hint asks the backend in the usual way, as what it says of an error is more than
 // a probe has room for.
 func (e *exam) hint(ctx context.Context) string {
@@ -76,8 +82,8 @@ func (e *exam) hint(ctx context.Context) string {
 	return locks.Hint(err)
 }
 
-// silent is the check of a server that could not be asked. If others answer, locks
-// work without it.
+// silent is the check of a server that did not tell. If others answer, locks work
+// without it.
 func silent(s locks.Server, hint string, others bool) Check {
 	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
 	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
@@ -85,9 +91,13 @@ func silent(s locks.Server, hint string, others bool) Check {
 	if c.Fix == "" {
 		c.Fix = remedy(class)
 	}
-	if others {
+	switch {
+	case s.Class == "denied":
 		c.Level = Warning
-		c.Text += "; other servers answer"
+		c.Text += "; whether it keeps locks for us is tried below"
+	case others:
+		c.Level = Warning
+		c.Text += "; another server answers"
 	}
 	return c
 }
