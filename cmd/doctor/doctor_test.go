@@ -221,7 +221,16 @@ func TestHurried(t *testing.T) {
 			}
 		}
 		s.fail["forget"] = &locks.HeldError{}
+		var begun time.Time
+		c.Report = func(check Check) {
+			if check.Name == "systemd" {
+				begun = time.Now()
+			}
+		}
 		checks = Run(t.Context(), hurry, c)
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("it went on for %v", took)
+		}
 	})
 	if c := find(t, checks, "clean up"); c.Level != Warning || !strings.Contains(c.Fix, s.names[0]) {
 		t.Errorf("got %+v; want a warning that names the lock", c)

@@ -17,6 +17,7 @@ func TestWatch(t *testing.T) {
 	}{
 		"told":                {func(*store) {}, OK, "told of a release"},
 		"told of other news":  {func(s *store) { s.watches = 3 }, OK, "told of a release"},
+		"told too early":      {func(s *store) { s.lags = true }, OK, "told of a release after 1s"},
 		"not told":            {func(s *store) { s.untold = true }, Error, "nothing was told"},
 		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "nothing was told"},
 		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended by itself"},

@@ -33,6 +33,7 @@ type store struct {
 	clean     bool                              // each holder is told that the one before released
 	untold    bool                              // watches tell nothing of a release
 	watches   int                               // so many values come before it
+	lags      bool                              // one comes a second before it
 	closes    bool                              // watches end by themselves
 	servers   locks.Servers
 	version   string
@@ -163,8 +164,14 @@ func (f *fake) Renew(ctx context.Context) error {
 	return nil
 }
 
-func (f *fake) Release(context.Context) error {
+func (f *fake) Release(ctx context.Context) error {
 	f.s.mu.Lock()
+	if f.s.lags && len(f.s.told) > 0 && f.s.holder == f {
+		f.s.change()
+		f.s.mu.Unlock()
+		_ = pause(ctx, time.Second)
+		f.s.mu.Lock()
+	}
 	defer f.s.mu.Unlock()
 	if err := f.s.fail["release"]; err != nil {
 		return err
@@ -189,7 +196,7 @@ func (f *fake) Abilities(context.Context) ([]locks.Ability, error) {
 func (f *fake) Inspect(context.Context) (locks.State, error) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	return locks.State{Status: locks.Status{Held: !f.s.free(), Token: f.s.token}}, f.s.fail["inspect"]
+	return locks.State{Status: locks.Status{Held: !f.s.free() && f.s.fail["blind"] == nil, Token: f.s.token}}, f.s.fail["inspect"]
 }
 
 func (f *fake) Record(context.Context) ([]byte, error) {

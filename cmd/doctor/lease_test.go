@@ -136,8 +136,8 @@ func TestSlowServer(t *testing.T) {
 	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--ttl 4s") || !errors.Is(Worst(checks), locks.ErrUsage) {
 		t.Errorf("got %+v, and the worst is %v", c, Worst(checks))
 	}
-	if c := find(t, checks, "take-over"); c.Level != OK || c.Figures["lease_ns"] != 8*time.Second {
-		t.Errorf("got %+v; want a lease of 8s", c)
+	if c := find(t, checks, "take-over"); c.Level != OK || c.Figures["lease_ns"] != 8*time.Second || c.Figures["took_ns"] != 8500*time.Millisecond {
+		t.Errorf("got %+v; want a lease of 8s, which counts from the sending of the last renewal", c)
 	}
 }
 
@@ -162,7 +162,14 @@ func TestShortLeases(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.grant = func(time.Duration) time.Duration { return 2 * time.Second }
-	if c := find(t, examine(t, s, nil), "hand-over"); c.Level != OK {
-		t.Errorf("got %+v; want ok", c)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e := &exam{Config: config(s), scratch: "x"}
+		e.permissions(t.Context())
+		if got := e.timing(15 * time.Second); got.Renew != 400*time.Millisecond {
+			t.Errorf("renewed every %v; want 400ms", got.Renew)
+		}
+		if got := e.timing(time.Second); got.TTL != time.Second {
+			t.Errorf("a lease of %v; want what was asked for", got.TTL)
+		}
+	})
 }

@@ -23,6 +23,7 @@ func TestEachOperation(t *testing.T) {
 	}{
 		{"renew", denied, "renew", locks.ErrDenied},
 		{"inspect", denied, "inspect", locks.ErrDenied},
+		{"blind", mute, "inspect", ErrOther},
 		{"record", denied, "record", locks.ErrDenied},
 		{"read", mute, "record", ErrOther},
 		{"ask", denied, "ask", locks.ErrDenied},
