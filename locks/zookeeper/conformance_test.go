@@ -85,6 +85,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Abilities:      []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe},
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
+		HostileEntries: s.hostileEntries(),
 		Connections: func(_ *testing.T, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
@@ -93,6 +94,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				return strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask")
 			})
 		},
+		Kept: func(_ *testing.T, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
 	}
 	if c.Fair {
 		c.Abilities = append(c.Abilities, locks.CanQueue)
@@ -155,6 +157,14 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 func (s *store) hostileAt(what string) (all []func(*testing.T, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
 		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
+	}
+	return all
+}
+
+// hostileEntries makes nodes beside those of locks.
+func (s *store) hostileEntries() (all []func(*testing.T, *url.URL)) {
+	for _, path := range []string{"mine", "mine too/child", "a%zz", "..%2Fa/x-n_1", "a%23/x-n_1", "a%2365/x-n_1", "%61%2f/x-n_1", "\u00a0/x-n_1", "%record", "%ask", "a%record%record"} {
+		all = append(all, func(_ *testing.T, u *url.URL) { s.op.put(u.Path+"/"+path, "\x00\xff") })
 	}
 	return all
 }
