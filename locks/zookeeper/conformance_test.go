@@ -80,9 +80,12 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				s.op.delete(leader)
 			}
 		},
-		Restart:        func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
-		Hostile:        s.hostile(),
-		Abilities:      []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe},
+		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile: s.hostile(),
+		Abilities: []locks.Ability{
+			locks.CanInspect, locks.CanRecord, locks.CanAsk,
+			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+		},
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),

@@ -14,7 +14,10 @@ import (
 // Abilities implements [locks.Able]. Who waits in unfair mode is known to
 // nobody.
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe}
+	all := []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk,
+		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	}
 	if !l.settings.unfair {
 		all = append(all, locks.CanQueue)
 	}

@@ -84,10 +84,10 @@ func (l *Lock) probe(ctx context.Context, addr string) probed {
 const longest = 24 * time.Hour
 
 func className(class error) string {
-	switch class {
-	case locks.ErrDenied:
+	switch {
+	case errors.Is(class, locks.ErrDenied):
 		return "denied"
-	case locks.ErrUnavailable:
+	case errors.Is(class, locks.ErrUnavailable):
 		return "unavailable"
 	}
 	return ""

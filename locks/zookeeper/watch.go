@@ -68,7 +68,7 @@ func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.Cancel
 // A watcher is one Watch.
 type watcher struct {
 	*Lock
-	link    *link
+	link    *link // used by run alone
 	path    string
 	changes chan struct{}
 }
