@@ -74,6 +74,8 @@ func TestList(t *testing.T) {
 	write(t, released)
 	drive.Release(t, released)
 	want["released"] = locks.Listed{Name: "released", Record: []byte("b's")}
+	op.put("/p/alone%record", "b's") // the queue is gone
+	want["alone"] = locks.Listed{Name: "alone", Record: []byte("b's")}
 	o.Name = "free"
 	drive.Release(t, holding(t, s.URL()+"/p", o))
 	for _, path := range []string{
@@ -88,7 +90,7 @@ func TestList(t *testing.T) {
 			t.Errorf("%q: got the record %q, want %q; known: %v", got.Name, got.Record, w.Record, ok)
 		}
 		o.Name = got.Name
-		if is := inspect(t, handle(t, s.URL()+"/p", o)); got.Status != is.Status || is.Held == (got.Name == "released") {
+		if is := inspect(t, handle(t, s.URL()+"/p", o)); got.Status != is.Status || is.Held == (got.Name == "released" || got.Name == "alone") {
 			t.Errorf("%q: listed as %+v, inspected as %+v", got.Name, got.Status, is.Status)
 		}
 	}

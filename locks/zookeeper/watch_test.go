@@ -87,27 +87,41 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchAll tells of any lock, of a record, and in a store that is still empty.
+// TestWatchAll tells of any lock, of those who wait for it and of its record, and
+// begins in a store that is still empty.
 func TestWatchAll(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
-	w := handle(t, s.URL()+"/p", options("w"))
-	changes := watch(t, w, true)
-	o := options("a")
-	o.Name = "another/lock"
-	a := handle(t, s.URL()+"/p?mode=unfair", o)
-	listed := func(holder, kept string) func() bool {
-		return func() bool {
-			all := list(t, w, nil)
-			return len(all) == 1 && all[0].Status.Holder == holder && string(all[0].Record) == kept
+	for root, mode := range map[string]string{"/fair": "?mode=fair", "/unfair": "?mode=unfair"} {
+		w := handle(t, s.URL()+root, options("w"))
+		changes := watch(t, w, true)
+		o := options("a")
+		o.Name = "another/lock"
+		a := handle(t, s.URL()+root+mode, o)
+		listed := func(holder string, waiters int, kept string) func() bool {
+			return func() bool {
+				all := list(t, w, nil)
+				return len(all) == 1 && all[0].Status.Holder == holder && all[0].Status.Waiters == waiters && string(all[0].Record) == kept
+			}
 		}
+		drive.Hold(t, a)
+		changed(t, changes, "a leads", listed("a", 0, ""))
+		waiters := 0
+		if root == "/fair" {
+			waiters = 1
+			o.Holder = "b"
+			_, _ = campaign(drive.Context(t), t, s.URL()+root, o)
+			changed(t, changes, "b waits", listed("a", waiters, ""))
+		}
+		for _, text := range []string{"one", "two"} {
+			if err := a.SetRecord(drive.Context(t), []byte(text)); err != nil {
+				t.Error(err)
+			}
+			changed(t, changes, "there is the record "+text, listed("a", waiters, text))
+		}
+		drive.Release(t, a)
+		changed(t, changes, "a has left", func() bool { return !listed("a", waiters, "two")() })
 	}
-	drive.Hold(t, a)
-	changed(t, changes, "a leads", listed("a", ""))
-	write(t, a)
-	changed(t, changes, "there is a record", listed("a", "b's"))
-	drive.Release(t, a)
-	changed(t, changes, "nobody leads", listed("", "b's"))
 }
 
 // TestWatchesOneLock: what happens to others is not told.
@@ -115,7 +129,7 @@ func TestWatchesOneLock(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
 	w := handle(t, s.URL()+"/p", options("w"))
-	changes := watch(t, w, false)
+	changes, all := watch(t, w, false), watch(t, handle(t, s.URL()+"/p", options("v")), true)
 	for _, name := range []string{"jobs", "jobs/nightly/x", "jobs/nightly#1"} {
 		o := options("a")
 		o.Name = name
@@ -123,15 +137,15 @@ func TestWatchesOneLock(t *testing.T) {
 		drive.Hold(t, a)
 		write(t, a)
 		drive.Release(t, a)
+		changed(t, all, name+" is held", func() bool { return true })
 	}
-	a := handle(t, s.URL()+"/p", options("a"))
-	drive.Hold(t, a) // all that came before would have been told by now
+	select {
+	case <-changes:
+		t.Error("what happens to others is told")
+	default:
+	}
+	drive.Hold(t, handle(t, s.URL()+"/p", options("a")))
 	changed(t, changes, "a leads", func() bool { return true })
-	for range 3 {
-		drive.Renew(t, a)
-	}
-	drive.Eventually(t, drive.Patience, "the record is written anew", func() bool { return inspect(t, w).Held })
-	drive.Release(t, a)
 }
 
 // TestWatchAcrossOutages: what changes while the server cannot be reached is told
