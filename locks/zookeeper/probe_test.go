@@ -50,7 +50,7 @@ func finds(t *testing.T, s locks.Servers, check, level, text string) {
 // TestProbe: one server, which is left as it was.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	s := zktest.Start(t, zktest.Options{Largest: 20 * time.Second})
+	s := zktest.Start(t, zktest.Options{Largest: 50 * time.Second})
 	op := operate(t, s)
 	before := op.entries("/")
 	got := probe(t, s.URL()+"/p", options("w"))
@@ -66,7 +66,7 @@ func TestProbe(t *testing.T) {
 	}
 	finds(t, got, "quorum", "ok", "1 of the 1")
 	finds(t, got, "version", "ok", "no fault")
-	finds(t, got, "ttl", "ok", "from 400ms to 20s")
+	finds(t, got, "ttl", "ok", "from 400ms to 50s")
 	finds(t, got, "acl", "warning", "no user")
 	if after := op.entries("/"); strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Errorf("of %q is now %q", before, after)
@@ -74,7 +74,7 @@ func TestProbe(t *testing.T) {
 	drive.Eventually(t, drive.Patience, "no session is left", func() bool { return sessions(s) == 1 }) // the operator's
 	o := options("w")
 	o.TTL = time.Minute
-	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "of 1m0s, 20s")
+	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "of 1m0s, 50s")
 	o.TTL = time.Millisecond
 	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "of 1ms, 400ms")
 }
