@@ -17,10 +17,14 @@ import (
 type eventLog struct{ sink *sink }
 
 // openEvents opens what --events names: a file, to append to, or a descriptor
-// that is open already. Nothing named: events go nowhere.
+// that is open already, standard output if it is "-". Nothing named: events go
+// nowhere.
 func openEvents(to string) (*eventLog, error) {
-	if to == "" {
+	switch to {
+	case "":
 		return &eventLog{}, nil
+	case "-":
+		to = "fd:1"
 	}
 	if n, ok := strings.CutPrefix(to, "fd:"); ok {
 		fd, err := strconv.Atoi(n)
@@ -32,11 +36,20 @@ func openEvents(to string) (*eventLog, error) {
 		}
 		return &eventLog{newSink(os.NewFile(uintptr(fd), to))}, nil
 	}
-	f, err := openToAppend(to)
+	s, err := appendTo(to)
 	if err != nil {
 		return nil, &locks.UsageError{What: "--events: " + err.Error()}
 	}
-	return &eventLog{newSink(f)}, nil
+	return &eventLog{s}, nil
+}
+
+// appendTo opens a file, to append lines to it.
+func appendTo(name string) (*sink, error) {
+	f, err := openToAppend(name)
+	if err != nil {
+		return nil, err
+	}
+	return sinkOf(wholeWriter{w: f, name: name}), nil
 }
 
 // openToAppend opens a file and does not wait for anything. A FIFO that nobody

@@ -61,7 +61,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	l.write(runner.Event{Kind: runner.EventStarted, Lock: "x"})
 	l.close()
 	got, err := os.ReadFile(f.Name())
-	if want := `{"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
+	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }

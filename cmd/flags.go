@@ -123,7 +123,7 @@ func (o *options) outputFlags() []cli.Flag {
 			Usage: "print messages in `FORMAT`: text or json"},
 		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
 			Destination: &o.events,
-			Usage:       "append one line of JSON per transition to `FILE|fd:N`"},
+			Usage:       "append one line of JSON per transition to `FILE|fd:N|-`; - is standard output"},
 	}
 }
 

@@ -8,9 +8,10 @@ import (
 
 // A sink writes to something that may stall, without ever stalling who writes
 // to the sink: what does not fit into its queue is dropped. It is safe for
-// concurrent use, and one Write is never mixed with another.
+// concurrent use, and one Write is never mixed with another, nor torn: see
+// wholeWriter.
 type sink struct {
-	w     io.Writer
+	w     wholeWriter
 	start sync.Once
 	queue chan chunk
 	done  chan struct{}
@@ -30,7 +31,9 @@ const (
 	sinkFlush = time.Second
 )
 
-func newSink(w io.Writer) *sink {
+func newSink(w io.Writer) *sink { return sinkOf(wholeWriter{w: w}) }
+
+func sinkOf(w wholeWriter) *sink {
 	return &sink{w: w, queue: make(chan chunk, sinkQueue), done: make(chan struct{})}
 }
 
@@ -51,8 +54,9 @@ func (s *sink) run() {
 			close(c.mark)
 			continue
 		}
-		_, _ = s.w.Write(c.text) // there is nobody to tell
+		s.w.write(c.text)
 	}
+	s.w.finish()
 }
 
 // drain waits until all that was written so far is out, or for the given time.

@@ -101,7 +101,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 		}
 		if q.set(w) {
 			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
-			r.emit(Event{Kind: EventWaiting, Reason: (&locks.HeldError{Status: w.Status}).Error()})
+			r.emit(Event{Kind: EventWaiting, Class: classHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 		}
 		r.standBy(lock, w)
 		if r.Waiting != nil {
@@ -156,7 +156,7 @@ func (r *run) acquired(signalled error) error {
 		log = log.With("slot", r.slot)
 	}
 	log.Info("acquired", "token", r.grant.Token, "ttl", r.grant.TTL)
-	r.emit(Event{Kind: EventAcquired})
+	r.tellAcquired()
 	close(r.held)
 	if signalled != nil {
 		r.release(true)
@@ -180,7 +180,7 @@ func (r *run) renewed(n keepalive.Renewal, givenUp <-chan struct{}) {
 		return
 	}
 	left := n.Deadline.Sub(n.Done).Milliseconds()
-	r.emit(Event{Kind: EventRenewFailed, Reason: n.Err.Error(), LeftMS: &left})
+	r.emit(Event{Kind: EventRenewFailed, Class: classOf(n.Err), Reason: n.Err.Error(), LeftMS: &left})
 	if errors.Is(n.Err, locks.ErrLost) {
 		return // the lease is done, and that says more
 	}
@@ -195,7 +195,7 @@ func (r *run) retrying(before, err error) {
 	if !errors.Is(err, locks.ErrUnavailable) {
 		return
 	}
-	r.emit(Event{Kind: EventUnavailable, Reason: err.Error()})
+	r.emit(Event{Kind: EventUnavailable, Class: classOf(err), Reason: err.Error()})
 	if before == nil || before.Error() != err.Error() {
 		r.Logger.Warn("no answer, still trying", "err", err)
 	}

@@ -94,7 +94,7 @@ func TestReleaseFails(t *testing.T) {
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Code: 3})
 				r.within(r.now(), seconds(2), seconds(4))
-				if got := join(r.kinds()); got != "acquired, started, exited" {
+				if got := join(r.kinds()); got != "acquired, started, exited, release_failed" {
 					t.Errorf("events: %s", got)
 				}
 				got := r.logged(slog.LevelWarn)

@@ -14,6 +14,7 @@ import (
 // handOver ends the term. Nothing of the job is left, if it could be killed.
 func (r *run) handOver(exit proc.Exit, err error) {
 	if r.unkillable {
+		r.abandon()
 		return
 	}
 	r.leaving = true
@@ -23,6 +24,7 @@ func (r *run) handOver(exit proc.Exit, err error) {
 		lost = r.resign(exit, err)
 	}
 	if r.unkillable { // something of the hook
+		r.abandon()
 		return
 	}
 	if r.lostLease() == nil {
@@ -34,6 +36,11 @@ func (r *run) handOver(exit proc.Exit, err error) {
 	if lost != nil {
 		r.mourn(lost, last)
 	}
+}
+
+// abandon tells that the lock is not released, as something of the job is left.
+func (r *run) abandon() {
+	r.emit(Event{Kind: EventReleaseFailed, Class: classLeftovers, Reason: "processes of the job survive SIGKILL"})
 }
 
 // loss is why leadership was lost, or nil. That may be for sure before the lease
@@ -71,6 +78,7 @@ func (r *run) release(last bool) {
 		r.Logger.Debug("release after loss", "err", err)
 	case err != nil:
 		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
+		r.emit(Event{Kind: EventReleaseFailed, Class: classOf(err), Reason: err.Error()})
 	default:
 		r.Logger.Info("released")
 		r.emit(Event{Kind: EventReleased})

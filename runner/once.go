@@ -42,7 +42,9 @@ func (r *run) openWindow() error {
 		return err
 	}
 	if run, done := record.Done(r.Once.Schedule, r.Once.Slot); done {
-		return &SkippedError{r.Once.Label, run}
+		skipped := &SkippedError{r.Once.Label, run}
+		r.emit(Event{Kind: EventSkipped, Reason: skipped.Error()})
+		return skipped
 	}
 	if r.Once.Attempt {
 		return r.closeWindow()

@@ -69,6 +69,9 @@ func TestOnceSkips(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		r.did("0s open", "0s acquire", "0s release", "0s close")
+		if got := r.events[1]; got.Kind != EventSkipped || got.Reason != err.Error() {
+			t.Errorf("the event is %+v", got)
+		}
 	})
 }
 

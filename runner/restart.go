@@ -35,7 +35,7 @@ func (p Restart) backoff() backoff.Backoff {
 func (r *run) restarting(pause time.Duration, exit proc.Exit, err error) error {
 	reason := reasonOf(exit, err)
 	r.Logger.Log(context.Background(), severity(exit, err), "starting the job again", "pause", pause.Round(time.Millisecond), "err", reason)
-	r.emit(Event{Kind: EventRestarting, Reason: reason})
+	r.emit(Event{Kind: EventRestarting, Class: classOfEnd(exit, err), Reason: reason})
 	return r.idle(pause)
 }
 
@@ -86,7 +86,7 @@ func (r *run) rejoining(wait time.Duration, exit proc.Exit, err error) {
 		why = "leadership was lost and the job was stopped: " + reason
 	}
 	r.Logger.Log(context.Background(), severity(exit, err), "campaigning again", "pause", wait.Round(time.Millisecond), "err", why)
-	r.emit(Event{Kind: EventRejoining, Reason: reason})
+	r.emit(Event{Kind: EventRejoining, Class: classOfEnd(exit, err), Reason: reason})
 }
 
 // severity is that of the end of a job after which we go on.

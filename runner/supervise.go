@@ -181,7 +181,7 @@ func (s *supervisor) lose(err error) bool {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}
 	s.lost = err
-	s.tell(Event{Kind: EventLost, Reason: err.Error()})
+	s.tell(Event{Kind: EventLost, Class: classOf(err), Reason: err.Error()})
 	return true
 }
 
@@ -207,7 +207,7 @@ func (s *supervisor) stop(sig os.Signal, reason string) {
 	if err := s.job.Stop(sig); err != nil {
 		s.Logger.Warn("the job could not be signalled", "signal", signalName(sig), "err", err)
 	}
-	s.tell(Event{Kind: EventSignalled, Signal: signalName(sig), Reason: reason})
+	s.tell(Event{Kind: EventSignalled, Signal: signalName(sig), Class: s.cause(), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
 		s.killBy = s.Clock.Now().Add(s.Timing.Grace)
@@ -221,7 +221,7 @@ func (s *supervisor) kill(reason string) {
 	if first {
 		s.killed, s.stopping = s.Clock.Now(), true
 		s.Logger.Info("killing the job", "reason", reason)
-		s.tell(Event{Kind: EventKilled, Reason: reason})
+		s.tell(Event{Kind: EventKilled, Class: s.cause(), Reason: reason})
 	}
 	if err := s.job.Kill(); err != nil && first {
 		s.Logger.Error("the job could not be killed", "err", err)

@@ -36,7 +36,7 @@ import (
 //	waitgrep PATTERN FILE           wait until a file matches
 //	[!] alive FILE...               does the process run?
 //	gone FILE...                    wait until it does not
-//	events [-without KIND] FILE KIND...
+//	events [-without KIND,...] FILE KIND...
 //	                                these events, and no others, in this order
 //	jsonlines FILE|stderr           each line is an object of JSON
 //	lines N FILE|stderr|stdout      there are so many lines
@@ -178,19 +178,22 @@ func alive(pid int) bool {
 }
 
 func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
-	without := ""
+	var without []string
 	if len(args) > 1 && args[0] == "-without" {
-		without, args = args[1], args[2:]
+		without, args = strings.Split(args[1], ","), args[2:]
 	}
-	usage(ts, !neg && len(args) > 0, "events [-without KIND] FILE KIND...")
+	usage(ts, !neg && len(args) > 0, "events [-without KIND,...] FILE KIND...")
 	var got []string
 	for _, e := range objects(ts, args[0]) {
-		for _, key := range []string{"time", "event", "lock", "holder"} {
+		if e["v"] != 1.0 {
+			ts.Fatalf("an event of another version than 1: %v", e)
+		}
+		for _, key := range []string{"time", "event", "lock", "holder", "run"} {
 			if v, ok := e[key].(string); !ok || v == "" {
 				ts.Fatalf("an event without %q: %v", key, e)
 			}
 		}
-		if kind := e["event"].(string); kind != without {
+		if kind := e["event"].(string); !slices.Contains(without, kind) {
 			got = append(got, kind)
 		}
 	}

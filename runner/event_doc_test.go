@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// documented returns what the first column of a table in README.md has, the one
+// that begins with the given words.
+func documented(t *testing.T, heading string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "\n| "+heading+" |")
+	if !ok {
+		t.Fatalf("README.md has no table %q", heading)
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, m := range regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\|").FindAllStringSubmatch(table, -1) {
+		for name := range strings.SplitSeq(m[1], ", ") {
+			names = append(names, strings.Trim(name, "`"))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// declared returns the string constants of a file whose names begin with a prefix.
+func declared(t *testing.T, file, prefix string) (values []string) {
+	t.Helper()
+	f, err := parser.ParseFile(gotoken.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+			return true
+		}
+		if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {
+			value, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, value)
+		}
+		return true
+	})
+	slices.Sort(values)
+	return values
+}
+
+// TestEventsAreDocumented compares the schema of events with the tables that
+// users read.
+func TestEventsAreDocumented(t *testing.T) {
+	t.Parallel()
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Event]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	for _, tt := range []struct {
+		heading string
+		want    []string
+	}{
+		{"event", declared(t, "event.go", "Event")},
+		{"field", fields},
+		{"class", declared(t, "class.go", "class")},
+	} {
+		if got := documented(t, tt.heading); !slices.Equal(got, tt.want) {
+			t.Errorf("the table %q has\n\t%q, but there are\n\t%q", tt.heading, got, tt.want)
+		}
+	}
+}
