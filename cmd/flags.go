@@ -34,6 +34,8 @@ type options struct {
 	verbose                         level
 	quiet                           bool
 	logFormat                       choice
+	logFile                         string
+	traceRenewals                   bool
 	events                          string
 
 	life
@@ -121,6 +123,12 @@ func (o *options) outputFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "log-format", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FORMAT"},
 			Value: &o.logFormat, DefaultText: "text",
 			Usage: "print messages in `FORMAT`: text or json"},
+		&cli.StringFlag{Name: "log-file", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FILE"},
+			Destination: &o.logFile,
+			Usage:       "append messages to `FILE` instead of printing them"},
+		&cli.BoolFlag{Name: "trace-renewals", Category: "Output", EnvVars: []string{"LEADERRUN_TRACE_RENEWALS"},
+			Destination: &o.traceRenewals,
+			Usage:       "print each renewal, to choose a ttl by: when it was sent, how long it took, and what was left"},
 		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
 			Destination: &o.events,
 			Usage:       "append one line of JSON per transition to `FILE|fd:N|-`; - is standard output"},

@@ -54,6 +54,9 @@ func (p *program) run(o *options, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.term.logTo(o.logFile); err != nil {
+		return err
+	}
 	logger := p.term.logger(o)
 	if err := o.check(); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (p *program) run(o *options, args []string) error {
 
 // supervise campaigns for the lock and runs the command under it.
 func (p *program) supervise(o *options, backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (proc.Exit, error) {
-	if o.verbose > 0 || o.events != "" {
+	if o.verbose > 0 || o.traceRenewals || o.logFile != "" || o.events != "" {
 		<-signals.ready // what we write to may be a pipe that nobody reads any more
 	}
 	events, err := openEvents(o.events)
@@ -114,7 +117,7 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
 
-	line := p.term.waitLine(o)
+	line, trace := p.term.waitLine(o), p.term.tracer(o)
 	runID := newRunID()
 	return runner.Run(context.Background(), runner.Config{
 		Command: command,
@@ -166,11 +169,14 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Events: func(e runner.Event) {
 			events.write(e)
 			service.event(e)
+			p.term.term.event(e)
+			trace.event(e)
 			if e.Kind == runner.EventRejoining {
 				line.again()
 			}
 		},
-		Alive: service.alive(),
+		Renewed: trace.renewed,
+		Alive:   service.alive(),
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
 			line.show(w)

@@ -23,20 +23,48 @@ import (
 //	leaderrun: warning: renewal failed, will retry: …
 //	leaderrun: acquired token=17 ttl=15s                     (only with -v)
 //
+// With --log-file all of it goes there instead, once that is open. If standard
+// error is the journal of systemd, each line begins with its priority there,
+// sd-daemon(3).
+//
 // A reader that stalls must not delay a kill: lines wait in a bounded queue
 // and are dropped when that is full.
 
 // A term prints for people, or as JSON.
 type term struct {
-	file *os.File
-	sink *sink
-	log  *slog.Logger // once the options are known
-	wait *waitLine    // once there is something to wait for
-	json bool
+	file    *os.File
+	sink    *sink
+	logFile *sink        // where messages go; nil: to sink
+	log     *slog.Logger // once the options are known
+	wait    *waitLine    // once there is something to wait for
+	json    bool
+	journal bool // file is systemd's journal
+	term    termAttrs
 }
 
 func newTerm(f *os.File) *term {
-	return &term{file: f, sink: newSink(f)}
+	return &term{file: f, sink: newSink(f), journal: isJournal(f)}
+}
+
+// logTo has messages go to a file, if one is named.
+func (t *term) logTo(name string) error {
+	if name == "" {
+		return nil
+	}
+	s, err := appendTo(name)
+	if err != nil {
+		return &locks.UsageError{What: "--log-file: " + err.Error()}
+	}
+	t.logFile = s
+	return nil
+}
+
+// messages is where they go.
+func (t *term) messages() *sink {
+	if t.logFile != nil {
+		return t.logFile
+	}
+	return t.sink
 }
 
 // logger makes the logger that the options ask for.
@@ -51,14 +79,25 @@ func (t *term) logger(o *options) *slog.Logger {
 		at = slog.LevelDebug
 	}
 	t.json = o.logFormat.value == "json"
-	if t.json {
-		h := slog.NewJSONHandler(t.sink, &slog.HandlerOptions{Level: at, ReplaceAttr: spellDurations})
-		t.log = slog.New(h).With("lock", o.lock, "backend", locks.RedactText(o.backend), "holder", o.id)
-	} else {
-		t.log = slog.New(&lines{out: t, level: at})
-	}
+	t.log = t.loggerAt(at, o)
 	return t.log
 }
+
+// loggerAt makes a logger of what is at least as grave.
+func (t *term) loggerAt(at slog.Level, o *options) *slog.Logger {
+	if !t.json {
+		return slog.New(&lines{out: t, level: at, journal: t.isJournal()})
+	}
+	return t.jsonLogger(at, o.lock, locks.RedactText(o.backend), o.id)
+}
+
+func (t *term) jsonLogger(at slog.Level, lock, backend, holder string) *slog.Logger {
+	h := slog.NewJSONHandler(t.messages(), &slog.HandlerOptions{Level: at, ReplaceAttr: spellDurations})
+	return slog.New(&keyed{h, &t.term}).With("lock", lock, "backend", backend, "holder", holder)
+}
+
+// isJournal reports whether messages go to systemd's journal.
+func (t *term) isJournal() bool { return t.journal && t.logFile == nil }
 
 // early makes a logger where an error came before the options were read, from
 // what they would probably have said.
@@ -74,7 +113,7 @@ func (t *term) early(args []string) {
 		}
 	}
 	if t.json = json; json {
-		t.log = slog.New(slog.NewJSONHandler(t.sink, nil))
+		t.log = t.jsonLogger(slog.LevelInfo, "", "", "") // what these are is not known
 	}
 }
 
@@ -110,23 +149,38 @@ func (t *term) info(text string) {
 	}
 }
 
-func (t *term) line(text string) { _, _ = io.WriteString(t, "leaderrun: "+text+"\n") }
+// line prints a line of an error.
+func (t *term) line(text string) {
+	_, _ = io.WriteString(t, journalPrefix(t.isJournal(), slog.LevelError)+"leaderrun: "+text+"\n")
+}
 
 // Write prints whole lines, in the place of the wait line if there is one. It
 // never blocks.
 func (t *term) Write(p []byte) (int, error) {
+	if t.logFile != nil {
+		return t.logFile.Write(p)
+	}
 	_, err := t.sink.Write(append(t.wait.cover(), p...))
 	return len(p), err
 }
 
 // drain waits, for a limited time, until all so far is printed.
 func (t *term) drain() {
-	_, _ = t.sink.Write(nil)
-	t.sink.drain(sinkFlush)
+	for _, s := range []*sink{t.logFile, t.sink} {
+		if s != nil {
+			_, _ = s.Write(nil)
+			s.drain(sinkFlush)
+		}
+	}
 }
 
 // flush waits, for a limited time, until all is printed.
-func (t *term) flush() { t.sink.close() }
+func (t *term) flush() {
+	if t.logFile != nil {
+		t.logFile.close()
+	}
+	t.sink.close()
+}
 
 // hinted is an error with a hint of cmd's own.
 type hinted struct {
@@ -155,16 +209,17 @@ func oneLine(s string) string {
 
 // lines is a slog.Handler that prints records as the text above shows.
 type lines struct {
-	out   io.Writer
-	level slog.Level
-	attrs []slog.Attr
+	out     io.Writer
+	level   slog.Level
+	journal bool
+	attrs   []slog.Attr
 }
 
 func (h *lines) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
 func (h *lines) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	b.WriteString("leaderrun: ")
+	b.WriteString(journalPrefix(h.journal, r.Level) + "leaderrun: ")
 	switch {
 	case r.Level >= slog.LevelError:
 		b.WriteString("error: ")
@@ -189,14 +244,14 @@ func (h *lines) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(show)
 	b.WriteString(cause + "\n")
 	if hint != "" && r.Level >= slog.LevelWarn {
-		b.WriteString("leaderrun: hint: " + hint + "\n")
+		b.WriteString(journalPrefix(h.journal, r.Level) + "leaderrun: hint: " + hint + "\n")
 	}
 	_, err := io.WriteString(h.out, b.String())
 	return err
 }
 
 func (h *lines) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &lines{out: h.out, level: h.level, attrs: append(h.attrs[:len(h.attrs):len(h.attrs)], attrs...)}
+	return &lines{out: h.out, level: h.level, journal: h.journal, attrs: append(h.attrs[:len(h.attrs):len(h.attrs)], attrs...)}
 }
 
 // WithGroup is not used here; groups are flattened.

@@ -30,7 +30,7 @@ const wipeLimit = 100 * time.Millisecond
 
 func (t *term) waitLine(o *options) *waitLine {
 	t.wait = &waitLine{}
-	if _, _, terminal := screen(t.file); terminal && !o.quiet && !t.json {
+	if _, _, terminal := screen(t.file); terminal && !o.quiet && (!t.json || t.logFile != nil) {
 		t.wait = &waitLine{out: t.sink, file: t.file}
 	}
 	return t.wait

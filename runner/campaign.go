@@ -173,6 +173,9 @@ func (r *run) renewed(n keepalive.Renewal, givenUp <-chan struct{}) {
 	case <-givenUp:
 		return
 	}
+	if r.Renewed != nil {
+		r.Renewed(n)
+	}
 	if n.Err == nil {
 		if job := r.job.Load(); job != nil {
 			(*job).Extend(r.Timing.KillAt(n.Deadline))

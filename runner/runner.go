@@ -65,7 +65,10 @@ type Config struct {
 	Starter func() (proc.Starter, error)
 	Clock   clock.Clock // nil: the boot clock
 	Logger  *slog.Logger
-	Events  func(Event)             // may be nil; called from several goroutines, and must not block for long
+	Events  func(Event) // may be nil; called from several goroutines, and must not block for long
+	// Renewed, which may be nil, is told of each attempt to renew a lease under
+	// which we lead. It is called from a goroutine that renews, so it must not block.
+	Renewed func(keepalive.Renewal)
 	Waiting func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
 	Outer   func(locks.Status) bool // may be nil; see [OuterError]; must not block
 	Decided func()                  // may be nil; called when a campaign has ended

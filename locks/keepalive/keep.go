@@ -128,6 +128,7 @@ func (l *Lease) answered(sent clock.Instant, err error) error {
 	r := Renewal{Sent: sent, Done: l.o.Clock.Now()}
 	l.mu.Lock()
 	over := l.err != nil
+	r.Left = l.deadline.Sub(r.Done)
 	switch {
 	case over:
 	case r.Done >= l.deadline:

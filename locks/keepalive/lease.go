@@ -78,6 +78,7 @@ type Options struct {
 type Renewal struct {
 	Sent     clock.Instant // just before the request was sent
 	Done     clock.Instant // when its answer, or its failure, was seen
+	Left     time.Duration // from Done to E as it was before: how close it came
 	Deadline clock.Instant // E after it
 	Err      error         // nil if acknowledged
 }

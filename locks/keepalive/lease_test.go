@@ -59,7 +59,7 @@ func TestDeadlineCountsFromTheSending(t *testing.T) {
 		r.deadline(l, r.e(0)) // the server has renewed, but we do not know it
 		r.until(5 * time.Second)
 		r.deadline(l, r.e(3*time.Second))
-		want := keepalive.Renewal{Sent: r.boot.at(3 * time.Second), Done: r.boot.at(4900 * time.Millisecond), Deadline: r.e(3 * time.Second)}
+		want := keepalive.Renewal{Sent: r.boot.at(3 * time.Second), Done: r.boot.at(4900 * time.Millisecond), Left: 10085 * time.Millisecond, Deadline: r.e(3 * time.Second)}
 		if len(r.renewals) != 1 || r.renewals[0] != want {
 			t.Errorf("renewals: got %v, want %v", r.renewals, want)
 		}
@@ -81,7 +81,7 @@ func TestOutageInsideTheWindow(t *testing.T) {
 		r.did("renew", seconds(3, 3.5, 4, 4.5, 5, 8)...)
 		r.deadline(l, r.e(8*time.Second))
 
-		failed := keepalive.Renewal{Sent: r.boot.at(4 * time.Second), Done: r.boot.at(4 * time.Second), Deadline: r.e(0), Err: errDown}
+		failed := keepalive.Renewal{Sent: r.boot.at(4 * time.Second), Done: r.boot.at(4 * time.Second), Left: 10985 * time.Millisecond, Deadline: r.e(0), Err: errDown}
 		if got := r.renewals[2]; got != failed {
 			t.Errorf("the third renewal: got %v, want %v", got, failed)
 		}

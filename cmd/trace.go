@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// A tracer prints each renewal, for whoever chooses a ttl: if the lowest that was
+// ever left of the lease is most of it, a shorter one will do; if it comes near
+// the time that stopping the job takes, a longer one is needed.
+type tracer struct {
+	log *slog.Logger // nil: nobody wants to know
+
+	mu     sync.Mutex
+	lowest time.Duration // left in this term so far
+}
+
+func (t *term) tracer(o *options) *tracer {
+	if !o.traceRenewals {
+		return &tracer{}
+	}
+	return &tracer{log: t.loggerAt(slog.LevelInfo, o)}
+}
+
+// event learns of a new term.
+func (t *tracer) event(e runner.Event) {
+	if e.Kind == runner.EventAcquired && e.LeftMS != nil {
+		t.mu.Lock()
+		t.lowest = time.Duration(*e.LeftMS) * time.Millisecond
+		t.mu.Unlock()
+	}
+}
+
+// renewed prints a renewal. The boot clock's readings are told as times of day.
+func (t *tracer) renewed(r keepalive.Renewal) {
+	if t.log == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lowest = min(t.lowest, r.Left)
+	now, boot := time.Now(), clock.Boot{}.Now()
+	at := func(i clock.Instant) string { return now.Add(i.Sub(boot)).Format("15:04:05.000") }
+	short := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	args := []any{"sent", at(r.Sent), "took", short(r.Done.Sub(r.Sent)), "deadline", at(r.Deadline),
+		"left", short(r.Deadline.Sub(r.Done)), "lowest", short(t.lowest)}
+	if r.Err != nil {
+		t.log.Info("not renewed", append(args, "err", r.Err)...)
+		return
+	}
+	t.log.Info("renewed", args...)
+}

@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// TestTraceRenewals follows the lowest that was left of a lease, through failures,
+// until the next term. It is printed with -q, too.
+func TestTraceRenewals(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	o := &options{quiet: true, traceRenewals: true}
+	p.term.logger(o)
+	trace := p.term.tracer(o)
+	acquired := func() {
+		left := int64(15000)
+		trace.event(runner.Event{Kind: runner.EventAcquired, LeftMS: &left})
+	}
+	now := clock.Boot{}.Now()
+	renewed := func(left time.Duration, err error) {
+		trace.renewed(keepalive.Renewal{Sent: now.Add(-5 * time.Millisecond), Done: now, Left: left, Deadline: now.Add(14 * time.Second), Err: err})
+	}
+	acquired()
+	renewed(12*time.Second, nil)
+	renewed(4*time.Second, errors.New("refused"))
+	renewed(12*time.Second, nil)
+	acquired()
+	renewed(11*time.Second, nil)
+	p.term.flush()
+	got := regexp.MustCompile(`(sent|deadline)=[0-9:.]+ `).ReplaceAllString(b.String(), "")
+	want := `leaderrun: renewed took=5ms left=14s lowest=12s
+leaderrun: not renewed took=5ms left=14s lowest=4s: refused
+leaderrun: renewed took=5ms left=14s lowest=4s
+leaderrun: renewed took=5ms left=14s lowest=11s
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestNoTrace asks for none.
+func TestNoTrace(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	o := &options{verbose: 2}
+	p.term.logger(o)
+	p.term.tracer(o).renewed(keepalive.Renewal{})
+	p.term.flush()
+	if b.Len() > 0 {
+		t.Errorf("got %q", &b)
+	}
+}
