@@ -7,8 +7,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/runner/metrics"
 	"github.com/leaderrun/leaderrun/runner/probe"
 )
+
+// linkedMetrics is the program leaderrun-metrics.
+var linkedMetrics = metrics.Main
 
 // linkedProbe is the program leaderrun-probe.
 var linkedProbe = probe.Main

@@ -37,6 +37,7 @@ type options struct {
 	logFile                         string
 	traceRenewals                   bool
 	events                          string
+	metricsListen, metricsFile      string
 
 	life
 }
@@ -44,7 +45,7 @@ type options struct {
 // flags returns the options of run, with their variables. An option without a
 // DefaultText says its default in its usage text, or has none.
 func (o *options) flags() []cli.Flag {
-	return append(slices.Concat(o.lockFlags(), o.cronFlags(), o.serviceFlags(), o.hookFlags(), o.outputFlags()), versionFlag())
+	return append(slices.Concat(o.lockFlags(), o.cronFlags(), o.serviceFlags(), o.hookFlags(), o.outputFlags(), o.metricsFlags()), versionFlag())
 }
 
 func (o *options) lockFlags() []cli.Flag {

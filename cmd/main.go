@@ -34,6 +34,9 @@ func Main(args []string, env Env) int {
 	if status, ok := beProbe(args); ok {
 		return status
 	}
+	if status, ok := beMetrics(args); ok {
+		return status
+	}
 	p := &program{Env: env, out: os.Stdout, term: newTerm(os.Stderr)}
 	args = hidePasswords(args)
 	commands := p.commands()

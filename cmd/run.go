@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/keepalive"
 	"github.com/leaderrun/leaderrun/locks/slots"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/notify"
@@ -98,6 +99,13 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	}
 	defer events.close()
 
+	line, trace := p.term.waitLine(o), p.term.tracer(o) // before anybody else may log
+	metrics, err := p.exporter(o, logger)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	defer metrics.close()
+
 	if p.starter == nil {
 		p.starter = newStarter()
 	}
@@ -117,7 +125,6 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)
 
-	line, trace := p.term.waitLine(o), p.term.tracer(o)
 	runID := newRunID()
 	return runner.Run(context.Background(), runner.Config{
 		Command: command,
@@ -171,14 +178,20 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 			service.event(e)
 			p.term.term.event(e)
 			trace.event(e)
+			metrics.event(e)
 			if e.Kind == runner.EventRejoining {
 				line.again()
 			}
 		},
-		Renewed: trace.renewed,
-		Alive:   service.alive(),
+		Renewed: func(r keepalive.Renewal) {
+			trace.renewed(r)
+			metrics.renewed(r)
+		},
+		Alive: metrics.alive(service.alive()),
+		Keep:  metrics.is,
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
+			metrics.waiting(w)
 			line.show(w)
 		},
 		Decided: func() {

@@ -75,16 +75,19 @@ func (s *sink) drain(limit time.Duration) {
 	}
 }
 
-// close ends the sink. Nothing may be written to it any more.
-func (s *sink) close() {
+// close ends the sink, and reports whether all is written. Nothing may be written
+// to it any more.
+func (s *sink) close() bool {
 	started := true
 	s.start.Do(func() { started = false })
 	close(s.queue)
 	if !started {
-		return
+		return true
 	}
 	select {
 	case <-s.done:
+		return true
 	case <-time.After(sinkFlush):
+		return false
 	}
 }

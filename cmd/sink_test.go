@@ -37,7 +37,7 @@ func TestSinkNeverBlocks(t *testing.T) {
 		}
 	})
 	within(t, 2*time.Second, "draining", func() { s.drain(10 * time.Millisecond) })
-	within(t, sinkFlush+2*time.Second, "closing", s.close)
+	within(t, sinkFlush+2*time.Second, "closing", func() { s.close() })
 	close(w.release)
 	<-s.done
 	if n := w.got.Len(); n < sinkQueue || n > sinkQueue+1 {
@@ -92,5 +92,5 @@ func TestSinkKeepsACopy(t *testing.T) {
 
 func TestSinkThatWasNeverUsed(t *testing.T) {
 	t.Parallel()
-	within(t, time.Second, "closing", newSink(io.Discard).close)
+	within(t, time.Second, "closing", func() { newSink(io.Discard).close() })
 }

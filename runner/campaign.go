@@ -183,7 +183,7 @@ func (r *run) renewed(n keepalive.Renewal, givenUp <-chan struct{}) {
 		return
 	}
 	left := n.Deadline.Sub(n.Done).Milliseconds()
-	r.emit(Event{Kind: EventRenewFailed, Class: classOf(n.Err), Reason: n.Err.Error(), LeftMS: &left})
+	r.emit(Event{Kind: EventRenewFailed, Class: ClassOf(n.Err), Reason: n.Err.Error(), LeftMS: &left})
 	if errors.Is(n.Err, locks.ErrLost) {
 		return // the lease is done, and that says more
 	}
@@ -198,7 +198,7 @@ func (r *run) retrying(before, err error) {
 	if !errors.Is(err, locks.ErrUnavailable) {
 		return
 	}
-	r.emit(Event{Kind: EventUnavailable, Class: classOf(err), Reason: err.Error()})
+	r.emit(Event{Kind: EventUnavailable, Class: ClassOf(err), Reason: err.Error()})
 	if before == nil || before.Error() != err.Error() {
 		r.Logger.Warn("no answer, still trying", "err", err)
 	}

@@ -20,7 +20,7 @@ const (
 	classTimeout     = "timeout"     // there was no answer in time
 	classUnavailable = "unavailable" // the backend could not be reached
 	classDenied      = "denied"      // the backend denied permission
-	classLost        = "lost"        // the lock is somebody else's, or its session gone
+	ClassLost        = "lost"        // the lock is somebody else's, or its session gone
 	classHeld        = "held"        // somebody else holds the lock
 	classLeftovers   = "leftovers"   // of a job whose first process has ended
 	classElected     = "elected"     // the wait is over that a hook ran beside
@@ -29,9 +29,9 @@ const (
 	classError       = "error"       // none of these
 )
 
-// classOf returns the class of an error. The first one that fits counts: what
+// ClassOf returns the class of an error. The first one that fits counts: what
 // ended a term may well wrap what made the last renewal fail.
-func classOf(err error) string {
+func ClassOf(err error) string {
 	switch {
 	case errors.As(err, new(*SignalError)):
 		return classSignal
@@ -52,7 +52,7 @@ func classOf(err error) string {
 	case errors.Is(err, locks.ErrUnavailable):
 		return classUnavailable
 	case errors.Is(err, locks.ErrLost):
-		return classLost
+		return ClassLost
 	}
 	return classError
 }
@@ -61,7 +61,7 @@ func classOf(err error) string {
 func classOfEnd(exit proc.Exit, err error) string {
 	switch {
 	case err != nil:
-		return classOf(err)
+		return ClassOf(err)
 	case exit.Status() != 0:
 		return classFailed
 	}
@@ -72,9 +72,9 @@ func classOfEnd(exit proc.Exit, err error) string {
 func (s *supervisor) cause() string {
 	switch {
 	case s.lost != nil:
-		return classOf(s.lost)
+		return ClassOf(s.lost)
 	case s.ousted != nil:
-		return classOf(s.ousted)
+		return ClassOf(s.ousted)
 	case s.sent != nil:
 		return classSignal
 	case s.exited:

@@ -44,7 +44,7 @@ func declared(t *testing.T, file, prefix string) (values []string) {
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
-		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+		if !ok || !strings.HasPrefix(strings.ToLower(spec.Names[0].Name), prefix) {
 			return true
 		}
 		if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {
@@ -75,7 +75,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		heading string
 		want    []string
 	}{
-		{"event", declared(t, "event.go", "Event")},
+		{"event", declared(t, "event.go", "event")},
 		{"field", fields},
 		{"class", declared(t, "class.go", "class")},
 	} {

@@ -135,6 +135,7 @@ func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, e
 	if err != nil {
 		return nil, err
 	}
+	command.Will.Keep = r.Keep
 	job, err := starter.Start(command, killBy)
 	if err != nil {
 		starter.Close()

@@ -78,7 +78,7 @@ func (r *run) release(last bool) {
 		r.Logger.Debug("release after loss", "err", err)
 	case err != nil:
 		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
-		r.emit(Event{Kind: EventReleaseFailed, Class: classOf(err), Reason: err.Error()})
+		r.emit(Event{Kind: EventReleaseFailed, Class: ClassOf(err), Reason: err.Error()})
 	default:
 		r.Logger.Info("released")
 		r.emit(Event{Kind: EventReleased})

@@ -68,6 +68,6 @@ func (r *run) resigned(reason string) error {
 
 // lostWhile tells that the lease was lost while nothing of the job ran.
 func (r *run) lostWhile(err error) error {
-	r.emit(Event{Kind: EventLost, Class: classOf(err), Reason: err.Error()})
+	r.emit(Event{Kind: EventLost, Class: ClassOf(err), Reason: err.Error()})
 	return err
 }

@@ -63,7 +63,8 @@ type Config struct {
 	// Starter returns a starter of one job, which is closed when that is gone.
 	// There are several if a job is restarted, and for hooks.
 	Starter func() (proc.Starter, error)
-	Clock   clock.Clock // nil: the boot clock
+	Keep    func(pid int) bool // may be nil; as in proc.Will
+	Clock   clock.Clock        // nil: the boot clock
 	Logger  *slog.Logger
 	Events  func(Event) // may be nil; called from several goroutines, and must not block for long
 	// Renewed, which may be nil, is told of each attempt to renew a lease under

@@ -181,7 +181,7 @@ func (s *supervisor) lose(err error) bool {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}
 	s.lost = err
-	s.tell(Event{Kind: EventLost, Class: classOf(err), Reason: err.Error()})
+	s.tell(Event{Kind: EventLost, Class: ClassOf(err), Reason: err.Error()})
 	return true
 }
 

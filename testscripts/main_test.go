@@ -25,6 +25,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/runner/metrics"
 	"github.com/leaderrun/leaderrun/runner/probe"
 )
 
@@ -37,16 +38,17 @@ func TestMain(m *testing.M) {
 	switch os.Args[0] { // leaderrun has started itself in another role
 	case "leaderrun-guard":
 		quit(cmd.Main(os.Args, newEnv()))
-	case "lr-probe":
+	case "lr-probe", "lr-metrics":
 		os.Exit(cmd.Main(os.Args, newEnv()))
 	}
 	testscript.Main(m, map[string]func(){
-		"leaderrun":       func() { os.Exit(cmd.Main(os.Args, newEnv())) },
-		"leaderrun-etcd":  func() { os.Exit(helper.Main("etcd", etcd.Open)) },
-		"leaderrun-gcs":   func() { os.Exit(helper.Main("gcs", gcs.Open)) },
-		"leaderrun-probe": func() { os.Exit(probe.Main(os.Args)) },
-		"leaderrun-zk":    func() { os.Exit(helper.Main("zk", zookeeper.Open)) },
-		"asuser":          asUser,
+		"leaderrun":         func() { os.Exit(cmd.Main(os.Args, newEnv())) },
+		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-gcs":     func() { os.Exit(helper.Main("gcs", gcs.Open)) },
+		"leaderrun-metrics": func() { os.Exit(metrics.Main(os.Args)) },
+		"leaderrun-probe":   func() { os.Exit(probe.Main(os.Args)) },
+		"leaderrun-zk":      func() { os.Exit(helper.Main("zk", zookeeper.Open)) },
+		"asuser":            asUser,
 	})
 }
 

@@ -92,7 +92,7 @@ func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks
 }
 
 // tools are the programs that are called as helpers are, and keep no locks.
-var tools = []string{"probe"}
+var tools = []string{"metrics", "probe"}
 
 // Tool returns the path of one of them, which is looked for as helpers are.
 func (p *Programs) Tool(name string) (string, error) {

@@ -42,10 +42,10 @@ func (j *job) sweep() (clean bool) {
 	return j.allDead(tree) && empty
 }
 
-// isNotOfTheJob is for a helper, and for what was our child before we were
-// leaderrun.
+// isNotOfTheJob is for a helper, for other programs of ours, and for what was our
+// child before we were leaderrun.
 func (j *job) isNotOfTheJob(pid int, started uint64) bool {
-	return pid == j.will.Helper || started < j.g.birth
+	return pid == j.will.Helper || started < j.g.birth || j.will.Keep != nil && j.will.Keep(pid)
 }
 
 func (j *job) guardIsDead() bool {

@@ -43,6 +43,9 @@ type Will struct {
 	Words   []byte
 	// Helper is a child of ours that is no part of the job; 0: there is none.
 	Helper int
+	// Keep, if not nil, reports of other children of ours whether they are no part
+	// of the job.
+	Keep func(pid int) bool
 }
 
 // A Job is a started command with all its processes. Its methods are safe for

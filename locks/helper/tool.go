@@ -1,0 +1,65 @@
+package helper
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A Tool is a running program that is started as helpers are and keeps no lock: it
+// reads its standard input and ends with it. What it logs is passed on as what a
+// helper logs.
+type Tool struct {
+	p     *process
+	f     *forwarder
+	ended chan struct{}
+}
+
+// StartTool starts leaderrun-NAME, the program at path, under the name by which it
+// knows what it is to do.
+func StartTool(path, as, name string, log *slog.Logger) (*Tool, error) {
+	p, err := startProcess(path, as)
+	if err != nil {
+		return nil, err
+	}
+	p.name = prefix + name
+	t := &Tool{p, newForwarder(name, log, locks.Printable), make(chan struct{})}
+	go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // a library may print
+	go func() {
+		defer close(t.ended)
+		t.f.forward(p.stderr)
+		<-p.exited
+	}()
+	return t, nil
+}
+
+// Input is the program's standard input. Whoever has it closes it.
+func (t *Tool) Input() *os.File { return t.p.stdin }
+
+// Ended is closed when the program has ended and nothing is logged any more.
+func (t *Tool) Ended() <-chan struct{} { return t.ended }
+
+// Epitaph says how it ended, after that.
+func (t *Tool) Epitaph() error { return t.p.epitaph(t.f.lastWords()) }
+
+// Is reports whether a process id is the program's. Once that has ended it is not,
+// and may be anybody's.
+func (t *Tool) Is(pid int) bool {
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	return !t.p.reaped && t.p.child.pid == pid
+}
+
+// End waits for the program to end, after its input was closed; one that takes
+// longer than the limit is killed.
+func (t *Tool) End(limit time.Duration) {
+	select {
+	case <-t.ended:
+	case <-time.After(limit):
+		t.p.kill()
+		<-t.ended
+	}
+}

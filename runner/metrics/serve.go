@@ -1,0 +1,88 @@
+package metrics
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// newServer returns what answers on an address. Who asks slowly, or does not read
+// the answer, is not waited for.
+func newServer(s *state, from prometheus.Gatherer) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /leader", s.serveLeader)
+	return &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second,
+		WriteTimeout:      10 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
+}
+
+// serve answers on an address until the end of the process.
+func serve(s *state, from prometheus.Gatherer) (net.Addr, *http.Server, error) {
+	listener, err := net.Listen("tcp", s.open.Listen)
+	if err != nil {
+		return nil, nil, err
+	}
+	server := newServer(s, from)
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return listener.Addr(), server, nil
+}
+
+// serveHealth answers 200 while the run is well.
+func (s *state) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	well := s.well()
+	s.mu.Unlock()
+	if !well {
+		http.Error(w, "leaderrun does not answer, or its lease has ended", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ok\n")) // the client may be gone
+}
+
+// A leader is the answer to who leads. Name is all that the sidecar leader-elector
+// of Kubernetes answers; the rest is ours.
+type leader struct {
+	Name     string     `json:"name"` // the holder's id; "": it is not known
+	Lock     string     `json:"lock"`
+	IsLeader bool       `json:"is_leader"` // it is the leaderrun that was asked
+	Holder   string     `json:"holder"`    // our id, leader or not
+	Token    uint64     `json:"token,omitempty"`
+	Deadline *time.Time `json:"deadline,omitempty"` // until when the lease surely is ours, by our own clock
+	LeftMS   *int64     `json:"left_ms,omitempty"`
+	Position int        `json:"position,omitempty"` // our place in the queue
+}
+
+func (s *state) leader() leader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := leader{Lock: s.open.Lock, Holder: s.open.Holder}
+	if !s.leads() {
+		l.Name, l.Position = locks.Printable(s.waiting.Holder), s.waiting.Position
+		return l
+	}
+	l.Name, l.IsLeader, l.Token = s.open.Holder, true, s.token
+	if s.deadline != 0 {
+		left := s.left().Milliseconds()
+		at := time.Now().Add(s.left()).Round(time.Millisecond)
+		l.Deadline, l.LeftMS = &at, &left
+	}
+	return l
+}
+
+func (s *state) serveLeader(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s.leader()) // the client may be gone
+}

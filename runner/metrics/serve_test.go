@@ -1,0 +1,115 @@
+package metrics
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+)
+
+// get asks as a client does.
+func (r *rig) get(method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	newServer(r.state, r.registry).Handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w
+}
+
+func (r *rig) health(want int) {
+	r.t.Helper()
+	if got := r.get("GET", "/healthz").Code; got != want {
+		r.t.Errorf("/healthz answers %d, want %d", got, want)
+	}
+}
+
+// Whoever waits or leads is well, as long as he answers.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.health(200)
+	r.pass(feed.AliveLimit - time.Second)
+	r.health(200)
+	r.pass(time.Second)
+	r.health(503)
+	r.learn(feed.Line{At: r.time.Now(), Alive: true})
+	r.health(200)
+	r.tell(runner.Event{Kind: runner.EventAcquired, TTLMS: 5000})
+	r.pass(4 * time.Second)
+	r.health(200)
+	r.pass(time.Second)
+	r.health(503) // the lease has ended, sooner than he is missed
+}
+
+// Kubernetes' leader-elector answers the name; there is more of ours.
+func TestLeader(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	answer := func() (l leader) {
+		w := r.get("GET", "/leader")
+		if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil || w.Header().Get("Content-Type") != "application/json" {
+			t.Fatalf("%s: %v", w.Body, err)
+		}
+		return l
+	}
+	if got := r.get("GET", "/leader").Body.String(); got != `{"name":"","lock":"nightly","is_leader":false,"holder":"host/1/a"}`+"\n" {
+		t.Errorf("got %s", got)
+	}
+	r.learn(feed.Line{At: r.time.Now(), Waiting: &feed.Waiting{Holder: "bob\x1b", Position: 3}})
+	if l := answer(); l.Name != `bob\x1b` || l.IsLeader || l.Position != 3 || l.Deadline != nil {
+		t.Errorf("got %+v", l)
+	}
+	r.acquired()
+	r.pass(5 * time.Second)
+	l := answer()
+	if l.Name != "host/1/a" || !l.IsLeader || l.Token != 7 || l.Position != 0 || *l.LeftMS != 10000 {
+		t.Errorf("got %+v", l)
+	}
+	if d := time.Until(*l.Deadline); d < 5*time.Second || d > 11*time.Second {
+		t.Errorf("the deadline is in %v, want 10s", d)
+	}
+	r.pass(10 * time.Second)
+	if l := answer(); l.Name != "" || l.IsLeader {
+		t.Errorf("after the lease: %+v", l)
+	}
+}
+
+// There is nothing else to ask for, and nothing to change.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	for _, tt := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/metrics", 200}, {"HEAD", "/metrics", 200}, {"POST", "/metrics", 405}, {"PUT", "/leader", 405},
+		{"GET", "/", 404}, {"GET", "/debug/pprof/", 404}, {"GET", "/metrics/", 404}, {"GET", "/healthz?verbose", 200},
+	} {
+		if got := r.get(tt.method, tt.path).Code; got != tt.want {
+			t.Errorf("%s %s: %d, want %d", tt.method, tt.path, got, tt.want)
+		}
+	}
+	if body := r.get("GET", "/metrics").Body.String(); !strings.Contains(body, `leaderrun_is_leader{lock="nightly"} 0`) {
+		t.Errorf("got %s", body)
+	}
+}
+
+// A client that stalls is not waited for.
+func TestServerHasLimits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	s := newServer(r.state, r.registry)
+	for name, limit := range map[string]time.Duration{
+		"header": s.ReadHeaderTimeout, "read": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout,
+	} {
+		if limit <= 0 || limit > time.Minute {
+			t.Errorf("the %s timeout is %v", name, limit)
+		}
+	}
+	if s.MaxHeaderBytes <= 0 || s.MaxHeaderBytes > http.DefaultMaxHeaderBytes {
+		t.Errorf("headers may have %d bytes", s.MaxHeaderBytes)
+	}
+}

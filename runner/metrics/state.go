@@ -1,0 +1,177 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+)
+
+// A state is what is known of the run. That we lead is not what we were told, but
+// what the deadline says when somebody asks: a leaderrun that is frozen tells
+// nothing.
+type state struct {
+	clock clock.Clock
+	count *counters
+
+	mu       sync.Mutex
+	at       clock.Instant // of the line that we learn from
+	open     feed.Open
+	waited   clock.Instant // since when the lock is waited for
+	waiting  feed.Waiting  // for whom
+	alive    clock.Instant // when we last heard that the run is well
+	leading  bool          // as far as we were told
+	token    uint64
+	ttl      time.Duration
+	deadline clock.Instant // 0: the lease cannot end
+	lowest   time.Duration // that was left in the term; only with a ttl
+	parting  clock.Instant // when the end of the term began; 0: it has not
+	started  clock.Instant // when the job was; 0: it does not run
+	stopped  bool          // and is being ended
+	success  time.Time     // the last one; zero: there was none
+}
+
+func newState(c clock.Clock, first feed.Line) *state {
+	return &state{clock: c, count: newCounters(), open: *first.Open, at: first.At, waited: first.At, alive: first.At}
+}
+
+// learn takes a line.
+func (s *state) learn(l feed.Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.alive = l.At, l.At // whatever it says, somebody has said it then
+	switch {
+	case l.Event != nil:
+		s.count.transitions.WithLabelValues(string(l.Event.Kind), l.Event.Class).Inc()
+		s.event(l.Event, l.Deadline)
+	case l.Renewal != nil:
+		s.renewal(l.Renewal, l.Deadline)
+	case l.Waiting != nil:
+		s.waiting = *l.Waiting
+	}
+}
+
+func (s *state) event(e *runner.Event, deadline clock.Instant) {
+	switch e.Kind {
+	case runner.EventAcquired:
+		s.acquired(e, deadline)
+	case runner.EventReleased:
+		if s.parting != 0 {
+			s.count.handover.Observe(s.since(s.parting))
+		}
+		s.leave()
+	case runner.EventReleaseFailed:
+		s.leave()
+	case runner.EventRejoining:
+		s.leave()
+		s.waited = s.at
+	case runner.EventLost:
+		s.part()
+		s.stopped = true
+		if e.Class == runner.ClassLost {
+			s.leave()
+		}
+	case runner.EventResigned:
+		s.part()
+	}
+	if e.Hook == "" {
+		s.jobEvent(e)
+	}
+}
+
+// jobEvent takes an event of the job, and of no hook.
+func (s *state) jobEvent(e *runner.Event) {
+	switch e.Kind {
+	case runner.EventStarted:
+		s.count.runs.Inc()
+		s.started, s.stopped, s.parting = s.at, false, 0
+	case runner.EventSignalled, runner.EventKilled:
+		s.part()
+		s.stopped = true
+	case runner.EventExited:
+		s.part()
+		s.exited(e)
+	case runner.EventRestarting:
+		s.parting = 0
+	}
+}
+
+func (s *state) acquired(e *runner.Event, deadline clock.Instant) {
+	s.count.terms.Inc()
+	s.count.wait.Observe(s.since(s.waited))
+	s.leading, s.token, s.deadline, s.parting = true, e.Token, deadline, 0
+	s.ttl, s.lowest = time.Duration(e.TTLMS)*time.Millisecond, max(deadline.Sub(s.at), 0)
+	s.waiting = feed.Waiting{}
+}
+
+func (s *state) exited(e *runner.Event) {
+	if s.started != 0 {
+		s.count.duration.Observe(s.since(s.started))
+	}
+	s.started = 0
+	if e.Code == nil {
+		return
+	}
+	s.count.exited(*e.Code)
+	if *e.Code == 0 && !s.stopped {
+		s.success = e.Time
+	}
+}
+
+func (s *state) renewal(r *feed.Renewal, deadline clock.Instant) {
+	outcome := r.Class
+	if outcome == "" {
+		outcome = acknowledged
+		s.count.renewal.Observe(r.Took.Seconds())
+	}
+	s.count.renewals.WithLabelValues(outcome).Inc()
+	s.lowest = max(min(s.lowest, r.Left), 0)
+	s.deadline = deadline
+}
+
+// part notes that the term is about to end.
+func (s *state) part() {
+	if s.parting == 0 && s.leading {
+		s.parting = s.at
+	}
+}
+
+// leave is the end of a term.
+func (s *state) leave() {
+	if s.leading && s.deadline != 0 {
+		s.lowest = min(s.lowest, max(s.deadline.Sub(s.at), 0))
+	}
+	s.leading, s.parting = false, 0
+}
+
+// leads reports whether the lock is surely ours.
+func (s *state) leads() bool {
+	return s.leading && (s.deadline == 0 || s.clock.Now() < s.deadline)
+}
+
+// left is what is left of the lease.
+func (s *state) left() time.Duration {
+	if !s.leading || s.deadline == 0 {
+		return 0
+	}
+	return max(s.deadline.Sub(s.clock.Now()), 0)
+}
+
+// since is the time from a moment to what we learn of.
+func (s *state) since(then clock.Instant) float64 { return s.at.Sub(then).Seconds() }
+
+// well reports whether the run is: somebody is there who waits, or leads by a lease
+// that runs.
+func (s *state) well() bool {
+	return s.clock.Now().Sub(s.alive) < feed.AliveLimit && s.leading == s.leads()
+}
+
+// end notes that the run is over.
+func (s *state) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = s.clock.Now()
+	s.leave()
+}

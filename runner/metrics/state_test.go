@@ -1,0 +1,179 @@
+package metrics
+
+import (
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+)
+
+// A leaderrun that is frozen tells nothing, and does not lead any more when its
+// lease has ended.
+func TestFrozenLeaderIsNone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.kinds(runner.EventStarted)
+	r.is(1, "is_leader")
+	r.is(7, "fencing_token")
+	r.pass(14 * time.Second)
+	r.is(1, "is_leader")
+	r.is(1, "lease_remaining_seconds")
+	r.is(1, "lease_remaining_lowest_seconds")
+	r.pass(time.Second)
+	r.is(0, "is_leader")
+	r.is(0, "fencing_token")
+	r.is(0, "lease_remaining_seconds")
+	if r.well() {
+		t.Error("it is well")
+	}
+}
+
+// The lowest is that of a term, however much is left again.
+func TestLeaseLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.is(absent, "lease_remaining_seconds")
+	r.acquired()
+	r.is(15, "lease_ttl_seconds")
+	r.pass(11 * time.Second)
+	r.renewed(4 * time.Second)
+	r.is(15, "lease_remaining_seconds")
+	r.is(4, "lease_remaining_lowest_seconds")
+	r.pass(3 * time.Second)
+	r.renewed(12 * time.Second)
+	r.is(4, "lease_remaining_lowest_seconds")
+	r.kinds(runner.EventReleased)
+	r.is(0, "lease_remaining_seconds")
+	r.is(4, "lease_remaining_lowest_seconds")
+	r.acquired()
+	r.is(15, "lease_remaining_lowest_seconds")
+}
+
+// A lock without a lease is ours until it is released.
+func TestNoLease(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.tell(runner.Event{Kind: runner.EventAcquired, Token: 7})
+	r.pass(100 * time.Hour)
+	r.is(1, "is_leader")
+	r.is(absent, "lease_remaining_seconds")
+	r.is(absent, "lease_ttl_seconds")
+	r.kinds(runner.EventReleased)
+	r.is(0, "is_leader")
+}
+
+// What was lost for certain is not ours, whatever the deadline says. What is about
+// to end is, until then.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	for class, leads := range map[string]float64{runner.ClassLost: 0, "expired": 1} {
+		r := newRig(t, feed.Open{})
+		r.acquired()
+		r.tell(runner.Event{Kind: runner.EventLost, Class: class})
+		r.is(leads, "is_leader")
+	}
+}
+
+// The end of the input is the end of the term.
+func TestEndOfTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.end()
+	r.is(0, "is_leader")
+}
+
+func TestRenewals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.renewed(12 * time.Second)
+	r.renewed(12 * time.Second)
+	r.learn(feed.Line{At: r.time.Now(), Renewal: &feed.Renewal{Took: 2 * time.Second, Left: time.Second, Class: "timeout"}, Deadline: r.deadline})
+	r.is(2, "renewals_total", "outcome", "acknowledged")
+	r.is(1, "renewals_total", "outcome", "timeout")
+	r.is(0.002, "renewal_duration_seconds")
+	r.is(1, "lease_remaining_lowest_seconds")
+}
+
+// The times of a run are those at which they were told, and not at which they are
+// read: both could be late.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.pass(20 * time.Second)
+	r.acquired()
+	r.is(20, "wait_duration_seconds")
+	r.kinds(runner.EventStarted)
+	r.pass(8 * time.Second)
+	late := feed.Line{At: r.time.Now(), Event: &runner.Event{Kind: runner.EventExited}}
+	r.pass(2 * time.Second)
+	r.learn(late)
+	r.is(8, "job_duration_seconds")
+	r.kinds(runner.EventReleased)
+	r.is(2, "handover_duration_seconds")
+	r.pass(time.Minute)
+	r.kinds(runner.EventRejoining)
+	r.pass(5 * time.Second)
+	r.acquired()
+	r.is(25, "wait_duration_seconds")
+	r.is(2, "terms_total")
+}
+
+// A restart is no hand-over.
+func TestHandover(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.kinds(runner.EventStarted)
+	r.exited(1)
+	r.kinds(runner.EventRestarting)
+	r.pass(time.Minute)
+	r.kinds(runner.EventStarted, runner.EventResigned)
+	r.pass(time.Second)
+	r.kinds(runner.EventSignalled)
+	r.pass(time.Second)
+	r.exited(143)
+	r.pass(time.Second)
+	r.kinds(runner.EventReleased)
+	r.is(3, "handover_duration_seconds")
+	r.is(2, "job_runs_total")
+	r.is(1, "job_exits_total", "code", "1")
+	r.is(1, "job_exits_total", "code", "143")
+}
+
+// A success is one that the job came to by itself. Hooks are not the job.
+func TestSuccess(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before []runner.Event
+		code   int
+		want   float64
+	}{
+		"success":   {nil, 0, 1_700_000_000},
+		"failure":   {nil, 1, absent},
+		"signalled": {[]runner.Event{{Kind: runner.EventSignalled}}, 0, absent},
+		"lost":      {[]runner.Event{{Kind: runner.EventLost}}, 0, absent},
+		"hook":      {[]runner.Event{{Kind: runner.EventSignalled, Hook: "standby"}}, 0, 1_700_000_000},
+	} {
+		r := newRig(t, feed.Open{})
+		r.acquired()
+		r.kinds(runner.EventStarted)
+		for _, e := range tt.before {
+			r.tell(e)
+		}
+		r.exited(tt.code)
+		if got := r.value("leaderrun_job_last_success_timestamp_seconds"); got != tt.want {
+			t.Errorf("%s: the last success is %v, want %v", name, got, tt.want)
+		}
+	}
+	r := newRig(t, feed.Open{})
+	code := 0
+	r.tell(runner.Event{Kind: runner.EventStarted, Hook: "elected"})
+	r.tell(runner.Event{Kind: runner.EventExited, Hook: "elected", Code: &code})
+	r.is(0, "job_runs_total")
+	r.is(absent, "job_last_success_timestamp_seconds")
+	r.is(1, "transitions_total", "event", "exited", "class", "")
+}

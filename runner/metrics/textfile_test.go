@@ -1,0 +1,180 @@
+package metrics
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+)
+
+// input is what leaderrun tells of a run of a job that ends with the given code;
+// -1: the lock was not had.
+func input(t *testing.T, file, lock string, code int) string {
+	t.Helper()
+	var b strings.Builder
+	told := json.NewEncoder(&b)
+	at := clock.Boot{}.Now()
+	tell := func(l feed.Line) {
+		l.At = at
+		if err := told.Encode(l); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Second)
+	}
+	tell(feed.Line{Open: &feed.Open{File: file, Lock: lock, Version: "v1"}})
+	if code < 0 {
+		return b.String()
+	}
+	for _, kind := range []runner.Kind{runner.EventAcquired, runner.EventStarted} {
+		tell(feed.Line{Event: &runner.Event{Kind: kind, TTLMS: 15000}, Deadline: at.Add(15 * time.Second)})
+	}
+	tell(feed.Line{Event: &runner.Event{Kind: runner.EventExited, Code: &code, Time: time.Unix(int64(1_700_000_000+code), 0)}})
+	tell(feed.Line{Event: &runner.Event{Kind: runner.EventReleased}})
+	return b.String()
+}
+
+// exported runs the program over an input, and returns what it logs.
+func exported(t *testing.T, in string) string {
+	t.Helper()
+	var log bytes.Buffer
+	if err := export(strings.NewReader(in), clock.Boot{}, slog.New(slog.NewJSONHandler(&log, nil))); err != nil {
+		t.Error(err)
+	}
+	return log.String()
+}
+
+func parsed(t *testing.T, file string) (families []*dto.MetricFamily) {
+	t.Helper()
+	f, err := openTextfile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range f.before {
+		families = append(families, family)
+	}
+	return families
+}
+
+// TestCountersCarryOn has runs of two locks one after the other.
+func TestCountersCarryOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "leaderrun.prom")
+	for _, in := range []string{
+		input(t, file, "a", 0), input(t, file, "b", 0), input(t, file, "a", 3), input(t, file, "a", 3),
+	} {
+		if log := exported(t, in); log != "" {
+			t.Errorf("logged %s", log)
+		}
+	}
+	got := parsed(t, file)
+	for _, tt := range []struct {
+		want   float64
+		name   string
+		labels []string
+	}{
+		{3, "terms_total", []string{"lock", "a"}},
+		{1, "terms_total", []string{"lock", "b"}},
+		{1, "job_exits_total", []string{"lock", "a", "code", "0"}},
+		{2, "job_exits_total", []string{"lock", "a", "code", "3"}},
+		{3, "transitions_total", []string{"lock", "a", "event", "started", "class", ""}},
+		{3, "job_duration_seconds", []string{"lock", "a"}},
+		{1_700_000_000, "job_last_success_timestamp_seconds", []string{"lock", "a"}},
+		{0, "is_leader", []string{"lock", "a"}},
+		{0, "is_leader", []string{"lock", "b"}},
+		{1, "build_info", []string{"version", "v1"}},
+	} {
+		if got := valueIn(got, "leaderrun_"+tt.name, tt.labels...); got != tt.want {
+			t.Errorf("%s%v is %v, want %v", tt.name, tt.labels, got, tt.want)
+		}
+	}
+	for _, f := range got {
+		if f.GetName() == "leaderrun_job_duration_seconds" {
+			buckets := f.Metric[0].Histogram.Bucket
+			if last := buckets[len(buckets)-1].GetCumulativeCount(); last != 3 && last != 1 {
+				t.Errorf("the last bucket has %d", last)
+			}
+		}
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil || len(names) != 1 {
+		t.Errorf("there are %v, %v; want the file alone", names, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o644 {
+		t.Errorf("got %v, %v; want mode 0644", info.Mode(), err)
+	}
+}
+
+// TestGarbageIsReplaced finds what is no file of metrics, or one of other things.
+func TestGarbageIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		text string
+		warn bool
+	}{
+		"garbage":      {"\x00\xff garbage\n", true},
+		"half":         {"# TYPE leaderrun_terms_total counter\nleaderrun_terms_total{lock=\"a", true},
+		"too long":     {strings.Repeat("# x\n", maxTextfile/4+1), true},
+		"empty":        {"", false},
+		"another type": {"# TYPE leaderrun_terms_total gauge\nleaderrun_terms_total{lock=\"a\"} 5\n", false},
+		"buckets":      {"# TYPE leaderrun_job_duration_seconds histogram\nleaderrun_job_duration_seconds_bucket{lock=\"a\",le=\"7\"} 5\nleaderrun_job_duration_seconds_bucket{lock=\"a\",le=\"+Inf\"} 5\nleaderrun_job_duration_seconds_sum{lock=\"a\"} 5\nleaderrun_job_duration_seconds_count{lock=\"a\"} 5\n", false},
+		"others":       {"other_total{lock=\"a\"} 5\nleaderrun_gone_total 5\n", false},
+	} {
+		file := filepath.Join(t.TempDir(), "x.prom")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		log := exported(t, input(t, file, "a", 0))
+		if warned := strings.Contains(log, "makes no sense and is replaced"); warned != tt.warn {
+			t.Errorf("%s: logged %q", name, log)
+		}
+		got := parsed(t, file)
+		if v := valueIn(got, "leaderrun_terms_total", "lock", "a"); v != 1 {
+			t.Errorf("%s: %v terms, want 1", name, v)
+		}
+		if v := valueIn(got, "leaderrun_job_duration_seconds", "lock", "a"); v != 1 {
+			t.Errorf("%s: jobs took %v s, want 1", name, v)
+		}
+		if v := valueIn(got, "other_total"); v != absent {
+			t.Errorf("%s: what is not ours was kept", name)
+		}
+	}
+}
+
+// TestRefusedRunLeavesTheFile is a run that did not get the lock, perhaps beside
+// one on the same host that has it.
+func TestRefusedRunLeavesTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.prom")
+	exported(t, input(t, file, "a", -1))
+	if v := valueIn(parsed(t, file), "leaderrun_is_leader", "lock", "a"); v != 0 {
+		t.Errorf("where there is no file: is_leader is %v, want 0", v)
+	}
+	const leads = "# TYPE leaderrun_is_leader gauge\nleaderrun_is_leader{lock=\"a\"} 1\n"
+	if err := os.WriteFile(file, []byte(leads), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exported(t, input(t, file, "a", -1))
+	if got, err := os.ReadFile(file); err != nil || string(got) != leads {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestFileThatCannotBeWritten is said once.
+func TestFileThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	log := exported(t, input(t, filepath.Join(t.TempDir(), "none", "x.prom"), "a", 0))
+	if n := strings.Count(log, "the file of metrics was not written"); n != 1 {
+		t.Errorf("logged %d times: %s", n, log)
+	}
+}

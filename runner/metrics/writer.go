@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A writer writes the file when something has changed, but not more often than
+// writePause allows, and at the end. One without a file does nothing.
+type writer struct {
+	file  *textfile // nil: none
+	state *state
+	from  prometheus.Gatherer
+	log   *slog.Logger
+
+	dirty  chan struct{} // something has changed
+	over   chan struct{} // closed: the end
+	done   chan struct{}
+	failed bool // the last writing did
+	used   bool // something has ever changed
+}
+
+func newWriter(s *state, from prometheus.Gatherer, log *slog.Logger) *writer {
+	w := &writer{state: s, from: from, log: log, dirty: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	if s.open.File == "" {
+		return w
+	}
+	var err error
+	if w.file, err = openTextfile(s.open.File); err != nil {
+		log.Warn("the file of metrics makes no sense and is replaced", "file", s.open.File, "err", err.Error())
+	}
+	go w.run()
+	return w
+}
+
+// changed asks for the file to be written soon. It does not block.
+func (w *writer) changed() {
+	select {
+	case w.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// close writes the file for the last time.
+func (w *writer) close() {
+	close(w.over)
+	if w.file != nil {
+		<-w.done
+	}
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.dirty:
+			w.write()
+		case <-w.over:
+			w.last()
+			return
+		}
+		select {
+		case <-time.After(writePause):
+		case <-w.over:
+			w.last()
+			return
+		}
+	}
+}
+
+// last writes the file at the end. A run that was only refused the lock has
+// nothing to tell, and perhaps another one on this host, which leads, has written
+// it.
+func (w *writer) last() {
+	select {
+	case <-w.dirty:
+		w.used = true
+	default:
+	}
+	if w.used || !w.file.existed {
+		w.write()
+	}
+}
+
+// write writes the file. That it fails is told when it begins to.
+func (w *writer) write() {
+	w.used = true
+	err := w.file.write(w.from, w.state.open.Lock)
+	if err != nil && !w.failed {
+		w.log.Warn("the file of metrics was not written", "err", err.Error())
+	}
+	w.failed = err != nil
+}
