@@ -210,15 +210,28 @@ func TestWatchEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			for range changed { // until it is closed
-			}
+			ends(t, changed, what+": after its context")
 		}
 		l, changed := watch(t, dir, true)
 		_ = l.Close()
-		for range changed {
-		}
+		ends(t, changed, what+": after its handle")
 		if _, err := l.Watch(t.Context(), true); err == nil {
 			t.Errorf("%s: a closed handle watches", what)
+		}
+	}
+}
+
+// ends waits until the channel is closed.
+func ends(t *testing.T, changed <-chan struct{}, when string) {
+	t.Helper()
+	for end := time.After(testPatience); ; {
+		select {
+		case _, goesOn := <-changed:
+			if !goesOn {
+				return
+			}
+		case <-end:
+			t.Fatalf("%s, the channel is not closed", when)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package file
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,10 +21,12 @@ import (
 // list returns all pages of a listing by a new handle, by their names.
 func list(t *testing.T, dir string) map[string]locks.Listed {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	defer cancel()
 	all, pages := map[string]locks.Listed{}, 0
 	l := open(t, dir)
 	for cursor := ""; ; pages++ {
-		page, next, err := l.List(t.Context(), cursor)
+		page, next, err := l.List(ctx, cursor)
 		if err != nil {
 			t.Fatal(err)
 		}
