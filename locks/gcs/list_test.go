@@ -63,17 +63,18 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	drive.Release(t, old)
-	for _, other := range []string{"p", "p/", "p/bad%2", "p/a%2fb", "p/a b", "p/%61", "p/deeper/x", "p2/x", "p/foreign", "p/marked"} {
-		s.SetMetadata(other, map[string]string{"k": "v"})
+	for _, other := range []string{"p", "p/", "p/bad%2", "p/a%2fb", "p/a b", "p/%61", "p/deeper/x", "p2/x"} {
+		s.SetMetadata(other, map[string]string{"leaderrun": `{"state":"free","nonce":"n","ttl_ms":1000}`})
 	}
+	s.SetMetadata("p/foreign", map[string]string{"k": "v"})
 	s.SetMetadata("p/marked", map[string]string{"leaderrun": "?"})
-	verbs(s)
+	s.Requests()
 	got := list(t, named("a"))
 	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, []string{"a#12", "jobs/A:b@c", "old"}) {
 		t.Errorf("got %q", names)
 	}
-	if n := verbs(s); !maps.Equal(n, map[string]int{"list": 1}) {
-		t.Errorf("requests: %v", n)
+	if all := s.Requests(); len(all) != 1 || all[0].Verb != "list" || all[0].Query.Get("delimiter") != "/" {
+		t.Errorf("requests: %+v", all)
 	}
 	for name, held := range map[string]bool{"a#12": true, "jobs/A:b@c": true, "old": false} {
 		if st := got[name].Status; st.Held != held || held && (st.Holder != "holder of "+name || st.Token == 0 || st.Left <= 0) {
