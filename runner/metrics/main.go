@@ -34,7 +34,7 @@ func Main(args []string) int {
 		return 64
 	}
 	isolate()
-	if err := export(os.Stdin, clock.Boot{}, log); err != nil {
+	if err := export(os.Stdin, log); err != nil {
 		log.Error("what leaderrun tells makes no sense", "err", err.Error())
 		return 70
 	}
@@ -42,7 +42,7 @@ func Main(args []string) int {
 }
 
 // export tells what it reads until the end of the input.
-func export(from io.Reader, c clock.Clock, log *slog.Logger) error {
+func export(from io.Reader, log *slog.Logger) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
 	first, err := next(lines)
@@ -52,7 +52,7 @@ func export(from io.Reader, c clock.Clock, log *slog.Logger) error {
 	if first.Open == nil {
 		return errors.New("the first line is none that opens")
 	}
-	s := newState(c, *first)
+	s := newState(clock.Boot{}, *first)
 	registry := newRegistry(s)
 	if s.open.Listen != "" {
 		addr, server, err := serve(s, registry)

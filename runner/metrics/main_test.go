@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
 // TestMain finds goroutines that outlive a run.
@@ -32,17 +30,17 @@ func TestInputThatMakesNoSense(t *testing.T) {
 		"not opened":  `{"alive":true}` + "\n",
 		"a long line": `{"open":{"lock":"` + strings.Repeat("x", maxLine) + "\n",
 	} {
-		if err := export(strings.NewReader(in), clock.Boot{}, slog.New(slog.DiscardHandler)); err == nil {
+		if err := export(strings.NewReader(in), slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := export(strings.NewReader(""), clock.Boot{}, slog.New(slog.DiscardHandler)); err != nil {
+	if err := export(strings.NewReader(""), slog.New(slog.DiscardHandler)); err != nil {
 		t.Errorf("without input: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "x.prom")
 	whole := input(t, file, "a", 0)
 	torn := whole[:strings.Index(whole, `"exited"`)]
-	if err := export(strings.NewReader(torn), clock.Boot{}, slog.New(slog.DiscardHandler)); err == nil {
+	if err := export(strings.NewReader(torn), slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("half a line: no error")
 	}
 	got := parsed(t, file)
@@ -57,7 +55,7 @@ func TestFileIsWrittenAtTransitions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.prom")
 	r, w := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- export(r, clock.Boot{}, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- export(r, slog.New(slog.DiscardHandler)) }()
 	in := input(t, file, "a", 0)
 	_, _ = io.WriteString(w, in[:strings.Index(in, `{"at":`+regexp.MustCompile(`"at":(\d+),"event":{[^{}]*"exited"`).FindStringSubmatch(in)[1])])
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -99,7 +97,7 @@ func TestServes(t *testing.T) {
 	r, w := io.Pipe()
 	log := &syncBuffer{found: make(chan string, 1)}
 	done := make(chan error, 1)
-	go func() { done <- export(r, clock.Boot{}, slog.New(slog.NewJSONHandler(log, nil))) }()
+	go func() { done <- export(r, slog.New(slog.NewJSONHandler(log, nil))) }()
 	_, _ = io.WriteString(w, strings.Replace(input(t, "", "a", -1), `"open":{`, `"open":{"listen":"127.0.0.1:0",`, 1))
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	answer, err := client.Get("http://" + <-log.found + "/healthz")

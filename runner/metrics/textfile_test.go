@@ -47,7 +47,7 @@ func input(t *testing.T, file, lock string, code int) string {
 func exported(t *testing.T, in string) string {
 	t.Helper()
 	var log bytes.Buffer
-	if err := export(strings.NewReader(in), clock.Boot{}, slog.New(slog.NewJSONHandler(&log, nil))); err != nil {
+	if err := export(strings.NewReader(in), slog.New(slog.NewJSONHandler(&log, nil))); err != nil {
 		t.Error(err)
 	}
 	return log.String()

@@ -1,0 +1,29 @@
+//go:build unix
+
+package guard
+
+import (
+	"testing"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// TestTakeoverSparesOthers: of our children, only what was started after the guard
+// and is none of those that we know is the job's.
+func TestTakeoverSparesOthers(t *testing.T) {
+	t.Parallel()
+	j := &job{g: &Guard{birth: 100}, will: proc.Will{Helper: 7, Keep: func(pid int) bool { return pid == 8 }}}
+	for _, tt := range []struct {
+		pid     int
+		started uint64
+		want    bool
+	}{{7, 200, true}, {8, 200, true}, {9, 99, true}, {9, 100, false}, {9, 200, false}} {
+		if got := j.isNotOfTheJob(tt.pid, tt.started); got != tt.want {
+			t.Errorf("process %d, started at %d: spared is %v, want %v", tt.pid, tt.started, got, tt.want)
+		}
+	}
+	j.will.Keep = nil
+	if j.isNotOfTheJob(8, 200) {
+		t.Error("a process of the job is spared")
+	}
+}
