@@ -124,6 +124,9 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 			s := newStore()
 			checks := examine(t, s, func(c *Config) { tt.ruin(s, c) })
 			found := find(t, checks, tt.at)
+			if tt.name == "no helper" && found.Fix != "start it" {
+				t.Errorf("got %+v; want the backend's own hint", found)
+			}
 			if found.Level != Error || found.Fix == "" {
 				t.Errorf("got %+v; want an error with a fix", found)
 			}
