@@ -25,6 +25,7 @@ type store struct {
 	can       []locks.Ability
 	permanent bool
 	slow      time.Duration                     // a renewal takes so long
+	slowOf    uint64                            // one of this token, that is; 0: any
 	grant     func(time.Duration) time.Duration // what is granted for what is asked
 	early     time.Duration                     // leases end by so much too soon
 	repeats   bool                              // tokens do not rise
@@ -33,7 +34,6 @@ type store struct {
 	clean     bool                              // each holder is told that the one before released
 	untold    bool                              // watches tell nothing of a release
 	watches   int                               // so many values come before it
-	lags      bool                              // one comes a second before it
 	closes    bool                              // watches end by themselves
 	servers   locks.Servers
 	version   string
@@ -81,6 +81,12 @@ func (s *store) change() {
 		default:
 		}
 	}
+}
+
+func (s *store) isSlow() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slow > 0 && (s.slowOf == 0 || s.slowOf == s.token)
 }
 
 // free reports whether nobody holds the lock; mu is held.
@@ -146,7 +152,7 @@ func (f *fake) Renew(ctx context.Context) error {
 	if f.s.permanent {
 		return locks.ErrNoLease
 	}
-	if f.s.slow > 0 {
+	if f.s.isSlow() {
 		if err := pause(ctx, f.s.slow); err != nil {
 			return err
 		}
@@ -164,14 +170,8 @@ func (f *fake) Renew(ctx context.Context) error {
 	return nil
 }
 
-func (f *fake) Release(ctx context.Context) error {
+func (f *fake) Release(context.Context) error {
 	f.s.mu.Lock()
-	if f.s.lags && len(f.s.told) > 0 && f.s.holder == f {
-		f.s.change()
-		f.s.mu.Unlock()
-		_ = pause(ctx, time.Second)
-		f.s.mu.Lock()
-	}
 	defer f.s.mu.Unlock()
 	if err := f.s.fail["release"]; err != nil {
 		return err

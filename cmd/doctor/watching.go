@@ -49,7 +49,8 @@ func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
 	if err := holder.freeNow(ctx); err != nil {
 		return 0, err
 	}
-	return e.told(ctx, watcher, changes, func() time.Duration { return e.Clock.Now().Sub(start) })
+	err = told(ctx, changes)
+	return e.Clock.Now().Sub(start), err
 }
 
 // News of what was before may still come for so long.
@@ -76,37 +77,17 @@ func quiet(ctx context.Context, changes <-chan struct{}) error {
 
 var errEnded = errors.New("the watch ended by itself, before it told of a release")
 
-// told waits for the news that the lock is free. News of something else may come
-// before it.
-func (e *exam) told(ctx context.Context, watcher *handle, changes <-chan struct{}, since func() time.Duration) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, watchPatience)
-	defer cancel()
-	for {
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("nothing was told of a release within %v", watchPatience)
-		case _, more := <-changes:
-			took := since()
-			switch held, err := watcher.held(ctx); {
-			case err != nil:
-				return 0, err
-			case !held:
-				return took, nil
-			case !more:
-				return 0, errEnded
-			}
+// told waits for news.
+func told(ctx context.Context, changes <-chan struct{}) error {
+	select {
+	case _, more := <-changes:
+		if !more {
+			return errEnded
 		}
+		return nil
+	case <-time.After(watchPatience):
+		return fmt.Errorf("nothing was told of a release within %v", watchPatience)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-}
-
-// held asks whether the lock is. A backend that cannot tell is believed that what it
-// told of was the release.
-func (h *handle) held(ctx context.Context) (bool, error) {
-	if !h.can(ctx, locks.CanInspect) {
-		return false, nil
-	}
-	ctx, cancel := h.e.request(ctx)
-	defer cancel()
-	st, err := h.Lock.(locks.Inspector).Inspect(ctx)
-	return st.Held, err
 }
