@@ -13,10 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/cmd"
 )
 
-// Set by the release build; see LDFLAGS in the Makefile.
-var (
-	version = ""
-	libexec = "" // where helper programs were installed to, besides the other places they are looked for in
-)
+// libexec is where helper programs were installed to, besides the other places they
+// are looked for in. The release build sets it; see LDFLAGS in the Makefile.
+var libexec = ""
 
-func main() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(version, libexec))) }
+func main() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(libexec))) }

@@ -10,13 +10,12 @@ import (
 
 // NewEnv puts the program together: the file backend is built in, as are those
 // of a bundle, and for any other there may be a helper program. The release
-// build gives a version and the directory that helpers are installed to; either
-// may be empty.
-func NewEnv(version, libexec string) Env {
+// build gives the directory that helpers are installed to; it may be empty.
+func NewEnv(libexec string) Env {
 	registry := new(locks.Registry)
 	registry.Register("file", file.Open)
 	registerBundled(registry)
 	programs := &helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
-	return Env{Version: buildVersion(version), Registry: registry, Programs: programs, Now: time.Now}
+	return Env{Version: helper.Version(), Registry: registry, Programs: programs, Now: time.Now}
 }

@@ -11,7 +11,7 @@ import (
 // the helper program, too.
 func TestBundleHasEveryBackend(t *testing.T) {
 	t.Parallel()
-	linked := NewEnv("", "").Registry.Schemes()
+	linked := NewEnv("").Registry.Schemes()
 	for _, b := range known {
 		if !slices.Contains(linked, b.scheme) {
 			t.Errorf("the bundle does not link %s", b.scheme)

@@ -14,7 +14,6 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/doctor"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -105,7 +104,7 @@ func (p *program) doctorConfig(d *diagnosis, logger *slog.Logger, r *reporter) d
 		Grace:          d.grace(),
 		ConnectTimeout: d.connectTimeout.d,
 		Spacing:        writeSpacing[schemeOf(d.backend)],
-		Version:        helper.Version(),
+		Version:        p.Version,
 		Streams:        streams(),
 		Clock:          clock.Boot{},
 		Logger:         logger,

@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 )
@@ -28,15 +27,4 @@ func (p *program) versionCommand() *cli.Command {
 			return err
 		},
 	}
-}
-
-// buildVersion is the release's, or what go install was asked for.
-func buildVersion(release string) string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

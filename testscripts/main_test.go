@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 }
 
 // newEnv is that of a program that was built without the Makefile's variables.
-func newEnv() cmd.Env { return cmd.NewEnv("", "") }
+func newEnv() cmd.Env { return cmd.NewEnv("") }
 
 // TestScripts runs what a user sees, in *.txtar. See commands_test.go for the
 // commands that scripts have besides testscript's own.

@@ -37,7 +37,11 @@ func TestReleaseVariables(t *testing.T) {
 	output(t, "go", "build", "-ldflags", flags, "-o", program, "..")
 
 	if got := output(t, program, "version"); !strings.HasPrefix(got, "leaderrun v1.2.3-probe ") {
-		t.Errorf("main.version does not reach the program: %s", got)
+		t.Errorf("the version does not reach the program: %s", got)
+	}
+	output(t, "go", "build", "-ldflags", flags, "-o", program+"-etcd", "../locks/etcd/leaderrun-etcd")
+	if got := output(t, program+"-etcd", "--version"); !strings.Contains(got, "v1.2.3-probe") {
+		t.Errorf("the version does not reach the helper: %s", got)
 	}
 	if got := output(t, program, "backends"); !strings.Contains(got, helper) {
 		t.Errorf("main.libexec does not reach the program:\n%s", got)

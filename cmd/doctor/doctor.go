@@ -46,7 +46,7 @@ type Config struct {
 	// Spacing is the least time between two writes to one lock, for a service that
 	// allows no more.
 	Spacing time.Duration
-	Version string // of this program's module
+	Version string // of this program
 
 	Streams []Stream // the standard streams
 	Clock   clock.Clock

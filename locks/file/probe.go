@@ -1,7 +1,6 @@
 package file
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,23 +55,19 @@ func (p *probe) fail(check string, err error) bool {
 		return false
 	}
 	hint, _ := classify(err)
-	p.find(check, "error", plain(err), cmp.Or(locks.Hint(err), hint))
+	if h := locks.Hint(err); h != "" {
+		hint = h
+	}
+	p.find(check, "error", what(err), hint)
 	return true
 }
 
-// failed notes that the directory cannot be used, and says whether.
-func (p *probe) failed(err error) bool {
-	if err != nil {
-		server := &p.Servers.Servers[0]
-		server.Error, server.Class = plain(err), className(err)
-	}
-	return p.fail("directory", err)
-}
-
-// plain is what an error says that is not completed yet.
-func plain(err error) string {
-	if e, ok := errors.AsType[*locks.Error](err); ok {
-		return e.Err.Error()
+// what is an error's text; of one that is not complete yet, as fail makes it, only
+// what happened.
+func what(err error) string {
+	var e *locks.Error
+	if errors.As(err, &e) {
+		err = e.Err
 	}
 	return err.Error()
 }
@@ -83,18 +78,20 @@ func (p *probe) look(l *Locker) {
 		p.absent(l)
 		return
 	}
+	server := &p.Servers.Servers[0]
 	if err == nil {
 		defer func() { _ = dir.Close() }() // it was only read
 		err = trustDir(dir)
 	}
-	if p.failed(err) {
+	if p.fail("directory", err) {
+		server.Error, server.Class = what(err), className(err)
 		return
 	}
 	if !p.fail("directory", mayWrite(dir)) {
 		p.find("directory", "ok", ownership(dir), "")
 	}
 	if p.volume(dir, l.remote) { // else to lock it may take long
-		p.Servers.Servers[0].RTT, err = roundTrip(func() (*os.File, error) { return findDir(l.place) }, lockDir)
+		server.RTT, err = roundTrip(l.place)
 		p.fail("lock", err)
 	}
 	p.Findings = append(p.Findings, notices()...)
@@ -115,14 +112,11 @@ func (p *probe) absent(l *Locker) {
 		defer func() { _ = above.Close() }() // it was only read
 		err = mayWrite(above)
 	}
-	if p.failed(err) {
+	if p.fail("directory", err) {
 		return
 	}
 	p.find("directory", "ok", "it is not there yet; the first run makes it", "")
-	if p.volume(above, l.remote) {
-		p.Servers.Servers[0].RTT, err = roundTrip(func() (*os.File, error) { return os.Open(parent) }, func(*os.File) error { return nil })
-		p.fail("directory", err)
-	}
+	p.volume(above, l.remote)
 }
 
 // volume looks at the file system of a directory, and says whether locks can be
@@ -170,16 +164,16 @@ func (p *probe) room(v volume) {
 	p.find("room", level, text+" are left", fix)
 }
 
-// roundTrip is how long it takes to open, lock and close a directory, the second
-// time. To lock one means nothing to anybody here.
-func roundTrip(open func() (*os.File, error), lock func(*os.File) error) (took time.Duration, err error) {
+// roundTrip is how long it takes to open, lock and close the directory, the second
+// time. To lock a directory means nothing to anybody here.
+func roundTrip(p place) (took time.Duration, err error) {
 	for range 2 {
 		start := time.Now()
-		f, err := open()
+		f, err := findDir(p)
 		if err != nil {
 			return 0, err
 		}
-		err = lock(f)
+		err = lockDir(f)
 		_ = f.Close() // it was only read
 		if err != nil {
 			return 0, err

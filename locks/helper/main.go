@@ -55,10 +55,17 @@ func introduce(scheme string) int {
 	return status
 }
 
-// Version is that of the module that this program was built from, as the go
-// command recorded it. A helper says it in its hello; the core's own is what that
-// can be compared with.
+// version is set by the release build, in the core and in the helpers alike; see
+// LDFLAGS in the Makefile.
+var version = ""
+
+// Version is that of the release, or else of the module that this program was built
+// from, as the go command recorded it. A helper says it in its hello, to be compared
+// with the core's own.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		return b.Main.Version
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	env := cmd.NewEnv("", "")
+	env := cmd.NewEnv("")
 	if c, ok := trace.FromEnvironment(); ok {
 		env.Now = func() time.Time { return read(c) }
 	}
