@@ -184,7 +184,8 @@ type Watcher interface {
 	//
 	// Watching ends with ctx, or by itself, where it cannot go on; then the channel
 	// is closed. One Watch at a time; it needs no lock of our own. A backend that
-	// can watch one lock, but not all, returns ErrUsage for all.
+	// can watch one lock, but not all, returns ErrUsage for all, and one whose server
+	// is too old to tell of changes returns it for both.
 	Watch(ctx context.Context, all bool) (<-chan struct{}, error)
 }
 
