@@ -49,11 +49,9 @@ func (p *probe) find(check, level, text, fix string) {
 // open connection.
 func (p *probe) server(ctx context.Context) error {
 	s := locks.Server{Address: cmp.Or(p.c.s.endpoint, "https://storage.googleapis.com") + "/" + p.c.s.bucket}
-	v, err := p.readOnce(ctx, p.c)
-	var asked time.Time
+	v, err := p.glance(ctx, p.c)
 	if err == nil {
-		asked = time.Now()
-		v, err = p.readOnce(ctx, p.c)
+		v, err = p.glance(ctx, p.c)
 	}
 	if err != nil {
 		e := p.explain(err)
@@ -64,7 +62,8 @@ func (p *probe) server(ctx context.Context) error {
 	}
 	s.RTT = v.heard.Sub(v.sent)
 	if !v.date.IsZero() {
-		s.Time, s.Ours = v.date.Add(time.Second/2), asked.Add(s.RTT/2) // a Date is in whole seconds, rounded down
+		s.Time = v.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
+		s.Ours = time.Now().Add(-now().Sub(v.sent) + s.RTT/2)
 	}
 	s.TLS, s.Expires = encryption(v.tls)
 	p.Servers.Servers = []locks.Server{s}
