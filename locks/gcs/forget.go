@@ -43,8 +43,6 @@ func (f *forgetting) once(ctx context.Context) error {
 		return err
 	case !v.exists:
 		return f.remove(ctx, f.asks, nil)
-	case v.foreign != nil:
-		return &foreignError{f.c, v.foreign}
 	}
 	if v.record.State != free && (f.own == nil || !f.own.ours(v)) {
 		if v, err = f.acquire(ctx); err != nil {
