@@ -29,12 +29,10 @@ type diagnosis struct {
 
 func (p *program) doctorCommand() *cli.Command {
 	d := &diagnosis{newOptions(), seconds{d: time.Minute}, choice{"text", []string{"text", "json"}}}
-	shared := []string{"backend", "connect-timeout", "ttl", "kill-after", "verbose", "log-format"}
-	flags := slices.DeleteFunc(d.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "look for what is wrong with a backend, the way to it and this machine",
-		Flags: append([]cli.Flag{
+		Flags: operatorFlags(d.options,
 			lockFlag(d.options, "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
 			&cli.GenericFlag{Name: "timeout", Category: "Waiting",
 				Value: &d.timeout, DefaultText: "1m",
@@ -42,7 +40,8 @@ func (p *program) doctorCommand() *cli.Command {
 			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output",
 				Value: &d.output, DefaultText: "text",
 				Usage: "print what was found as `FORMAT`: text or json"},
-		}, append(flags, configFlags()...)...),
+			d.ttlFlag(), d.killAfterFlag(),
+		),
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err

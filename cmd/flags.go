@@ -50,9 +50,7 @@ func (o *options) flags() []cli.Flag {
 
 func (o *options) lockFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "backend", Aliases: []string{"b"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_BACKEND"},
-			Destination: &o.backend, Value: "file", DefaultText: "file",
-			Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, zk, gcs, etcd://host:2379/prefix …"},
+		o.backendFlag(),
 		&cli.StringFlag{Name: "lock", Aliases: []string{"l"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_LOCK"},
 			Destination: &o.lock,
 			Usage:       "`NAME` of the lock (default: the base name of COMMAND)"},
@@ -72,9 +70,7 @@ func (o *options) lockFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "conflict-exit-code", Aliases: []string{"E"}, Category: "Waiting", EnvVars: []string{"LEADERRUN_CONFLICT_EXIT_CODE"},
 			Value: &o.conflict, DefaultText: "75",
 			Usage: "exit with `N` if we gave up because the lock is held"},
-		&cli.GenericFlag{Name: "connect-timeout", Category: "Waiting", EnvVars: []string{"LEADERRUN_CONNECT_TIMEOUT"},
-			Value: &o.connectTimeout, DefaultText: "5s",
-			Usage: "a backend that does not answer within `DURATION` is down"},
+		o.connectTimeoutFlag(),
 
 		&cli.StringFlag{Name: "command", Aliases: []string{"c"}, Category: "Running", EnvVars: []string{"LEADERRUN_COMMAND"},
 			Destination: &o.shellCommand,
@@ -95,18 +91,14 @@ func (o *options) lockFlags() []cli.Flag {
 			Destination: &o.notifyJob,
 			Usage:       "the job tells systemd that it is ready, not leaderrun; needs NotifyAccess=all in its unit"},
 
-		&cli.GenericFlag{Name: "ttl", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TTL"},
-			Value: &o.ttl, DefaultText: "15s",
-			Usage: "the lease is `DURATION`: how soon others may take over if we vanish"},
+		o.ttlFlag(),
 		&cli.GenericFlag{Name: "takeover", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TAKEOVER"},
 			Value: &o.takeover, DefaultText: "fast",
 			Usage: "after a holder that did not release: `HOW` is fast, start at once, or strict, when its lease is surely over"},
 		&cli.GenericFlag{Name: "signal", Aliases: []string{"s"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_SIGNAL"},
 			Value: &o.signal, DefaultText: "TERM",
 			Usage: "send `SIG` first when the job must end"},
-		&cli.GenericFlag{Name: "kill-after", Aliases: []string{"k"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_KILL_AFTER"},
-			Value: &o.killAfter, DefaultText: "5s, less if the ttl is under 15s",
-			Usage: "send KILL `DURATION` after the signal"},
+		o.killAfterFlag(),
 		&cli.GenericFlag{Name: "on-renew-error", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_ON_RENEW_ERROR"},
 			Value: &o.onRenewError, DefaultText: "retry",
 			Usage: "when a renewal fails: `WHAT` is retry while the lease allows, or stop the job at once"},
@@ -114,6 +106,20 @@ func (o *options) lockFlags() []cli.Flag {
 }
 
 func (o *options) outputFlags() []cli.Flag {
+	return append(o.messageFlags(), []cli.Flag{
+		&cli.StringFlag{Name: "log-file", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FILE"},
+			Destination: &o.logFile,
+			Usage:       "append messages to `FILE` instead of printing them"},
+		&cli.BoolFlag{Name: "trace-renewals", Category: "Output", EnvVars: []string{"LEADERRUN_TRACE_RENEWALS"},
+			Destination: &o.traceRenewals,
+			Usage:       "print each renewal, to choose a ttl by: when it was sent, how long it took, and what was left"},
+		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
+			Destination: &o.events,
+			Usage:       "append one line of JSON per transition to `FILE|fd:N|-`; - is standard output"},
+	}...)
+}
+
+func (o *options) messageFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "verbose", Aliases: []string{"v"}, Category: "Output", EnvVars: []string{"LEADERRUN_VERBOSE"},
 			Value: &o.verbose,
@@ -124,16 +130,33 @@ func (o *options) outputFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "log-format", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FORMAT"},
 			Value: &o.logFormat, DefaultText: "text",
 			Usage: "print messages in `FORMAT`: text or json"},
-		&cli.StringFlag{Name: "log-file", Category: "Output", EnvVars: []string{"LEADERRUN_LOG_FILE"},
-			Destination: &o.logFile,
-			Usage:       "append messages to `FILE` instead of printing them"},
-		&cli.BoolFlag{Name: "trace-renewals", Category: "Output", EnvVars: []string{"LEADERRUN_TRACE_RENEWALS"},
-			Destination: &o.traceRenewals,
-			Usage:       "print each renewal, to choose a ttl by: when it was sent, how long it took, and what was left"},
-		&cli.StringFlag{Name: "events", Category: "Output", EnvVars: []string{"LEADERRUN_EVENTS"},
-			Destination: &o.events,
-			Usage:       "append one line of JSON per transition to `FILE|fd:N|-`; - is standard output"},
 	}
+}
+
+// What other subcommands have, too.
+
+func (o *options) backendFlag() cli.Flag {
+	return &cli.StringFlag{Name: "backend", Aliases: []string{"b"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_BACKEND"},
+		Destination: &o.backend, Value: "file", DefaultText: "file",
+		Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, zk, gcs, etcd://host:2379/prefix …"}
+}
+
+func (o *options) connectTimeoutFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "connect-timeout", Category: "Waiting", EnvVars: []string{"LEADERRUN_CONNECT_TIMEOUT"},
+		Value: &o.connectTimeout, DefaultText: "5s",
+		Usage: "a backend that does not answer within `DURATION` is down"}
+}
+
+func (o *options) ttlFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "ttl", Category: "Losing the lock", EnvVars: []string{"LEADERRUN_TTL"},
+		Value: &o.ttl, DefaultText: "15s",
+		Usage: "the lease is `DURATION`: how soon others may take over if we vanish"}
+}
+
+func (o *options) killAfterFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "kill-after", Aliases: []string{"k"}, Category: "Losing the lock", EnvVars: []string{"LEADERRUN_KILL_AFTER"},
+		Value: &o.killAfter, DefaultText: "5s, less if the ttl is under 15s",
+		Usage: "send KILL `DURATION` after the signal"}
 }
 
 // newOptions returns the defaults.

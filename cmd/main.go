@@ -59,19 +59,24 @@ func Main(args []string, env Env) int {
 // A program is one invocation.
 type program struct {
 	Env
-	out     io.Writer // for data that was asked for
-	term    *term     // for everything else
-	given   []string  // the arguments, as route spells them
-	dashed  bool      // there is a "--" among those that the user wrote
-	starter starter   // of the first job; nil: none was begun, or it was used
-	exit    int       // the exit status, if there is no error
-	held    int       // the exit status for a lock that is held
-	skipped int       // and for a window that needs no run
+	out       io.Writer      // for data that was asked for
+	term      *term          // for everything else
+	given     []string       // the arguments, as route spells them
+	dashed    bool           // there is a "--" among those that the user wrote
+	described []*cli.Command // see commands
+	starter   starter        // of the first job; nil: none was begun, or it was used
+	exit      int            // the exit status, if there is no error
+	held      int            // the exit status for a lock that is held
+	skipped   int            // and for a window that needs no run
 }
 
-// commands describes the subcommands.
+// commands describes the subcommands. There is one description of each, as to make
+// them takes part of the time to start.
 func (p *program) commands() []*cli.Command {
-	all := []*cli.Command{
+	if p.described != nil {
+		return p.described
+	}
+	p.described = []*cli.Command{
 		p.runCommand(),
 		p.statusCommand(),
 		p.watchCommand(),
@@ -85,10 +90,10 @@ func (p *program) commands() []*cli.Command {
 		p.versionCommand(),
 		p.helpCommand(),
 	}
-	for _, c := range all {
+	for _, c := range p.described {
 		c.Flags = append(c.Flags, helpFlag())
 	}
-	return all
+	return p.described
 }
 
 // dispatch runs a subcommand with arguments as route spells them. Of the

@@ -20,9 +20,8 @@ import (
 // operatorFlags are the options of such a subcommand: its own, and those that say
 // where a lock is and what to print.
 func operatorFlags(o *options, own ...cli.Flag) []cli.Flag {
-	shared := []string{"backend", "connect-timeout", "verbose", "quiet", "log-format"}
-	flags := slices.DeleteFunc(o.flags(), func(f cli.Flag) bool { return !slices.Contains(shared, f.Names()[0]) })
-	return slices.Concat(own, flags, configFlags())
+	shared := append([]cli.Flag{o.backendFlag(), o.connectTimeoutFlag()}, o.messageFlags()...)
+	return slices.Concat(own, shared, configFlags())
 }
 
 func lockFlag(o *options, usage string) cli.Flag {
