@@ -173,6 +173,12 @@ func (l *Lock) finish(why error) {
 // untilClosed returns a context that ends with the handle, too.
 func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
+	select {
+	case <-l.closed:
+		cancel() // before anything is sent
+		return ctx, cancel
+	default:
+	}
 	go func() {
 		select {
 		case <-l.closed:
