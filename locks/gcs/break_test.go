@@ -116,8 +116,12 @@ func TestBreakUnheard(t *testing.T) {
 			a, w := at(t, s, options("a")), at(t, s, patiently("operator"))
 			g := drive.Hold(t, a)
 			s.Next("patch", f)
+			start := time.Now()
 			if err := breaks(t, w, g.Token); err != nil || inspect(t, s).Held {
 				t.Errorf("got %v, %+v", err, inspect(t, s))
+			}
+			if took := time.Since(start); f.Status == 429 && took < time.Second {
+				t.Errorf("refused for coming too soon, it came again within %v", took)
 			}
 			if next := drive.Hold(t, at(t, s, options("b"))); next.Clean {
 				t.Error("the next grant is called clean")
