@@ -62,19 +62,29 @@ func (l *waitLine) draw() {
 	l.timer.Reset(time.Second)
 }
 
+// text fits a terminal of 80 columns, unless the holder's id is longer than usual:
+// then the end is cut off.
 func (l *waitLine) text() string {
-	s := l.waiting.Status
-	text := fmt.Sprintf("leaderrun: waiting for %v", time.Since(l.since).Round(time.Second))
+	s, now := l.waiting.Status, time.Now()
+	text := fmt.Sprintf("leaderrun: waiting for %v", now.Sub(l.since).Round(time.Second))
+	if l.waiting.Position > 0 {
+		text += fmt.Sprintf(", number %d", l.waiting.Position)
+	}
 	if s.Holder != "" {
 		text += "; held by " + locks.Printable(s.Holder)
 	}
 	if !s.Since.IsZero() {
-		text += " since " + s.Since.Local().Format("2006-01-02 15:04:05")
-	}
-	if l.waiting.Position > 0 {
-		text += fmt.Sprintf("; we are number %d in the queue", l.waiting.Position)
+		text += " since " + moment(s.Since.Local(), now)
 	}
 	return text
+}
+
+// moment is a time, without the day if that is today.
+func moment(t, now time.Time) string {
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format(time.DateTime)
 }
 
 // cut returns at most n runes of a text.

@@ -11,7 +11,7 @@ import (
 
 func TestWaitLineText(t *testing.T) {
 	t.Parallel()
-	since := time.Date(2026, 11, 21, 5, 0, 0, 0, time.Local)
+	since := time.Date(2006, 11, 21, 5, 0, 0, 0, time.Local)
 	for _, tt := range []struct {
 		waiting locks.Waiting
 		want    string
@@ -19,12 +19,29 @@ func TestWaitLineText(t *testing.T) {
 		{locks.Waiting{}, "leaderrun: waiting for 0s"},
 		{locks.Waiting{Status: locks.Status{Holder: "h/1\x1b[2J"}}, `leaderrun: waiting for 0s; held by h/1\x1b[2J`},
 		{locks.Waiting{Status: locks.Status{Holder: "h", Since: since}, Position: 3},
-			"leaderrun: waiting for 0s; held by h since 2026-11-21 05:00:00; we are number 3 in the queue"},
+			"leaderrun: waiting for 0s, number 3; held by h since 2006-11-21 05:00:00"},
 	} {
 		l := &waitLine{waiting: tt.waiting, since: time.Now()}
 		if got := l.text(); got != tt.want {
 			t.Errorf("got %q; want %q", got, tt.want)
 		}
+	}
+}
+
+// TestWaitLineFits has an id as leaderrun makes them.
+func TestWaitLineFits(t *testing.T) {
+	t.Parallel()
+	status := locks.Status{Holder: "web-1/4711/5e1f00ab", Since: time.Now()}
+	l := &waitLine{waiting: locks.Waiting{Status: status, Position: 3}, since: time.Now().Add(-90 * time.Second)}
+	if n := len(l.text()); n >= helpWidth {
+		t.Errorf("%d columns: %s", n, l.text())
+	}
+	day := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	if got := moment(day, day.Add(time.Hour)); got != "05:00" {
+		t.Errorf("today: %s", got)
+	}
+	if got := moment(day, day.Add(24*time.Hour)); got != "2026-11-21 05:00:00" {
+		t.Errorf("yesterday: %s", got)
 	}
 }
 
