@@ -55,18 +55,18 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 }
 
 // dead reports whether none of the servers can be reached, and then has all that
-// needs one left out. With no answer at all comes a hint. One that refuses to tell
-// about itself may yet keep locks for us: what it allows is tried later.
+// needs one left out. With no answer at all comes a hint. One that only does not
+// tell about itself may yet keep locks for us: what it allows is tried later.
 func (e *exam) dead(ctx context.Context, all []locks.Server) (dead bool, hint string) {
 	answers := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Error == "" })
-	refusals := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Class == "denied" })
+	unclear := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Class != "unavailable" })
 	if answers || len(all) == 0 {
 		return false, ""
 	}
-	if !refusals {
+	if !unclear {
 		e.stop("no server answers")
 	}
-	return !refusals, e.hint(ctx)
+	return !unclear, e.hint(ctx)
 }
 
 // hint asks the backend in the usual way, as what it says of an error is more than
@@ -88,11 +88,11 @@ func silent(s locks.Server, hint string, others bool) Check {
 	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
 	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
 	c.Text = locks.Printable(s.Address) + ": " + locks.Printable(s.Error)
-	if c.Fix == "" {
+	if c.Fix == "" && class != nil {
 		c.Fix = remedy(class)
 	}
 	switch {
-	case s.Class == "denied":
+	case s.Class != "unavailable":
 		c.Level = Warning
 		c.Text += "; whether it keeps locks for us is tried below"
 	case others:

@@ -86,16 +86,18 @@ func TestServers(t *testing.T) {
 // TestServerThatDoesNotTell may keep locks all the same.
 func TestServerThatDoesNotTell(t *testing.T) {
 	t.Parallel()
+	for _, class := range []string{"denied", ""} {
+		s := newStore()
+		s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "root only", Class: class}
+		checks := examine(t, s, nil)
+		if c := find(t, checks, "server"); c.Level != Warning || (c.Fix == "") != (class == "") {
+			t.Errorf("class %q: got %+v; want a warning", class, c)
+		}
+		if c := find(t, checks, "take-over"); c.Level != OK || Worst(checks) != nil {
+			t.Errorf("class %q: got %+v, and the worst is %v; want all well", class, c, Worst(checks))
+		}
+	}
 	s := newStore()
-	s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "root only", Class: "denied"}
-	checks := examine(t, s, nil)
-	if c := find(t, checks, "server"); c.Level != Warning || c.Fix == "" {
-		t.Errorf("got %+v; want a warning", c)
-	}
-	if c := find(t, checks, "take-over"); c.Level != OK || Worst(checks) != nil {
-		t.Errorf("got %+v, and the worst is %v; want all well", c, Worst(checks))
-	}
-	s = newStore()
 	s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "no", Class: "denied"}
 	s.fail["acquire"] = locks.ErrDenied
 	if got := Worst(examine(t, s, nil)); !errors.Is(got, locks.ErrDenied) {
