@@ -75,10 +75,13 @@ func (p *program) doctor(d *diagnosis) error {
 	if d.verbose == 0 { // what matters is in the checks
 		logger = slog.New(slog.DiscardHandler)
 	}
-	r := p.reporter(d.output.value == "json")
+	survive() // who reads only the first lines must not leave a lock behind
 	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.d, doctor.ErrTimeLimit)
 	defer cancel()
-	ctx, hurry, ended := untilEnded(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	hurry, ended := untilEnded(stop)
+	r := p.reporter(d.output.value == "json", stop)
 	checks := doctor.Run(ctx, hurry, p.doctorConfig(d, logger, r))
 	if sig := ended(); sig != nil {
 		p.exit = proc.Exit{Signal: sig}.Status()
@@ -163,20 +166,19 @@ func streams() []doctor.Stream {
 	return all
 }
 
-// untilEnded ends a context when we are sent a signal that ends us, and another one
+// untilEnded calls stop when we are sent a signal that ends us, and ends a context
 // when the next one comes. The function that it returns says which signal came.
-func untilEnded(ctx context.Context) (soft, hard context.Context, ended func() os.Signal) {
-	soft, stop := context.WithCancelCause(ctx)
-	hard, stopNow := context.WithCancel(context.WithoutCancel(ctx))
+func untilEnded(stop context.CancelCauseFunc) (hurry context.Context, ended func() os.Signal) {
+	hurry, cancel := context.WithCancel(context.Background())
 	caught, first := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	catch(caught, endings())
 	go func() {
 		first <- <-caught
 		stop(errInterrupted)
 		<-caught
-		stopNow()
+		cancel()
 	}()
-	return soft, hard, func() os.Signal {
+	return hurry, func() os.Signal {
 		select {
 		case sig := <-first:
 			return sig

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,11 +36,12 @@ type reporter struct {
 	term           *term // for what is being done; nil: nobody is to know
 	json           bool
 	colours, ascii bool
+	broken         context.CancelCauseFunc // is told that nothing can be printed any more
 	err            error
 }
 
-func (p *program) reporter(json bool) *reporter {
-	r := &reporter{out: p.out, json: json, ascii: !isUTF8(os.Getenv), colours: p.style(false).Color}
+func (p *program) reporter(json bool, broken context.CancelCauseFunc) *reporter {
+	r := &reporter{out: p.out, json: json, broken: broken, ascii: !isUTF8(os.Getenv), colours: p.style(false).Color}
 	if _, _, terminal := screen(p.term.file); terminal {
 		r.term = p.term
 	}
@@ -100,8 +102,11 @@ func (r *reporter) line(c doctor.Check) string {
 
 // print writes to standard output. What went wrong first is kept.
 func (r *reporter) print(s string) {
-	if r.err == nil {
-		_, r.err = io.WriteString(r.out, s)
+	if r.err != nil {
+		return
+	}
+	if _, r.err = io.WriteString(r.out, s); r.err != nil {
+		r.broken(r.err)
 	}
 }
 

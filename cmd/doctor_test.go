@@ -65,10 +65,14 @@ func TestDoctorCannotPrint(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no room")
 	for _, json := range []bool{false, true} {
-		r := &reporter{out: failingWriter{broken}, json: json}
+		var told error
+		r := &reporter{out: failingWriter{broken}, json: json, broken: func(err error) { told = err }}
 		r.check(doctor.Check{Name: "a"})
 		if err := r.end("file", 0, nil); !errors.Is(err, broken) {
 			t.Errorf("json %v: got %v; want %v", json, err, broken)
+		}
+		if !errors.Is(told, broken) {
+			t.Errorf("json %v: told of %v; want that the rest is not done for nobody", json, told)
 		}
 	}
 }

@@ -185,8 +185,9 @@ func (e *exam) stop(why string) {
 	}
 }
 
-// patient is a lease long enough for all that is not about leases.
-func (e *exam) patient() time.Duration { return max(e.TTL, patientTTL) }
+// patient is a lease long enough for all that is not about leases. If we are killed,
+// the scratch lock is held for as long.
+func (e *exam) patient() time.Duration { return min(max(e.TTL, patientTTL), time.Minute) }
 
 const patientTTL = 15 * time.Second
 
