@@ -25,6 +25,7 @@ type store struct {
 	can       []locks.Ability
 	permanent bool
 	slow      time.Duration                     // a renewal takes so long
+	later     bool                              // a request is heard a moment after the next renewal
 	slowOf    uint64                            // one of this token, that is; 0: any
 	grant     func(time.Duration) time.Duration // what is granted for what is asked
 	early     time.Duration                     // leases end by so much too soon
@@ -44,6 +45,7 @@ type store struct {
 	token   uint64
 	names   []string // of all locks that were held
 	record  []byte
+	left    []byte // a request that was not delivered yet
 	forgot  []string
 	opened  int
 	renewed []time.Time
@@ -165,6 +167,10 @@ func (f *fake) Renew(ctx context.Context) error {
 	case f.s.holder != f:
 		return locks.ErrNoLease
 	}
+	if text := f.s.left; text != nil {
+		f.s.left = nil
+		time.AfterFunc(time.Millisecond, func() { f.asked <- text })
+	}
 	f.s.renewed = append(f.s.renewed, time.Now())
 	f.s.until = time.Now().Add(f.s.grant(f.o.TTL) - f.s.early)
 	return nil
@@ -220,7 +226,11 @@ func (f *fake) SetRecord(_ context.Context, text []byte) error {
 func (f *fake) Ask(_ context.Context, token uint64, text []byte) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	if f.s.fail["hear"] == nil && f.s.fail["ask"] == nil && token == f.s.token {
+	switch {
+	case f.s.fail["hear"] != nil || f.s.fail["ask"] != nil || token != f.s.token:
+	case f.s.later:
+		f.s.left = text
+	default:
 		f.s.holder.asked <- text
 	}
 	return f.s.fail["ask"]

@@ -123,13 +123,11 @@ func tryAsk(ctx context.Context, h *handle) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	look := time.NewTicker(queuePause)
-	defer look.Stop()
 	for {
 		select {
 		case <-h.Lock.(locks.Asker).Asked():
 			return nil
-		case <-look.C:
+		case <-time.After(queuePause): // after the last renewal, which may have brought it
 			if err := h.renew(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}

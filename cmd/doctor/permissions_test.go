@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -51,5 +52,16 @@ func TestEachOperation(t *testing.T) {
 				t.Error("it was not cleaned up")
 			}
 		})
+	}
+}
+
+// TestAskedLater is heard with the first renewal, however far apart these are.
+func TestAskedLater(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.later = true
+	checks := examine(t, s, func(c *Config) { c.Spacing = time.Second })
+	if c := find(t, checks, "permissions"); c.Figures["ask_ns"] != queuePause+time.Millisecond {
+		t.Errorf("got %+v; want that a request is heard a millisecond after the first renewal", c)
 	}
 }
