@@ -82,6 +82,7 @@ func (p *program) doctor(d *diagnosis) error {
 	defer stop(nil)
 	hurry, ended := untilEnded(stop)
 	r := p.reporter(d.output.value == "json", stop)
+	r.quiet = d.quiet
 	checks := doctor.Run(ctx, hurry, p.doctorConfig(d, logger, r))
 	if sig := ended(); sig != nil {
 		p.exit = proc.Exit{Signal: sig}.Status()

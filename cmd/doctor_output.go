@@ -36,6 +36,7 @@ type reporter struct {
 	term           *term // for what is being done; nil: nobody is to know
 	json           bool
 	colours, ascii bool
+	quiet          bool                    // only what is wrong
 	broken         context.CancelCauseFunc // is told that nothing can be printed any more
 	err            error
 }
@@ -76,7 +77,7 @@ func (r *reporter) wipe() {
 }
 
 func (r *reporter) check(c doctor.Check) {
-	if r.json {
+	if r.json || r.quiet && c.Level != doctor.Error {
 		return
 	}
 	r.wipe()
@@ -122,7 +123,9 @@ type findings struct {
 func (r *reporter) end(backend string, status int, checks []doctor.Check) error {
 	r.wipe()
 	if !r.json {
-		r.print(sum(checks))
+		if !r.quiet {
+			r.print(sum(checks))
+		}
 		return r.err
 	}
 	var b bytes.Buffer

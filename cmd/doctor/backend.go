@@ -27,15 +27,18 @@ func (e *exam) parse(context.Context) []Check {
 // helper finds the program that speaks with the server, and starts it.
 func (e *exam) helper(ctx context.Context) []Check {
 	path, err := e.Find(e.backend.Scheme)
-	if err == nil {
-		e.observer, err = e.open(ctx, e.patient())
-	}
 	if err != nil {
 		e.stop("there is no helper program for it")
 		return []Check{failed("helper", err)}
 	}
-	if path == "" {
+	e.observer, err = e.open(ctx, e.patient())
+	switch {
+	case path == "":
+		e.refused = err // for settings to tell
 		return []Check{ok("helper", nil, "none is needed: the backend is built in")}
+	case err != nil:
+		e.stop("the helper program does not start")
+		return []Check{failed("helper", err)}
 	}
 	version, err := e.observer.version(ctx)
 	if err != nil {

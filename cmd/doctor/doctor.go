@@ -70,6 +70,7 @@ type exam struct {
 	scratch  string // the name of the scratch lock
 	touched  bool   // it was held
 	observer *handle
+	refused  error // why a backend that is built in could not be opened
 
 	permanent bool          // locks have no lease
 	longest   time.Duration // the longest lease that the server grants, if it granted less than asked

@@ -110,6 +110,11 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 		{"malformed backend", "backend", locks.ErrUsage, func(_ *store, c *Config) { c.Backend = "etcd//x" }},
 		{"no helper", "helper", locks.ErrUnavailable, func(_ *store, c *Config) { c.Find = func(string) (string, error) { return "", down } }},
 		{"helper of others", "helper", locks.ErrDenied, func(_ *store, c *Config) { c.Find = func(string) (string, error) { return "", locks.ErrDenied } }},
+		{"no start", "helper", locks.ErrUnavailable, func(s *store, _ *Config) { s.fail["open"] = down }},
+		{"wrong settings of what is built in", "settings", locks.ErrUsage, func(s *store, c *Config) {
+			s.fail["open"] = &locks.UsageError{What: "x"}
+			c.Find = func(string) (string, error) { return "", nil }
+		}},
 		{"wrong settings", "settings", locks.ErrUsage, func(s *store, _ *Config) { s.fail["abilities"] = &locks.UsageError{What: "x"} }},
 		{"no server asked", "servers", locks.ErrUnavailable, func(s *store, _ *Config) { s.fail["probe"] = down }},
 		{"servers down", "server", locks.ErrUnavailable, func(s *store, _ *Config) {
