@@ -87,7 +87,7 @@ func (e *exam) hint(ctx context.Context) string {
 func silent(s locks.Server, hint string, others bool) Check {
 	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
 	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
-	c.Text = locks.Printable(s.Address) + ": " + locks.Printable(s.Error)
+	c.Text = locks.Printable(s.Address) + ": " + escape(s.Error)
 	if c.Fix == "" && class != nil {
 		c.Fix = remedy(class)
 	}
@@ -195,7 +195,7 @@ func (c *Check) worsen(to Level, fix string) {
 
 // finding passes on what only the backend knows to look at.
 func finding(f locks.Finding) Check {
-	c := Check{Name: locks.Printable(f.Check), Level: Warning, Text: locks.Printable(f.Text), Fix: locks.Printable(f.Fix)}
+	c := Check{Name: locks.Printable(f.Check), Level: Warning, Text: escape(f.Text), Fix: escape(f.Fix)}
 	if c.Text == "" {
 		c.Text = "looked at"
 	}
@@ -209,4 +209,16 @@ func finding(f locks.Finding) Check {
 		}
 	}
 	return c
+}
+
+// maxSentences is how much is shown of what a backend found, in characters.
+const maxSentences = 1000
+
+// escape is locks.Printable for whole sentences, of which it would cut the end.
+func escape(s string) string {
+	var b strings.Builder
+	for part := range slices.Chunk([]rune(s)[:min(len([]rune(s)), maxSentences)], 200) {
+		b.WriteString(locks.Printable(string(part)))
+	}
+	return b.String()
 }

@@ -104,3 +104,15 @@ func TestServerThatDoesNotTell(t *testing.T) {
 		t.Errorf("the worst is %v; want ErrDenied", got)
 	}
 }
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 399)
+	for _, tt := range []struct{ in, want string }{
+		{"", ""}, {"a\x1b[2J", `a\x1b[2J`}, {long + "\n", long + `\n`}, {strings.Repeat("x", 5000), strings.Repeat("x", maxSentences)}, {"\xff", `\ufffd`},
+	} {
+		if got := escape(tt.in); got != tt.want {
+			t.Errorf("escape(%q) = %q; want %q", tt.in, got, tt.want)
+		}
+	}
+}
