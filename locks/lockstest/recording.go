@@ -172,7 +172,7 @@ func excessive() []string {
 }
 
 func recordIsIntact(e *env) {
-	a := e.open("a")
+	a := e.openWith(e.u, e.longer("a"))
 	a.hold()
 	a.keep()
 	w := e.open("watcher")

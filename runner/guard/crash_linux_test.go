@@ -132,6 +132,7 @@ func (r *crash) isRunning() {
 		r.t.Fatalf("the job %d has ended before it was ready", r.job.pid)
 	}
 	r.guard = processOf(guard)
+	r.make("seen", "") // whose first process ends by itself waited for that
 	until(r.t, "the job is ready", func() bool { return r.read("ready") != "" })
 	r.known = []process{r.job}
 	if pid, err := strconv.Atoi(strings.TrimSpace(r.read("pid"))); err == nil {

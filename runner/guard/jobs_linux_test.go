@@ -50,7 +50,7 @@ func relay() {
 var hardy = map[string]string{
 	"deaf":           `exec $DEAF`,
 	"other sessions": `setsid $DEAF & setsid setsid sleep 1000 & while :; do sleep 1; done`,
-	"first ended":    `setsid $DEAF & while ! test -e $D/ready; do sleep 0.01; done`,
+	"first ended":    `setsid $DEAF & while ! test -e $D/ready -a -e $D/seen; do sleep 0.01; done`,
 	"daemon":         `(setsid sh -c "$DEAF & exit" &); while :; do sleep 1; done`,
 	"bare":           `exec env -i setsid $DEAF <&- >&- 2>&-`,
 	"relay":          `GUARD_TEST_ROLE=relay exec $SELF`,
