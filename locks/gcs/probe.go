@@ -134,7 +134,7 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 	if a.UniformBucketLevelAccess.Enabled {
 		access = "uniform access"
 	}
-	p.find("bucket", "ok", strings.Join([]string{a.Location, a.StorageClass, access}, ", "), "")
+	p.find("bucket", "ok", strings.Join(slices.DeleteFunc([]string{a.Location, a.StorageClass, access}, func(s string) bool { return s == "" }), ", "), "")
 	if a.VersioningEnabled {
 		p.find("versioning", "ok", "on: a lock that is forgotten stays as a version; renewals make none", "")
 	}

@@ -87,6 +87,11 @@ func TestProbeAnEmulator(t *testing.T) {
 	got := probe(t, gcstest.Start(t))
 	found(t, got, "permissions", "none")
 	found(t, got, "bucket", "ok")
+	for _, f := range got.Findings {
+		if strings.HasPrefix(f.Text, ", ") { // what is not told, such as the location
+			t.Errorf("%s begins with nothing: %q", f.Check, f.Text)
+		}
+	}
 }
 
 // TestProbePermissions: each that is missing is named.
