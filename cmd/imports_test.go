@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/runner/metrics/feed"})
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/runner/metrics/feed"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -35,7 +35,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
 		{"/locks/file", []string{"/locks", "/locks/file"}},
-		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/helper"}},
 		{"/locks/trust", []string{"/locks/trust"}},
 		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
@@ -49,7 +49,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
 		{"/runner/probe", []string{"/runner/probe"}},
-		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed"})},
+		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate"})},
 		{"/runner/metrics/feed", slices.Concat(runner, []string{"/runner/metrics/feed"})},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},

@@ -151,7 +151,7 @@ func (e *exporter) alive(service func(runner.Stage) time.Duration) func(runner.S
 // is reports whether a process is the program.
 func (e *exporter) is(pid int) bool { return e != nil && e.tool.Is(pid) }
 
-// close has the file written. It takes about a second at the most.
+// close has the file written. It takes a few seconds at the most.
 func (e *exporter) close() {
 	if e == nil {
 		return
@@ -162,8 +162,9 @@ func (e *exporter) close() {
 		limit = metricsEnd
 	}
 	_ = e.tool.Input().Close()
-	e.tool.End(limit)
-	<-e.watched
+	if e.tool.End(limit) {
+		<-e.watched
+	}
 }
 
 // listenAddress returns the address that an option names, which has a port, and

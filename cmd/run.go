@@ -100,12 +100,6 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	defer events.close()
 
 	line, trace := p.term.waitLine(o), p.term.tracer(o) // before anybody else may log
-	metrics, err := p.exporter(o, logger)
-	if err != nil {
-		return proc.Exit{}, err
-	}
-	defer metrics.close()
-
 	if p.starter == nil {
 		p.starter = newStarter()
 	}
@@ -121,6 +115,11 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	if err != nil {
 		return proc.Exit{}, err
 	}
+	metrics, err := p.exporter(o, logger) // when nothing is wrong with the options
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	defer metrics.close()
 	service := newService(o, logger)
 	defer service.manager.Close()
 	command.Env = notify.JobEnvironment(command.Env, o.notifyJob)

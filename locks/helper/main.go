@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/isolate"
 )
 
 // The exit statuses of a helper.
@@ -26,7 +27,7 @@ func Main(scheme string, open locks.Opener) int {
 	if byHand() {
 		return introduce(scheme)
 	}
-	isolate()
+	isolate.Process()
 	out := os.Stdout
 	os.Stdout = os.Stderr // what a library prints is log, never protocol
 	if err := newServer(scheme, open, out, os.Stderr).serve(input(), Version()); err != nil {

@@ -25,9 +25,9 @@ type process struct {
 	reaped bool
 }
 
-// startProcess starts a program with three pipes and nothing else of ours: no
-// arguments, which others could read, and no terminal.
-func startProcess(path, name string) (*process, error) {
+// startProcess starts a program with three pipes, an environment and nothing else
+// of ours: no arguments, which others could read, and no terminal.
+func startProcess(path, name string, env []string) (*process, error) {
 	var ours, theirs [3]*os.File
 	closeAll := func(files []*os.File) {
 		for _, f := range files {
@@ -46,7 +46,7 @@ func startProcess(path, name string) (*process, error) {
 			ours[i], theirs[i] = w, r
 		}
 	}
-	child, err := spawn(path, name, environment(), theirs)
+	child, err := spawn(path, name, env, theirs)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])

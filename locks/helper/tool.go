@@ -21,7 +21,7 @@ type Tool struct {
 // StartTool starts leaderrun-NAME, the program at path, under the name by which it
 // knows what it is to do.
 func StartTool(path, as, name string, log *slog.Logger) (*Tool, error) {
-	p, err := startProcess(path, as)
+	p, err := startProcess(path, as, toolEnvironment())
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +34,18 @@ func StartTool(path, as, name string, log *slog.Logger) (*Tool, error) {
 		<-p.exited
 	}()
 	return t, nil
+}
+
+// toolEnvironment is what of ours a Tool may need: how Go programs run, and in which
+// time zone. Of the backend's credentials, which may be in ours, it has none.
+func toolEnvironment() []string {
+	env := []string{"GOMAXPROCS=1"}
+	for _, name := range []string{"GODEBUG", "GOMEMLIMIT", "GORACE", "GOTRACEBACK", "TZ", "SYSTEMROOT"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // Input is the program's standard input. Whoever has it closes it.
@@ -53,13 +65,24 @@ func (t *Tool) Is(pid int) bool {
 	return !t.p.reaped && t.p.child.pid == pid
 }
 
-// End waits for the program to end, after its input was closed; one that takes
-// longer than the limit is killed.
-func (t *Tool) End(limit time.Duration) {
+// End waits for the program to end, after its input was closed, and reports whether
+// it has; one that takes longer than the limit is killed. One that waits for a disk
+// that does not answer may survive even that, and is left behind.
+func (t *Tool) End(limit time.Duration) bool {
+	if t.endsWithin(limit) {
+		return true
+	}
+	t.p.kill()
+	return t.endsWithin(killTimeout)
+}
+
+func (t *Tool) endsWithin(limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
 	case <-t.ended:
-	case <-time.After(limit):
-		t.p.kill()
-		<-t.ended
+		return true
+	case <-timer.C:
+		return false
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/isolate"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -33,7 +34,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "leaderrun-metrics: it is leaderrun that starts this")
 		return 64
 	}
-	isolate()
+	isolate.Process()
 	if err := export(os.Stdin, log); err != nil {
 		log.Error("what leaderrun tells makes no sense", "err", err.Error())
 		return 70

@@ -1,9 +1,10 @@
 //go:build unix
 
-package helper
+// Package isolate is for the programs that leaderrun starts beside a job, and that
+// end with their input: helpers and leaderrun-metrics.
+package isolate
 
 import (
-	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -12,24 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolate shields the helper from what is meant for the job: the signals of a
+// Process shields this process from what is meant for the job: the signals of a
 // terminal or a service manager, upon which the core decides, and open files.
 // A write to a core that is gone must not end the helper either, as a release
 // may still be asked for: SIGPIPE.
-func isolate() {
+func Process() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP,
 		syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE)
 	closeInherited()
-}
-
-// input is standard input, read through the runtime's poller. A goroutine in a
-// blocking read holds a processor until the scheduler takes it away, which more
-// than doubles the time of a round trip.
-func input() io.Reader {
-	if err := syscall.SetNonblock(0, true); err != nil {
-		return os.Stdin
-	}
-	return os.NewFile(0, os.Stdin.Name())
 }
 
 // closeInherited closes the files that whoever started leaderrun left open

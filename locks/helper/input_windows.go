@@ -1,0 +1,8 @@
+package helper
+
+import (
+	"io"
+	"os"
+)
+
+func input() io.Reader { return os.Stdin }
