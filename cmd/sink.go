@@ -14,6 +14,7 @@ type sink struct {
 	w     wholeWriter
 	start sync.Once
 	queue chan chunk
+	over  chan struct{} // closed: the end
 	done  chan struct{}
 }
 
@@ -34,7 +35,7 @@ const (
 func newSink(w io.Writer) *sink { return sinkOf(wholeWriter{w: w}) }
 
 func sinkOf(w wholeWriter) *sink {
-	return &sink{w: w, queue: make(chan chunk, sinkQueue), done: make(chan struct{})}
+	return &sink{w: w, queue: make(chan chunk, sinkQueue), over: make(chan struct{}), done: make(chan struct{})}
 }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -49,14 +50,36 @@ func (s *sink) Write(p []byte) (int, error) {
 func (s *sink) run() {
 	defer close(s.done)
 	undisturbed()
-	for c := range s.queue {
-		if c.mark != nil {
-			close(c.mark)
-			continue
+	for {
+		select {
+		case c := <-s.queue:
+			s.take(c)
+		case <-s.over:
+			s.rest()
+			return
 		}
-		s.w.write(c.text)
 	}
-	s.w.finish()
+}
+
+// rest writes what is in the queue at the end.
+func (s *sink) rest() {
+	for {
+		select {
+		case c := <-s.queue:
+			s.take(c)
+		default:
+			s.w.finish()
+			return
+		}
+	}
+}
+
+func (s *sink) take(c chunk) {
+	if c.mark != nil {
+		close(c.mark)
+		return
+	}
+	s.w.write(c.text)
 }
 
 // drain waits until all that was written so far is out, or for the given time.
@@ -75,12 +98,12 @@ func (s *sink) drain(limit time.Duration) {
 	}
 }
 
-// close ends the sink, and reports whether all is written. Nothing may be written
-// to it any more.
+// close ends the sink, and reports whether all is written. What is written to it
+// after that, by the reader of a helper's log that could not be waited for, is lost.
 func (s *sink) close() bool {
 	started := true
 	s.start.Do(func() { started = false })
-	close(s.queue)
+	close(s.over)
 	if !started {
 		return true
 	}

@@ -45,6 +45,23 @@ func TestSinkNeverBlocks(t *testing.T) {
 	}
 }
 
+// TestSinkAfterItsEnd is of somebody who could not be waited for, and writes on.
+func TestSinkAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	s := newSink(&b)
+	fmt.Fprint(s, "before")
+	if !s.close() {
+		t.Error("not all is written")
+	}
+	for range 2 * sinkQueue {
+		fmt.Fprint(s, "after")
+	}
+	if got := b.String(); got != "before" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestSinkWritesInOrder(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
