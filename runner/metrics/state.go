@@ -23,6 +23,7 @@ type state struct {
 	waiting  feed.Waiting  // for whom
 	alive    clock.Instant // when we last heard that the run is well
 	leading  bool          // as far as we were told
+	led      bool          // we have, or do
 	token    uint64
 	ttl      time.Duration
 	deadline clock.Instant // 0: the lease cannot end
@@ -101,7 +102,7 @@ func (s *state) jobEvent(e *runner.Event) {
 func (s *state) acquired(e *runner.Event, deadline clock.Instant) {
 	s.count.terms.Inc()
 	s.count.wait.Observe(s.since(s.waited))
-	s.leading, s.token, s.deadline, s.parting = true, e.Token, deadline, 0
+	s.leading, s.led, s.token, s.deadline, s.parting = true, true, e.Token, deadline, 0
 	s.ttl, s.lowest = time.Duration(e.TTLMS)*time.Millisecond, max(deadline.Sub(s.at), 0)
 	s.waiting = feed.Waiting{}
 }
@@ -166,6 +167,13 @@ func (s *state) since(then clock.Instant) float64 { return s.at.Sub(then).Second
 // that runs.
 func (s *state) well() bool {
 	return s.clock.Now().Sub(s.alive) < feed.AliveLimit && s.leading == s.leads()
+}
+
+// hasLed reports whether we lead, or have led.
+func (s *state) hasLed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.led
 }
 
 // end notes that the run is over.

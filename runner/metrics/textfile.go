@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -19,31 +18,33 @@ import (
 const maxTextfile = 4 << 20
 
 // A textfile is a file for node_exporter's textfile collector. Its counters go on
-// from one run to the next: each adds to what it found in the file.
+// from one run to the next: each adds to what it finds in the file.
 type textfile struct {
 	name    string
-	before  map[string]*dto.MetricFamily // what was in it when the run began
-	existed bool                         // and made sense
+	told    families // what of the file is from us
+	existed bool     // when the run began, and made sense
 }
 
-// openTextfile reads what is there. An error says that it makes no sense, and the
+// openTextfile looks at what is there. An error says that it makes no sense, and the
 // counters begin at 0.
 func openTextfile(name string) (*textfile, error) {
 	t := &textfile{name: name}
-	text, err := readTextfile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
-	}
-	if err != nil {
-		return t, err
+	before, err := t.read()
+	t.existed = err == nil && before != nil
+	return t, err
+}
+
+// read returns what is in the file; nil if there is none.
+func (t *textfile) read() (families, error) {
+	text, err := readTextfile(t.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	before, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		return t, err
-	}
-	t.before, t.existed = before, true
-	return t, nil
+	return parser.TextToMetricFamilies(bytes.NewReader(text))
 }
 
 func readTextfile(name string) ([]byte, error) {
@@ -62,18 +63,28 @@ func readTextfile(name string) ([]byte, error) {
 // write replaces the file as a whole: whoever reads it sees the old one or the new
 // one. The new one has another name until it is complete, which the collector does
 // not read, as it ends otherwise.
-func (t *textfile) write(from prometheus.Gatherer, lock string) error {
+func (t *textfile) write(from prometheus.Gatherer, lock string, led bool) error {
 	now, err := from.Gather()
 	if err != nil {
 		return err
 	}
+	defer lockDir(filepath.Dir(t.name))()
+	before, err := t.read()
+	if err != nil { // it made sense, or it was told that it does not
+		before = nil
+	}
+	ours := byName(copied(now))
 	var text bytes.Buffer
-	for _, family := range carryOn(t.before, now, lock) {
+	for _, family := range (carryOn{before, t.told, lock, led}).merge(now) {
 		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
 			return err
 		}
 	}
-	return replace(t.name, text.Bytes())
+	if err := replace(t.name, text.Bytes()); err != nil {
+		return err
+	}
+	t.told = ours
+	return nil
 }
 
 func replace(name string, text []byte) error {

@@ -59,7 +59,11 @@ func parsed(t *testing.T, file string) (families []*dto.MetricFamily) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, family := range f.before {
+	before, err := f.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range before {
 		families = append(families, family)
 	}
 	return families
@@ -168,6 +172,67 @@ func TestRefusedRunLeavesTheFile(t *testing.T) {
 	if got, err := os.ReadFile(file); err != nil || string(got) != leads {
 		t.Errorf("got %q, %v", got, err)
 	}
+}
+
+// TestRunsShareTheFile is a line of crontab with -w: one run waits while another one
+// on the same host leads, and then leads itself. Neither forgets what the other has
+// counted, and who only waits does not say that nobody leads.
+func TestRunsShareTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.prom")
+	first, second := newRig(t, feed.Open{File: file}), newRig(t, feed.Open{File: file})
+	writers := map[*rig]*textfile{}
+	for _, r := range []*rig{first, second} {
+		f, err := openTextfile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writers[r] = f
+	}
+	write := func(r *rig) {
+		t.Helper()
+		if err := writers[r].write(r.registry, "nightly", r.hasLed()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(want float64, name string, labels ...string) {
+		t.Helper()
+		if got := valueIn(parsed(t, file), "leaderrun_"+name, labels...); got != want {
+			t.Errorf("%s%v is %v, want %v", name, labels, got, want)
+		}
+	}
+	first.acquired()
+	first.kinds(runner.EventStarted)
+	write(first)
+	second.kinds(runner.EventWaiting)
+	write(second)
+	is(1, "is_leader")
+	is(7, "fencing_token")
+	is(15, "lease_ttl_seconds")
+	is(1, "transitions_total", "event", "waiting")
+	first.pass(3 * time.Second)
+	first.exited(0)
+	first.kinds(runner.EventReleased)
+	write(first)
+	is(0, "is_leader")
+	is(1, "transitions_total", "event", "waiting")
+	write(second) // its wait is over
+	is(1, "terms_total")
+	is(3, "job_duration_seconds")
+	is(1_700_000_000, "job_last_success_timestamp_seconds")
+	second.acquired()
+	second.kinds(runner.EventStarted)
+	second.exited(3)
+	second.kinds(runner.EventStarted)
+	success := 0
+	second.tell(runner.Event{Kind: runner.EventExited, Code: &success, Time: time.Unix(1_600_000_000, 0)}) // its clock was set
+	write(second)
+	is(1, "is_leader")
+	is(2, "terms_total")
+	is(3, "job_runs_total")
+	is(2, "job_exits_total", "code", "0")
+	is(1, "job_exits_total", "code", "3")
+	is(1_700_000_000, "job_last_success_timestamp_seconds")
 }
 
 // TestFileThatCannotBeWritten is said once.

@@ -70,9 +70,8 @@ func (w *writer) run() {
 	}
 }
 
-// last writes the file at the end. A run that was only refused the lock has
-// nothing to tell, and perhaps another one on this host, which leads, has written
-// it.
+// last writes the file at the end, unless the run was only refused the lock, and so
+// has nothing to tell.
 func (w *writer) last() {
 	select {
 	case <-w.dirty:
@@ -87,7 +86,7 @@ func (w *writer) last() {
 // write writes the file. That it fails is told when it begins to.
 func (w *writer) write() {
 	w.used = true
-	err := w.file.write(w.from, w.state.open.Lock)
+	err := w.file.write(w.from, w.state.open.Lock, w.state.hasLed())
 	if err != nil && !w.failed {
 		w.log.Warn("the file of metrics was not written", "err", err.Error())
 	}
