@@ -142,6 +142,8 @@ func (s *service) alive() func(runner.Stage) time.Duration {
 				return s.ping(0)
 			}
 			return s.ping(extendEvery, extend(extendBy))
+		case runner.StageStopping:
+			return 0
 		default:
 			s.end(status("stopping: the job has ended"))
 			return 0

@@ -105,6 +105,7 @@ func TestServiceAlive(t *testing.T) {
 		{"WATCHDOG_USEC=3000000", runner.StageWaiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
 		{"WATCHDOG_USEC=60000000", runner.StageWaiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
 		{"WATCHDOG_USEC=60000000", runner.StageLeading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageStopping, true, 0, nil},
 		{"WATCHDOG_USEC=60000000", runner.StageOver, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
 	}
 	for _, test := range tests {

@@ -11,9 +11,10 @@ type Stage int
 
 // The stages.
 const (
-	StageWaiting Stage = iota // for the lock
-	StageLeading              // the job runs, the lease is surely ours, and nothing stops the job
-	StageOver                 // nothing of a job runs, and the lock is about to be released
+	StageWaiting  Stage = iota // for the lock
+	StageLeading               // the job runs, the lease is surely ours, and nothing stops the job
+	StageStopping              // the job is being stopped for good, and the lease is surely ours
+	StageOver                  // nothing of a job runs, and the lock is about to be released
 )
 
 // A pulse is the calls of Config.Alive in one stage. They are made by the
@@ -68,11 +69,14 @@ func (r *run) stage() Stage {
 	return StageLeading
 }
 
-// beat says that we lead, if we surely do.
+// beat says that we lead, or are about to end that, if the lease is surely ours.
 func (s *supervisor) beat() {
-	if s.stopping && !s.lasts() || s.lostLease() != nil {
+	if s.lostLease() != nil {
 		s.pulse.stop()
 		return
+	}
+	if s.stopping && !s.lasts() {
+		s.pulse.stage = StageStopping
 	}
 	s.pulse.beat()
 }

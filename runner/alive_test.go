@@ -17,8 +17,8 @@ import (
 // waiting and leading.
 func (r *rig) beats(waiting, leading time.Duration) {
 	r.c.Alive = func(s Stage) time.Duration {
-		r.note([]string{"waits", "leads", "is over"}[s])
-		return []time.Duration{waiting, leading, time.Second}[s]
+		r.note([]string{"waits", "leads", "stops", "is over"}[s])
+		return []time.Duration{waiting, leading, leading, time.Second}[s]
 	}
 }
 
@@ -105,6 +105,33 @@ func TestNotAliveWhenStopping(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While the job is being stopped under a lease that is ours, that is said, however
+// long it takes.
+func TestAliveWhenStopping(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.beats(time.Second, time.Second)
+		r.job.on = tidies(seconds(3.5), 0)
+		r.send(seconds(5.5), syscall.SIGTERM)
+		_, _ = r.run()
+		got, want := r.times("stops"), []time.Duration{seconds(6), seconds(7), seconds(8)}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v; want %v", got, want)
+		}
+	})
+}
+
+func TestNotAliveWhenStoppingAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.beats(time.Second, time.Second)
+		r.job.on, r.job.dying = deaf, seconds(3.5)
+		r.at(seconds(2.5), func() { r.lost <- locks.ErrLost })
+		_, _ = r.run()
+		if got := r.times("stops"); got != nil {
+			t.Errorf("got %v; want it never", got)
+		}
+	})
 }
 
 // A core that wakes up after the end of its lease does not say that it leads,
