@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -234,7 +233,7 @@ func (h *lines) Handle(_ context.Context, r slog.Record) error {
 		} else if a.Key == "err" {
 			cause = ": " + oneLine(a.Value.String())
 		} else {
-			fmt.Fprintf(&b, " %s=%v", a.Key, a.Value)
+			b.WriteString(" " + a.Key + "=" + strings.ReplaceAll(a.Value.String(), "\n", "; ")) // a line is one message
 		}
 		return true
 	}

@@ -113,8 +113,8 @@ func TestAttributesOfALogger(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(&lines{out: &b, level: slog.LevelInfo}).With("helper", "h")
 	log.With("lock", "x").Info("said", "n", 1)
-	log.Info("said")
-	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1\nleaderrun: said helper=h\n"; got != want {
+	log.Info("said", "reason", "one\nanother")
+	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1\nleaderrun: said helper=h reason=one; another\n"; got != want {
 		t.Errorf("got %q; want %q", got, want)
 	}
 }
