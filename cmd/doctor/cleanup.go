@@ -48,5 +48,5 @@ func (e *exam) forgetNow(ctx context.Context, h *handle) error {
 }
 
 func remains(name, why string) Check {
-	return warning("clean up", "delete by hand what the backend keeps of the lock "+name, "something is left of %s: %s", name, why)
+	return warning("clean up", "delete by hand what the backend keeps of the lock "+name, "something may be left of %s: %s", name, why)
 }

@@ -68,7 +68,7 @@ type exam struct {
 	Config
 	backend  *url.URL
 	scratch  string // the name of the scratch lock
-	touched  bool   // it was held
+	touched  bool   // it was held, or may have been
 	observer *handle
 	refused  error // why a backend that is built in could not be opened
 

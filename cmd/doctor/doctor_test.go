@@ -43,6 +43,20 @@ func TestAllWell(t *testing.T) {
 	}
 }
 
+// TestAcquireWithoutAnswer may have been granted: that is cleaned up, too.
+func TestAcquireWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.mute = true
+	checks := examine(t, s, nil)
+	if c := find(t, checks, "acquire"); c.Level != Error || !errors.Is(c.classed(), locks.ErrUnavailable) {
+		t.Errorf("got %+v; want that there was no answer", c)
+	}
+	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
+		t.Errorf("got %+v, and deleted were %q", c, s.forgot)
+	}
+}
+
 // TestScratchNames begin as permissions may want them, and never repeat.
 func TestScratchNames(t *testing.T) {
 	t.Parallel()

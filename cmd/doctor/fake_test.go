@@ -33,6 +33,7 @@ type store struct {
 	last      uint64                            // no token after this one is granted; 0: all are
 	shared    bool                              // everybody gets the lock
 	clean     bool                              // each holder is told that the one before released
+	mute      bool                              // who tries to acquire is not answered
 	untold    bool                              // watches tell nothing of a release
 	watches   int                               // so many values come before it
 	closes    bool                              // watches end by themselves
@@ -107,6 +108,9 @@ func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	for {
 		g, wait, left := f.attempt()
 		switch {
+		case try && f.s.mute:
+			<-ctx.Done()
+			return locks.Grant{}, ctx.Err()
 		case wait == nil:
 			return g, f.s.fail["acquire"]
 		case try:

@@ -79,8 +79,14 @@ func (h *handle) take(ctx context.Context) (locks.Grant, error) {
 	ctx, cancel := h.e.request(ctx)
 	defer cancel()
 	grant, err := h.Acquire(ctx, true)
-	h.e.touched = h.e.touched || err == nil
+	h.e.touched = h.e.touched || err == nil || inDoubt(err)
 	return grant, err
+}
+
+// inDoubt reports whether an acquire that failed may have been granted: there was
+// no answer.
+func inDoubt(err error) bool {
+	return errors.Is(err, locks.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // renew renews once, as soon as the lock may be written to again.
