@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -22,7 +24,63 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	if err := e.forget(ctx, h); err != nil {
 		return []Check{remains(e.scratch, oneLine(err))}
 	}
-	return []Check{ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)}
+	c := ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
+	if n := e.forgetEarlier(ctx, h); n > 0 {
+		c.Figures["earlier"] = n
+		c.Text += fmt.Sprintf("; deleted what %d earlier ones had left that were killed", n)
+	}
+	return []Check{c}
+}
+
+// A doctor that was killed could not clean up: its lock ends with its lease, but the
+// record of it does not. The next doctor deletes that, if it is surely of none that
+// still runs, and at most so many of them.
+const (
+	earlierAge  = time.Hour
+	mostEarlier = 16
+)
+
+// forgetEarlier returns of how many. Whatever goes wrong is for the next doctor.
+func (e *exam) forgetEarlier(ctx context.Context, h *handle) (n int) {
+	if !h.can(ctx, locks.CanList) {
+		return 0
+	}
+	cursor := ""
+	for range listPages {
+		page, next, err := list(ctx, h, cursor)
+		if err != nil {
+			return n
+		}
+		for _, l := range page {
+			if n < mostEarlier && e.isEarlier(l.Name) && e.forgetOther(ctx, l.Name) == nil {
+				n++
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	return n
+}
+
+// isEarlier reports whether a lock is a scratch lock that is old by its name.
+func (e *exam) isEarlier(name string) bool {
+	begin := len(e.scratch) - 16
+	if len(name) != len(e.scratch) || name[:begin] != e.scratch[:begin] {
+		return false
+	}
+	made, err := strconv.ParseUint(name[begin:begin+8], 16, 32)
+	return err == nil && time.Since(time.Unix(int64(made), 0)) > earlierAge
+}
+
+// forgetOther fails if somebody holds the lock.
+func (e *exam) forgetOther(ctx context.Context, name string) error {
+	h, err := e.openLock(ctx, name, e.patient())
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	return e.forgetNow(ctx, h)
 }
 
 // forgetPatience is how much longer than its lease a lock may take to be free.

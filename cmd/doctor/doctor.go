@@ -107,10 +107,10 @@ func Run(ctx, hurry context.Context, c Config) []Check {
 	return all
 }
 
-// scratchName is that of a lock that nobody else uses. It begins with the given
-// name, as permissions may depend on that.
+// scratchName is that of a lock that nobody else uses, and says when it was made. It
+// begins with the given name, as permissions may depend on that.
 func scratchName(begin string) string {
-	name := fmt.Sprintf("leaderrun-doctor/%016x", rand.Uint64())
+	name := fmt.Sprintf("leaderrun-doctor/%08x%08x", uint32(time.Now().Unix()), rand.Uint32())
 	if begin != "" {
 		name = begin + "/" + name
 	}

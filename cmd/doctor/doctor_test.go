@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,35 @@ func TestAcquireWithoutAnswer(t *testing.T) {
 	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
 		t.Errorf("got %+v, and deleted were %q", c, s.forgot)
 	}
+}
+
+// TestEarlierOnes were killed. Those of which nothing can be left running are deleted,
+// and no lock that only looks alike.
+func TestEarlierOnes(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	synctest.Test(t, func(t *testing.T) {
+		made := func(ago time.Duration) string {
+			return fmt.Sprintf("leaderrun-doctor/%08x89abcdef", time.Now().Add(-ago).Unix())
+		}
+		s.others = []string{
+			made(earlierAge + time.Minute), made(earlierAge / 2), made(-time.Hour), "jobs/" + made(2*earlierAge),
+			"leaderrun-doctor/nightly-job-0001", "leaderrun-doctor/1",
+		}
+		checks := Run(t.Context(), t.Context(), config(s))
+		if c := find(t, checks, "clean up"); c.Level != OK || c.Figures["earlier"] != 1 {
+			t.Errorf("got %+v; want that one was deleted", c)
+		}
+		if len(s.forgot) != 2 || s.forgot[1] != s.others[0] {
+			t.Errorf("deleted were %q; want the scratch lock and %q", s.forgot, s.others[0])
+		}
+		for range 2 * mostEarlier {
+			s.others = append(s.others, made(2*earlierAge))
+		}
+		if c := find(t, Run(t.Context(), t.Context(), config(s)), "clean up"); c.Figures["earlier"] != mostEarlier {
+			t.Errorf("got %+v; want %d and no more", c, mostEarlier)
+		}
+	})
 }
 
 // TestScratchNames begin as permissions may want them, and never repeat.

@@ -35,6 +35,7 @@ type store struct {
 	clean     bool                              // each holder is told that the one before released
 	mute      bool                              // who tries to acquire is not answered
 	untold    bool                              // watches tell nothing of a release
+	others    []string                          // further locks, on the first page of the list
 	watches   int                               // so many values come before it
 	closes    bool                              // watches end by themselves
 	servers   locks.Servers
@@ -248,7 +249,11 @@ func (f *fake) List(_ context.Context, cursor string) ([]locks.Listed, string, e
 	case f.s.fail["list"] != nil:
 		return nil, "", f.s.fail["list"]
 	case cursor == "":
-		return []locks.Listed{{Name: "other"}}, "2", nil
+		page := []locks.Listed{{Name: "other"}}
+		for _, name := range f.s.others {
+			page = append(page, locks.Listed{Name: name})
+		}
+		return page, "2", nil
 	case f.s.fail["listed"] != nil:
 		return nil, "", nil
 	}

@@ -27,12 +27,17 @@ type handle struct {
 
 // open makes a handle. It must be closed.
 func (e *exam) open(ctx context.Context, ttl time.Duration) (*handle, error) {
+	return e.openLock(ctx, e.scratch, ttl)
+}
+
+// openLock is open for another lock than the scratch lock.
+func (e *exam) openLock(ctx context.Context, name string, ttl time.Duration) (*handle, error) {
 	h := &handle{e: e, ttl: ttl, waiting: make(chan struct{}), idle: make(chan struct{})}
 	ctx, cancel := e.request(ctx)
 	defer cancel()
 	var err error
 	h.Lock, err = e.Open(ctx, e.backend, locks.Options{
-		Name:           e.scratch,
+		Name:           name,
 		Holder:         e.Holder,
 		TTL:            ttl,
 		ConnectTimeout: e.ConnectTimeout,
