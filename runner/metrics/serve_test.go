@@ -44,6 +44,21 @@ func TestHealth(t *testing.T) {
 	r.health(503) // the lease has ended, sooner than he is missed
 }
 
+// TestHealthAfterALoss: who has lost the lock is not well while a job may run, and
+// well again when nothing of it is left, before he campaigns again.
+func TestHealthAfterALoss(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.kinds(runner.EventStarted)
+	r.pass(16 * time.Second)
+	r.tell(runner.Event{Kind: runner.EventLost, Class: "expired"})
+	r.exited(137)
+	r.health(503)
+	r.tell(runner.Event{Kind: runner.EventStarted, Hook: "lost"})
+	r.health(200)
+}
+
 // Kubernetes' leader-elector answers the name; there is more of ours.
 func TestLeader(t *testing.T) {
 	t.Parallel()

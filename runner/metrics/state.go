@@ -77,8 +77,11 @@ func (s *state) event(e *runner.Event, deadline clock.Instant) {
 	case runner.EventResigned:
 		s.part()
 	}
-	if e.Hook == "" {
+	switch {
+	case e.Hook == "":
 		s.jobEvent(e)
+	case e.Hook == "lost" && e.Kind == runner.EventStarted: // nothing of the job is left
+		s.leave()
 	}
 }
 
