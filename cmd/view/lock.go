@@ -59,10 +59,17 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 		return l
 	}
 	if spec, run, ok := r.Last(); ok {
+		if run.At < 0 || run.At > lastSecond {
+			run.At = 0
+			l.Odd = append(l.Odd, "the time of its last run makes no sense")
+		}
 		l.Last = &Run{run, spec}
 	}
 	return l
 }
+
+// lastSecond is the end of the year 9999, after which JSON has no times.
+const lastSecond = 253402300799
 
 // aheadLimit is by how much another clock may be ahead without a remark.
 const aheadLimit = 2 * time.Second

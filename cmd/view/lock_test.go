@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -52,8 +53,14 @@ func TestOdd(t *testing.T) {
 		"the future":   {locks.Status{Held: true, Holder: "x", Since: now.Add(time.Hour)}, "", "since a time that is to come"},
 		"garbage":      {locks.Status{}, "no JSON", "read the lock's record: "},
 		"another form": {locks.Status{}, `{"v":9}`, "it has version 9"},
+		"a late run":   {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":253402300800}]}]}`, "the time of its last run makes no sense"},
+		"an early run": {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":-1}]}]}`, "the time of its last run makes no sense"},
 	} {
-		got := strings.Join(newLock("a", locks.State{Status: test.status}, []byte(test.record), now).Odd, "\n")
+		l := newLock("a", locks.State{Status: test.status}, []byte(test.record), now)
+		if _, err := json.Marshal(l.JSON()); err != nil {
+			t.Errorf("%s: no JSON can be made of it: %v", name, err)
+		}
+		got := strings.Join(l.Odd, "\n")
 		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 			t.Errorf("%s: odd is %q; want %q", name, got, test.want)
 		}

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,7 @@ func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0s", 59900 * time.Millisecond: "59s", time.Minute: "1m", 119 * time.Minute: "1h",
 		47 * time.Hour: "47h", 48 * time.Hour: "2d", -time.Hour: "-1h",
+		math.MinInt64: "-106751d", math.MaxInt64: "106751d",
 	} {
 		if got := Age(d); got != want {
 			t.Errorf("%v is %q; want %q", d, got, want)

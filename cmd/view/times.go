@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -9,7 +10,7 @@ import (
 func Age(d time.Duration) string {
 	switch {
 	case d < -aheadLimit:
-		return "-" + Age(-d)
+		return "-" + Age(-max(d, -math.MaxInt64)) // the least duration of all has no opposite
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", max(0, d/time.Second))
 	case d < time.Hour:
