@@ -34,6 +34,7 @@ type visit struct {
 	*options
 	handle locks.Lock
 	logger *slog.Logger
+	open   func(context.Context) (locks.Lock, error)
 }
 
 // visit opens one for a subcommand, on the lock that the options name, or on any if
@@ -54,9 +55,12 @@ func (p *program) visit(o *options, what string, needed ...locks.Ability) (*visi
 		return nil, err
 	}
 	v := &visit{options: o, logger: p.term.logger(o)}
+	v.open = func(ctx context.Context) (locks.Lock, error) {
+		return p.Registry.Open(ctx, backend, v.asking(p, name))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.connectTimeout.d)
 	defer cancel()
-	lock, err := p.Registry.Open(ctx, backend, v.asking(p, name))
+	lock, err := v.open(ctx)
 	if err != nil {
 		return nil, unanswered(ctx, err)
 	}
@@ -84,7 +88,17 @@ func (v *visit) close() { _ = v.handle.Close() } // it holds nothing
 
 // store is what is seen through the handle.
 func (v *visit) store() *view.Store {
-	return &view.Store{Handle: v.handle, Name: v.lock, Timeout: v.connectTimeout.d}
+	return &view.Store{Handle: v.handle, Name: v.lock, Timeout: v.connectTimeout.d, Reopen: v.reopen}
+}
+
+// reopen opens another handle in the place of the one that we have.
+func (v *visit) reopen(ctx context.Context) (locks.Lock, error) {
+	lock, err := v.open(ctx)
+	if err == nil {
+		v.close()
+		v.handle = lock
+	}
+	return lock, err
 }
 
 // inspect looks at the lock by itself.

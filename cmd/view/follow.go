@@ -19,6 +19,7 @@ type Follower struct {
 	Seen func(now []Lock, changes []Change) error
 
 	told <-chan struct{} // nil: nobody tells
+	wide bool            // of all locks
 	stop context.CancelFunc
 	deaf bool // the backend cannot tell at all
 	last []Lock
@@ -44,11 +45,19 @@ func (f *Follower) Follow(ctx context.Context) error {
 		case err == nil:
 			first = false
 			pause = backoff.Backoff{Shortest: time.Second, Longest: 10 * time.Second}
+			if f.told != nil && f.wide != f.Store.IsWide() {
+				f.unwatch() // we would not be told of the slots that we have just seen
+				continue
+			}
 			err = f.wait(ctx)
 		case first || !errors.Is(err, locks.ErrUnavailable):
 			return err
 		default:
-			err = pause.Wait(ctx)
+			if err = pause.Wait(ctx); err == nil {
+				f.unwatch()
+				f.deaf = false
+				f.Store.reopen(ctx)
+			}
 		}
 		if err != nil {
 			return err
@@ -99,7 +108,8 @@ func (f *Follower) watch(ctx context.Context) {
 	}
 	watching, stop := context.WithCancel(ctx)
 	limit := time.AfterFunc(f.Store.Timeout, stop)
-	told, err := f.Store.Handle.(locks.Watcher).Watch(watching, f.Store.Name == "" || f.Store.Slotted())
+	f.wide = f.Store.IsWide()
+	told, err := f.Store.Handle.(locks.Watcher).Watch(watching, f.wide)
 	if !limit.Stop() || err != nil {
 		stop()
 		f.deaf = errors.Is(err, locks.ErrUsage)
@@ -118,8 +128,12 @@ func (f *Follower) unwatch() {
 // wait returns when it is time to look again.
 func (f *Follower) wait(ctx context.Context) error {
 	every := idle
-	if f.told == nil {
+	switch {
+	case f.told != nil:
+	case f.deaf:
 		every = f.Interval
+	default: // it may tell the next time
+		every = min(f.Interval, idle)
 	}
 	timer := time.NewTimer(every)
 	defer timer.Stop()
@@ -141,7 +155,7 @@ func (f *Follower) pauseOnce(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(f.Interval):
+	case <-time.After(min(f.Interval, time.Second)):
 		return nil
 	}
 }

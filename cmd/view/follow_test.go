@@ -58,10 +58,15 @@ func (s *fakeStore) is(holder string, token uint64, err error) {
 }
 
 // follow follows the store in the background. The changes are told in words.
-func follow(t *testing.T, s *fakeStore) (changes func() []string, ended <-chan error) {
+func follow(t *testing.T, s locks.Lock) (changes func() []string, ended <-chan error) {
+	return followWith(t, s, nil)
+}
+
+// followWith is follow with what makes another handle.
+func followWith(t *testing.T, s locks.Lock, reopen func(context.Context) (locks.Lock, error)) (changes func() []string, ended <-chan error) {
 	var mu sync.Mutex
 	var seen []string
-	f := &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second}, Interval: 2 * time.Second,
+	f := &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Reopen: reopen}, Interval: 2 * time.Second,
 		Seen: func(_ []Lock, all []Change) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -107,7 +112,7 @@ func TestFollowIsTold(t *testing.T) {
 		s.mu.Lock()
 		close(s.told) // it cannot watch any more
 		s.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second) // whatever the interval is
 		synctest.Wait()
 		if s.watches != 2 {
 			t.Errorf("watched %d times; want another one after the end of the first", s.watches)
@@ -157,6 +162,64 @@ func TestFollowNeedsAFirstLook(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect}, err: locks.ErrUnavailable}
 		if _, ended := follow(t, s); !errors.Is(<-ended, locks.ErrUnavailable) {
 			t.Error("a backend that cannot be reached is no error")
+		}
+	})
+}
+
+// A slotted store tells of its slots only whom it tells of all locks.
+type slotted struct{ shelf }
+
+func (s *slotted) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	if all {
+		return s.shelf.Watch(ctx, all)
+	}
+	return make(chan struct{}), nil
+}
+
+// TestFollowSlots: the slots of a lock are other locks, of which we are told, too,
+// and also if all of them are free when we begin.
+func TestFollowSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(slotted)
+		s.can = []locks.Ability{locks.CanInspect, locks.CanList, locks.CanWatch}
+		s.pages = [][]locks.Listed{{{Name: "a#0", Record: []byte("{}")}}}
+		changes, _ := follow(t, s)
+		synctest.Wait()
+		s.pages = [][]locks.Listed{append(listed("a#1"), s.pages[0]...)}
+		s.is("", 0, nil)
+		synctest.Wait()
+		s.pages = [][]locks.Listed{s.pages[0][1:]}
+		s.is("", 0, nil)
+		synctest.Wait()
+		if got, want := changes(), []string{"free ", "held x", "free "}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
+		}
+	})
+}
+
+// TestFollowReopens: a handle that never answers again, as its helper program has
+// died, is not asked for ever; and the next one is watched, too.
+func TestFollowReopens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		can := []locks.Ability{locks.CanInspect, locks.CanWatch}
+		old, fresh := &fakeStore{can: can}, &fakeStore{can: can}
+		next := []func() (locks.Lock, error){
+			func() (locks.Lock, error) { return nil, locks.ErrUnavailable },                  // the program is just being replaced
+			func() (locks.Lock, error) { return &fakeStore{err: locks.ErrUnavailable}, nil }, // it dies before it says what it can
+			func() (locks.Lock, error) { return fresh, nil },
+		}
+		changes, _ := followWith(t, old, func(context.Context) (locks.Lock, error) {
+			open := next[0]
+			next = next[1:]
+			return open()
+		})
+		synctest.Wait()
+		old.is("", 0, locks.ErrUnavailable)
+		time.Sleep(time.Minute)
+		fresh.is("x", 1, nil)
+		synctest.Wait()
+		if got, want := changes(), []string{"free ", "unreachable", "reachable", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
 		}
 	})
 }

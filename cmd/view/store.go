@@ -16,22 +16,17 @@ type Store struct {
 	Name string
 	// Timeout bounds each request.
 	Timeout time.Duration
+	// Reopen makes another handle in the place of Handle, which it closes; nil: there
+	// is no other. A handle whose helper program has died never answers again.
+	Reopen func(context.Context) (locks.Lock, error)
 
-	slotted bool      // slots were seen
+	slotted bool      // slots were seen, or what is kept beside them
 	asked   time.Time // when we last looked for slots
 }
 
 // slotsEvery is how often a lock that is free is looked at for slots: that takes a
 // list of all locks.
 const slotsEvery = 30 * time.Second
-
-// Needs are the abilities without which there is nothing to see.
-func (s *Store) Needs() []locks.Ability {
-	if s.Name == "" {
-		return []locks.Ability{locks.CanList}
-	}
-	return []locks.Ability{locks.CanInspect}
-}
 
 // Look returns the locks as they are now, by name. One lock is always there, also
 // if it is free; if it has slots, they are there instead of it.
@@ -44,11 +39,17 @@ func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 		return []Lock{one}, err
 	}
 	s.asked = time.Now()
-	slots, err := s.list(ctx, func(name string) bool { return isSlotOf(name, s.Name) && name != s.Name })
-	if err != nil {
+	slots, err := s.list(ctx, func(name string) bool {
+		is := isSlotOf(name, s.Name) && name != s.Name
+		s.slotted = s.slotted || is
+		return is
+	})
+	switch {
+	case errors.Is(err, locks.ErrDenied): // who may look at one lock need not be allowed to list all
+		one.Odd = append(one.Odd, "whether it has slots cannot be seen: "+err.Error())
+	case err != nil:
 		return nil, err
-	}
-	if s.slotted = len(slots) > 0; s.slotted {
+	case len(slots) > 0: // else the turnstile alone is left of slots that are free
 		return slots, nil
 	}
 	return []Lock{one}, nil
@@ -62,8 +63,21 @@ func (s *Store) maySlot(ctx context.Context) bool {
 	return (s.slotted || time.Since(s.asked) > slotsEvery) && s.Can(ctx, locks.CanList)
 }
 
-// Slotted reports whether the last look saw slots of our lock.
-func (s *Store) Slotted() bool { return s.slotted }
+// IsWide reports whether what is looked at is more than one lock, as far as the last
+// look has shown.
+func (s *Store) IsWide() bool { return s.Name == "" || s.slotted }
+
+// reopen goes on with another handle, if there is one.
+func (s *Store) reopen(ctx context.Context) {
+	if s.Reopen == nil {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	if h, err := s.Reopen(bounded); err == nil {
+		s.Handle = h
+	}
+}
 
 // Can reports whether the backend has an ability.
 func (s *Store) Can(ctx context.Context, a locks.Ability) bool {

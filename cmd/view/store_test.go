@@ -16,6 +16,7 @@ type shelf struct {
 	fakeStore
 	pages [][]locks.Listed
 	stuck bool
+	fails error
 }
 
 func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
@@ -30,7 +31,7 @@ func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, 
 	if s.stuck && n > 0 {
 		next = cursor
 	}
-	return s.pages[n], next, nil
+	return s.pages[n], next, s.fails
 }
 
 func listed(names ...string) (page []locks.Listed) {
@@ -67,5 +68,20 @@ func TestLookAtSlots(t *testing.T) {
 	all, err = (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
 	if got, want := names(all), []string{"jobs"}; !slices.Equal(got, want) || err != nil {
 		t.Errorf("held as itself: got %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestLookWithoutList: who may look at one lock need not be allowed to list all.
+func TestLookWithoutList(t *testing.T) {
+	t.Parallel()
+	s := &shelf{pages: make([][]locks.Listed, 1), fails: locks.ErrDenied}
+	s.can = []locks.Ability{locks.CanInspect, locks.CanList}
+	all, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
+	if err != nil || len(all) != 1 || len(all[0].Odd) != 1 {
+		t.Errorf("got %+v, %v; want the lock, and a remark", all, err)
+	}
+	s.fails = locks.ErrUnavailable
+	if _, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context()); !errors.Is(err, locks.ErrUnavailable) {
+		t.Errorf("an outage is %v", err)
 	}
 }
