@@ -65,7 +65,7 @@ func (p *program) breakLock(o *options, yes bool) error {
 		return p.explain(o, unanswered(ctx, err))
 	}
 	if !before.Held {
-		return p.say("lock %q is free: there is nothing to release", o.lock)
+		return p.nothingHeld(ctx, v)
 	}
 	if !yes {
 		if err := p.confirm(o, v, before); err != nil {
@@ -76,6 +76,25 @@ func (p *program) breakLock(o *options, yes bool) error {
 		return p.explain(o, p.notBroken(ctx, v, before, err))
 	}
 	return p.say("%s lost lock %q: %s", holder(before.Status), o.lock, notices(before.Status))
+}
+
+// nothingHeld says that a lock is free, if its slots are, too.
+func (p *program) nothingHeld(ctx context.Context, v *visit) error {
+	seen, err := v.store().Look(ctx)
+	if err != nil {
+		return p.explain(v.options, err)
+	}
+	var held []string
+	for i := range seen {
+		if seen[i].Held {
+			held = append(held, fmt.Sprintf("%s, held by %s", seen[i].Name, holder(seen[i].Status)))
+		}
+	}
+	if len(held) > 0 {
+		return &hinted{&locks.UsageError{What: fmt.Sprintf("lock %q has slots, of which one is broken at a time", v.lock)},
+			"add --lock with one of these: " + strings.Join(held, "; ")}
+	}
+	return p.say("lock %q is free: there is nothing to release", v.lock)
 }
 
 func (p *program) say(format string, args ...any) error {
@@ -99,7 +118,7 @@ func (p *program) notBroken(ctx context.Context, v *visit, before locks.State, e
 	case err != nil:
 		return err
 	case now.Held:
-		return &changedError{&locks.HeldError{Status: now.Status}, holder(before.Status)}
+		return &changedError{&locks.HeldError{Status: now.Status}, before.Status}
 	}
 	return p.say("%s does not hold lock %q any more: it is free", holder(before.Status), v.lock)
 }
@@ -107,11 +126,13 @@ func (p *program) notBroken(ctx context.Context, v *visit, before locks.State, e
 // A changedError says that the lock was not broken, as somebody else holds it.
 type changedError struct {
 	*locks.HeldError
-	before string
+	before locks.Status
 }
 
+// Error names the tokens, as both terms may be of one name.
 func (e *changedError) Error() string {
-	return fmt.Sprintf("%s does not hold the lock any more, and was not harmed: %s does now", e.before, holder(e.Status))
+	return fmt.Sprintf("the term of %s with token %d has ended, and the next one was left alone: %s holds the lock with token %d",
+		holder(e.before), e.before.Token, holder(e.Status), e.Status.Token)
 }
 func (e *changedError) Unwrap() error { return e.HeldError }
 
@@ -137,7 +158,11 @@ func (p *program) confirm(o *options, v *visit, before locks.State) error {
 	if _, err := os.Stderr.WriteString(text.String()); err != nil {
 		return err
 	}
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end is no yes
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil { // Ctrl-D: the end is no yes, and no new line either
+		_, _ = os.Stderr.WriteString("\n")
+		return &declinedError{o.lock}
+	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return nil

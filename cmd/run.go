@@ -313,7 +313,7 @@ func withoutClass(err error) string {
 func (p *program) explain(o *options, err error) error {
 	var held *locks.HeldError
 	switch {
-	case errors.As(err, new(*staysError)):
+	case errors.As(err, new(*staysError)), errors.As(err, new(*changedError)):
 		return fmt.Errorf("lock %q: %w", o.lock, err)
 	case errors.As(err, &held):
 		return fmt.Errorf("lock %q: %w", o.lock, held)

@@ -1,6 +1,8 @@
 package testscripts
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,15 +20,59 @@ func TestReleaseAsks(t *testing.T) {
 	s.expect(`Break it\? \[y/N\] `)
 	s.key("\n")
 	s.expect(`lock "x" was not broken`)
+	s.ends()
 	s.is("leaderrun status -b "+b+" -l x >/dev/null", "0")
 	s.key("leaderrun release -b " + b + " -l x --force\n")
 	s.expect(`Break it\? \[y/N\] `)
 	s.key("y\n")
 	s.expect(`web1 lost lock "x"`)
-	if got := s.run("wait %1"); !strings.HasSuffix(got, "76") {
+	s.ends()
+	if got := s.run("wait $!"); !strings.HasSuffix(got, "76") {
 		t.Errorf("the holder has ended with %q; want 76", got)
 	}
 	if got := s.text("err"); !strings.Contains(got, `leadership of "x" was lost and the job was stopped`) {
 		t.Errorf("the holder says %q", got)
+	}
+}
+
+// Who ends the question has not said yes. While it is on the screen another term may
+// begin, even of the same name: that one is left alone, and this is said.
+func TestReleaseTooLate(t *testing.T) {
+	s := bash(t)
+	b := etcdtest.Start(t, etcdtest.Options{}).URL()
+	asked := func() {
+		t.Helper()
+		s.key("leaderrun release -b " + b + " -l x --force\n")
+		s.expect(`Break it\? \[y/N\] `)
+	}
+	s.run("leaderrun -b " + b + " -l x --id web1 -- sleep 1000 2>err &")
+	s.run("leaderrun wait -b " + b + " -l x --for held")
+	asked()
+	s.key(ctrlD)
+	s.expect(`\r\nleaderrun: error: lock "x" was not broken`)
+	if got := s.ends(); !strings.HasSuffix(got, "1") {
+		t.Errorf("after Ctrl-D: %q; want 1", got)
+	}
+	asked()
+	s.key(ctrlC)
+	if got := s.ends(); !strings.HasSuffix(got, "130") {
+		t.Errorf("after Ctrl-C: %q; want 130", got)
+	}
+
+	s.run("leaderrun -b " + b + " -l x --id web1 --events next -- sleep 1000 &")
+	s.text("next") // it waits
+	s.run("mkfifo go; { read <go; leaderrun release -b " + b + " -l x --force --yes; } >said 2>&1 &")
+	asked()
+	if err := os.WriteFile(filepath.Join(s.dir, "go"), []byte("\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.text("said")
+	s.key("y\n")
+	s.expect(`leaderrun: error: lock "x": the term of web1 with token \d+ has ended, and the next one was left alone: web1 holds the lock with token \d+`)
+	if got := s.ends(); !strings.HasSuffix(got, "75") {
+		t.Errorf("exit status %q; want 75", got)
+	}
+	if got := s.run("leaderrun status -b " + b + " -l x >/dev/null"); !strings.HasSuffix(got, "0") {
+		t.Errorf("the next term was not left alone: %q", got)
 	}
 }
