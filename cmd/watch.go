@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,7 +64,7 @@ func (o *watchOptions) check(p *program) error {
 		return &locks.UsageError{What: fmt.Sprintf("--interval %v is out of range: %v or more", o.interval.d, shortestInterval)}
 	case o.output.value == "live" && o.exec != "":
 		return &locks.UsageError{What: "--exec has no place on a live screen: use -o lines"}
-	case o.output.value == "live" && !p.onTerminal():
+	case o.output.value == "live" && !p.canDraw():
 		return &locks.UsageError{What: "standard output is no terminal for a live screen: use -o lines"}
 	}
 	return nil
@@ -84,6 +86,7 @@ func (p *program) watch(o *watchOptions) error {
 	}
 	defer v.close()
 	ctx, ended := untilSignalled()
+	ctx = whileRead(ctx, os.Stdout)
 	f := &view.Follower{Store: v.store(), Interval: o.interval.d, Seen: func(now []view.Lock, changes []view.Change) error {
 		return out.seen(ctx, now, changes)
 	}}
@@ -92,13 +95,16 @@ func (p *program) watch(o *watchOptions) error {
 	if sig := ended(); sig != nil {
 		return &runner.SignalError{Signal: sig}
 	}
+	if errors.Is(context.Cause(ctx), errUnread) {
+		return errUnread
+	}
 	return p.explain(o.options, err)
 }
 
-// onTerminal reports whether standard output is one.
-func (p *program) onTerminal() bool {
+// canDraw reports whether standard output is a terminal on which a screen can be drawn.
+func (p *program) canDraw() bool {
 	f, ok := p.out.(*os.File)
-	if !ok {
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	_, _, ok = screen(f)
@@ -135,7 +141,7 @@ type watcher struct {
 
 // watcher makes the one that the options ask for.
 func (p *program) watcher(o *watchOptions) (*watcher, error) {
-	if o.output.value == "live" || o.output.value == "" && o.exec == "" && p.onTerminal() {
+	if o.output.value == "live" || o.output.value == "" && o.exec == "" && p.canDraw() {
 		return p.liveWatcher(o), nil
 	}
 	w := &watcher{end: func() {}}
@@ -148,7 +154,7 @@ func (p *program) watcher(o *watchOptions) (*watcher, error) {
 	}
 	w.seen = func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
 		for _, c := range changes {
-			if err := printChange(p.out, c, o.output.value); err != nil {
+			if err := printChange(ctx, p.out, c, o.output.value); err != nil {
 				return err
 			}
 			if o.exec != "" && !c.First() {
@@ -160,12 +166,34 @@ func (p *program) watcher(o *watchOptions) (*watcher, error) {
 	return w, nil
 }
 
-func printChange(w io.Writer, c view.Change, output string) error {
+func printChange(ctx context.Context, w io.Writer, c view.Change, output string) error {
 	if output != "json" {
-		_, err := io.WriteString(w, c.Line()+"\n")
+		return write(ctx, w, []byte(c.Line()+"\n"))
+	}
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(c.JSON()); err != nil {
 		return err
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(c.JSON())
+	return write(ctx, w, line.Bytes())
+}
+
+// write writes until ctx ends: a reader that has stalled must not keep us from ending
+// when we are told to.
+func write(ctx context.Context, w io.Writer, p []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.Write(p)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

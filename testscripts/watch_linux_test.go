@@ -1,12 +1,15 @@
 package testscripts
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A live screen shows what is, whatever becomes of the terminal, and leaves it as it
 // was.
 func TestWatchLive(t *testing.T) {
 	s := bash(t)
-	const enter, leave = `\x1b\[\?1049h\x1b\[\?25l`, `\x1b\[\?25h\x1b\[\?1049l`
+	const enter, leave = `\x1b\[\?1049h\x1b\[\?25l\x1b\[\?7l`, `\x1b\[\?7h\x1b\[\?25h\x1b\[\?1049l`
 	s.run("leaderrun -l nightly --id web1 -- sleep 1000 &")
 	s.run("leaderrun -l report -- true")
 	s.key("leaderrun watch --interval 0.1\n")
@@ -27,5 +30,19 @@ func TestWatchLive(t *testing.T) {
 	s.expect(leave)
 	if _, status := s.ends(), s.run("kill %1; echo"); status == "" {
 		t.Error("the shell does not answer any more")
+	}
+}
+
+// A terminal that can draw nothing gets lines.
+func TestWatchDumb(t *testing.T) {
+	s := bash(t)
+	s.key("TERM=dumb leaderrun watch -l x\n")
+	if got := s.expect(`(?s)watch -l x\r\n(.*x: free)\r\n`); strings.Contains(got, "\x1b") {
+		t.Errorf("a dumb terminal was shown %q", got)
+	}
+	s.key(ctrlC)
+	s.ends()
+	if got := s.run("TERM=dumb leaderrun watch -o live"); !strings.HasSuffix(got, "use -o lines\n64") {
+		t.Errorf("-o live: %q; want 64", got)
 	}
 }

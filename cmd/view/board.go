@@ -20,8 +20,10 @@ type Board struct {
 }
 
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l" // another screen, without a cursor
-	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	// Another screen, without a cursor, on which what is too long for a line is cut
+	// off: a character may be wider than clip knows.
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	home        = "\x1b[H"
 	clearLine   = "\x1b[K"
 	clearBelow  = "\x1b[J"
