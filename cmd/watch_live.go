@@ -32,8 +32,13 @@ type live struct {
 
 	mu      sync.Mutex
 	now     []view.Lock
+	looked  time.Time
 	trouble error
 }
+
+// leftHolds is how long what was left of a lease is shown. It has been renewed since,
+// or not: of that nobody tells.
+const leftHolds = 2 * time.Second
 
 // resizeLook is how often the size of the terminal is looked at.
 const resizeLook = 100 * time.Millisecond
@@ -43,6 +48,9 @@ func (l *live) seen(_ context.Context, now []view.Lock, changes []view.Change) e
 	l.now, l.trouble = now, nil
 	for _, c := range changes {
 		l.trouble = c.Trouble
+	}
+	if l.trouble == nil {
+		l.looked = time.Now()
 	}
 	l.mu.Unlock()
 	l.enter.Do(func() {
@@ -56,7 +64,11 @@ func (l *live) seen(_ context.Context, now []view.Lock, changes []view.Change) e
 func (l *live) draw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.board.Draw(l.now, l.trouble, time.Now())
+	now := time.Now()
+	if now.Sub(l.looked) > leftHolds {
+		l.now = view.WithoutLeft(l.now)
+	}
+	l.board.Draw(l.now, l.trouble, now)
 }
 
 func (l *live) redraw() {

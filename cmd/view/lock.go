@@ -43,6 +43,15 @@ func (l *Lock) Is() string {
 	return Held
 }
 
+// WithoutLeft returns the locks without what was left of leases that were not over.
+func WithoutLeft(all []Lock) []Lock {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Left = min(all[i].Left, 0)
+	}
+	return all
+}
+
 // newLock makes a Lock of what a backend tells.
 func newLock(name string, state locks.State, record []byte, now time.Time) Lock {
 	l := Lock{Name: name, State: state}

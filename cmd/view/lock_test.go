@@ -39,6 +39,18 @@ func TestIs(t *testing.T) {
 	}
 }
 
+func TestWithoutLeft(t *testing.T) {
+	t.Parallel()
+	all := sample()
+	old := WithoutLeft(all)
+	if left(&old[0]) != "-" || old[2].Is() != Lapsed {
+		t.Errorf("left is %s, and a lease that is over is %s; want -, and lapsed", left(&old[0]), old[2].Is())
+	}
+	if all[0].Left == 0 {
+		t.Error("what was seen is changed")
+	}
+}
+
 // TestOdd: what makes no sense is told, and is no error.
 func TestOdd(t *testing.T) {
 	t.Parallel()
