@@ -54,7 +54,10 @@ func (p *program) visit(o *options, what string, needed ...locks.Ability) (*visi
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{options: o, logger: slog.New(newWithoutRepeats(p.term.logger(o).Handler()))}
+	if p.term.log == nil { // those of several slots are opened beside each other
+		p.term.logger(o)
+	}
+	v := &visit{options: o, logger: slog.New(newWithoutRepeats(p.term.log.Handler()))}
 	v.open = func(ctx context.Context) (locks.Lock, error) {
 		return p.Registry.Open(ctx, backend, v.asking(p, name))
 	}
