@@ -76,7 +76,11 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 	defer cancel()
 	began := time.Now()
 	first := true
-	f := &view.Follower{Store: v.store(), Interval: interval, Seen: func(now []view.Lock, changes []view.Change) error {
+	f := &view.Follower{Store: v.store(), Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
+		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
+			p.term.log.Warn("no answer, still trying", "err", changes[0].Trouble)
+			return nil
+		}
 		defer func() { first = false }()
 		switch {
 		case met(until, now, changes, first):
@@ -84,6 +88,9 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 		case o.wait.set && time.Since(began) >= o.wait.d: // there was an answer, and no more time
 			return &patienceError{o.lock, until}
 		case first:
+			if o.wait.set { // the first answer may have taken a part of it, or more
+				time.AfterFunc(time.Until(began.Add(o.wait.d)), cancel)
+			}
 			p.term.info(fmt.Sprintf("lock %q is %s; waiting", o.lock, stateOf(now)))
 		}
 		return nil

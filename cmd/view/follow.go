@@ -17,6 +17,8 @@ type Follower struct {
 	// Seen gets what each look has seen, and what is different from the one before; of
 	// the first look each lock is a change without a Before. An error ends following.
 	Seen func(now []Lock, changes []Change) error
+	// Patient says to ride out an outage at the first look, too.
+	Patient bool
 
 	told <-chan struct{} // nil: nobody tells
 	wide bool            // of all locks
@@ -31,7 +33,7 @@ type Follower struct {
 const idle = 30 * time.Second
 
 // Follow looks until ctx ends, and returns ctx.Err(). It rides out a backend that
-// cannot be reached, but not at its first look. Another error is one that another
+// cannot be reached, but at its first look only if it is Patient. Another error is one that another
 // look would meet as well.
 func (f *Follower) Follow(ctx context.Context) error {
 	defer func() { f.unwatch() }()
@@ -50,7 +52,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 				continue
 			}
 			err = f.wait(ctx)
-		case first || !errors.Is(err, locks.ErrUnavailable):
+		case first && !f.Patient || !errors.Is(err, locks.ErrUnavailable):
 			return err
 		default:
 			if err = pause.Wait(ctx); err == nil {
@@ -71,7 +73,7 @@ func (f *Follower) look(ctx context.Context, first bool) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, locks.ErrUnavailable) && !first {
+	if errors.Is(err, locks.ErrUnavailable) && (!first || f.Patient) {
 		if !f.down {
 			f.down = true
 			_ = f.Seen(f.last, []Change{{Time: at, Kind: Unreachable, Trouble: err}})

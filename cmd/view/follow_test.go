@@ -64,21 +64,25 @@ func follow(t *testing.T, s locks.Lock) (changes func() []string, ended <-chan e
 
 // followWith is follow with what makes another handle.
 func followWith(t *testing.T, s locks.Lock, reopen func(context.Context) (locks.Lock, error)) (changes func() []string, ended <-chan error) {
+	return followAs(t, &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Reopen: reopen}, Interval: 2 * time.Second})
+}
+
+// followAs is follow by the given follower.
+func followAs(t *testing.T, f *Follower) (changes func() []string, ended <-chan error) {
 	var mu sync.Mutex
 	var seen []string
-	f := &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Reopen: reopen}, Interval: 2 * time.Second,
-		Seen: func(_ []Lock, all []Change) error {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, c := range all {
-				text := c.Kind
-				if c.Lock != nil {
-					text += " " + c.Lock.Holder
-				}
-				seen = append(seen, text)
+	f.Seen = func(_ []Lock, all []Change) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range all {
+			text := c.Kind
+			if c.Lock != nil {
+				text += " " + c.Lock.Holder
 			}
-			return nil
-		}}
+			seen = append(seen, text)
+		}
+		return nil
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	done := make(chan error, 1)
@@ -153,6 +157,22 @@ func TestFollowThroughOutage(t *testing.T) {
 		time.Sleep(time.Minute)
 		if err := <-ended; !errors.Is(err, locks.ErrDenied) {
 			t.Errorf("ended with %v; want ErrDenied", err)
+		}
+	})
+}
+
+// TestFollowPatiently: an outage at the first look is ridden out, too, if that is
+// wanted.
+func TestFollowPatiently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect}, err: locks.ErrUnavailable}
+		changes, _ := followAs(t, &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second}, Interval: time.Second, Patient: true})
+		time.Sleep(time.Minute)
+		s.is("x", 1, nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, want := changes(), []string{"unreachable", "reachable", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
 		}
 	})
 }
