@@ -22,6 +22,8 @@ type contender struct {
 	grant locks.Grant
 	asked chan locks.Waiting // what Waiting was told; the latest are kept
 
+	renewing sync.Mutex // one at a time, as Lock has it; keep renews, too
+
 	mu   sync.Mutex
 	sent clock.Instant // before the last acknowledged request was sent
 }
@@ -119,6 +121,8 @@ func (k *contender) refused() locks.Status {
 
 // renew is one attempt to renew.
 func (k *contender) renew() error {
+	k.renewing.Lock()
+	defer k.renewing.Unlock()
 	sent := now()
 	ctx, cancel := context.WithTimeout(context.Background(), prompt)
 	defer cancel()

@@ -79,7 +79,7 @@ func atMost(e *env, numbers ...int) {
 		e.Error(f)
 	}
 	e.Logf("%d terms, at most %d at once", len(book), most)
-	if want := slices.Max(numbers); len(numbers) == 1 && most != want {
+	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && most != want { // of few terms as many may not meet
 		e.Errorf("at most %d held a slot at once; want %d", most, want)
 	}
 	if len(book) != contenders*terms {
