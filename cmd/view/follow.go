@@ -30,7 +30,7 @@ type Follower struct {
 
 // idle is how often we look although we would be told: a watch may be broken
 // without anybody noticing.
-const idle = 30 * time.Second
+const idle = 10 * time.Second
 
 // Follow looks until ctx ends, and returns ctx.Err(). It rides out a backend that
 // cannot be reached, but at its first look only if it is Patient. Another error is one that another
