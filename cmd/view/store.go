@@ -143,6 +143,11 @@ func OfAll(err error) error {
 	}
 	of := *e
 	of.Name = ""
+	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
+		if errors.Is(err, class) { // also of what was put around it
+			of.Class = class
+		}
+	}
 	return &of
 }
 

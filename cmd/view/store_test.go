@@ -3,6 +3,8 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"testing"
@@ -83,5 +85,23 @@ func TestLookWithoutList(t *testing.T) {
 	s.fails = locks.ErrUnavailable
 	if _, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context()); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("an outage is %v", err)
+	}
+}
+
+// TestOfAll: an error about all locks names none, and is of the class that it was of.
+func TestOfAll(t *testing.T) {
+	t.Parallel()
+	inner := &locks.Error{Op: "open", Backend: "etcd", Name: "leaderrun", Err: context.DeadlineExceeded}
+	for _, class := range []error{locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
+		got := OfAll(fmt.Errorf("%w: %w", class, inner))
+		if !errors.Is(got, class) || !errors.Is(got, context.DeadlineExceeded) || got.Error() != "open on etcd: context deadline exceeded" {
+			t.Errorf("got %v; want one of the class %v without a name", got, class)
+		}
+	}
+	if got := OfAll(io.EOF); got != io.EOF {
+		t.Errorf("another error is now %v", got)
+	}
+	if got := OfAll(nil); got != nil {
+		t.Errorf("no error is now %v", got)
 	}
 }
