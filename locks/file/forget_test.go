@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -85,23 +83,7 @@ func TestForgetHeld(t *testing.T) {
 // TestForgetInspected: who only looks is no holder.
 func TestForgetInspected(t *testing.T) {
 	t.Parallel()
-	dir := testDir(t)
-	dead, l := open(t, dir), open(t, dir)
-	hold(t, dead)
-	_ = dead.Close()
-	f, err := os.Open(l.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := flock(f, unix.LOCK_SH); err != nil {
-		t.Fatal(err)
-	}
-	l.boot = func() string { // asked for once the lock was not to be had
-		_ = unlock(f)
-		return bootID()
-	}
-	forget(t, l)
+	forget(t, inspected(t, testDir(t)))
 }
 
 // TestForgetRace has others take the lock while it is forgotten all the time: there

@@ -74,7 +74,13 @@ func TestInspectHeldByNobodyWeKnow(t *testing.T) {
 // dead holder. It looks once more before it calls the dead one the holder.
 func TestInspectedWhileTried(t *testing.T) {
 	t.Parallel()
-	dir := testDir(t)
+	hold(t, inspected(t, testDir(t)))
+}
+
+// inspected returns a handle on the lock of a dead holder at which another looks just
+// when the handle tries it.
+func inspected(t *testing.T, dir string) *Locker {
+	t.Helper()
 	dead, l := open(t, dir), open(t, dir)
 	hold(t, dead)
 	_ = dead.Close()
@@ -82,7 +88,7 @@ func TestInspectedWhileTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { _ = f.Close() })
 	if err := flock(f, unix.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +96,7 @@ func TestInspectedWhileTried(t *testing.T) {
 		_ = unlock(f)
 		return bootID()
 	}
-	hold(t, l)
+	return l
 }
 
 // TestInspectIsNoHolder has many inspect a lock whose holder has died without a
