@@ -65,11 +65,11 @@ func (p *program) visit(o *options, what string, needed ...locks.Ability) (*visi
 	defer cancel()
 	lock, err := v.open(ctx)
 	if err != nil {
-		return nil, unanswered(ctx, err)
+		return nil, unopened(ctx, err)
 	}
 	if err := locks.Require(ctx, lock, what, needed...); err != nil {
 		_ = lock.Close() // it holds nothing
-		return nil, unanswered(ctx, err)
+		return nil, unopened(ctx, err)
 	}
 	v.handle = lock
 	return v, nil
@@ -106,9 +106,10 @@ func (v *visit) reopen(ctx context.Context) (locks.Lock, error) {
 
 // inspect looks at the lock by itself.
 func (v *visit) inspect(ctx context.Context) (locks.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, v.connectTimeout.d)
+	bounded, cancel := context.WithTimeout(ctx, v.connectTimeout.d)
 	defer cancel()
-	return v.handle.(locks.Inspector).Inspect(ctx)
+	state, err := v.handle.(locks.Inspector).Inspect(bounded)
+	return state, view.Unanswered(ctx, err)
 }
 
 // see opens the locks that the options name: one, or all.
@@ -143,8 +144,9 @@ func (p *program) style(wide bool) view.Style {
 	return view.Style{Color: colors, Wide: wide, Now: p.Now()}
 }
 
-// unanswered classes an error of a helper program that did not answer in time.
-func unanswered(ctx context.Context, err error) error {
+// unopened classes an error of a helper program that has not opened a lock in time:
+// ctx, which bounds that.
+func unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 	}

@@ -62,7 +62,7 @@ func (p *program) breakLock(o *options, yes bool) error {
 	}
 	before, err := v.inspect(ctx)
 	if err != nil {
-		return p.explain(o, unanswered(ctx, err))
+		return p.explain(o, err)
 	}
 	if !before.Held {
 		return p.nothingHeld(ctx, v)
@@ -105,7 +105,7 @@ func (p *program) say(format string, args ...any) error {
 func (v *visit) breakTerm(ctx context.Context, token uint64) error {
 	bounded, cancel := context.WithTimeout(ctx, v.connectTimeout.d)
 	defer cancel()
-	return unanswered(ctx, v.handle.(locks.Breaker).Break(bounded, token))
+	return view.Unanswered(ctx, v.handle.(locks.Breaker).Break(bounded, token))
 }
 
 // notBroken says why a lock was not broken: its term may have ended by itself.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
 )
@@ -147,9 +148,10 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 }
 
 func (r *resignation) ask(ctx context.Context, token uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
+	bounded, cancel := context.WithTimeout(ctx, r.connectTimeout.d)
 	defer cancel()
-	return r.handle.(locks.Asker).Ask(ctx, token, runner.Petition{By: r.id, Reason: r.reason}.Encode())
+	err := r.handle.(locks.Asker).Ask(bounded, token, runner.Petition{By: r.id, Reason: r.reason}.Encode())
+	return view.Unanswered(ctx, err)
 }
 
 func holder(s locks.Status) string {

@@ -90,12 +90,12 @@ func (s *Store) inspect(ctx context.Context) (Lock, error) {
 	defer cancel()
 	state, err := s.Handle.(locks.Inspector).Inspect(bounded)
 	if err != nil {
-		return Lock{}, unanswered(ctx, err)
+		return Lock{}, Unanswered(ctx, err)
 	}
 	var text []byte
 	if s.Can(ctx, locks.CanRecord) {
 		if text, err = s.Handle.(locks.Recorder).Record(bounded); err != nil {
-			return Lock{}, unanswered(ctx, err)
+			return Lock{}, Unanswered(ctx, err)
 		}
 	}
 	return newLock(s.Name, state, text, time.Now()), nil
@@ -132,7 +132,7 @@ func (s *Store) page(ctx context.Context, cursor string) ([]locks.Listed, string
 	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	page, next, err := s.Handle.(locks.Lister).List(bounded, cursor)
-	return page, next, OfAll(unanswered(ctx, err))
+	return page, next, OfAll(Unanswered(ctx, err))
 }
 
 // OfAll takes the name of the handle's lock out of an error that is about all locks.
@@ -151,9 +151,9 @@ func OfAll(err error) error {
 	return &of
 }
 
-// unanswered classes the error of a request that had no answer in its time, if
-// nobody has given it up.
-func unanswered(ctx context.Context, err error) error {
+// Unanswered classes the error of a request that had no answer in its time, if ctx,
+// whose request it was, has not ended: then it is somebody who has given it up.
+func Unanswered(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, locks.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 	}
