@@ -112,7 +112,7 @@ func TestNotAliveWhenStopping(t *testing.T) {
 func TestAliveWhenStopping(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)
-		r.job.on = tidies(seconds(3.5), 0)
+		r.job.on = tidies(seconds(3.2), 0) // not at the moment of a beat
 		r.send(seconds(5.5), syscall.SIGTERM)
 		_, _ = r.run()
 		got, want := r.times("stops"), []time.Duration{seconds(6), seconds(7), seconds(8)}
