@@ -31,9 +31,11 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 755 bin/leaderrun $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 bin/leaderrun-* $(DESTDIR)$(LIBEXEC)/
 
-# testscripts/fleet and faults keep a machine busy, and so have it to themselves.
+# What keeps a machine busy has it to itself: the elections in full (with -race the
+# first line has a sample), testscripts/fleet and faults.
 test: servers ## every test, against real servers
 	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e testscripts/fleet -e faults$$)
+	go test -timeout 10m -run 'TestElections$$' ./runner/guard
 	go test $(RACE) -timeout 10m ./testscripts/fleet
 	go test $(RACE) -timeout 10m ./faults
 	go test $(RACE) -timeout 10m -tags bundle ./cmd ./testscripts
