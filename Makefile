@@ -15,7 +15,7 @@ CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/l
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install test faults mutants servers lint vet bench fuzz clean
+.PHONY: help build bundle install generate test faults mutants servers lint vet bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,13 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBEXEC)
 	install -m 755 bin/leaderrun $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 bin/leaderrun-* $(DESTDIR)$(LIBEXEC)/
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+
+generate: ## write what follows from the options: parts of the manual pages
+	go generate ./...
 
 # What keeps a machine busy has it to itself: the elections in full (with -race the
 # first line has a sample), testscripts/fleet and faults.

@@ -13,8 +13,8 @@ func TestBundleHasEveryBackend(t *testing.T) {
 	t.Parallel()
 	linked := NewEnv("").Registry.Schemes()
 	for _, b := range known {
-		if !slices.Contains(linked, b.scheme) {
-			t.Errorf("the bundle does not link %s", b.scheme)
+		if !slices.Contains(linked, b.Scheme) {
+			t.Errorf("the bundle does not link %s", b.Scheme)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func printHelp(w io.Writer, c *cli.Command) error {
 	if c.Name == "run" {
 		b.WriteString(synopsis)
 		b.WriteString("\nOther subcommands: status, watch, wait, check, resign, release, doctor,\nconfig, backends, version, help (leaderrun help NAME).\n")
-		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK.\n")
+		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun\n")
 	} else {
 		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.ArgsUsage), capitalize(c.Usage))
 	}

@@ -112,8 +112,8 @@ func TestStore(t *testing.T) {
 		t.Errorf("it is not known what a backend of others heeds: got %q", other)
 	}
 	for _, b := range known {
-		if _, ok := addressVariables[b.scheme]; !ok {
-			t.Errorf("%s has no address variables", b.scheme)
+		if _, ok := addressVariables[b.Scheme]; !ok {
+			t.Errorf("%s has no address variables", b.Scheme)
 		}
 	}
 }

@@ -1,0 +1,35 @@
+//go:build unix
+
+package man
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestMandocFindsNothing has mandoc(1) look at each page. Whether other manuals exist
+// is a matter of what is installed; of ours TestReferencesExist knows.
+func TestMandocFindsNothing(t *testing.T) {
+	t.Parallel()
+	mandoc, err := exec.LookPath("mandoc")
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal("mandoc is not installed")
+	default:
+		t.Skip("mandoc is not installed")
+	}
+	for file := range pages(t) {
+		out, err := exec.Command(mandoc, "-Tlint", "-Wstyle", file).CombinedOutput()
+		if len(out) == 0 && err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if !strings.Contains(line, "referenced manual not found") && !strings.Contains(line, "outdated mandoc.db") {
+				t.Error(strings.TrimSpace(line))
+			}
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package man
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/cmd"
+)
+
+// pages returns the pages by their files.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := Pages(".")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d pages, %v", len(files), err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[file] = string(text)
+	}
+	return all
+}
+
+func TestNothingIsStale(t *testing.T) {
+	t.Parallel()
+	for file, page := range pages(t) {
+		now, err := Generate(file, []byte(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(now) != page {
+			t.Errorf("%s is not what the program's options say: run make generate", file)
+		}
+	}
+}
+
+// TestEachSubcommandHasItsPage: if it has options of its own, which are more than
+// --help. Those of config are all that run has, and are described there.
+func TestEachSubcommandHasItsPage(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	for _, c := range cmd.Describe().Commands {
+		if len(c.Options) <= 1 {
+			continue
+		}
+		name := "leaderrun"
+		if c.Name != "run" {
+			name += "-" + c.Name
+		}
+		page := all[name+".1"]
+		wanted := []string{".Dt " + strings.ToUpper(name) + " 1\n", ".Sh NAME\n.Nm " + name + "\n.Nd "}
+		if c.Name != "run" {
+			wanted = append(wanted, ".Sh SYNOPSIS\n.Nm leaderrun\n.Cm "+c.Name+"\n")
+		}
+		if c.Name != "config" {
+			wanted = append(wanted, begin+"options\n")
+		}
+		for _, want := range wanted {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s.1 lacks %q", name, want)
+			}
+		}
+	}
+}
+
+func TestEachBackendIsDescribed(t *testing.T) {
+	t.Parallel()
+	page := pages(t)["leaderrun-backends.7"]
+	for _, b := range cmd.Describe().Backends {
+		if !strings.Contains(page, ".Ss "+b.Scheme+"\n") || !strings.Contains(page, begin+"backend "+b.Scheme+"\n") {
+			t.Errorf("leaderrun-backends.7 lacks the backend %s", b.Scheme)
+		}
+	}
+}
+
+func TestReferencesExist(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	reference := regexp.MustCompile(`Xr (leaderrun[^ ]*) (\d)`)
+	for file, page := range all {
+		for _, m := range reference.FindAllStringSubmatch(page, -1) {
+			if all[m[1]+"."+m[2]] == "" {
+				t.Errorf("%s refers to %s(%s), which does not exist", file, m[1], m[2])
+			}
+		}
+	}
+}
+
+// TestSynopsis: what stands there is an option of that very subcommand, and its value
+// has the name that it has in the list of options.
+func TestSynopsis(t *testing.T) {
+	t.Parallel()
+	d := cmd.Describe()
+	option := regexp.MustCompile(`Fl (\S+)(?: (?:Ar|Cm) (\S+))?`)
+	for file, page := range pages(t) {
+		_, synopsis, found := strings.Cut(page, ".Sh SYNOPSIS\n")
+		if !found {
+			continue
+		}
+		synopsis, _, _ = strings.Cut(synopsis, ".Sh ")
+		for _, m := range option.FindAllStringSubmatch(synopsis, -1) {
+			if m[1] == "-" {
+				continue
+			}
+			i := slices.IndexFunc(d.Commands, func(c cmd.Subcommand) bool { return c.Name == subcommandOf(file) })
+			o := find(d.Commands[i].Options, m[1])
+			switch {
+			case o == nil:
+				t.Errorf("%s: there is no option %s", file, m[1])
+			case (o.Value == "") != (m[2] == ""):
+				t.Errorf("%s: the value of %s is %q, not %q", file, m[1], m[2], o.Value)
+			case o.Name != "for" && strings.ToLower(o.Value) != m[2]:
+				t.Errorf("%s: the value of %s is called %q, not %q", file, m[1], m[2], strings.ToLower(o.Value))
+			}
+		}
+	}
+}
+
+// find finds an option by what stands after Fl: "-lock" or "l".
+func find(options []cmd.Option, name string) *cmd.Option {
+	for i, o := range options {
+		if name == "-"+o.Name || name == o.Short && name != "" {
+			return &options[i]
+		}
+	}
+	return nil
+}
+
+// TestOptionsInProseExist: a page of a subcommand may speak of its options and those
+// of run, another page of all. In examples each may stand.
+func TestOptionsInProseExist(t *testing.T) {
+	t.Parallel()
+	d := cmd.Describe()
+	for file, page := range pages(t) {
+		var all, options []cmd.Option
+		about := subcommandOf(file)
+		own := slices.ContainsFunc(d.Commands, func(c cmd.Subcommand) bool { return c.Name == about })
+		for _, c := range d.Commands {
+			all = append(all, c.Options...)
+			if !own || c.Name == about || c.Name == "run" {
+				options = append(options, c.Options...)
+			}
+		}
+		for _, name := range mentioned(page) {
+			if find(options, name) == nil {
+				t.Errorf("%s speaks of an option -%s, which does not exist", file, name)
+			}
+		}
+		for _, name := range typed(page) {
+			if find(all, name) == nil {
+				t.Errorf("%s has an example with an option -%s, which does not exist", file, name)
+			}
+		}
+	}
+}
+
+var (
+	afterFl = regexp.MustCompile(`\bFl ((?:-?[a-zA-Z0-9][a-z-]*(?: , )?)+)`)
+	aWord   = regexp.MustCompile(`^-(-[a-z-]+|[a-zA-Z])$`)
+	// Where a command line of leaderrun ends, or its options do.
+	ending = regexp.MustCompile(` -- | \| |;|\|\|`)
+)
+
+// mentioned are the options that prose speaks of.
+func mentioned(page string) []string {
+	var names []string
+	for line := range strings.Lines(page) {
+		if !strings.HasPrefix(line, ".") {
+			continue
+		}
+		for _, m := range afterFl.FindAllStringSubmatch(line, -1) {
+			names = append(names, strings.Split(strings.TrimSuffix(m[1], " , "), " , ")...)
+		}
+	}
+	return names
+}
+
+// typed are the options in examples.
+func typed(page string) []string {
+	var names []string
+	page = strings.ReplaceAll(page, "\\e\n", " ")
+	for line := range strings.Lines(page) {
+		_, command, found := strings.Cut(" "+line, " leaderrun ")
+		if !found || strings.HasPrefix(line, ".") {
+			continue
+		}
+		command = ending.Split(" "+command, 2)[0]
+		for word := range strings.FieldsSeq(command) {
+			if m := aWord.FindStringSubmatch(word); m != nil {
+				names = append(names, m[1])
+			}
+		}
+	}
+	return names
+}
+
+func TestMakefileInstallsAllSections(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join("..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range pages(t) {
+		section := filepath.Ext(file)[1:]
+		if want := "man/*." + section + " $(DESTDIR)$(PREFIX)/share/man/man" + section + "/\n"; !strings.Contains(string(makefile), want) {
+			t.Errorf("the Makefile does not install %s: it lacks %q", file, want)
+		}
+	}
+}
+
+func TestEachSubcommandIsListed(t *testing.T) {
+	t.Parallel()
+	page := pages(t)["leaderrun.1"]
+	for _, c := range cmd.Describe().Commands {
+		if c.Name != "run" && !strings.Contains(page, ".It Cm "+c.Name+"\n") {
+			t.Errorf("leaderrun.1 does not list the subcommand %s", c.Name)
+		}
+	}
+}
