@@ -34,7 +34,7 @@ type Option struct {
 
 // Describe describes the options that the program runs on.
 func Describe() Description {
-	d := Description{Headings: headings, Backends: slices.Clone(known)}
+	d := Description{Headings: slices.Clone(headings), Backends: slices.Clone(known)}
 	var keys []string
 	for _, f := range inFile() {
 		keys = append(keys, f.Names()[0])

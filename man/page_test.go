@@ -62,6 +62,9 @@ func TestEachSubcommandHasItsPage(t *testing.T) {
 		}
 		if c.Name != "config" {
 			wanted = append(wanted, begin+"options\n")
+			if slices.ContainsFunc(c.Options, func(o cmd.Option) bool { return o.Variable != "" }) {
+				wanted = append(wanted, begin+"variables\n")
+			}
 		}
 		for _, want := range wanted {
 			if !strings.Contains(page, want) {

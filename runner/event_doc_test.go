@@ -71,6 +71,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(fields)
+	var all []string
 	for _, tt := range []struct {
 		heading string
 		want    []string
@@ -82,5 +83,26 @@ func TestEventsAreDocumented(t *testing.T) {
 		if got := documented(t, tt.heading); !slices.Equal(got, tt.want) {
 			t.Errorf("the table %q has\n\t%q, but there are\n\t%q", tt.heading, got, tt.want)
 		}
+		all = append(all, tt.want...)
 	}
+	slices.Sort(all)
+	if got, want := inManual(t), slices.Compact(all); !slices.Equal(got, want) {
+		t.Errorf("leaderrun(1) has\n\t%q, but there are\n\t%q", got, want)
+	}
+}
+
+// inManual returns the words that the manual page explains under EVENTS.
+func inManual(t *testing.T) (words []string) {
+	t.Helper()
+	page, err := os.ReadFile("../man/leaderrun.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, events, _ := strings.Cut(string(page), "\n.Sh EVENTS\n")
+	events, _, _ = strings.Cut(events, "\n.Sh ")
+	for _, m := range regexp.MustCompile(`(?m)^\.(?:It )?Cm (.*)$`).FindAllStringSubmatch(events, -1) {
+		words = append(words, regexp.MustCompile(`[a-z_]+`).FindAllString(m[1], -1)...)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
 }
