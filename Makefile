@@ -5,7 +5,7 @@
 # of leaderrun-gcs, the SDK's other way to the service, over gRPC.
 TAGS    = urfave_cli_no_docs,grpcnotrace,disable_grpc_modules
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS = -s -w -X github.com/leaderrun/leaderrun/locks/helper.version=$(VERSION) -X main.libexec=$(LIBEXEC)
+LDFLAGS = -s -w -X github.com/leaderrun/leaderrun/locks/version.number=$(VERSION) -X main.libexec=$(LIBEXEC)
 PREFIX  ?= /usr/local
 LIBEXEC ?= $(PREFIX)/libexec/leaderrun
 DESTDIR ?=

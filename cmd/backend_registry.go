@@ -6,6 +6,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/file"
 	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/version"
 )
 
 // NewEnv puts the program together: the file backend is built in, as are those
@@ -17,5 +18,5 @@ func NewEnv(libexec string) Env {
 	registerBundled(registry)
 	programs := &helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
-	return Env{Version: helper.Version(), Registry: registry, Programs: programs, Now: time.Now}
+	return Env{Version: version.Number(), Registry: registry, Programs: programs, Now: time.Now}
 }

@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/runner/metrics/feed"})
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/version", "/runner/metrics/feed"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -35,8 +35,9 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
 		{"/locks/file", []string{"/locks", "/locks/file"}},
-		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/version", "/locks/helper"}},
 		{"/locks/trust", []string{"/locks/trust"}},
+		{"/locks/version", []string{"/locks/version"}},
 		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
@@ -48,8 +49,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
-		{"/runner/probe", []string{"/runner/probe"}},
-		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate"})},
+		{"/runner/probe", []string{"/runner/probe", "/locks/version"}},
+		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate", "/locks/version"})},
 		{"/runner/metrics/feed", slices.Concat(runner, []string{"/runner/metrics/feed"})},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/version"
 )
 
 // TestAbilities cross the pipe: those that the helper declares and that we know.
@@ -47,8 +48,8 @@ func TestAbilitiesOfNone(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"fake://h/", "fake://h/?open=denied"} {
-		if got, err := start(t, url, options()).Version(t.Context()); err != nil || got != Version() {
-			t.Errorf("%s: got %q, %v; want %q", url, got, err, Version())
+		if got, err := start(t, url, options()).Version(t.Context()); err != nil || got != version.Number() {
+			t.Errorf("%s: got %q, %v; want %q", url, got, err, version.Number())
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -3,10 +3,10 @@ package helper
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/isolate"
+	"github.com/leaderrun/leaderrun/locks/version"
 )
 
 // The exit statuses of a helper.
@@ -30,7 +30,7 @@ func Main(scheme string, open locks.Opener) int {
 	isolate.Process()
 	out := os.Stdout
 	os.Stdout = os.Stderr // what a library prints is log, never protocol
-	if err := newServer(scheme, open, out, os.Stderr).serve(input(), Version()); err != nil {
+	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version.Number()); err != nil {
 		fmt.Fprintf(os.Stderr, "leaderrun-%s: the core sent %v\n", scheme, err)
 		return exitProtocol
 	}
@@ -52,23 +52,6 @@ func introduce(scheme string) int {
 		to, status = os.Stdout, 0
 	}
 	_, _ = fmt.Fprintf(to, "leaderrun-%s %s is the part of leaderrun that keeps locks in %[1]s; leaderrun starts it by itself.\n"+
-		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, Version())
+		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, version.Number())
 	return status
-}
-
-// version is set by the release build, in the core and in the helpers alike; see
-// LDFLAGS in the Makefile.
-var version = ""
-
-// Version is that of the release, or else of the module that this program was built
-// from, as the go command recorded it. A helper says it in its hello, to be compared
-// with the core's own.
-func Version() string {
-	if version != "" {
-		return version
-	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
-		return b.Main.Version
-	}
-	return "devel"
 }

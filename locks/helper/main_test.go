@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 var mains = map[string]func() int{
 	"fake": func() int { return Main("fake", openFake) },
 	"file": func() int { return Main("file", file.Open) },
+	"deaf": func() int { time.Sleep(time.Minute); return 0 },
 }
 
 // limit is how long anything in these tests may take that should be prompt,

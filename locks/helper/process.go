@@ -26,8 +26,9 @@ type process struct {
 }
 
 // startProcess starts a program with three pipes, an environment and nothing else
-// of ours: no arguments, which others could read, and no terminal.
-func startProcess(path, name string, env []string) (*process, error) {
+// of ours: no terminal, and no arguments, which others could read, but to ask for its
+// version.
+func startProcess(path, name string, env []string, args ...string) (*process, error) {
 	var ours, theirs [3]*os.File
 	closeAll := func(files []*os.File) {
 		for _, f := range files {
@@ -46,7 +47,7 @@ func startProcess(path, name string, env []string) (*process, error) {
 			ours[i], theirs[i] = w, r
 		}
 	}
-	child, err := spawn(path, name, env, theirs)
+	child, err := spawn(path, append([]string{name}, args...), env, theirs)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])

@@ -18,12 +18,12 @@ type child struct{ pid int }
 
 // spawn starts a program in a process group of its own: what a terminal sends
 // to ours does not reach it.
-func spawn(path, name string, env []string, files [3]*os.File) (child, error) {
+func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
-	pid, _, err := syscall.StartProcess(path, []string{name}, attr)
+	pid, _, err := syscall.StartProcess(path, argv, attr)
 	if err != nil {
 		return child{}, &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}

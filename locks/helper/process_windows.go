@@ -13,8 +13,8 @@ type child struct {
 
 // spawn starts a program in a process group of its own, which the console's
 // Ctrl-C does not reach.
-func spawn(path, name string, env []string, files [3]*os.File) (child, error) {
-	p, err := os.StartProcess(path, []string{name}, &os.ProcAttr{
+func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
+	p, err := os.StartProcess(path, argv, &os.ProcAttr{
 		Env: env, Files: files[:], Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP},
 	})
 	if err != nil {

@@ -39,9 +39,10 @@ type Programs struct {
 
 // A Program is a helper that is installed, or known and missing.
 type Program struct {
-	Scheme string
-	Path   string // symbolic links resolved; "" if Err says why it cannot be used
-	Err    error
+	Scheme  string
+	Path    string // symbolic links resolved; "" if Err says why it cannot be used
+	Version string // see Versions
+	Err     error
 }
 
 // prefix begins the name of each helper's file.
@@ -60,13 +61,18 @@ func (p *Programs) List() []Program {
 	var list []Program
 	for _, scheme := range slices.Compact(schemes) {
 		path, err := p.find(dirs, scheme)
-		var e *locks.Error
-		if errors.As(err, &e) {
-			err = e.Err // in a list it is clear what was tried
-		}
-		list = append(list, Program{scheme, path, err})
+		list = append(list, Program{Scheme: scheme, Path: path, Err: bare(err)})
 	}
 	return list
+}
+
+// bare is an error without what was tried, which is clear in a list.
+func bare(err error) error {
+	var e *locks.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }
 
 // Open is a locks.Opener for each scheme that has a helper. It starts the

@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/locks/isolate"
+	"github.com/leaderrun/leaderrun/locks/version"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -27,8 +28,13 @@ const writePause = time.Second
 const maxLine = 64 << 10
 
 // Main runs the program and returns its exit status. It reads lines of package
-// feed from standard input, until that ends, and logs to standard error.
+// feed from standard input, until that ends, and logs to standard error. With
+// --version it tells its version.
 func Main(args []string) int {
+	if len(args) == 2 && args[1] == "--version" {
+		fmt.Println("leaderrun-metrics", version.Number())
+		return 0
+	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	if len(args) != 1 {
 		fmt.Fprintln(os.Stderr, "leaderrun-metrics: it is leaderrun that starts this")

@@ -12,13 +12,19 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+
+	"github.com/leaderrun/leaderrun/locks/version"
 )
 
 // Main runs the program "leaderrun-probe http URL" or "… tcp HOST:PORT" and
 // returns its exit status: 0 if the server is well, 1 if it is not, which
 // standard error says why, and 64 if the arguments make no sense. It sets itself
-// no time limit: whoever starts it does.
+// no time limit: whoever starts it does. "leaderrun-probe --version" tells its version.
 func Main(args []string) int {
+	if len(args) == 2 && args[1] == "--version" {
+		fmt.Println("leaderrun-probe", version.Number())
+		return 0
+	}
 	if len(args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: leaderrun-probe http URL | tcp HOST:PORT")
 		return 64

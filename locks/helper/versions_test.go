@@ -1,0 +1,66 @@
+package helper
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/version"
+)
+
+// TestVersions hears what each program says that is installed, and why one cannot be
+// used; what is linked is not started.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	p := stageFor(t, "fake", "file", "garbage", "half", "stranger", "twohellos")
+	p.Known = []string{"absent"}
+	got := map[string]Program{}
+	for _, f := range p.Versions(t.Context(), []string{"file", "probe"}) {
+		got[f.Scheme] = f
+	}
+	for _, tt := range []struct{ scheme, version, err string }{
+		{"fake", version.Number(), ""},
+		{"twohellos", "1", ""},
+		{"absent", "", "the helper program leaderrun-absent is not installed"},
+		{"garbage", "", "leaderrun-garbage sent line 1, which is no message of the protocol"},
+		{"half", "", "leaderrun-half sent half a line, and then the end"},
+		{"stranger", "", "leaderrun-stranger sent line 1: a hello for another scheme"},
+		{"metrics", "", "the helper program leaderrun-metrics is not installed"},
+	} {
+		f, ok := got[tt.scheme]
+		err := ""
+		if f.Err != nil {
+			err = f.Err.Error()
+		}
+		if !ok || f.Version != tt.version || err != tt.err {
+			t.Errorf("%s: got version %q and error %q, want %q and %q", tt.scheme, f.Version, err, tt.version, tt.err)
+		}
+		if started := f.Path != ""; started == strings.Contains(tt.err, "not installed") {
+			t.Errorf("%s: it is at %q", tt.scheme, f.Path)
+		}
+	}
+	for _, linked := range []string{"file", "probe"} {
+		if f, ok := got[linked]; ok {
+			t.Errorf("what is linked in was looked for: %+v", f)
+		}
+	}
+}
+
+// TestVersionInTime: a program that says nothing is not waited for without end.
+func TestVersionInTime(t *testing.T) {
+	t.Parallel()
+	p := stageFor(t, "deaf")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	for _, f := range p.Versions(ctx, nil) {
+		if f.Scheme != "deaf" {
+			continue
+		}
+		if f.Err == nil || f.Err.Error() != "leaderrun-deaf did not say its version in time" {
+			t.Errorf("got version %q and error %v", f.Version, f.Err)
+		}
+		return
+	}
+	t.Error("leaderrun-deaf was not found")
+}
