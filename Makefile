@@ -15,7 +15,7 @@ CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/l
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test faults mutants servers lint vet bench fuzz clean
+.PHONY: help build bundle install generate test faults mutants servers lint vet bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,12 +40,13 @@ generate: ## write what follows from the options: parts of the manual pages
 
 # What keeps a machine busy has it to itself: the elections in full (with -race the
 # first line has a sample), testscripts/fleet and faults.
-test: servers ## every test, against real servers
-	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e testscripts/fleet -e faults$$)
+test: servers goreleaser ## every test, against real servers
+	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e testscripts/fleet -e testscripts/release -e faults$$)
 	go test -timeout 10m -run 'TestElections$$' ./runner/guard
 	go test $(RACE) -timeout 10m ./testscripts/fleet
 	go test $(RACE) -timeout 10m ./faults
 	go test $(RACE) -timeout 10m -tags bundle ./cmd ./testscripts
+	go test -timeout 10m ./testscripts/release
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
@@ -78,5 +79,21 @@ fuzz: ## each fuzz target for a while
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, t[i]; n = 0}' | \
 	while read -r pkg target; do go test -run '^$$' -fuzz "^$$target\$$" -fuzztime 30s "$$pkg" || exit 1; done
 
+goreleaser: $(CACHE)/goreleaser-v2.16.0/goreleaser ## install it into the cache, for the next and for tests
+
+$(CACHE)/goreleaser-v2.16.0/goreleaser:
+	GOBIN=$(@D) go install github.com/goreleaser/goreleaser/v2@v2.16.0
+
+# One at a time: programs come into an archive in the order in which they are done.
+snapshot: goreleaser ## archives and packages of all platforms, into dist/
+	$(CACHE)/goreleaser-v2.16.0/goreleaser release --snapshot --clean --parallelism=1 --skip=docker,sbom,sign
+
+# For goreleaser.yaml: manual pages and the changelog as distributions want them.
+compressed:
+	rm -rf bin/compressed
+	mkdir -p bin/compressed/man
+	for page in man/*.[1-9]; do gzip -9nc "$$page" >"bin/compressed/$$page.gz" || exit 1; done
+	gzip -9nc CHANGELOG.md >bin/compressed/changelog.gz
+
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -155,7 +155,7 @@ func FreePort(tb testing.TB) int {
 // one skips the test, or fails it if CI=true.
 func Installed(tb testing.TB, elem ...string) string {
 	tb.Helper()
-	path := filepath.Join(append([]string{cache()}, elem...)...)
+	path := filepath.Join(append([]string{Cache()}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
 		Missing(tb, fmt.Sprintf("%s is not there; `make servers` installs it", path))
 	}
@@ -171,7 +171,8 @@ func Missing(tb testing.TB, what string) {
 	tb.Skip(what)
 }
 
-func cache() string {
+// Cache is the directory into which what tests need is installed.
+func Cache() string {
 	if dir := os.Getenv("LEADERRUN_TEST_CACHE"); dir != "" {
 		return dir
 	}
