@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/runner"
@@ -26,40 +27,52 @@ func (t *termAttrs) event(e runner.Event) {
 }
 
 // keyed is a slog.Handler that adds the term to each message, so that all of them
-// have the same keys.
+// have the same keys, and each of these once: a backend names its lock and its
+// address, too, and where a key stands twice in an object of JSON, readers differ in
+// which one they take.
 type keyed struct {
 	slog.Handler
 	term *termAttrs
+	has  []string // the keys that every message has already
 }
 
 func (h *keyed) Handle(ctx context.Context, r slog.Record) error {
-	attrs := h.term.attrs.Load()
-	if attrs == nil {
-		return h.Handler.Handle(ctx, r)
-	}
-	r = r.Clone()
-	r.AddAttrs(missing(r, *attrs)...)
-	return h.Handler.Handle(ctx, r)
-}
-
-// missing are those of the attributes that a record has not.
-func missing(r slog.Record, attrs []slog.Attr) []slog.Attr {
-	has := map[string]bool{}
+	var attrs []slog.Attr
 	r.Attrs(func(a slog.Attr) bool {
-		has[a.Key] = true
+		attrs = append(attrs, a)
 		return true
 	})
-	var lacks []slog.Attr
-	for _, a := range attrs {
-		if !has[a.Key] {
-			lacks = append(lacks, a)
-		}
+	attrs = without(h.has, attrs)
+	if term := h.term.attrs.Load(); term != nil {
+		attrs = append(attrs, without(append(keys(attrs), h.has...), *term)...)
 	}
-	return lacks
+	once := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	once.AddAttrs(attrs...)
+	return h.Handler.Handle(ctx, once)
 }
 
 func (h *keyed) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &keyed{h.Handler.WithAttrs(attrs), h.term}
+	attrs = without(h.has, attrs)
+	return &keyed{h.Handler.WithAttrs(attrs), h.term, append(keys(attrs), h.has...)}
+}
+
+func keys(attrs []slog.Attr) []string {
+	var all []string
+	for _, a := range attrs {
+		all = append(all, a.Key)
+	}
+	return all
+}
+
+// without are those of the attributes that have none of these keys.
+func without(keys []string, attrs []slog.Attr) []slog.Attr {
+	var rest []slog.Attr
+	for _, a := range attrs {
+		if !slices.Contains(keys, a.Key) {
+			rest = append(rest, a)
+		}
+	}
+	return rest
 }
 
 // WithGroup is not used here: groups would hide the keys.

@@ -92,7 +92,7 @@ func (t *term) loggerAt(at slog.Level, o *options) *slog.Logger {
 
 func (t *term) jsonLogger(at slog.Level, lock, backend, holder string) *slog.Logger {
 	h := slog.NewJSONHandler(t.messages(), &slog.HandlerOptions{Level: at, ReplaceAttr: spellDurations})
-	return slog.New(&keyed{h, &t.term}).With("lock", lock, "backend", backend, "holder", holder)
+	return slog.New(&keyed{Handler: h, term: &t.term}).With("lock", lock, "backend", backend, "holder", holder)
 }
 
 // isJournal reports whether messages go to systemd's journal.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 )
 
 func TestLogger(t *testing.T) {
@@ -64,6 +65,22 @@ func TestJSONLogger(t *testing.T) {
 	}
 	if _, ok := got[2]["hint"]; ok {
 		t.Errorf("an empty hint: %v", got[2])
+	}
+}
+
+// TestJSONKeysStandOnce has a backend, as all of them do, name the lock and its
+// address, and a message the holder and the token.
+func TestJSONKeysStandOnce(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := testProgram(&b)
+	log := p.term.logger(&options{lock: "x", backend: "etcd", id: "me", logFormat: choice{value: "json"}})
+	p.term.term.event(runner.Event{Kind: runner.EventAcquired, Token: 7, Slot: 2})
+	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "holder", "other", "token", 8, "err", "why")
+	p.term.flush()
+	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","holder":"me","slot":2,"token":8,"err":"why"}` + "\n"
+	if _, got, _ := strings.Cut(b.String(), ","); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

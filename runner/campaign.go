@@ -100,7 +100,7 @@ func (r *run) attempt(ctx context.Context, q *queue) (locks.Lock, *keepalive.Lea
 			return
 		}
 		if q.set(w) {
-			r.Logger.Info("waiting", "holder", locks.Printable(w.Status.Holder))
+			r.Logger.Info("waiting", "leader", locks.Printable(w.Status.Holder))
 			r.emit(Event{Kind: EventWaiting, Class: classHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 		}
 		r.standBy(lock, w)

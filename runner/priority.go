@@ -22,7 +22,7 @@ func (r *run) outranked(ctx context.Context, lock locks.Lock) error {
 	if above == nil {
 		return nil
 	}
-	r.Logger.Info("stepping back", "for", locks.Printable(above.Holder), "priority", above.Priority)
+	r.Logger.Info("stepping back", "leader", locks.Printable(above.Holder), "priority", above.Priority)
 	return &locks.HeldError{Status: locks.Status{Held: true, Holder: above.Holder, RunID: above.RunID}}
 }
 

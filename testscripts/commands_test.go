@@ -217,9 +217,33 @@ func objects(ts *testscript.TestScript, file string) []map[string]any {
 		if err := json.Unmarshal([]byte(line), &o); err != nil || !strings.HasSuffix(line, "\n") {
 			ts.Fatalf("%s: %q is no line of JSON: %v", file, line, err)
 		}
+		if key := twice(line); key != "" {
+			ts.Fatalf("%s: %q has %s twice", file, line, key)
+		}
 		all = append(all, o)
 	}
 	return all
+}
+
+// twice returns a key that an object has more than once, or "". It is none of the
+// errors of encoding/json, which takes the last one.
+func twice(object string) string {
+	d := json.NewDecoder(strings.NewReader(object))
+	_, _ = d.Token() // the brace
+	seen := map[string]bool{}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return ""
+		}
+		name := key.(string)
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
 }
 
 func cmdLines(ts *testscript.TestScript, neg bool, args []string) {

@@ -87,7 +87,7 @@ func (c *campaign) look(ctx context.Context, gate locks.Lock, mine int) (*view, 
 		}
 		v.unknown = true
 		c.once("unknown", func() {
-			c.log.Warn("a slot is held by somebody who is not in the record; waiting for it", "slot", number, "holder", locks.Printable(state.Holder))
+			c.log.Warn("a slot is held by somebody who is not in the record; waiting for it", "slot", number, "leader", locks.Printable(state.Holder))
 		})
 	}
 	return v, nil
