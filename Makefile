@@ -66,7 +66,7 @@ vet: ## go vet, on every platform
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint ## golangci-lint, and shellcheck where there is one
 	$< run ./...
-	@if command -v shellcheck >/dev/null; then shellcheck .ci/run .ci/servers locks/helper/leaderrun-toy; \
+	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
 
 $(CACHE)/golangci-lint-v2.15.0/golangci-lint:
