@@ -75,9 +75,10 @@ $(CACHE)/golangci-lint-v2.15.0/golangci-lint:
 bench: build servers ## measure against flock(1) and etcdctl; writes bench/RESULTS.md
 	go test -tags bench -count 1 -timeout 60m -v ./bench
 
-fuzz: ## each fuzz target for a while
+FUZZTIME ?= 30s
+fuzz: ## each fuzz target, for FUZZTIME (30s)
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {t[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, t[i]; n = 0}' | \
-	while read -r pkg target; do go test -run '^$$' -fuzz "^$$target\$$" -fuzztime 30s "$$pkg" || exit 1; done
+	while read -r pkg target; do go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; done
 
 goreleaser: $(CACHE)/goreleaser-v2.16.0/goreleaser ## install it into the cache, for the next and for tests
 
