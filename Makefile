@@ -64,13 +64,17 @@ vet: ## go vet, on every platform
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \
 	done
 
-lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint ## golangci-lint, and shellcheck where there is one
+lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
 	$< run ./...
+	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
 
 $(CACHE)/golangci-lint-v2.15.0/golangci-lint:
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+$(CACHE)/actionlint-v1.7.12/actionlint:
+	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 bench: build servers ## measure against flock(1) and etcdctl; writes bench/RESULTS.md
 	go test -tags bench -count 1 -timeout 60m -v ./bench
