@@ -1,0 +1,50 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The playbook is run on three hosts, all of which are this machine.
+func TestAnsible(t *testing.T) {
+	t.Parallel()
+	need(t, "ansible-playbook", "ansible-core")
+	server, bin := startEtcd(t), t.TempDir()
+	log := filepath.Join(bin, "log")
+	program(t, bin, "app-migrate", `
+if [ -e "`+bin+`/schema-$1" ]; then echo "nothing to do"; exit; fi
+echo "migrates to $1" >>`+log+`
+touch "`+bin+`/schema-$1"
+echo "migrated to $1"`)
+	program(t, bin, "app-restart", "echo restarts in slot $LEADERRUN_SLOT >>"+log)
+	program(t, bin, "app-announce", "echo announces $1 >>"+log+"; echo announced")
+
+	play := func(version string) string {
+		c := exec.Command("ansible-playbook", "--inventory", "app1,app2,app3,", "--connection", "local",
+			"--extra-vars", "version="+version, "deploy.yaml")
+		c.Dir = t.TempDir()
+		text := strings.Replace(read(t, "ansible/deploy.yaml"), "hosts: app\n", "hosts: all\n", 1)
+		write(t, filepath.Join(c.Dir, "deploy.yaml"), text, 0o600)
+		c.Env = append(server.environment(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+c.Dir, "LC_ALL=C.UTF-8",
+			"LEADERRUN_CONFIG="+os.DevNull, "ANSIBLE_LOCALHOST_WARNING=false", "ANSIBLE_NOCOLOR=1")
+		p := start(t, c)
+		p.exits(0)
+		return p.stdout.String()
+	}
+	count := func(text, pattern string, want int) {
+		t.Helper()
+		if got := len(regexp.MustCompile("(?m)"+pattern).FindAllString(text, -1)); got != want {
+			t.Errorf("%d times %q, want %d, in\n%s", got, pattern, want, text)
+		}
+	}
+	out := play("1.2.3")
+	count(out, `^app\d +: ok=3 +changed=\d +unreachable=0 +failed=0`, 3)
+	count(out, `^changed: `, 1+3+1)
+	count(read(t, log), `^migrates to 1\.2\.3$`, 1)
+	count(read(t, log), `^restarts in slot [12]$`, 3)
+	count(read(t, log), `^announces 1\.2\.3$`, 1)
+}

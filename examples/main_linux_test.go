@@ -1,0 +1,62 @@
+package examples
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/locks/etcd"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/runner/metrics"
+	"github.com/leaderrun/leaderrun/runner/probe"
+)
+
+// TestMain makes the programs that the examples use commands in PATH.
+func TestMain(m *testing.M) {
+	// The tests wait most of their time; a machine of two cores runs them all at once.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	core := func() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(""))) }
+	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
+		core()
+	}
+	testscript.Main(m, map[string]func(){
+		"leaderrun":         core,
+		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-metrics": func() { os.Exit(metrics.Main(os.Args)) },
+		"leaderrun-probe":   func() { os.Exit(probe.Main(os.Args)) },
+	})
+}
+
+// bin is the directory of these commands. Anybody may use them.
+func bin(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("leaderrun")
+	if err == nil {
+		err = os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+// need skips a test for want of a program, or fails it if CI=true.
+func need(t *testing.T, program, debian string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("there is no %s: install Debian's package %s", program, debian)
+	default:
+		t.Skipf("there is no %s: install Debian's package %s", program, debian)
+	}
+	return path
+}

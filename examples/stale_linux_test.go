@@ -1,0 +1,90 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// staleWrite has a job write after its lease is over, as it would on a machine that
+// was frozen: all of its leaderrun is stopped until somebody else has led and has
+// written, and then the job alone goes on. The command writes the text $1; it is run
+// by a shell. It returns how the late write has ended.
+func staleWrite(t *testing.T, env []string, command string) int {
+	t.Helper()
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "go")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, startEtcd(t).environment()...)
+	run := func(script, text string) *process {
+		c := exec.Command("leaderrun", "--lock", "report", "--ttl", "2s", "--", "sh", "-c", script, "sh", text)
+		c.Dir, c.Env = dir, env
+		return start(t, c)
+	}
+	stale := run("echo $$ >pid.new; mv pid.new pid; read go <go; ("+command+"); echo $? >status.new; mv status.new status", "stale")
+	file := func(name string) string { return strings.TrimSpace(read(t, filepath.Join(dir, name))) }
+	eventually(t, "the job runs", func() bool { return file("pid") != "" })
+	frozen := tree(t, stale.cmd.Process.Pid)
+	t.Cleanup(func() { signalAll(frozen, syscall.SIGCONT) }) // or it would not end
+	signalAll(frozen, syscall.SIGSTOP)
+
+	run(command, "fresh").exits(0)
+
+	job, err := strconv.Atoi(file("pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signalAll([]int{job}, syscall.SIGCONT)
+	write(t, fifo, "go\n", 0o600)
+	eventually(t, "the late write has ended", func() bool { return file("status") != "" })
+	signalAll(frozen, syscall.SIGCONT)
+	stale.exits(76)
+	status, err := strconv.Atoi(file("status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+func signalAll(pids []int, sig syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, sig) // it may have ended
+	}
+}
+
+// tree is a process and all that descends from it.
+func tree(t *testing.T, root int) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := map[int][]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil { // it has ended
+			continue
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		parent, err := strconv.Atoi(strings.Fields(rest)[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		children[parent] = append(children[parent], pid)
+	}
+	all := []int{root}
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}

@@ -1,0 +1,101 @@
+package examples
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A stand-in: the real terraform is in no package that this machine can have. It writes
+// down what it does, ends as "plan" and "apply" do, and at INT saves its state first.
+const standIn = `echo "begins $*" >>log
+trap 'echo saves its state >>log; echo ends >>log; exit 1' INT
+case $1 in
+plan) code=2 ;;
+apply) code=0 ;;
+fail) code=1 ;;
+wait) echo >waits; mkfifo end; while ! read x <end; do :; done; code=0 ;;
+esac
+echo ends >>log
+exit $code`
+
+// A terraformHost is where terraform-locked is run.
+type terraformHost struct {
+	dir string
+	env []string
+}
+
+func newTerraformHost(t *testing.T) terraformHost {
+	t.Helper()
+	h := terraformHost{dir: t.TempDir()}
+	program(t, h.dir, "terraform", standIn)
+	h.env = append(startEtcd(t).environment(), "PATH="+h.dir+":"+os.Getenv("PATH"))
+	return h
+}
+
+func (h terraformHost) start(t *testing.T, args ...string) *process {
+	t.Helper()
+	c := exec.Command(absolute(t, "terraform/terraform-locked"), args...)
+	c.Dir, c.Env = h.dir, h.env
+	return start(t, c)
+}
+
+func (h terraformHost) log(t *testing.T) string {
+	t.Helper()
+	return strings.ReplaceAll(read(t, filepath.Join(h.dir, "log")), "\n", "; ")
+}
+
+// Exit statuses are terraform's own, and it is run once whatever the settings say.
+func TestTerraformStatus(t *testing.T) {
+	t.Parallel()
+	h := newTerraformHost(t)
+	h.env = append(h.env, "LEADERRUN_REJOIN=true", "LEADERRUN_RESTART=always")
+	h.start(t, "network", "apply", "-input=false").exits(0)
+	h.start(t, "network", "plan", "-detailed-exitcode").exits(2)
+	h.start(t, "network", "fail").exits(1)
+	want := "begins apply -input=false; ends; begins plan -detailed-exitcode; ends; begins fail; ends; "
+	if got := h.log(t); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	h.start(t, "network").exits(64)
+}
+
+// Two do not run at a time, but two of different locks do; and nobody can ask it to
+// give the lock up.
+func TestTerraformLock(t *testing.T) {
+	t.Parallel()
+	h := newTerraformHost(t)
+	first := h.start(t, "network", "wait")
+	eventually(t, "the first runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
+	second := h.start(t, "network", "apply")
+	h.start(t, "storage", "plan").exits(2)
+	resign := exec.Command("leaderrun", "resign", "--lock", "terraform/network", "--wait", "0.1")
+	resign.Env = h.env
+	if p := start(t, resign); p.status() == 0 {
+		t.Error("the lock was given up")
+	}
+	write(t, filepath.Join(h.dir, "end"), "end\n", 0o600)
+	first.exits(0)
+	second.exits(0)
+	want := "begins wait; begins plan; ends; ends; begins apply; ends; "
+	if got := h.log(t); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// When the lock is lost, or the run is cancelled, terraform is sent one signal, and has
+// time to save its state.
+func TestTerraformStops(t *testing.T) {
+	t.Parallel()
+	h := newTerraformHost(t)
+	p := h.start(t, "network", "wait")
+	eventually(t, "it runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
+	p.signal(syscall.SIGINT)
+	p.exits(1)
+	if got, want := h.log(t), "begins wait; saves its state; ends; "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
