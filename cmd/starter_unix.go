@@ -35,7 +35,7 @@ func contain(s starter, o *options) error {
 	}
 	if err := s.Contain(c); err != nil {
 		return &hinted{&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)},
-			"see the containment tiers in README.md, or leave the option out"}
+			"see the containment tiers in docs/safety.md, or leave the option out"}
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // A Kind names a transition of a run.
 type Kind string
 
-// The transitions, in the order in which a run meets them. README.md has a table
+// The transitions, in the order in which a run meets them. docs/events.md has a table
 // of them for users.
 const (
 	EventWaiting       Kind = "waiting"        // somebody else holds the lock

@@ -13,17 +13,17 @@ import (
 	"testing"
 )
 
-// documented returns what the first column of a table in README.md has, the one
+// documented returns what the first column of a table in docs/events.md has, the one
 // that begins with the given words.
 func documented(t *testing.T, heading string) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(text), "\n| "+heading+" |")
 	if !ok {
-		t.Fatalf("README.md has no table %q", heading)
+		t.Fatalf("docs/events.md has no table %q", heading)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, m := range regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\|").FindAllStringSubmatch(table, -1) {

@@ -127,10 +127,10 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// README.md tells of each metric, and of no other.
+// docs/metrics.md tells of each metric, and of no other.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +138,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, m := range regexp.MustCompile("`(leaderrun_\\w+)`").FindAllSubmatch(text, -1) {
 		told[string(m[1])] = true
 		if !have[string(m[1])] {
-			t.Errorf("README.md tells of %s, and there is none", m[1])
+			t.Errorf("docs/metrics.md tells of %s, and there is none", m[1])
 		}
 	}
 	for name := range have {
 		if !told[name] && !told[regexp.MustCompile("_(bucket|sum|count)$").ReplaceAllString(name, "")] {
-			t.Errorf("README.md does not tell of %s", name)
+			t.Errorf("docs/metrics.md does not tell of %s", name)
 		}
 	}
 }

@@ -1,0 +1,34 @@
+// Package docs is what users read, and the test that it is true:
+//
+//	go test ./docs
+//	go test ./docs -run 'TestDocs/tutorial.md' -v    # one file, and what its commands print
+//
+// Each command in README.md and in the files here is run, in the order in which a
+// reader meets it. A file has a machine of its own (namespaces of Linux, so that the
+// ports that the text uses are free), on which /usr/local, /home, /var/lib and
+// README.md's clone are its own, and leaderrun is installed as `make install` does.
+// The language of a block says what it is:
+//
+//	sh       commands; each must succeed
+//	console  commands after "$ ", with more lines after "> ", and what they print
+//	crontab  lines of crontab(5); their commands must succeed, with the environment of cron
+//	yaml     a config file of leaderrun, which `leaderrun config show` must accept
+//	ini      a unit of systemd, which `systemd-analyze verify` must accept
+//	json     a JSON value per line
+//	text     no commands
+//
+// In what a console prints, … stands for anything, and a line with nothing else for
+// any lines. Times, the holder's process and random id, fractions of seconds and
+// numbers of four digits or more need only be of the same kind; how many spaces are
+// between columns does not matter. What a command that goes on prints later is in a block
+// that begins without a prompt.
+//
+// Comments above a block, which no reader sees, say what else there is to know:
+//
+//	<!-- not run: REASON -->     it cannot run here
+//	<!-- run instead: COMMANDS --> the nearest thing that can
+//	<!-- file: NAME -->          it is the contents of this file
+//	<!-- terminal: NAME -->      it is typed in another terminal
+//	<!-- goes on: REASON -->     its last command does not end by itself
+//	<!-- run: COMMANDS -->       commands that no reader sees; it needs no block
+package docs

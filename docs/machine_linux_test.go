@@ -1,0 +1,147 @@
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// installed is what `make install` has installed, for the whole test process.
+var installed struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// install installs leaderrun once, and returns the directory to be seen as /. It looks
+// at all of the source itself: go test, which remembers results, does not see what
+// make looks at.
+func install(t *testing.T) string {
+	t.Helper()
+	sources(t)
+	installed.once.Do(func() {
+		if installed.dir, installed.err = os.MkdirTemp("", "docs"); installed.err != nil {
+			return
+		}
+		out, err := exec.Command("make", "-C", "..", "install", "DESTDIR="+installed.dir).CombinedOutput()
+		if err != nil {
+			installed.err = fmt.Errorf("make install: %w\n%s", err, out)
+		}
+	})
+	if installed.err != nil {
+		t.Fatal(installed.err)
+	}
+	return installed.dir
+}
+
+// A machine is where the commands of one file run: in namespaces of their own, of
+// network, mounts, processes and host name.
+type machine struct {
+	dir string // what the harness writes; inside it is insideDir
+	pid int    // of its first process
+	env []string
+}
+
+// Where a reader finds things.
+const (
+	home      = "/home/ops"
+	clone     = home + "/leaderrun"
+	insideDir = "/run/docs"
+)
+
+// boot makes a machine, as process 1 of it, and then waits for ever. Whatever is not a
+// file system of its own can only be read there. Its arguments are what is installed,
+// the clone, the directory of the harness, the caches of Go, and etcd.
+const boot = `
+mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && hostname web1 &&
+mount -t tmpfs tmpfs /run && cd /run && mkdir docs gocache gomodcache etcd layers && cd layers && mkdir u1 w1 u2 w2 &&
+mount --bind "$3" /run/docs && mount --bind "$4" /run/gocache && mount --bind "$5" /run/gomodcache && mount --bind "$6" /run/etcd &&
+mount -t overlay overlay -o "lowerdir=$1/usr/local:/usr/local,upperdir=u1,workdir=w1" /usr/local &&
+mount -t tmpfs tmpfs /home && mkdir -p /home/ops/leaderrun &&
+mount -t overlay overlay -o "lowerdir=$2,upperdir=u2,workdir=w2" /home/ops/leaderrun &&
+mount -t tmpfs tmpfs /var/lib && mount -t tmpfs tmpfs /tmp &&
+mount -o remount,bind,ro / && echo >/run/docs/up || exit
+while :; do read -r _ || sleep 1000; done
+`
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	if os.Getuid() != 0 {
+		realserver.Missing(t, "only root can make a machine of its own for each file")
+	}
+	here, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{dir: t.TempDir(), env: environment(t)}
+	var out bytes.Buffer
+	c := exec.Command("bash", "-c", boot, "boot", install(t), here, m.dir,
+		goenv(t, "GOCACHE"), goenv(t, "GOMODCACHE"), filepath.Dir(etcdtest.Binary(t, "", "etcd")))
+	c.Stdout, c.Stderr = &out, &out
+	in, err := c.StdinPipe() // its end would be the machine's, as ours is
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL,
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC}
+	if err := c.Start(); err != nil {
+		realserver.Missing(t, "namespaces: "+err.Error())
+	}
+	m.pid = c.Process.Pid
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	t.Cleanup(func() {
+		_ = c.Process.Kill() // and with it all that runs there
+		<-ended
+		in.Close()
+	})
+	until(t, "the machine is up", func() bool {
+		select {
+		case err := <-ended:
+			ended <- err
+			realserver.Missing(t, fmt.Sprintf("a machine of its own: %v\n%s", err, &out))
+		default:
+		}
+		_, err := os.Stat(filepath.Join(m.dir, "up"))
+		return err == nil
+	})
+	return m
+}
+
+// environment is that of a reader who has just logged in, with etcd in PATH.
+func environment(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/etcd:" + goenv(t, "GOROOT") + "/bin",
+		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOTOOLCHAIN=local",
+	}
+}
+
+func goenv(t *testing.T, name string) string {
+	t.Helper()
+	value, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(value))
+}
+
+// command is one that runs on the machine.
+func (m *machine) command(args ...string) *exec.Cmd {
+	args = append([]string{"-t", strconv.Itoa(m.pid), "-n", "-m", "-p", "-u", "-i", "--"}, args...)
+	c := exec.Command("nsenter", args...)
+	c.Env = m.env
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
+	return c
+}
