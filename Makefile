@@ -34,6 +34,10 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	install -m 644 completions/leaderrun.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/leaderrun
+	install -m 644 completions/_leaderrun $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+	install -m 644 completions/leaderrun.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/
 
 generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...

@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/version", "/runner/metrics/feed"})
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/version", "/runner/metrics/feed", "/completions"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -58,6 +58,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner", runner},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/ledger", "/locks/backoff"}},
 		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/cmd/doctor"})},
+		{"/completions", []string{"/completions"}},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},
 	}

@@ -87,6 +87,7 @@ func (p *program) commands() []*cli.Command {
 		p.doctorCommand(),
 		p.configCommand(),
 		p.backendsCommand(),
+		p.completionCommand(),
 		p.versionCommand(),
 		p.helpCommand(),
 	}
@@ -135,12 +136,6 @@ func noArguments(ctx *cli.Context) error {
 	}
 	return &locks.UsageError{What: "leaderrun " + ctx.Command.Name + " takes no argument, but was given " + quote(ctx.Args().First())}
 }
-
-// reserved are the names of subcommands that are promised and not there yet.
-// They run no program of that name, or scripts would break when they come.
-var reserved = []string{"completion"}
-
-func isReserved(name string) bool { return slices.Contains(reserved, name) }
 
 // isClass reports which of the classes an error is of.
 func isClass(err error, classes ...error) bool {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -21,7 +20,7 @@ import (
 // route finds the subcommand and spells out its options: it returns program
 // name, subcommand, options as --name=value, "--", and the rest unchanged.
 func route(args []string, commands []*cli.Command) ([]string, error) {
-	r := &router{commands: commands, command: find(commands, "run")}
+	r := newRouter(commands)
 	if len(args) == 0 {
 		args = []string{"leaderrun"}
 	}
@@ -66,6 +65,10 @@ type router struct {
 	rest     []string
 }
 
+func newRouter(commands []*cli.Command) *router {
+	return &router{commands: commands, command: find(commands, "run")}
+}
+
 func (r *router) read(args []string) error {
 	for len(args) > 0 {
 		arg := args[0]
@@ -81,8 +84,6 @@ func (r *router) read(args []string) error {
 			args, err = r.short(arg, args)
 		case !r.named && find(r.commands, arg) != nil:
 			r.command, r.named = find(r.commands, arg), true
-		case !r.named && isReserved(arg):
-			return reservedName(arg)
 		case r.named && r.command.Name == "config" && r.verb == "" && arg == showVerb:
 			r.verb = arg // options may follow
 		default:
@@ -155,7 +156,7 @@ func (r *router) take(f cli.Flag, shown, value string, joined bool, args []strin
 	switch {
 	case takesValue(f) && !joined:
 		if len(args) == 0 {
-			return nil, &locks.UsageError{What: "option " + shown + " needs a value"}
+			return nil, &lackingValue{&locks.UsageError{What: "option " + shown + " needs a value"}, f}
 		}
 		value, args = args[0], args[1:]
 	case !takesValue(f) && !joined:
@@ -244,9 +245,8 @@ func unknownOption(c *cli.Command, shown string) error {
 	return err
 }
 
-func reservedName(name string) error {
-	return &hinted{
-		error: &locks.UsageError{What: fmt.Sprintf("this version has no subcommand %q yet", name)},
-		hint:  "to run a program of that name: leaderrun -- " + name,
-	}
+// A lackingValue says that the last argument is an option, and its value is not there.
+type lackingValue struct {
+	*locks.UsageError
+	option cli.Flag
 }

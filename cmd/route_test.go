@@ -114,8 +114,7 @@ func TestRouteRefuses(t *testing.T) {
 		{"--nonblock=perhaps true", `option --nonblock: "perhaps" is neither true nor false`},
 		{"-w soon true", `option -w: "soon" is no duration like 10, 1.5 or 2m30s`},
 		{"check --for soon", `option --for: "soon" is no duration like 10, 1.5 or 2m30s`},
-		{"completion", `this version has no subcommand "completion" yet`},
-		{"-n completion", `this version has no subcommand "completion" yet`},
+		{"-n completion", "unknown option -n of leaderrun completion"},
 	} {
 		_, err := route(append([]string{"leaderrun"}, strings.Fields(tt.args)...), testCommands())
 		if err == nil || err.Error() != tt.want || !errors.Is(err, locks.ErrUsage) {

@@ -44,6 +44,17 @@ func (s *signalValue) String() string {
 	return ""
 }
 
+// signals are the names of those that can be chosen.
+func signals() []string {
+	var names []string
+	for n := syscall.Signal(1); n < 32; n++ {
+		if name := unix.SignalName(n); name != "" {
+			names = append(names, strings.TrimPrefix(name, "SIG"))
+		}
+	}
+	return names
+}
+
 // A listener catches the signals that the job gets when we are sent them: all
 // that can be caught, but for those that tell of ourselves (our children, our
 // faults, our reading and writing) and those that the Go runtime uses. HUP or

@@ -36,6 +36,9 @@ func (s *signalValue) String() string {
 	return s.Signal.String()
 }
 
+// signals are the names of those that can be chosen.
+func signals() []string { return []string{"TERM", "INT", "KILL"} }
+
 // A listener catches the signals that end us.
 type listener struct {
 	caught chan os.Signal

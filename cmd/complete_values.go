@@ -1,0 +1,223 @@
+package cmd
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// openLimit is how long a backend has to begin, and listLimit, to list its locks, too.
+// They are apart, and less than completionLimit, so that there is time to kill a helper
+// program that says nothing, or else to tell it to end.
+const (
+	openLimit = 500 * time.Millisecond
+	listLimit = 700 * time.Millisecond
+)
+
+// value completes an option's value, of which there is a part, after a prefix.
+func (t *typed) value(ctx context.Context, f cli.Flag, prefix, part string) completion {
+	words := func(all []candidate) completion {
+		return completion{"words", prefix, beginning(part, all)}
+	}
+	switch name := f.Names()[0]; name {
+	case "config", "log-file", "events", "metrics-file":
+		return completion{kind: "files", what: prefix}
+	case "on-standby", "on-elected", "on-resign", "on-lost", "health-cmd", "exec":
+		if prefix == "" {
+			return commandAt(len(t.before))
+		}
+		return completion{}
+	case "backend":
+		return words(t.backends(part))
+	case "lock":
+		return words(t.lockNames(ctx))
+	case "job":
+		return words(t.jobs())
+	case "once-per":
+		return words(plainWords([]string{"hour", "day", "week"}))
+	case "signal":
+		return words(signalNames(part))
+	}
+	return words(choices(f))
+}
+
+// choices are the words of an option that takes one of a few.
+func choices(f cli.Flag) []candidate {
+	if _, ok := f.(*cli.BoolFlag); ok {
+		return plainWords([]string{"true", "false"})
+	}
+	if g, ok := f.(*cli.GenericFlag); ok {
+		if c, ok := g.Value.(*choice); ok {
+			return plainWords(c.among)
+		}
+	}
+	return nil
+}
+
+// signalNames are spelled as the part is, with SIG or without.
+func signalNames(part string) []candidate {
+	prefix := ""
+	if strings.HasPrefix(part, "S") && strings.HasPrefix("SIG", part[:min(3, len(part))]) {
+		prefix = "SIG"
+	}
+	var all []candidate
+	for _, name := range signals() {
+		all = append(all, candidate{word: prefix + name})
+	}
+	return all
+}
+
+// backends are those that can be used here, by name and as the beginning of a URL.
+func (t *typed) backends(part string) []candidate {
+	if strings.HasPrefix(part, "file://") {
+		return directories(part)
+	}
+	about := map[string]Backend{}
+	for _, b := range known {
+		about[b.Scheme] = b
+	}
+	schemes := t.Registry.Schemes()
+	for _, helper := range t.Programs.List() {
+		if helper.Err == nil {
+			schemes = append(schemes, helper.Scheme)
+		}
+	}
+	slices.Sort(schemes)
+	var all []candidate
+	for _, scheme := range slices.Compact(schemes) {
+		all = append(all, candidate{scheme, about[scheme].Limits}, candidate{scheme + "://", about[scheme].URL})
+	}
+	return all
+}
+
+// directories are those in the one that a part of a file URL names.
+func directories(part string) []candidate {
+	dir, base := path.Split(strings.TrimPrefix(part, "file://"))
+	at, err := url.PathUnescape(dir)
+	if dir == "" {
+		return []candidate{{word: "file:///"}}
+	}
+	entries, _ := os.ReadDir(at)
+	var all []candidate
+	for _, e := range entries {
+		hidden := strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(base, ".")
+		if err == nil && e.IsDir() && !hidden {
+			name := (&url.URL{Path: e.Name()}).EscapedPath()
+			all = append(all, candidate{word: "file://" + dir + name + "/"})
+		}
+	}
+	return all
+}
+
+// jobs are those of the config file that a run would read.
+func (t *typed) jobs() []candidate {
+	file, err := pick(t.given(), "config")
+	if err != nil {
+		return nil
+	}
+	c, err := openConfig(file)
+	if err != nil {
+		return nil
+	}
+	return plainWords(slices.Sorted(maps.Keys(c.jobs)))
+}
+
+// given are the options before the cursor. The shell may not have replaced a tilde.
+func (t *typed) given() map[string]string {
+	given := map[string]string{}
+	for _, o := range t.options {
+		given[o.name] = o.value
+	}
+	if rest, ok := strings.CutPrefix(given["config"], "~/"); ok {
+		given["config"] = path.Join(os.Getenv("HOME"), rest)
+	}
+	return given
+}
+
+// backend is what a run would take.
+func (t *typed) backend() (*url.URL, error) {
+	s, given := new(settings), t.given()
+	_, job, err := s.open(given)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.find(lookup(find(t.router.commands, "run"), "backend"), given, job)
+	if err != nil {
+		return nil, err
+	}
+	return locks.Parse(o.value)
+}
+
+// lockNames are those of the locks that the backend knows. Who looks at locks may name
+// a slot, too.
+func (t *typed) lockNames(ctx context.Context) []candidate {
+	backend, err := t.backend()
+	if err != nil {
+		return nil
+	}
+	names := map[string]string{}
+	for _, l := range t.list(ctx, backend) {
+		base, slot := locks.CutSlot(l.Name)
+		switch {
+		case locks.CheckSlotName(l.Name) != nil: // somebody else's backend
+		case slot < 0:
+			names[base] = state(l.Status)
+		case names[base] == "":
+			names[base] = "with slots"
+		}
+		if slot > 0 && t.command.Name != "run" && t.command.Name != "doctor" {
+			names[l.Name] = state(l.Status)
+		}
+	}
+	var all []candidate
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, candidate{name, names[name]})
+	}
+	return all
+}
+
+func state(s locks.Status) string {
+	if !s.Held {
+		return "free"
+	}
+	return "held by " + holder(s)
+}
+
+// list returns the locks of a backend, or nothing if that takes too long or fails.
+func (t *typed) list(ctx context.Context, backend *url.URL) (all []locks.Listed) {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	lock, err := t.Registry.Open(ctx, backend, locks.Options{
+		Name:           "leaderrun", // any will do
+		Holder:         newID(),
+		TTL:            newOptions().ttl.d,
+		ConnectTimeout: openLimit,
+		Version:        t.Version,
+	})
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = lock.Close() }() // it holds nothing
+	if locks.Require(ctx, lock, "", locks.CanList) != nil {
+		return nil
+	}
+	for cursor := ""; ; {
+		page, next, err := lock.(locks.Lister).List(ctx, cursor)
+		switch {
+		case err != nil || next == cursor && next != "":
+			return nil
+		case next == "":
+			return append(all, page...)
+		}
+		all, cursor = append(all, page...), next
+	}
+}

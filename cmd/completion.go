@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/completions"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// The script of a shell asks what there is to complete with
+//
+//	leaderrun completion --cursor=WORD -- [WORD...]
+//
+// where WORD is the part of a word that is before the cursor, and the others are the
+// words before that one. With --quoted they still have their quotes, as typed in a POSIX
+// shell. The first line of the answer is one of these:
+//
+//	words PREFIX   The word can become each line that follows, with the prefix before
+//	               it. After a tab there may be a description.
+//	files PREFIX   It can become the name of any file, with the prefix before it.
+//	command N      It belongs to a command that begins with the WORD of that number,
+//	               counting from 0, so that the shell knows more. The lines that follow
+//	               are as above, without a prefix.
+//
+// Without an answer, or with another one, there is nothing to complete: the program is
+// older than the script, or newer. As all this happens when somebody presses a key, it
+// changes nothing, and no error is printed.
+
+// completionLimit is how long an answer may take.
+const completionLimit = time.Second
+
+func (p *program) completionCommand() *cli.Command {
+	var cursor string
+	var quoted bool
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print a script that makes a shell complete what is typed",
+		ArgsUsage: "bash|zsh|fish|powershell",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "cursor", Hidden: true, Destination: &cursor},
+			&cli.BoolFlag{Name: "quoted", Hidden: true, Destination: &quoted},
+		},
+		Action: func(ctx *cli.Context) error {
+			if !ctx.IsSet("cursor") {
+				return p.printScript(ctx.Args())
+			}
+			words := ctx.Args().Slice()
+			if quoted {
+				cursor = unquoteWord(cursor)
+				for i, word := range words {
+					words[i] = unquoteWord(word)
+				}
+			}
+			return p.complete(words, cursor)
+		},
+	}
+}
+
+func (p *program) printScript(args cli.Args) error {
+	switch shell := args.First(); {
+	case shell == "":
+		return &hinted{&locks.UsageError{What: "leaderrun completion needs to know for which shell", Have: completions.Shells()},
+			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\""}
+	case args.Len() > 1:
+		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + quote(args.Get(1))}
+	case !slices.Contains(completions.Shells(), shell):
+		return locks.Unknown("shell", shell, completions.Shells())
+	default:
+		_, err := io.WriteString(p.out, completions.Script(shell))
+		return err
+	}
+}
+
+// complete answers in time, or not at all. What it leaves behind then ends with the
+// program.
+func (p *program) complete(words []string, cursor string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
+	defer cancel()
+	found := make(chan string, 1)
+	go func() { found <- p.completion(ctx, words, cursor).String() }()
+	select {
+	case text := <-found:
+		_, err := io.WriteString(p.out, text)
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// unquoteWord takes the quotes and backslashes out of a word of a POSIX shell that
+// may not be complete. Variables and the like stay as they are: to know what they
+// are, they would have to be run.
+func unquoteWord(word string) string {
+	var out []rune
+	var quote, before rune
+	for _, r := range word {
+		switch {
+		case before == '\\':
+			if quote == '"' && r != '"' && r != '\\' && r != '$' && r != '`' {
+				out = append(out, before)
+			}
+			out = append(out, r)
+			r = 0
+		case r == '\\' && quote != '\'':
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		default:
+			out = append(out, r)
+			r = 0
+		}
+		before = r
+	}
+	return string(out)
+}

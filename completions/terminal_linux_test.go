@@ -1,0 +1,171 @@
+package completions
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long a test waits for a shell.
+const patience = time.Minute
+
+// prompt is what the shells ask with.
+const prompt = "ok> "
+
+// The keys that the shells' start files bind: to insert all that a word can become, and
+// to write the line to the file "report" and empty it.
+const (
+	tab    = "\t"
+	all    = "\x18a"
+	report = "\x18p"
+)
+
+// A shell is one on a terminal of its own, at which a test types.
+type shell struct {
+	t        *testing.T
+	terminal *os.File
+	pipe     *os.File
+	reported *bufio.Reader // from the pipe
+
+	mu     sync.Mutex
+	shown  bytes.Buffer
+	prompt chan struct{} // closed when it was shown
+}
+
+// start starts a shell and waits until it prompts. Its start file, which the command
+// names as rc, has a text in which the name of the report is put.
+func start(t *testing.T, rc, format string, command ...string) *shell {
+	t.Helper()
+	dir := t.TempDir()
+	s := &shell{t: t, prompt: make(chan struct{})}
+	fifo := filepath.Join(dir, "report")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, rc), fmt.Appendf(nil, format, fifo), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0) // with O_RDWR it does not end
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pipe.Close() })
+	s.pipe, s.reported = pipe, bufio.NewReader(pipe)
+
+	master, slave := openTerminal(t)
+	s.terminal = master
+	for i, arg := range command {
+		if arg == rc {
+			command[i] = filepath.Join(dir, rc)
+		}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Env = here.path("home"), append(here.env(), "ZDOTDIR="+dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	shown := make(chan struct{})
+	go func() {
+		s.watch()
+		close(shown)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // the kernel hangs up on what it has started
+		_ = cmd.Wait()
+		master.Close()
+		<-shown
+		if t.Failed() {
+			t.Logf("the terminal has shown:\n%s", &s.shown)
+		}
+	})
+	select {
+	case <-s.prompt:
+	case <-shown:
+		t.Fatal("the shell has ended")
+	case <-time.After(patience):
+		t.Fatal("the shell does not prompt")
+	}
+	return s
+}
+
+// watch reads what the terminal shows, until it is closed.
+func (s *shell) watch() {
+	prompted := false
+	for b := make([]byte, 4096); ; {
+		n, err := s.terminal.Read(b)
+		s.mu.Lock()
+		s.shown.Write(b[:n])
+		if !prompted && bytes.Contains(s.shown.Bytes(), []byte(prompt)) {
+			prompted = true
+			close(s.prompt)
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// becomes types a line and a key, and returns what the line is then.
+func (s *shell) becomes(line, key string) string {
+	s.t.Helper()
+	if _, err := s.terminal.WriteString(line + key + report); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		s.t.Fatal(err)
+	}
+	got, err := s.reported.ReadString('\n')
+	if err != nil {
+		s.t.Fatalf("%q: the shell does not report: %v", line, err)
+	}
+	return got[:len(got)-1]
+}
+
+// completes checks what the key Tab makes of lines.
+func (s *shell) completes(cases [][2]string) {
+	s.t.Helper()
+	for _, c := range cases {
+		if got := s.becomes(c[0], tab); got != c[1] {
+			s.t.Errorf("%s\n got %q\nwant %q", c[0], got, c[1])
+		}
+	}
+}
+
+// openTerminal opens a new terminal. A read of the master ends when that is closed.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	master = os.NewFile(uintptr(fd), "/dev/ptmx")
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Wide, so that no shell breaks a line.
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 500}); err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}

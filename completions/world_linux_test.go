@@ -1,0 +1,111 @@
+package completions
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A world is what the shells of the tests have around them, which none of them changes:
+// the real program, a helper of another backend, locks, jobs of a config file, commands,
+// and files.
+type world struct{ dir, scripts string }
+
+var here world // set once, by TestMain
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "leaderrun-completions-")
+	if err == nil {
+		err = here.make(dir)
+	}
+	status := 1
+	if err != nil {
+		println(err.Error())
+	} else {
+		status = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// texts are the files of a world.
+var texts = map[string]string{
+	"config.yaml":       "jobs:\n  nightly: {command: [report]}\n  night shift: {lock: x}\n",
+	"home/cd/.keep":     "",
+	"home/files.yaml":   "",
+	"home/file one.txt": "",
+	"home/own/.keep":    "",
+	"bin/own-tool":      "#!/bin/sh\n",
+	"bin/leaderrun-toy": "#!/bin/sh\n",
+
+	// Other programs of that name: one that says what it was asked, one that does not
+	// know the question, and one that knows another answer.
+	"asked/leaderrun": "#!/bin/sh\nprintf 'words \\n%s\\n' asked\n",
+	"older/leaderrun": "#!/bin/sh\necho words; echo older; echo oops >&2; exit 64\n",
+	"newer/leaderrun": "#!/bin/sh\necho paragraphs; echo newer\n",
+}
+
+func (w *world) make(dir string) error {
+	w.dir = dir
+	var err error
+	if w.scripts, err = os.Getwd(); err != nil {
+		return err
+	}
+	for name, text := range texts {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		mode := os.FileMode(0o644)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o755
+		}
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			return err
+		}
+	}
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", w.path("bin/leaderrun"), "..")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return err
+	}
+	for _, lock := range []string{"jobs:eu", "jobs:us@2", "team/a-b", "team/x"} {
+		run := exec.Command(w.path("bin/leaderrun"), "-l", lock, "--", "true")
+		run.Env, run.Stderr = w.env(), os.Stderr
+		if err := run.Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// env is all that the shells have of an environment.
+func (w *world) env() []string {
+	return []string{
+		"HOME=" + w.path("home"), "XDG_CONFIG_HOME=" + w.path("home"), "XDG_DATA_HOME=" + w.path("home"), "ZDOTDIR=/nowhere",
+		"PATH=" + w.path("bin") + ":" + os.Getenv("PATH"), "TERM=vt100", "LC_ALL=C.UTF-8",
+		"LEADERRUN_FILE_DIR=" + w.path("locks"), "LEADERRUN_CONFIG=" + w.path("config.yaml"),
+	}
+}
+
+// require skips a test without a program, but on the machines that test all.
+func require(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		_, err := exec.LookPath(program)
+		if filepath.IsAbs(program) {
+			_, err = os.Stat(program)
+		}
+		switch {
+		case err == nil:
+		case os.Getenv("CI") == "true":
+			t.Fatal(err)
+		default:
+			t.Skip(err)
+		}
+	}
+}
