@@ -126,7 +126,8 @@ func wrongOption(err error) error { return &locks.UsageError{What: locks.RedactT
 // isGiven reports whether an option is on the command line. Another one may
 // have a value, too, from its variable.
 func (p *program) isGiven(name string) bool {
-	return slices.ContainsFunc(p.given, func(arg string) bool { return strings.HasPrefix(arg, "--"+name+"=") })
+	options := p.given[:max(0, slices.Index(p.given, "--"))] // what follows is the job's
+	return slices.ContainsFunc(options, func(arg string) bool { return strings.HasPrefix(arg, "--"+name+"=") })
 }
 
 // noArguments refuses arguments where a command takes none.

@@ -43,3 +43,18 @@ func within(t *testing.T, limit time.Duration, what string, f func()) {
 		t.Fatalf("%s takes longer than %v", what, limit)
 	}
 }
+
+// TestIsGiven: an argument of the job is no option of ours, though it look like one.
+func TestIsGiven(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{"-w 3 true": true, "--wait=3 -- true": true, "true --wait=3": false, "-- true --wait=3": false, "true": false} {
+		p := testProgram(io.Discard)
+		var err error
+		if p.given, err = route(append([]string{"leaderrun"}, strings.Fields(line)...), p.commands()); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.isGiven("wait"); got != want {
+			t.Errorf("leaderrun %s: is --wait given? %v", line, got)
+		}
+	}
+}
