@@ -50,7 +50,7 @@ test: servers goreleaser ## every test, against real servers
 	go test $(RACE) -timeout 10m ./testscripts/fleet
 	go test $(RACE) -timeout 10m ./faults
 	go test $(RACE) -timeout 10m -tags bundle ./cmd ./testscripts
-	go test -timeout 10m ./testscripts/release
+	go test -timeout 15m ./testscripts/release
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults

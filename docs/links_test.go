@@ -83,7 +83,7 @@ func documents(t *testing.T, tree fs.FS) []string {
 
 var (
 	fenced    = regexp.MustCompile("(?ms)^ *(```+|~~~+).*?^ *(```+|~~~+) *$")
-	spanned   = regexp.MustCompile("(`+)[^`]+(`+)")
+	spanned   = regexp.MustCompile("(`+)[^`\n]*\n?[^`\n]+(`+)")
 	inline    = regexp.MustCompile(`\]\(\s*(<[^>]*>|[^)]*?)(?:\s+"[^"]*")?\s*\)`)
 	automatic = regexp.MustCompile(`<([a-z]+://[^>]*)>`)
 	defined   = regexp.MustCompile(`(?m)^ {0,3}\[([^\]]+)\]:\s*(\S+)`)

@@ -53,12 +53,16 @@ func TestVersionInTime(t *testing.T) {
 	p := stageFor(t, "deaf")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
+	begun := time.Now()
 	for _, f := range p.Versions(ctx, nil) {
 		if f.Scheme != "deaf" {
 			continue
 		}
 		if f.Err == nil || f.Err.Error() != "leaderrun-deaf did not say its version in time" {
 			t.Errorf("got version %q and error %v", f.Version, f.Err)
+		}
+		if took := time.Since(begun); took > limit {
+			t.Errorf("it was waited for for %v", took)
 		}
 		return
 	}

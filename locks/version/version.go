@@ -2,9 +2,7 @@
 // that belong to it have it, to be compared with each other.
 package version
 
-import (
-	"runtime/debug"
-)
+import "runtime/debug"
 
 // What a release build sets, in all programs alike: see LDFLAGS in the Makefile and
 // ldflags in goreleaser.yaml.
@@ -22,8 +20,8 @@ type Build struct {
 	Modified bool   // there were changes that no commit has
 }
 
-// Of this program: what the release build has set, or else what the go command
-// recorded of the module and of the repository that it was built in.
+// Of returns what this program was built from: what the release build has set, or else
+// what the go command recorded of the module and of the repository it was built in.
 func Of() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -32,7 +30,7 @@ func Of() Build {
 	return of(Build{Version: number, Commit: commit, Date: date}, info)
 }
 
-// Number is the version alone.
+// Number returns the version alone.
 func Number() string { return Of().Version }
 
 func of(b Build, info *debug.BuildInfo) Build {
