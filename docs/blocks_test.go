@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -27,63 +28,86 @@ var (
 	directive = regexp.MustCompile(`(?s)^\s*(not run|run instead|run|file|terminal|goes on):\s*(.*?)\s*$`)
 )
 
-// blocks finds those of a file in Markdown. An error begins with the line.
+// A scanner goes through a file in Markdown.
+type scanner struct {
+	lines []string
+	at    int // the line that is looked at, from 0
+	all   []block
+	next  block // what comments say of the block that follows
+}
+
+// blocks finds those of a file. An error begins with the line.
 func blocks(text string) ([]block, error) {
-	var all []block
-	var next block // what comments say of the block that follows
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		begin := i
-		switch m := fence.FindStringSubmatch(lines[i]); {
+	s := scanner{lines: strings.Split(text, "\n")}
+	for ; s.at < len(s.lines); s.at++ {
+		begin := s.at
+		var err error
+		switch m := fence.FindStringSubmatch(s.lines[s.at]); {
 		case m != nil:
-			b := next
-			next = block{}
-			end := slices.IndexFunc(lines[i+1:], func(l string) bool { return strings.TrimSpace(l) == "```" })
-			if end < 0 {
-				return nil, fmt.Errorf("%d: the block has no end", begin+1)
-			}
-			if b.lang == "" {
-				b.line, b.lang, b.text = begin+2, m[2], unindent(lines[i+1:i+1+end], m[1])
-			}
-			i += 1 + end
-			if err := b.check(); err != nil {
-				return nil, fmt.Errorf("%d: %w", begin+1, err)
-			}
-			all = append(all, b)
-		case strings.HasPrefix(lines[i], "<!--"):
-			for i < len(lines) && !strings.Contains(lines[i], "-->") {
-				i++
-			}
-			if i == len(lines) {
-				return nil, fmt.Errorf("%d: the comment has no end", begin+1)
-			}
-			whole := strings.Join(lines[begin:i+1], "\n")
-			inner, _, _ := strings.Cut(strings.TrimPrefix(whole, "<!--"), "-->")
-			m := directive.FindStringSubmatch(inner)
-			if m == nil {
-				return nil, fmt.Errorf("%d: the comment says nothing that is known", begin+1)
-			}
-			line := begin + 1 + strings.Count(whole[:strings.Index(whole, m[2])], "\n")
-			switch m[1] {
-			case "not run":
-				next.notRun = m[2]
-			case "run instead":
-				next.line, next.lang, next.text = line, "sh", m[2]
-			case "file":
-				next.file = m[2]
-			case "terminal":
-				next.terminal = m[2]
-			case "goes on":
-				next.goesOn = m[2]
-			case "run":
-				all = append(all, block{line: line, lang: "sh", text: m[2], terminal: next.terminal})
-				next = block{}
-			}
-		case next != block{}:
-			return nil, fmt.Errorf("%d: the comment above has no block", begin+1)
+			err = s.fenced(m[1], m[2])
+		case strings.HasPrefix(s.lines[s.at], "<!--"):
+			err = s.comment()
+		case s.next != block{}:
+			err = errors.New("the comment above has no block")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", begin+1, err)
 		}
 	}
-	return all, nil
+	return s.all, nil
+}
+
+// fenced reads a block to its last line.
+func (s *scanner) fenced(indent, lang string) error {
+	lines := s.lines[s.at+1:]
+	end := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "```" })
+	if end < 0 {
+		return errors.New("the block has no end")
+	}
+	b := s.next
+	if b.lang == "" { // nothing is run instead
+		b.line, b.lang, b.text = s.at+2, lang, unindent(lines[:end], indent)
+	}
+	s.all, s.next = append(s.all, b), block{}
+	s.at += 1 + end
+	return b.check()
+}
+
+// comment reads one to its last line.
+func (s *scanner) comment() error {
+	end := slices.IndexFunc(s.lines[s.at:], func(l string) bool { return strings.Contains(l, "-->") })
+	if end < 0 {
+		return errors.New("the comment has no end")
+	}
+	whole := strings.Join(s.lines[s.at:s.at+end+1], "\n")
+	inner, _, _ := strings.Cut(strings.TrimPrefix(whole, "<!--"), "-->")
+	m := directive.FindStringSubmatch(inner)
+	if m == nil {
+		return errors.New("the comment says nothing that is known")
+	}
+	line := s.at + 1 + strings.Count(whole[:strings.Index(whole, m[2])], "\n")
+	s.at += end
+	s.direct(m[1], m[2], line)
+	return nil
+}
+
+// direct heeds a comment whose value begins in a line.
+func (s *scanner) direct(name, value string, line int) {
+	switch name {
+	case "not run":
+		s.next.notRun = value
+	case "run instead":
+		s.next.line, s.next.lang, s.next.text = line, "sh", value
+	case "file":
+		s.next.file = value
+	case "terminal":
+		s.next.terminal = value
+	case "goes on":
+		s.next.goesOn = value
+	case "run":
+		s.all = append(s.all, block{line: line, lang: "sh", text: value, terminal: s.next.terminal})
+		s.next = block{}
+	}
 }
 
 func unindent(lines []string, indent string) string {
@@ -99,7 +123,7 @@ func (b *block) check() error {
 	case b.file == "" && !slices.Contains(languages, b.lang):
 		return fmt.Errorf("the language %q is none of %s", b.lang, strings.Join(languages, ", "))
 	case b.lang == "text" && regexp.MustCompile(`(?m)^\$ `).MatchString(b.text):
-		return fmt.Errorf("there are commands in a block of text")
+		return errors.New("there are commands in a block of text")
 	}
 	return nil
 }
@@ -114,20 +138,20 @@ type typed struct {
 // console takes a block of that language apart.
 func (b *block) console() (all []typed) {
 	for i, l := range strings.Split(b.text, "\n") {
-		command, ok := strings.CutPrefix(l, "$ ")
-		if more, is := strings.CutPrefix(l, "> "); is && len(all) > 0 && all[len(all)-1].command != "" && len(all[len(all)-1].prints) == 0 {
-			all[len(all)-1].command += "\n" + more
-			continue
-		}
-		if ok || len(all) == 0 {
+		command, begins := strings.CutPrefix(l, "$ ")
+		more, continues := strings.CutPrefix(l, "> ")
+		if begins || i == 0 {
 			all = append(all, typed{line: b.line + i, command: command})
-			if ok {
-				continue
-			}
-			all[len(all)-1].command = ""
 		}
-		last := &all[len(all)-1]
-		last.prints = append(last.prints, l)
+		switch last := &all[len(all)-1]; {
+		case begins:
+		case i == 0:
+			last.command, last.prints = "", []string{l}
+		case continues && last.command != "" && len(last.prints) == 0:
+			last.command += "\n" + more
+		default:
+			last.prints = append(last.prints, l)
+		}
 	}
 	return all
 }
