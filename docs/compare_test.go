@@ -13,7 +13,7 @@ var varying = []struct{ written, printed *regexp.Regexp }{
 	same(`\d\d:\d\d:\d\d([.]\d+)?`),
 	same(`/\d+/[0-9a-f]{6,}`), // the holder's process and random id
 	same(`[0-9a-f]{12,}`),
-	same(`\b(\d+[hm])*(\d+[.]\d+s|\d+([.]\d+)?(ms|µs))`),
+	{regexp.MustCompile(`\b(\d+[hm])*(\d+[.]\d+s|\d+([.]\d+)?(ms|µs))`), regexp.MustCompile(`(\d+[hm])*\d+([.]\d+)?(s|ms|µs|ns)`)},
 	{regexp.MustCompile(`\d{4,}`), regexp.MustCompile(`\d+`)},
 	{regexp.MustCompile(`…`), regexp.MustCompile(`.*`)},
 	{regexp.MustCompile(` {2,}`), regexp.MustCompile(` +`)},
@@ -78,6 +78,9 @@ func TestExpect(t *testing.T) {
 		{"2 waiting", "3 waiting\n", false},
 		{"3m ago", "4m ago\n", false},
 		{"took 2.1ms", "took 31ms\n", true},
+		{"took 2.1ms", "took 2s\n", true},
+		{"took 2.1ms", "took long\n", false},
+		{"a ttl of 15s", "a ttl of 16s\n", false},
 		{status, "web held web1/12/0123456789ab 9.8s 2027-01-02 00:00:00 UTC\n", true},
 		{status, "web held web2/12/0123456789ab 9.8s 2027-01-02 00:00:00 UTC\n", false},
 		{status, "web free web1/12/0123456789ab 9.8s 2027-01-02 00:00:00 UTC\n", false},
