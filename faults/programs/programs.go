@@ -36,7 +36,7 @@ func (p *Programs) build(leaderrun string) (err error) {
 	if p.dir, err = os.MkdirTemp("", "leaderrun-fleet-"); err != nil {
 		return err
 	}
-	c := exec.Command("go", "build", "-tags", tags, "-o", p.dir+"/", leaderrun, module+"/faults/testdata/subject",
+	c := exec.Command("go", "build", "-trimpath", "-tags", tags, "-o", p.dir+"/", leaderrun, module+"/faults/testdata/subject",
 		module+"/locks/etcd/leaderrun-etcd", module+"/locks/gcs/leaderrun-gcs", module+"/locks/zookeeper/leaderrun-zk")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
