@@ -18,6 +18,7 @@ func TestAnsible(t *testing.T) {
 	program(t, bin, "app-migrate", `
 if [ -e "`+bin+`/schema-$1" ]; then echo "nothing to do"; exit; fi
 echo "migrates to $1" >>`+log+`
+sleep 0.5 # as long as another one could begin
 touch "`+bin+`/schema-$1"
 echo "migrated to $1"`)
 	program(t, bin, "app-restart", "echo restarts in slot $LEADERRUN_SLOT >>"+log)
@@ -27,10 +28,10 @@ echo "migrated to $1"`)
 		c := exec.Command("ansible-playbook", "--inventory", "app1,app2,app3,", "--connection", "local",
 			"--extra-vars", "version="+version, "deploy.yaml")
 		c.Dir = t.TempDir()
-		text := strings.Replace(read(t, "ansible/deploy.yaml"), "hosts: app\n", "hosts: all\n", 1)
+		text := strings.NewReplacer("hosts: app\n", "hosts: all\n", "/etc/leaderrun/", c.Dir+"/").Replace(read(t, "ansible/deploy.yaml"))
 		write(t, filepath.Join(c.Dir, "deploy.yaml"), text, 0o600)
-		c.Env = append(server.environment(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+c.Dir, "LC_ALL=C.UTF-8",
-			"LEADERRUN_CONFIG="+os.DevNull, "ANSIBLE_LOCALHOST_WARNING=false", "ANSIBLE_NOCOLOR=1")
+		write(t, filepath.Join(c.Dir, "config.yaml"), server.here(read(t, "cron/config.yaml")), 0o600)
+		c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + c.Dir, "LC_ALL=C.UTF-8", "ANSIBLE_NOCOLOR=1"}
 		p := start(t, c)
 		p.exits(0)
 		return p.stdout.String()

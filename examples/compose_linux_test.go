@@ -78,7 +78,7 @@ func TestCompose(t *testing.T) {
 		for name, value := range worker.Environment {
 			c.env = append(c.env, name+"="+servers.ReplaceAllString(value, server.Addr()))
 		}
-		c.env = append(c.env, "LEADERRUN_TTL=4s") // so that the test need not wait for long
+		c.env = append(c.env, "LEADERRUN_TTL=8s") // so that the test need not wait for long
 		c.setPort(t, "9100")
 		workers.containers = append(workers.containers, c)
 		workers.processes = append(workers.processes, c.start(t, dir))

@@ -93,6 +93,7 @@ func newCronFleet(t *testing.T) *cronFleet {
 	for _, r := range [][2]string{
 		{"PATH=/usr/local/bin:", "PATH=" + f.bin + ":" + bin(t) + ":"},
 		{"--splay 10m", "--splay 100ms"},
+		{"LEADERRUN_CONFIG=/etc/leaderrun/", "LEADERRUN_CONFIG="},
 	} {
 		if !strings.Contains(text, r[0]) {
 			t.Fatalf("the crontab does not say %s", r[0])
@@ -103,7 +104,7 @@ func newCronFleet(t *testing.T) *cronFleet {
 	settings, f.jobs = parseCrontab(t, text)
 	for i := range f.hosts {
 		f.hosts[i] = cronHost{home: t.TempDir(), settings: settings}
-		file := filepath.Join(f.hosts[i].home, ".config/leaderrun/config.yaml")
+		file := filepath.Join(f.hosts[i].home, "config.yaml")
 		write(t, file, server.here(read(t, "cron/config.yaml")), 0o600)
 	}
 	return f
@@ -177,15 +178,15 @@ func TestCrontab(t *testing.T) {
 	})
 	t.Run("never two", func(t *testing.T) {
 		t.Parallel()
-		fifo := filepath.Join(f.bin, "end")
-		program(t, f.bin, "sync-mirror", "mkfifo "+fifo+"\n"+record("sync-mirror")+"\nread end <"+fifo)
+		end := filepath.Join(f.bin, "end")
+		program(t, f.bin, "sync-mirror", record("sync-mirror")+"\nuntil [ -e "+end+" ]; do sleep 0.1; done")
 		l := f.line(t, "-n -E 0")
 		holder := f.hosts[0].run(t, l)
 		eventually(t, "the job runs", func() bool { return read(t, filepath.Join(f.bin, "sync-mirror.ran")) != "" })
 		other := f.hosts[1].run(t, l)
 		other.exits(0)
 		other.silent()
-		write(t, fifo, "end\n", 0o600)
+		write(t, end, "", 0o600)
 		holder.exits(0)
 		holder.silent()
 		f.ran(t, "sync-mirror", "")
@@ -199,6 +200,11 @@ func TestCrontab(t *testing.T) {
 			p.silent()
 		}
 		f.ran(t, "mail", "-s report ops@example.com", "all is well")
+	})
+	t.Run("no config file", func(t *testing.T) {
+		t.Parallel()
+		h := cronHost{home: t.TempDir(), settings: f.hosts[0].settings}
+		h.run(t, f.line(t, "-n -E 0")).exits(78)
 	})
 	t.Run("percent", func(t *testing.T) {
 		t.Parallel()

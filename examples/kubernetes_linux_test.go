@@ -170,7 +170,7 @@ func TestDeploymentRuns(t *testing.T) {
 			v = strings.Replace(v, "=/etc/leaderrun/etcd/", "="+secret+"/", 1)
 			c.env[j] = server.here(v)
 		}
-		c.env = append(c.env, "LEADERRUN_TTL=4s") // so that the test need not wait for long
+		c.env = append(c.env, "LEADERRUN_TTL=8s") // so that the test need not wait for long
 		c.user = d.Spec.Template.Spec.SecurityContext.RunAsUser
 		c.setPort(t, fmt.Sprint(spec.port(t, probe.Port)))
 		pods.containers = append(pods.containers, c)

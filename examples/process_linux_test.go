@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds what must happen at some time on a busy machine.
-const patience = 60 * time.Second
+const patience = time.Minute
 
 // A process is one that a test has started, and that ends with the test.
 type process struct {

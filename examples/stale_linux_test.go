@@ -17,17 +17,13 @@ import (
 func staleWrite(t *testing.T, env []string, command string) int {
 	t.Helper()
 	dir := t.TempDir()
-	fifo := filepath.Join(dir, "go")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	env = append(env, startEtcd(t).environment()...)
 	run := func(script, text string) *process {
-		c := exec.Command("leaderrun", "--lock", "report", "--ttl", "2s", "--", "sh", "-c", script, "sh", text)
+		c := exec.Command("leaderrun", "--lock", "report", "--ttl", "6s", "--", "sh", "-c", script, "sh", text)
 		c.Dir, c.Env = dir, env
 		return start(t, c)
 	}
-	stale := run("echo $$ >pid.new; mv pid.new pid; read go <go; ("+command+"); echo $? >status.new; mv status.new status", "stale")
+	stale := run("echo $$ >pid.new; mv pid.new pid; until [ -e go ]; do sleep 0.1; done; ("+command+"); echo $? >status.new; mv status.new status", "stale")
 	file := func(name string) string { return strings.TrimSpace(read(t, filepath.Join(dir, name))) }
 	eventually(t, "the job runs", func() bool { return file("pid") != "" })
 	frozen := tree(t, stale.cmd.Process.Pid)
@@ -40,8 +36,8 @@ func staleWrite(t *testing.T, env []string, command string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signalAll([]int{job}, syscall.SIGCONT)
-	write(t, fifo, "go\n", 0o600)
+	write(t, filepath.Join(dir, "go"), "", 0o600)
+	signalAll(tree(t, job), syscall.SIGCONT)
 	eventually(t, "the late write has ended", func() bool { return file("status") != "" })
 	signalAll(frozen, syscall.SIGCONT)
 	stale.exits(76)

@@ -56,10 +56,10 @@ const web = `
 [ "$1" = --data ] || exit 64
 log=$2/log terms=0 after=0
 trap 'echo term >>"$log"; terms=1' TERM
-echo "begins as $$ in $(tail -n 1 /proc/$$/cgroup)" >>"$log"
 cat "$ETCDCTL_KEY" >/dev/null 2>&1 && echo "has the key by its variable" >>"$log"
 cat /etc/leaderrun/tls/client.key >/dev/null 2>&1 && echo "reads the key" >>"$log"
 touch /etc/here 2>/dev/null && echo "writes to /etc" >>"$log"
+echo "begins as $$ in $(tail -n 1 /proc/$$/cgroup)" >>"$log"
 while [ $after -lt 5 ]; do
 	sleep 0.1 || :
 	after=$((after + terms))
@@ -80,7 +80,7 @@ func newMachines(t *testing.T, n int) (all []*machine) {
 	write(t, filepath.Join(etc, "tls/client.crt"), read(t, server.cert), 0o600)
 	write(t, filepath.Join(etc, "tls/client.key"), read(t, server.key), 0o600)
 	for _, name := range []string{"web.service.d/short.conf", "nightly.service.d/short.conf"} {
-		write(t, filepath.Join(dir, name), "[Service]\nEnvironment=LEADERRUN_TTL=4s\n", 0o644) // so that the test need not wait for long
+		write(t, filepath.Join(dir, name), "[Service]\nEnvironment=LEADERRUN_TTL=8s\n", 0o644) // so that the test need not wait for long
 	}
 	enable(t, dir, "multi-user.target", "web.service")
 	for range n {
@@ -126,45 +126,57 @@ func TestUnits(t *testing.T) {
 	if got := leader.property("web.service", "StatusText"); !strings.HasPrefix(got, "leading as ") {
 		t.Errorf("the leader says %q", got)
 	}
-	job := checkJob(t, leader)
+	checkJob(t, leader)
 
 	// To stop is a success, of which the job is told once.
 	leader.systemctl(0, "stop", "web.service")
 	if got := leader.property("web.service", "Result"); got != "success" {
 		t.Errorf("systemctl stop ended with %s", got)
 	}
-	if got := strings.Count(leader.file("/var/lib/private/web/log"), "term\n"); got != 1 {
-		t.Errorf("the job %s was sent %d signals, want one", job, got)
+	if got := strings.Count(leader.file(webLog), "term\n"); got != 1 {
+		t.Errorf("the job was sent %d signals, want one", got)
 	}
 	standby.becomes("web.service", "ActiveState", "active")
 	killLeaderrun(t, standby, leader)
 	runNightly(t, machines)
 }
 
-// checkJob checks what the job has found, and returns its process id.
+// webLog is what web has written down.
+const webLog = "/var/lib/private/web/log"
+
+// checkJob waits for the job, checks what it has found, and returns its process id:
+// it has a cgroup of its own, and may do nothing that it should not.
 func checkJob(t *testing.T, m *machine) string {
 	t.Helper()
-	const log = "/var/lib/private/web/log"
-	eventually(t, "the job has looked around", func() bool { return m.file(log) != "" })
-	text := m.file(log)
-	found := regexp.MustCompile(`^begins as (\d+) in 0::/system\.slice/web\.service/.+\n$`).FindStringSubmatch(text)
-	if found == nil {
-		t.Fatalf("the job says %q; want a cgroup of its own, and nothing that it may not do", text)
+	begins := regexp.MustCompile(`(?m)^begins as (\d+) in (.+)$`)
+	var found []string
+	eventually(t, "the job has begun", func() bool {
+		found = begins.FindStringSubmatch(m.file(webLog))
+		return found != nil
+	})
+	if !strings.HasPrefix(found[2], "0::/system.slice/web.service/") {
+		t.Errorf("the job is in %s, which is no cgroup of its own", found[2])
+	}
+	if text := m.file(webLog); !strings.HasPrefix(text, "begins") {
+		t.Errorf("the job has found that it may do too much:\n%s", text)
 	}
 	return found[1]
 }
 
-// killLeaderrun kills leaderrun itself: systemd leaves nothing of the job, and another
-// machine takes over.
+// killLeaderrun kills leaderrun itself: systemd leaves nothing of the job, starts
+// leaderrun again, and another machine takes over.
 func killLeaderrun(t *testing.T, m, other *machine) {
 	t.Helper()
-	job := checkJob(t, m)
-	m.kill(m.property("web.service", "MainPID"))
-	m.becomes("web.service", "ActiveState", "activating") // again
+	job, pid := checkJob(t, m), m.property("web.service", "MainPID")
+	other.systemctl(0, "start", "--no-block", "web.service")
+	m.kill(pid)
+	eventually(t, "leaderrun is started again", func() bool {
+		now := m.property("web.service", "MainPID")
+		return now != "0" && now != pid
+	})
 	if m.command("test", "-e", "/proc/"+job).Run() == nil {
 		t.Error("the job runs on")
 	}
-	other.systemctl(0, "start", "--no-block", "web.service")
 	eventually(t, "somebody leads again", func() bool {
 		return m.property("web.service", "ActiveState") == "active" || other.property("web.service", "ActiveState") == "active"
 	})

@@ -17,7 +17,7 @@ case $1 in
 plan) code=2 ;;
 apply) code=0 ;;
 fail) code=1 ;;
-wait) echo >waits; mkfifo end; while ! read x <end; do :; done; code=0 ;;
+wait) echo >waits; until [ -e end ]; do sleep 0.1; done; code=0 ;;
 esac
 echo ends >>log
 exit $code`
@@ -61,6 +61,8 @@ func TestTerraformStatus(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	h.start(t, "network").exits(64)
+	h.env = []string{"PATH=" + h.dir + ":" + os.Getenv("PATH")} // nothing says where the lock is kept
+	h.start(t, "network", "apply").exits(64)
 }
 
 // Two do not run at a time, but two of different locks do; and nobody can ask it to
@@ -75,9 +77,9 @@ func TestTerraformLock(t *testing.T) {
 	resign := exec.Command("leaderrun", "resign", "--lock", "terraform/network", "--wait", "0.1")
 	resign.Env = h.env
 	if p := start(t, resign); p.status() == 0 {
-		t.Error("the lock was given up")
+		t.Fatal("the lock was given up")
 	}
-	write(t, filepath.Join(h.dir, "end"), "end\n", 0o600)
+	write(t, filepath.Join(h.dir, "end"), "", 0o600)
 	first.exits(0)
 	second.exits(0)
 	want := "begins wait; begins plan; ends; ends; begins apply; ends; "
@@ -86,16 +88,31 @@ func TestTerraformLock(t *testing.T) {
 	}
 }
 
-// When the lock is lost, or the run is cancelled, terraform is sent one signal, and has
-// time to save its state.
+// When it is cancelled, or the lock cannot be kept, terraform is sent INT, once, and has
+// time to save its state. --max-runtime stops it in the same way as a loss does.
 func TestTerraformStops(t *testing.T) {
 	t.Parallel()
-	h := newTerraformHost(t)
-	p := h.start(t, "network", "wait")
-	eventually(t, "it runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
-	p.signal(syscall.SIGINT)
-	p.exits(1)
-	if got, want := h.log(t), "begins wait; saves its state; ends; "; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for name, c := range map[string]struct {
+		limit  string
+		cancel bool
+		status int
+	}{
+		"cancelled": {"1h", true, 1},
+		"stopped":   {"5s", false, 124},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newTerraformHost(t)
+			h.env = append(h.env, "LEADERRUN_MAX_RUNTIME="+c.limit)
+			p := h.start(t, "network", "wait")
+			eventually(t, "it runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
+			if c.cancel {
+				p.signal(syscall.SIGINT)
+			}
+			p.exits(c.status)
+			if got, want := h.log(t), "begins wait; saves its state; ends; "; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
