@@ -1,9 +1,11 @@
 package examples
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +50,34 @@ func TestRenameFencedTokens(t *testing.T) {
 	write(t, file+".token", "", 0o644) // it is damaged
 	write(t, file+".new", "11\n", 0o644)
 	start(t, exec.Command(absolute(t, "fence/rename-fenced"), file+".new", file, "11")).exits(1)
+}
+
+// Who comes while another one compares waits for that one.
+func TestRenameFencedWaits(t *testing.T) {
+	t.Parallel()
+	need(t, "flock", "util-linux")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	write(t, file+".new", "", 0o644)
+	other := exec.Command("flock", file+".lock", "sh", "-c", "touch has; until [ -e go ]; do sleep 0.1; done; echo 8 >f.token")
+	other.Dir = dir
+	holder := start(t, other)
+	eventually(t, "it has the lock", func() bool { return exists(filepath.Join(dir, "has")) })
+	rename := start(t, exec.Command(absolute(t, "fence/rename-fenced"), file+".new", file, "7"))
+	var lock syscall.Stat_t
+	if err := syscall.Stat(file+".lock", &lock); err != nil {
+		t.Fatal(err)
+	}
+	waits := regexp.MustCompile(fmt.Sprintf(`-> FLOCK .*:%d `, lock.Ino))
+	eventually(t, "rename-fenced waits", func() bool { return waits.MatchString(read(t, "/proc/locks")) })
+	write(t, filepath.Join(dir, "go"), "", 0o644)
+	holder.exits(0)
+	rename.exits(1)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // A row is not written by a holder that was frozen until another one had led.

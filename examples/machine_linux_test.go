@@ -21,9 +21,7 @@ type machine struct {
 }
 
 // stubs are the units that those of the examples name, and that do nothing.
-var stubs = []string{
-	"sysinit", "basic", "network-online", "multi-user", "timers", "time-set", "time-sync", "shutdown", "umount",
-}
+var stubs = []string{"sysinit", "basic", "network-online", "timers", "time-set", "time-sync", "shutdown", "umount"}
 
 // boot boots a machine with the units in a directory, to which it adds what they need.
 // The directory etc becomes /etc/leaderrun, and jobs are programs in /usr/local/bin.
@@ -40,6 +38,8 @@ func boot(t *testing.T, units, etc string, jobs map[string]string) *machine {
 	for name, text := range jobs {
 		program(t, local, name, text)
 	}
+	// It waits for what it wants, as the real one does.
+	write(t, filepath.Join(dir, "units/multi-user.target"), "[Unit]\nDescription=Boot\n", 0o644)
 	m := &machine{t: t, cgroup: "leaderrun-" + filepath.Base(dir)}
 	c := exec.Command("unshare", "--mount", "--fork", "--kill-child", absolute(t, "testdata/boot"), dir, local)
 	c.Env = append(os.Environ(), "BOOT_CGROUP="+m.cgroup)
@@ -69,7 +69,8 @@ func (m *machine) booted() bool {
 // off ends all of it, and removes its cgroup.
 func (m *machine) off() {
 	if m.t.Failed() {
-		m.t.Logf("systemd says:\n%s%s", &m.init.stdout, &m.init.stderr)
+		out, err := m.command("sh", "-c", "systemctl status '*.service'; tail /run/*.err").CombinedOutput()
+		m.t.Logf("at the end, on one of the machines: %s(%v)", out, err)
 	}
 	_ = m.init.cmd.Process.Kill()
 	m.init.status()

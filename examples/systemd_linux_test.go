@@ -61,11 +61,17 @@ cat /etc/leaderrun/tls/client.key >/dev/null 2>&1 && echo "reads the key" >>"$lo
 touch /etc/here 2>/dev/null && echo "writes to /etc" >>"$log"
 echo "begins as $$ in $(tail -n 1 /proc/$$/cgroup)" >>"$log"
 while [ $after -lt 5 ]; do
-	sleep 0.1 || :
+	sleep 0.1 & wait $! || : # a signal is counted at once, and not together with the next
 	after=$((after + terms))
 done
 trap - TERM
 kill -TERM $$`
+
+// short adds what makes a test short, and its failures plain.
+const short = `[Service]
+Environment=LEADERRUN_TTL=8s
+StandardError=file:/run/%N.err
+`
 
 // newMachines boots a fleet with the examples' units.
 func newMachines(t *testing.T, n int) (all []*machine) {
@@ -80,7 +86,7 @@ func newMachines(t *testing.T, n int) (all []*machine) {
 	write(t, filepath.Join(etc, "tls/client.crt"), read(t, server.cert), 0o600)
 	write(t, filepath.Join(etc, "tls/client.key"), read(t, server.key), 0o600)
 	for _, name := range []string{"web.service.d/short.conf", "nightly.service.d/short.conf"} {
-		write(t, filepath.Join(dir, name), "[Service]\nEnvironment=LEADERRUN_TTL=8s\n", 0o644) // so that the test need not wait for long
+		write(t, filepath.Join(dir, name), short, 0o644)
 	}
 	enable(t, dir, "multi-user.target", "web.service")
 	for range n {

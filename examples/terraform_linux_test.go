@@ -71,7 +71,7 @@ func TestTerraformLock(t *testing.T) {
 	t.Parallel()
 	h := newTerraformHost(t)
 	first := h.start(t, "network", "wait")
-	eventually(t, "the first runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
+	eventually(t, "the first runs", func() bool { return exists(filepath.Join(h.dir, "waits")) })
 	second := h.start(t, "network", "apply")
 	h.start(t, "storage", "plan").exits(2)
 	resign := exec.Command("leaderrun", "resign", "--lock", "terraform/network", "--wait", "0.1")
@@ -105,7 +105,7 @@ func TestTerraformStops(t *testing.T) {
 			h := newTerraformHost(t)
 			h.env = append(h.env, "LEADERRUN_MAX_RUNTIME="+c.limit)
 			p := h.start(t, "network", "wait")
-			eventually(t, "it runs", func() bool { return read(t, filepath.Join(h.dir, "waits")) != "" })
+			eventually(t, "it runs", func() bool { return exists(filepath.Join(h.dir, "waits")) })
 			if c.cancel {
 				p.signal(syscall.SIGINT)
 			}
