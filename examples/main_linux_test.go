@@ -18,8 +18,9 @@ import (
 
 // TestMain makes the programs that the examples use commands in PATH.
 func TestMain(m *testing.M) {
-	// The tests wait most of their time; a machine of two cores runs them all at once.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	// The tests wait most of their time, but start many programs, and other packages'
+	// tests run beside them.
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	core := func() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(""))) }
