@@ -61,14 +61,16 @@ const (
 
 // boot makes a machine, as process 1 of it, and then waits for ever. Whatever is not a
 // file system of its own can only be read there. Its arguments are what is installed,
-// the clone, the directory of the harness, the caches of Go, and etcd.
+// and what it finds in /run: the directory of the harness, the clone, the caches of Go,
+// Go, and etcd.
 const boot = `
 mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && hostname web1 &&
-mount -t tmpfs tmpfs /run && cd /run && mkdir docs gocache gomodcache etcd layers && cd layers && mkdir u1 w1 u2 w2 &&
-mount --bind "$3" /run/docs && mount --bind "$4" /run/gocache && mount --bind "$5" /run/gomodcache && mount --bind "$6" /run/etcd &&
-mount -t overlay overlay -o "lowerdir=$1/usr/local:/usr/local,upperdir=u1,workdir=w1" /usr/local &&
+mount -t tmpfs tmpfs /run && cd /run && mkdir docs clone gocache gomodcache goroot etcd layers && installed=$1 &&
+for dir in docs clone gocache gomodcache goroot etcd; do shift && mount --bind "$1" $dir || exit; done &&
+cd layers && mkdir u1 w1 u2 w2 &&
+mount -t overlay overlay -o "lowerdir=$installed/usr/local:/usr/local,upperdir=u1,workdir=w1" /usr/local &&
 mount -t tmpfs tmpfs /home && mkdir -p /home/ops/leaderrun &&
-mount -t overlay overlay -o "lowerdir=$2,upperdir=u2,workdir=w2" /home/ops/leaderrun &&
+mount -t overlay overlay -o lowerdir=/run/clone,upperdir=u2,workdir=w2 /home/ops/leaderrun &&
 mount -t tmpfs tmpfs /var/lib && mount -t tmpfs tmpfs /tmp &&
 mount -o remount,bind,ro / && echo >/run/docs/up || exit
 while :; do read -r _ || sleep 1000; done
@@ -83,10 +85,10 @@ func newMachine(t *testing.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{dir: t.TempDir(), env: environment(t)}
+	m := &machine{dir: t.TempDir(), env: environment()}
 	var out bytes.Buffer
-	c := exec.Command("bash", "-c", boot, "boot", install(t), here, m.dir,
-		goenv(t, "GOCACHE"), goenv(t, "GOMODCACHE"), filepath.Dir(etcdtest.Binary(t, "", "etcd")))
+	c := exec.Command("bash", "-c", boot, "boot", install(t), m.dir, here,
+		goenv(t, "GOCACHE"), goenv(t, "GOMODCACHE"), goenv(t, "GOROOT"), filepath.Dir(etcdtest.Binary(t, "", "etcd")))
 	c.Stdout, c.Stderr = &out, &out
 	in, err := c.StdinPipe() // its end would be the machine's, as ours is
 	if err != nil {
@@ -118,13 +120,13 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// environment is that of a reader who has just logged in, with etcd in PATH.
-func environment(t *testing.T) []string {
-	t.Helper()
+// environment is that of a reader who has just logged in, with etcd in PATH. What a
+// reader builds is built as make does, so that packages are compiled once.
+func environment() []string {
 	return []string{
 		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8",
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/etcd:" + goenv(t, "GOROOT") + "/bin",
-		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOTOOLCHAIN=local",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/etcd:/run/goroot/bin",
+		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath", "CGO_ENABLED=0", "GOPROXY=off", "GOTOOLCHAIN=local",
 	}
 }
 
