@@ -6,7 +6,8 @@
 // Each command in README.md and in the files here is run, in the order in which a
 // reader meets it. A file has a machine of its own (namespaces of Linux, so that the
 // ports that the text uses are free), on which /usr/local, /home, /var/lib and
-// README.md's clone are its own, and leaderrun is installed as `make install` does.
+// README.md's clone are its own, leaderrun is installed as `make install` does, and etcd
+// is in PATH.
 // The language of a block says what it is:
 //
 //	sh       commands; each must succeed
@@ -18,17 +19,17 @@
 //	text     no commands
 //
 // In what a console prints, … stands for anything, and a line with nothing else for
-// any lines. Times, the holder's process and random id, fractions of seconds and
-// numbers of four digits or more need only be of the same kind; how many spaces are
-// between columns does not matter. What a command that goes on prints later is in a block
+// any lines. Times, random ids, the holder's process, fractions of seconds and numbers of
+// four digits or more need only be of the same kind; how many spaces are between columns
+// does not matter. What a command that goes on prints later is in a block
 // that begins without a prompt.
 //
 // Comments above a block, which no reader sees, say what else there is to know:
 //
-//	<!-- not run: REASON -->     it cannot run here
-//	<!-- run instead: COMMANDS --> the nearest thing that can
-//	<!-- file: NAME -->          it is the contents of this file
-//	<!-- terminal: NAME -->      it is typed in another terminal
-//	<!-- goes on: REASON -->     its last command does not end by itself
-//	<!-- run: COMMANDS -->       commands that no reader sees; it needs no block
+//	<!-- not run: REASON -->          it cannot run here
+//	<!-- run instead: COMMANDS -->    the nearest thing that can
+//	<!-- file: NAME -->               it is the contents of this file, in any language
+//	<!-- terminal: NAME -->           it is typed in another terminal
+//	<!-- goes on: REASON -->          its last command does not end by itself
+//	<!-- run: COMMANDS -->            commands that no reader sees; it needs no block
 package docs
