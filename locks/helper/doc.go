@@ -7,9 +7,9 @@
 //
 // # The program
 //
-// The core starts one helper for one lock. It looks for a file
-// leaderrun-SCHEME in the places that [Programs] lists, and passes no
-// arguments. The helper has the environment and the working directory of
+// The core starts one helper for one lock (and one whose input has ended, to hear
+// which version it is of). It looks for a file leaderrun-SCHEME in the places that
+// [Programs] lists, and passes no arguments. The helper has the environment and the working directory of
 // leaderrun, a process group of its own, and three pipes:
 //
 //   - Standard input: requests of the core.
