@@ -103,8 +103,11 @@ func checkContents(t *testing.T, dist string) {
 				}
 			}
 		}
-		if control := string(output(t, "dpkg-deb", "--ctrl-tarfile", deb)); strings.Contains(control, "postinst") || strings.Contains(control, "prerm") {
-			t.Errorf("%s has scripts", deb)
+		control := string(output(t, "dpkg-deb", "--ctrl-tarfile", deb))
+		for _, script := range []string{"preinst", "postinst", "prerm", "postrm", "config"} {
+			if strings.Contains(control, "./"+script) {
+				t.Errorf("%s has the script %s", deb, script)
+			}
 		}
 	}
 }
