@@ -30,7 +30,7 @@ func TestUnitsVerify(t *testing.T) {
 	dir := units(t, nil)
 	for _, name := range []string{"web.service", "nightly.service"} {
 		text := read(t, filepath.Join(dir, name)) // it looks whether the program is there
-		write(t, filepath.Join(dir, name), strings.Replace(text, "/usr/local/bin/leaderrun", bin(t)+"/leaderrun", 1), 0o644)
+		write(t, filepath.Join(dir, name), strings.Replace(text, "ExecStart=leaderrun", "ExecStart="+bin(t)+"/leaderrun", 1), 0o644)
 	}
 	for _, args := range [][]string{
 		{"verify", "--man=no", "--recursive-errors=no", dir + "/web.service", dir + "/nightly.service", dir + "/nightly.timer"},
