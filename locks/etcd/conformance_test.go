@@ -70,7 +70,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path}
 		},
-		TTL: 2 * time.Second, Fair: true, Places: true,
+		TTL: 3 * time.Second, Fair: true, Places: true,
 		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ *testing.T, u *url.URL, name string) {
 			if all := s.op.entries(queue(u, name)); len(all) > 0 {

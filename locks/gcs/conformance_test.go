@@ -61,7 +61,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
-		TTL: 2 * time.Second, Polling: 3 * time.Second, Unwatched: true,
+		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true,
 		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanForget, locks.CanProbe}, AskDelay: time.Second, TellsLeft: true, TellsStart: true,
 		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
 		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },

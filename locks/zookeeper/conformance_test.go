@@ -73,7 +73,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t *testing.T, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path, RawQuery: s.query}
 		},
-		TTL: 2 * time.Second, Fair: s.query == "", Places: true,
+		TTL: 3 * time.Second, Fair: s.query == "", Places: true,
 		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ *testing.T, u *url.URL, name string) {
 			if leader := s.leader(u, name); leader != "" {
