@@ -210,14 +210,9 @@ func (t *typed) list(ctx context.Context, backend *url.URL) (all []locks.Listed)
 	if locks.Require(ctx, lock, "", locks.CanList) != nil {
 		return nil
 	}
-	for cursor := ""; ; {
-		page, next, err := lock.(locks.Lister).List(ctx, cursor)
-		switch {
-		case err != nil || next == cursor && next != "":
-			return nil
-		case next == "":
-			return append(all, page...)
-		}
-		all, cursor = append(all, page...), next
+	page := func(cursor string) ([]locks.Listed, string, error) { return lock.(locks.Lister).List(ctx, cursor) }
+	if locks.Pages(page, func(page []locks.Listed) { all = append(all, page...) }) != nil {
+		return nil // a part would look like all of them
 	}
+	return all
 }

@@ -150,6 +150,25 @@ type Lister interface {
 	List(ctx context.Context, cursor string) (page []Listed, next string, err error)
 }
 
+// Pages has every page of a list, from the first on, got by list and handed to each. A
+// list whose cursor stands still is an error: it would not end.
+func Pages(list func(cursor string) (page []Listed, next string, err error), each func([]Listed)) error {
+	for cursor := ""; ; {
+		page, next, err := list(cursor)
+		if err != nil {
+			return err
+		}
+		each(page)
+		if next == "" {
+			return nil
+		}
+		if next == cursor {
+			return fmt.Errorf("%w: the backend's list does not end", ErrUnavailable)
+		}
+		cursor = next
+	}
+}
+
 // A Listed is one lock of a list.
 type Listed struct {
 	Name   string // as [CheckSlotName] allows it: slots are locks of their own

@@ -105,24 +105,17 @@ func (s *Store) inspect(ctx context.Context) (Lock, error) {
 func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	var all []Lock
 	seen := map[string]bool{}
-	for cursor := ""; ; {
-		page, next, err := s.page(ctx, cursor)
-		if err != nil {
-			return nil, err
-		}
+	page := func(cursor string) ([]locks.Listed, string, error) { return s.page(ctx, cursor) }
+	err := locks.Pages(page, func(page []locks.Listed) {
 		for _, l := range page {
 			if wanted(l.Name) && !seen[l.Name] {
 				seen[l.Name] = true
 				all = append(all, newLock(l.Name, locks.State{Status: l.Status}, l.Record, time.Now()))
 			}
 		}
-		if next == "" {
-			break
-		}
-		if next == cursor {
-			return nil, fmt.Errorf("%w: the backend's list does not end", locks.ErrUnavailable)
-		}
-		cursor = next
+	})
+	if err != nil {
+		return nil, err
 	}
 	sortLocks(all)
 	return seat(all), nil
