@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -129,9 +128,7 @@ func (r *reporter) end(backend string, status int, checks []doctor.Check) error 
 		return r.err
 	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(findings{1, backend, status, checks}); err != nil {
+	if err := writeJSON(&b, findings{1, backend, status, checks}); err != nil {
 		return err
 	}
 	r.print(b.String())

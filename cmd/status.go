@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -65,9 +64,7 @@ func (p *program) print(o *options, seen []view.Lock, output string) error {
 	style := p.style(output == "wide")
 	switch {
 	case output == "json":
-		e := json.NewEncoder(p.out)
-		e.SetEscapeHTML(false)
-		return e.Encode(view.NewReport(locks.RedactText(o.backend), seen, p.Now()))
+		return writeJSON(p.out, view.NewReport(locks.RedactText(o.backend), seen, p.Now()))
 	case o.lock != "":
 		return style.Detail(p.out, seen)
 	case len(seen) == 0:

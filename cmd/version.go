@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -38,9 +37,7 @@ func (p *program) versionCommand() *cli.Command {
 				return err
 			}
 			if output.value == "json" {
-				e := json.NewEncoder(p.out)
-				e.SetEscapeHTML(false)
-				return e.Encode(p.versions())
+				return writeJSON(p.out, p.versions())
 			}
 			_, err := fmt.Fprintf(p.out, "leaderrun %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

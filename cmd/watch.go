@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -171,9 +170,7 @@ func printChange(ctx context.Context, w io.Writer, c view.Change, output string)
 		return write(ctx, w, []byte(c.Line()+"\n"))
 	}
 	var line bytes.Buffer
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(c.JSON()); err != nil {
+	if err := writeJSON(&line, c.JSON()); err != nil {
 		return err
 	}
 	return write(ctx, w, line.Bytes())
