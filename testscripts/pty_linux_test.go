@@ -1,7 +1,6 @@
 package testscripts
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/runner/terminal/terminaltest"
 )
 
 // attach gives a program a terminal of 80 columns as its standard error and
@@ -35,26 +36,7 @@ func attach(ts *testscript.TestScript, cmd *exec.Cmd, file string) (finish func(
 }
 
 func openTerminal(ts *testscript.TestScript) (master, slave *os.File) {
-	master, slave, err := openPTY()
+	master, slave, err := terminaltest.Open()
 	ts.Check(err)
 	return master, slave
-}
-
-// openPTY opens a new terminal. A read of the master can be ended by Close, as
-// long as nobody calls its Fd.
-func openPTY() (master, slave *os.File, err error) {
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	master = os.NewFile(uintptr(fd), "/dev/ptmx")
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return nil, nil, err
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return nil, nil, err
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	return master, slave, err
 }

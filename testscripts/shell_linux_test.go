@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/runner/terminal/terminaltest"
 )
 
 // A shell is an interactive bash, or another program, on a terminal of its own,
@@ -56,7 +58,7 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 			t.Fatal(err)
 		}
 	}
-	master, slave, err := openPTY()
+	master, slave, err := terminaltest.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
