@@ -60,33 +60,33 @@ func newStore(t *testing.T, o etcdtest.Options) *store {
 func (s *store) config(open locks.Opener) lockstest.Config {
 	return lockstest.Config{
 		Open: open,
-		URL: func(t *testing.T) *url.URL {
+		URL: func(t testing.TB) *url.URL {
 			s.mu.Lock()
 			s.n++
 			prefix := fmt.Sprintf("/test %d", s.n)
 			s.mu.Unlock()
 			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: prefix}
 		},
-		Twin: func(t *testing.T, u *url.URL) *url.URL {
+		Twin: func(t testing.TB, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path}
 		},
 		TTL: 3 * time.Second, Fair: true, Places: true,
-		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
-		Evict: func(_ *testing.T, u *url.URL, name string) {
+		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
+		Evict: func(_ testing.TB, u *url.URL, name string) {
 			if all := s.op.entries(queue(u, name)); len(all) > 0 {
 				s.op.delete(all[0].key)
 			}
 		},
-		Crash: func(t *testing.T, u *url.URL, name string, _ locks.Lock) {
+		Crash: func(t testing.TB, u *url.URL, name string, _ locks.Lock) {
 			s.op.revoke(s.leader(t, u, name).lease)
 		},
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Restart: func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile: s.hostile(),
 		Abilities: []locks.Ability{
 			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
 			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 		},
-		Crowd: func(_ *testing.T, u *url.URL, name string, n int) {
+		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))
 			}
@@ -95,10 +95,10 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.foreign(),
 		TellsLeft:      true,
-		Connections: func(_ *testing.T, u *url.URL) int {
+		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
-		Leftovers: func(_ *testing.T, u *url.URL) (keys []string) {
+		Leftovers: func(_ testing.TB, u *url.URL) (keys []string) {
 			for _, e := range s.op.entries(u.Path + "/") {
 				if !strings.HasSuffix(e.key, "%record") && !strings.HasSuffix(e.key, "%ask") {
 					keys = append(keys, e.key+" = "+e.value)
@@ -106,7 +106,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			}
 			return keys
 		},
-		Kept: func(_ *testing.T, u *url.URL) (keys []string) {
+		Kept: func(_ testing.TB, u *url.URL) (keys []string) {
 			for _, e := range s.op.entries(u.Path + "/") {
 				keys = append(keys, e.key+" = "+e.value)
 			}
@@ -124,7 +124,7 @@ func beside(u *url.URL, name, what string) string {
 	return u.Path + "/" + locks.EscapeName(name) + what
 }
 
-func (s *store) leader(t *testing.T, u *url.URL, name string) entry {
+func (s *store) leader(t testing.TB, u *url.URL, name string) entry {
 	t.Helper()
 	all := s.op.entries(queue(u, name))
 	if len(all) == 0 {
@@ -134,13 +134,13 @@ func (s *store) leader(t *testing.T, u *url.URL, name string) entry {
 }
 
 // hostile writes over the entry that leads, or if there is none makes one.
-func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
 		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
 		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			key := queue(u, name) + "0000000000000001"
 			if all := s.op.entries(queue(u, name)); len(all) > 0 {
 				key = all[0].key
@@ -149,26 +149,26 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 		})
 	}
 	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
 	}
 	return all
 }
 
 // foreign writes keys under the prefix that are no locks'.
-func (s *store) foreign() (all []func(*testing.T, *url.URL)) {
+func (s *store) foreign() (all []func(testing.TB, *url.URL)) {
 	for _, key := range []string{
 		"", "/", "//", "jobs", "jobs%other", "%record", "a b/1", "a%20b/1", "%2f/1", "a%2F..%record", "../1", "\xff\x00/1", "\xff",
 		strings.Repeat("x", locks.MaxName+1) + "/1", strings.Repeat("x", 10_000),
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL) { s.op.put(u.Path+"/"+key, "x") })
+		all = append(all, func(_ testing.TB, u *url.URL) { s.op.put(u.Path+"/"+key, "x") })
 	}
 	return all
 }
 
 // hostileAt writes a key that goes with a lock.
-func (s *store) hostileAt(what string) (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(beside(u, name, what), value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(beside(u, name, what), value) })
 	}
 	return all
 }

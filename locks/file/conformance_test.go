@@ -27,8 +27,8 @@ func TestOneSlot(t *testing.T) { lockstest.RunOneSlot(t, conformance()) }
 
 func conformance() lockstest.Config {
 	lockFile := func(u *url.URL, name string) string { return filepath.Join(u.Path, fileName(name)) }
-	spoil := func(content string) func(*testing.T, *url.URL, string) {
-		return func(t *testing.T, u *url.URL, name string) {
+	spoil := func(content string) func(testing.TB, *url.URL, string) {
+		return func(t testing.TB, u *url.URL, name string) {
 			if err := os.MkdirAll(u.Path, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -37,8 +37,8 @@ func conformance() lockstest.Config {
 			}
 		}
 	}
-	spoilText := func(suffix, content string) func(*testing.T, *url.URL, string) {
-		return func(t *testing.T, u *url.URL, name string) {
+	spoilText := func(suffix, content string) func(testing.TB, *url.URL, string) {
+		return func(t testing.TB, u *url.URL, name string) {
 			path := lockFile(u, name)
 			if err := os.WriteFile(strings.TrimSuffix(path, ".lock")+suffix, []byte(content), 0o600); err != nil {
 				t.Error(err)
@@ -48,8 +48,8 @@ func conformance() lockstest.Config {
 			}
 		}
 	}
-	entry := func(name, content string) func(*testing.T, *url.URL) {
-		return func(t *testing.T, u *url.URL) {
+	entry := func(name, content string) func(testing.TB, *url.URL) {
+		return func(t testing.TB, u *url.URL) {
 			if err := os.WriteFile(filepath.Join(u.Path, name), []byte(content), 0o600); err != nil {
 				t.Error(err)
 			}
@@ -64,10 +64,10 @@ func conformance() lockstest.Config {
 	}
 	return lockstest.Config{
 		Open: Open,
-		URL:  func(t *testing.T) *url.URL { return dirURL(testDir(t)) },
+		URL:  func(t testing.TB) *url.URL { return dirURL(testDir(t)) },
 		// A closed file is all that the system sees of a death.
-		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
-		Hostile: []func(*testing.T, *url.URL, string){
+		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
+		Hostile: []func(testing.TB, *url.URL, string){
 			spoil(""),
 			spoil("{}\n"),
 			spoil(strings.Repeat("\x1b[2J\x00\xff", 1<<20)),
@@ -78,27 +78,27 @@ func conformance() lockstest.Config {
 		Abilities:  abilities(),
 		TellsStart: true,
 		AskDelay:   askDelay,
-		HostileEntries: []func(*testing.T, *url.URL){
+		HostileEntries: []func(testing.TB, *url.URL){
 			entry("a^??.lock", ""), entry("B.lock", ""), entry("x\xff\x1b[2J.lock", ""), entry("~x", ""), entry("a,65.lock", ""),
 			entry("y.record", strings.Repeat("x", 10<<20)), entry("z.lock", strings.Repeat("x", 1<<20)),
-			func(t *testing.T, u *url.URL) {
+			func(t testing.TB, u *url.URL) {
 				if err := errors.Join(unix.Mkfifo(filepath.Join(u.Path, "pipe.lock"), 0o600), os.Symlink("/etc/passwd", filepath.Join(u.Path, "link.record")), os.Mkdir(filepath.Join(u.Path, "dir.lock"), 0o700)); err != nil {
 					t.Error(err)
 				}
 			},
 		},
-		HostileRecords: []func(*testing.T, *url.URL, string){
+		HostileRecords: []func(testing.TB, *url.URL, string){
 			spoilText(recordSuffix, ""),
 			spoilText(recordSuffix, "\x1b[2J\x00\xff"),
 			spoilText(recordSuffix, strings.Repeat("x", 10<<20)),
-			func(t *testing.T, u *url.URL, name string) {
+			func(t testing.TB, u *url.URL, name string) {
 				path := strings.TrimSuffix(lockFile(u, name), ".lock") + recordSuffix
 				if err := errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)); err != nil {
 					t.Error(err)
 				}
 			},
 		},
-		HostileAsks: []func(*testing.T, *url.URL, string){
+		HostileAsks: []func(testing.TB, *url.URL, string){
 			spoilText(askSuffix, ""),
 			spoilText(askSuffix, "\n\n\n"),
 			spoilText(askSuffix, "18446744073709551616 x\nx"),
@@ -106,7 +106,7 @@ func conformance() lockstest.Config {
 			spoilText(askSuffix, strings.Repeat("x", 10<<20)),
 		},
 		Kept: files,
-		Leftovers: func(t *testing.T, u *url.URL) []string {
+		Leftovers: func(t testing.TB, u *url.URL) []string {
 			var left []string
 			for _, path := range files(t, u) {
 				if !strings.HasSuffix(path, suffix) && !strings.HasSuffix(path, recordSuffix) && !strings.HasSuffix(path, askSuffix) {
@@ -119,7 +119,7 @@ func conformance() lockstest.Config {
 }
 
 // files are all that there are in a store.
-func files(t *testing.T, u *url.URL) []string {
+func files(t testing.TB, u *url.URL) []string {
 	all, err := filepath.Glob(filepath.Join(u.Path, "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func abilities() []locks.Ability {
 func TestSlots(t *testing.T) {
 	lockstest.RunSlots(t, lockstest.Config{
 		Open:  Open,
-		URL:   func(t *testing.T) *url.URL { return dirURL(testDir(t)) },
-		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
+		URL:   func(t testing.TB) *url.URL { return dirURL(testDir(t)) },
+		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
 	})
 }

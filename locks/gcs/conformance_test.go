@@ -51,33 +51,33 @@ func newStore(t *testing.T) *store {
 func (s *store) config(open locks.Opener) lockstest.Config {
 	return lockstest.Config{
 		Open: open,
-		URL: func(t *testing.T) *url.URL {
+		URL: func(t testing.TB) *url.URL {
 			s.mu.Lock()
 			s.n++
 			prefix := fmt.Sprintf("test %d", s.n)
 			s.mu.Unlock()
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), prefix)
 		},
-		Twin: func(t *testing.T, u *url.URL) *url.URL {
+		Twin: func(t testing.TB, u *url.URL) *url.URL {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true,
 		Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanForget, locks.CanProbe}, AskDelay: time.Second, TellsLeft: true, TellsStart: true,
-		Cut:     func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
-		Evict:   func(_ *testing.T, u *url.URL, name string) { s.server.Delete(object(u, name)) },
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Stop(); s.server.Start() },
+		Cut:     func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
+		Evict:   func(_ testing.TB, u *url.URL, name string) { s.server.Delete(object(u, name)) },
+		Restart: func(_ testing.TB, _ *url.URL) { s.server.Stop(); s.server.Start() },
 		Hostile: s.hostile(), HostileRecords: s.hostileRecords(), HostileAsks: s.hostileAsks(),
-		Connections: func(_ *testing.T, u *url.URL) int {
+		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(host(u)).Open()
 		},
 		HostileEntries: s.hostileEntries(),
-		Kept: func(_ *testing.T, u *url.URL) (all []string) {
+		Kept: func(_ testing.TB, u *url.URL) (all []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
 				all = append(all, fmt.Sprint(o))
 			}
 			return all
 		},
-		Leftovers: func(_ *testing.T, u *url.URL) (held []string) {
+		Leftovers: func(_ testing.TB, u *url.URL) (held []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
 				if !strings.HasSuffix(o.Name, "~ask") && stillHeld(o) {
 					held = append(held, o.Name+" = "+o.Metadata["leaderrun"])
@@ -108,7 +108,7 @@ func object(u *url.URL, name string) string {
 func host(u *url.URL) string { return strings.TrimPrefix(u.Query().Get("endpoint"), "http://") }
 
 // hostile writes over the record of a lock, or makes an object with it.
-func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"state":1,"ttl_ms":"x","nonce":{}}`,
 		`{"state":"held","nonce":"\u001b[2J\u0000","ttl_ms":0}`,
@@ -117,7 +117,7 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 		`{"state":"held","nonce":"n","ttl_ms":2000,"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z"}`,
 		strings.Repeat(`{"a":`, 10_000), `{"state":"held","nonce":"n","ttl_ms":2000,"holder":"` + strings.Repeat("x", 300<<10) + `"}`,
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun": value})
 		})
 	}
@@ -125,9 +125,9 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 }
 
 // hostileRecords writes in the place of the text that a Recorder keeps.
-func (s *store) hostileRecords() (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostileRecords() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name), map[string]string{"leaderrun-record": value})
 		})
 	}
@@ -135,9 +135,9 @@ func (s *store) hostileRecords() (all []func(*testing.T, *url.URL, string)) {
 }
 
 // hostileEntries writes objects that are no locks under the prefix.
-func (s *store) hostileEntries() (all []func(*testing.T, *url.URL)) {
+func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for name, value := range map[string]string{"a b": "", "%2": "?", "%61": "", "a%2fb": "?", "deeper/x": "", "x~ask": "?", "\u202e": "", "foreign": strings.Repeat("x", 300<<10)} {
-		all = append(all, func(_ *testing.T, u *url.URL) {
+		all = append(all, func(_ testing.TB, u *url.URL) {
 			s.server.SetMetadata(strings.Trim(u.Path, "/")+"/"+name, map[string]string{"leaderrun": value})
 		})
 	}
@@ -145,11 +145,11 @@ func (s *store) hostileEntries() (all []func(*testing.T, *url.URL)) {
 }
 
 // hostileAsks writes in the place of what a holder is asked.
-func (s *store) hostileAsks() (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", `{"token":-1,"nonce":{}}`, "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10),
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			s.server.SetMetadata(object(u, name)+"~ask", map[string]string{"leaderrun-ask": value})
 		})
 	}

@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 	programs := stageFor(t, "file")
 	lockstest.Run(t, lockstest.Config{
 		Open: programs.Open,
-		URL: func(t *testing.T) *url.URL {
+		URL: func(t testing.TB) *url.URL {
 			dir, err := filepath.EvalSymlinks(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 		Abilities:  linked(t),
 		TellsStart: true,
 		AskDelay:   2 * time.Second, // where the file backend cannot watch
-		Crash: func(_ *testing.T, _ *url.URL, _ string, l locks.Lock) {
+		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) {
 			l.(*Lock).process.kill()
 		},
 	})

@@ -72,7 +72,7 @@ func requestsOfAbilities(e *env) {
 			if name == "Watch" {
 				continue // it may look as soon as it can
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), prompt/10) // all of them are to be done within the lease
+			ctx, cancel := context.WithTimeout(context.Background(), e.prompt/10) // all of them are to be done within the lease
 			err := request(ctx)
 			ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSilent) // a probe may say so in time
 			if !ended || isLost(err) {
@@ -84,7 +84,7 @@ func requestsOfAbilities(e *env) {
 			}
 		}
 		heal()
-		e.eventually(prompt, "the holder can renew", func() bool { return a.renew() == nil })
+		e.eventually(e.prompt, "the holder can renew", func() bool { return a.renew() == nil })
 	}
 	a.release()
 }
@@ -97,7 +97,7 @@ func abilitiesAfterClose(e *env) {
 	if err := a.Close(); err != nil {
 		e.Errorf("close: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	for name, request := range a.requests() {
 		if err := request(ctx); err == nil {
@@ -107,7 +107,7 @@ func abilitiesAfterClose(e *env) {
 		}
 	}
 	if ctx.Err() != nil {
-		e.Errorf("a method of a closed handle has not returned within %v", prompt)
+		e.Errorf("a method of a closed handle has not returned within %v", e.prompt)
 	}
 }
 

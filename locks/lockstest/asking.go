@@ -33,7 +33,7 @@ func (k *contender) hears(want string) {
 		if string(got) != want {
 			k.e.Errorf("%s was asked %q; want %q", k.o.Holder, locks.Abbreviate(string(got)), locks.Abbreviate(want))
 		}
-	case <-time.After(prompt + k.e.c.AskDelay):
+	case <-time.After(k.e.prompt + k.e.c.AskDelay):
 		k.e.Errorf("%s was not asked %q", k.o.Holder, locks.Abbreviate(want))
 	}
 }
@@ -49,7 +49,7 @@ func (k *contender) unheard(what string) {
 }
 
 // lag is the time in which a request would be delivered that should not be.
-func (e *env) lag() { pause(wakes + e.c.AskDelay) }
+func (e *env) lag() { pause(e.wakes + e.c.AskDelay) }
 
 // askReachesTheHolder from a handle that never acquires, and from one that holds.
 func askReachesTheHolder(e *env) {
@@ -151,7 +151,7 @@ func lastAskWins(e *env) {
 	}
 	e.open("b").refused()
 	last := ""
-	for end := time.After(prompt + e.c.AskDelay); last != fmt.Sprint("request ", n-1); {
+	for end := time.After(e.prompt + e.c.AskDelay); last != fmt.Sprint("request ", n-1); {
 		select {
 		case got := <-a.inbox():
 			if string(got) < last {
@@ -209,7 +209,7 @@ func askBesideWaiters(e *env) {
 	b.unheard("while it waits")
 	_ = stop()
 	a.release()
-	c.won(prompt + e.c.Polling)
+	c.won(e.prompt + e.c.Polling)
 	b.keep()
 	e.lag()
 	w.asks(b.grant.Token, "for b")
@@ -225,7 +225,7 @@ func hostileAsk(e *env, i int) {
 	w := e.open("watcher")
 	w.asks(a.grant.Token, "before")
 	a.hears("before")
-	e.unwatched(func() { e.c.HostileAsks[i](e.T, e.u, lockName) })
+	e.unwatched(func() { e.c.HostileAsks[i](e.TB, e.u, lockName) })
 	e.lag()
 	if err := a.renew(); e.c.TTL > 0 && err != nil {
 		e.Errorf("renew: %v", err)

@@ -36,8 +36,8 @@ func (k *contender) losesTheLock() {
 			if !isLost(err) {
 				k.e.Errorf("%s: Lost delivers %v; want ErrLost", k.o.Holder, err)
 			}
-		case <-time.After(noticed):
-			k.e.Errorf("%s: Lost has delivered nothing within %v", k.o.Holder, noticed)
+		case <-time.After(k.e.noticed):
+			k.e.Errorf("%s: Lost has delivered nothing within %v", k.o.Holder, k.e.noticed)
 		}
 	}
 	if err := k.renew(); k.e.c.TTL > 0 && !isLost(err) {
@@ -160,14 +160,14 @@ func breakBesideWaiters(e *env) {
 	w.breaks(a.grant.Token)
 	a.losesTheLock()
 	first, second := b, c
-	e.eventually(prompt+e.c.Polling, "a waiter has the lock", func() bool { return !b.pending() || !c.pending() })
+	e.eventually(e.prompt+e.c.Polling, "a waiter has the lock", func() bool { return !b.pending() || !c.pending() })
 	if b.pending() {
 		first, second = c, b
 	}
-	first.won(prompt)
+	first.won(e.prompt)
 	first.k.comesAfter(a)
 	w.breaks(first.k.grant.Token)
-	second.won(prompt + e.c.Polling)
+	second.won(e.prompt + e.c.Polling)
 	second.k.comesAfter(first.k)
 	second.k.isUnharmed()
 	second.k.release()
@@ -204,8 +204,8 @@ func breakBesideTakeover(e *env) {
 		if broken > 1 {
 			e.Errorf("one term was broken %d times", broken)
 		}
-		b.won(prompt + e.c.Polling)
-		pause(wakes / 2) // what harms it may be on its way
+		b.won(e.prompt + e.c.Polling)
+		pause(e.wakes / 2) // what harms it may be on its way
 		b.k.isUnharmed()
 		b.k.release()
 		for _, k := range []*contender{a, b.k} {
@@ -228,7 +228,7 @@ func breakOfTheCutOff(e *env) {
 	b.comesAfter(a)
 	heal()
 	var err error
-	e.eventually(prompt+e.late(), "the holder that was cut off hears of its loss", func() bool {
+	e.eventually(e.prompt+e.late(), "the holder that was cut off hears of its loss", func() bool {
 		err = a.renew()
 		return err == nil || isLost(err)
 	})

@@ -25,7 +25,7 @@ type campaign struct {
 func (k *contender) campaign() *campaign { return k.campaignRenewing(true) }
 
 func (k *contender) campaignRenewing(renew bool) *campaign {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
 	c := &campaign{k: k, cancel: cancel, done: make(chan struct{})}
 	renewing, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -35,7 +35,7 @@ func (k *contender) campaignRenewing(renew bool) *campaign {
 	wg.Go(func() {
 		defer stop()
 		c.grant, c.err = k.acquire(ctx, false)
-		c.at = now()
+		c.at = k.e.now()
 	})
 	go func() { wg.Wait(); close(c.done) }()
 	k.e.Cleanup(func() { cancel(); <-c.done })
@@ -50,7 +50,7 @@ func (c *campaign) queued() locks.Waiting {
 		return w
 	case <-c.done:
 		c.k.e.Fatalf("%s: got %+v, %v instead of waiting", c.k.o.Holder, c.grant, c.err)
-	case <-time.After(prompt + c.k.e.c.Polling):
+	case <-time.After(c.k.e.prompt + c.k.e.c.Polling):
 		c.k.e.Fatalf("%s: Waiting was not called", c.k.o.Holder)
 	}
 	panic("unreachable")

@@ -23,7 +23,7 @@ func cancelledWaiter(e *env) {
 		c := b.campaign()
 		c.queued()
 		c.cancel()
-		c.ended(prompt)
+		c.ended(e.prompt)
 		if !errors.Is(c.err, context.Canceled) {
 			e.Fatalf("cancelled Acquire: got %v; want an error that wraps context.Canceled", c.err)
 		}
@@ -106,7 +106,7 @@ func contextAlreadyEnded(e *env) {
 		if err := f(); !errors.Is(err, context.Canceled) {
 			e.Errorf("%s with an ended context: got %v; want an error that wraps context.Canceled", what, err)
 		}
-		if took := time.Since(start); took > prompt {
+		if took := time.Since(start); took > e.prompt {
 			e.Errorf("%s with an ended context took %v", what, took)
 		}
 	}

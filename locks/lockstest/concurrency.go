@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -27,12 +28,13 @@ func renewAtTheGrant(e *env) {
 		renew()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for end := time.Now().Add(prompt / 4); c.pending() && time.Now().Before(end); {
+			for end := time.Now().Add(e.prompt / 4); c.pending() && time.Now().Before(end); {
 				renew()
+				pause(rand.N(time.Millisecond))
 			}
 		})
 		a.release()
-		c.won(2*prompt + e.c.Polling)
+		c.won(2*e.prompt + e.c.Polling)
 		wg.Wait()
 		if err := b.renew(); e.c.TTL > 0 && err != nil {
 			e.Errorf("Renew after Acquire: %v", err)
@@ -52,7 +54,7 @@ func closeBesideAnything(e *env) {
 		if held {
 			c.won(e.c.TTL + e.late())
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		var wg sync.WaitGroup
 		for _, f := range []func(){
 			func() { _ = k.Renew(ctx) },
@@ -66,11 +68,11 @@ func closeBesideAnything(e *env) {
 		}
 		wg.Wait()
 		if ctx.Err() != nil {
-			e.Errorf("Renew, Release and Close beside each other took over %v", prompt)
+			e.Errorf("Renew, Release and Close beside each other took over %v", e.prompt)
 		}
 		cancel()
 		c.cancel()
-		c.ended(prompt)
+		c.ended(e.prompt)
 		_ = k.giveUp() // what was granted after all; on a closed handle that may do nothing
 	}
 	last := e.open("last").campaign() // what was closed before it was released ends with its lease
@@ -91,7 +93,7 @@ func silentWaiter(e *env) {
 		e.Fatalf("open: %v", err)
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), wakes)
+	ctx, cancel := context.WithTimeout(context.Background(), e.wakes)
 	defer cancel()
 	if _, err := l.Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) && !(e.c.Polling > 0 && errors.Is(err, locks.ErrHeld)) {
 		e.Errorf("Acquire of a held lock: %v", err)

@@ -22,7 +22,9 @@ type contender struct {
 	grant locks.Grant
 	asked chan locks.Waiting // what Waiting was told; the latest are kept
 
-	renewing sync.Mutex // one at a time, as Lock has it; keep renews, too
+	// One at a time renews, as Lock has it; keep does, too. A mutex would stop the
+	// time of a simulated test.
+	renewing chan struct{}
 
 	mu   sync.Mutex
 	sent clock.Instant // before the last acknowledged request was sent
@@ -47,7 +49,7 @@ func (e *env) openWith(u *url.URL, o locks.Options) *contender {
 
 // tryOpen makes a contender, for use from any goroutine.
 func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
-	k := &contender{e: e, o: o, asked: make(chan locks.Waiting, 64)}
+	k := &contender{e: e, o: o, asked: make(chan locks.Waiting, 64), renewing: make(chan struct{}, 1)}
 	told := o.Waiting
 	o.Waiting = func(w locks.Waiting) {
 		if told != nil {
@@ -58,7 +60,7 @@ func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
 		default:
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	defer cancel()
 	l, err := e.c.Open(ctx, u, o)
 	if err != nil {
@@ -70,7 +72,7 @@ func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
 
 // try is one attempt to have the lock at once.
 func (k *contender) try() (locks.Grant, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
 	defer cancel()
 	return k.acquire(ctx, true)
 }
@@ -79,7 +81,7 @@ func (k *contender) try() (locks.Grant, error) {
 // is asked again, as its waiters have no place that could survive an outage.
 func (k *contender) acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	for {
-		sent := now()
+		sent := k.e.now()
 		g, err := k.Acquire(ctx, try)
 		if err == nil {
 			k.mu.Lock()
@@ -121,10 +123,10 @@ func (k *contender) refused() locks.Status {
 
 // renew is one attempt to renew.
 func (k *contender) renew() error {
-	k.renewing.Lock()
-	defer k.renewing.Unlock()
-	sent := now()
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	k.renewing <- struct{}{}
+	defer func() { <-k.renewing }()
+	sent := k.e.now()
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.prompt)
 	defer cancel()
 	err := k.Renew(ctx)
 	if err == nil {
@@ -138,7 +140,7 @@ func (k *contender) renew() error {
 // release gives the lock up, or the test fails.
 func (k *contender) release() {
 	k.e.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.prompt)
 	defer cancel()
 	if err := k.Release(ctx); err != nil {
 		k.e.Errorf("%s: release: %v", k.o.Holder, err)

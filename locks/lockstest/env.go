@@ -15,28 +15,26 @@ import (
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
-// prompt is "at once" on a slow machine: shorter than what a defect waits for
-// (a TTL, a connect timeout, for ever), longer than a stall of the scheduler.
-const prompt = 2 * time.Second
-
-// stall is how late a busy machine may let a timer fire.
-const stall = time.Second
-
-// patience bounds what must happen at some time.
-const patience = 30 * time.Second
-
 // lockName is the lock of most tests; each has a store of its own.
 const lockName = "jobs/nightly"
 
 // An env is what one test works with.
 type env struct {
-	*testing.T
-	c Config
-	u *url.URL
+	testing.TB
+	limits
+	c     Config
+	u     *url.URL
+	clock clock.Clock
 }
 
-func newEnv(t *testing.T, c Config) *env {
-	e := &env{T: t, c: c}
+// newEnv begins a test on a machine so busy that it needs scale times as long.
+func newEnv(t testing.TB, c Config, scale int) *env {
+	c.TTL *= time.Duration(scale)
+	c.Late *= time.Duration(scale)
+	e := &env{TB: t, limits: newLimits(scale), c: c, clock: clock.Boot{}}
+	if c.Simulated {
+		e.clock = bubbleClock{}
+	}
 	e.u = c.URL(t)
 	e.watchGoroutines()
 	return e
@@ -46,7 +44,7 @@ func newEnv(t *testing.T, c Config) *env {
 func (e *env) late() time.Duration {
 	late := e.c.Late
 	if late == 0 {
-		late = 2 * time.Second
+		late = e.prompt
 	}
 	return late + e.c.Polling
 }
@@ -61,15 +59,15 @@ func (e *env) options(holder string) locks.Options {
 		Name:           lockName,
 		Holder:         holder,
 		TTL:            ttl,
-		ConnectTimeout: 5 * time.Second,
+		ConnectTimeout: e.connect,
 		Version:        "lockstest",
 		RunID:          fmt.Sprintf("%016x", rand.Uint64()),
 	}
 }
 
-// patient returns a context that ends when patience does.
+// patient returns a context that ends when e.patience does.
 func (e *env) patient() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	e.Cleanup(cancel)
 	return ctx
 }
@@ -83,14 +81,14 @@ func (e *env) eventually(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// within polls until ok or the limit.
+// within polls until ok or the limit, at first often.
 func within(limit time.Duration, ok func() bool) bool {
 	end := time.Now().Add(limit)
-	for !ok() {
+	for pause := time.Millisecond; !ok(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	return true
 }
@@ -98,8 +96,8 @@ func within(limit time.Duration, ok func() bool) bool {
 // pause lets time pass, where the passing of time is what is tested.
 func pause(d time.Duration) { time.Sleep(d) }
 
-// now reads the boot clock.
-func now() clock.Instant { return clock.Boot{}.Now() }
+// now reads the boot clock, or that of the bubble.
+func (e *env) now() clock.Instant { return e.clock.Now() }
 
 // leftovers returns what is stored, sorted, or nil if that is not known.
 func (e *env) leftovers() []string {
@@ -107,7 +105,7 @@ func (e *env) leftovers() []string {
 		return nil
 	}
 	var got []string
-	e.unwatched(func() { got = e.c.Leftovers(e.T, e.u) })
+	e.unwatched(func() { got = e.c.Leftovers(e.TB, e.u) })
 	slices.Sort(got)
 	return got
 }
@@ -116,7 +114,7 @@ func (e *env) leftovers() []string {
 func (e *env) clean() {
 	e.Helper()
 	var got []string
-	if !within(prompt, func() bool { got = e.leftovers(); return len(got) == 0 }) {
+	if !within(e.prompt, func() bool { got = e.leftovers(); return len(got) == 0 }) {
 		e.Errorf("left behind in the store:\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -138,7 +136,7 @@ func (e *env) free() {
 // what would be undone by the end of the lease.
 func (e *env) undo() time.Duration {
 	if e.c.TTL == 0 {
-		return prompt
+		return e.prompt
 	}
 	return e.c.TTL / 2
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// noticed is how soon a backend that watches its lock knows that it is gone.
-const noticed = time.Second
-
 func evictionIsLoss(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -24,14 +21,14 @@ func evictionIsLoss(e *env) {
 			if !errors.Is(err, locks.ErrLost) {
 				e.Errorf("Lost delivers %v; want ErrLost", err)
 			}
-		case <-time.After(noticed):
-			e.Errorf("Lost has delivered nothing within %v", noticed)
+		case <-time.After(e.noticed):
+			e.Errorf("Lost has delivered nothing within %v", e.noticed)
 		}
 	}
 	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
 		e.Errorf("Renew after eviction: got %v; want ErrLost", err)
 	}
-	b.won(prompt + e.c.Polling)
+	b.won(e.prompt + e.c.Polling)
 	a.release()
 	e.open("c").refused()
 	if lost := a.Lost(); lost != nil {
@@ -60,6 +57,6 @@ func releaseIsNoLoss(e *env) {
 	select {
 	case err := <-a.Lost():
 		e.Errorf("after Release, Lost delivers %v", err)
-	case <-time.After(wakes):
+	case <-time.After(e.wakes):
 	}
 }

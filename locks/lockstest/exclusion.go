@@ -54,7 +54,7 @@ func (l *chronicle) faults() []string {
 }
 
 // exclusion lets contenders of every sort have the lock in turn: some wait,
-// some try, some lose patience, and some end without a release.
+// some try, some lose e.patience, and some end without a release.
 func exclusion(e *env) {
 	const contenders, terms = 8, 4
 	var book chronicle
@@ -98,28 +98,28 @@ func oneTerm(e *env, book *chronicle, holder string, i int, last bool) error {
 	if err != nil {
 		return err
 	}
-	start := now()
+	start := e.now()
 	pause(rand.N(8 * time.Millisecond))
 	if e.c.TTL == 0 {
-		book.add(term{start, now(), k.grant.Token, holder})
+		book.add(term{start, e.now(), k.grant.Token, holder})
 		return k.giveUp()
 	}
 	if last && i%4 == 3 { // the job runs to the end of its lease, and nobody releases
 		book.add(term{start, k.deadline(), k.grant.Token, holder})
 		return nil
 	}
-	book.add(term{start, min(now(), k.deadline()), k.grant.Token, holder})
+	book.add(term{start, min(e.now(), k.deadline()), k.grant.Token, holder})
 	return k.giveUp()
 }
 
 func (k *contender) giveUp() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
 	defer cancel()
 	return k.Release(ctx)
 }
 
 func (k *contender) tryUntilHeld() error {
-	for end := now().Add(patience); now() < end; {
+	for end := k.e.now().Add(k.e.patience); k.e.now() < end; {
 		if _, err := k.try(); !errors.Is(err, locks.ErrHeld) {
 			return err
 		}

@@ -39,7 +39,7 @@ func exclusionUnderFaults(e *env) {
 		e.Errorf("only %d terms were served", len(book.terms))
 	}
 	last := e.open("last").campaign()
-	last.won(2*e.c.TTL + e.late() + prompt)
+	last.won(2*e.c.TTL + e.late() + e.prompt)
 	last.k.release()
 	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
 }
@@ -70,12 +70,12 @@ func (e *env) leadOnce(ctx context.Context, book *chronicle, u *url.URL, holder 
 	defer k.Close()
 	limited, cancel := context.WithTimeout(ctx, 2*e.c.TTL)
 	defer cancel()
-	l, err := keepalive.Acquire(limited, k, try, leaseOptions(o.TTL))
+	l, err := keepalive.Acquire(limited, k, try, e.leaseOptions(o.TTL))
 	if err != nil {
 		pause(e.interval() / 4)
 		return
 	}
-	start, work := now(), rand.N(e.c.TTL/4)
+	start, work := e.now(), rand.N(e.c.TTL/4)
 	if rand.N(6) == 0 {
 		work = 2 * e.c.TTL
 	}
@@ -84,7 +84,7 @@ func (e *env) leadOnce(ctx context.Context, book *chronicle, u *url.URL, holder 
 	case <-time.After(work):
 	}
 	d, _ := l.Deadline()
-	book.add(term{start, min(now(), d), l.Grant().Token, holder})
+	book.add(term{start, min(e.now(), d), l.Grant().Token, holder})
 	released, stop := context.WithTimeout(context.Background(), e.interval())
 	defer stop()
 	_ = l.Release(released)
@@ -113,24 +113,24 @@ func requestsDuringCut(e *env, how Cut) {
 		if how != CutReset && !errors.Is(err, context.DeadlineExceeded) {
 			e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", request.name, err)
 		}
-		if took := time.Since(start); took > limit+prompt {
+		if took := time.Since(start); took > limit+e.prompt {
 			e.Errorf("%s during a cut took %v; its context had %v", request.name, took, limit)
 		}
 	}
 	b.cancel()
-	b.ended(2 * prompt)
+	b.ended(2 * e.prompt)
 	if !errors.Is(b.err, context.Canceled) {
 		e.Errorf("an Acquire that is cancelled during a cut: got %v; want an error that wraps context.Canceled", b.err)
 	}
 	start := time.Now()
 	_ = b.k.Close()
-	if took := time.Since(start); took > prompt {
+	if took := time.Since(start); took > e.prompt {
 		e.Errorf("Close during a cut took %v", took)
 	}
 	heal()
-	e.eventually(prompt, "the holder can release", func() bool { return a.giveUp() == nil })
+	e.eventually(e.prompt, "the holder can release", func() bool { return a.giveUp() == nil })
 	next := e.open("next").campaign() // b's place may have remained until the end of its lease
 	next.won(b.k.o.TTL + e.late())
 	next.k.release()
-	e.eventually(prompt, "nothing is left", func() bool { return len(e.leftovers()) == 0 })
+	e.eventually(e.prompt, "nothing is left", func() bool { return len(e.leftovers()) == 0 })
 }

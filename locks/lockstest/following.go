@@ -28,16 +28,16 @@ func (k *contender) follows(all bool) *follower {
 // the next change.
 func (f *follower) settle() {
 	f.e.Helper()
-	for end := now().Add(patience); ; {
+	for end := f.e.now().Add(f.e.patience); ; {
 		select {
 		case _, goesOn := <-f.changed:
 			if !goesOn {
 				f.e.Fatal("watching has ended by itself")
 			}
-			if now() > end {
-				f.e.Fatalf("changes are told for %v, and there are none", patience)
+			if f.e.now() > end {
+				f.e.Fatalf("changes are told for %v, and there are none", f.e.patience)
 			}
-		case <-time.After(wakes + f.e.c.WatchDelay):
+		case <-time.After(f.e.wakes + f.e.c.WatchDelay):
 			return
 		}
 	}
@@ -46,7 +46,7 @@ func (f *follower) settle() {
 // told waits until a look that Watch asked for finds the change.
 func (f *follower) told(what string, seen func() bool) {
 	f.e.Helper()
-	limit := prompt + f.e.c.WatchDelay
+	limit := f.e.prompt + f.e.c.WatchDelay
 	for end := time.After(limit); ; {
 		select {
 		case _, goesOn := <-f.changed:
@@ -66,14 +66,14 @@ func (f *follower) told(what string, seen func() bool) {
 // ends waits until the channel is closed.
 func (f *follower) ends(when string) {
 	f.e.Helper()
-	for end := time.After(prompt); ; {
+	for end := time.After(f.e.prompt); ; {
 		select {
 		case _, goesOn := <-f.changed:
 			if !goesOn {
 				return
 			}
 		case <-end:
-			f.e.Errorf("%s, the channel of a watch is not closed within %v", when, prompt)
+			f.e.Errorf("%s, the channel of a watch is not closed within %v", when, f.e.prompt)
 			return
 		}
 	}

@@ -32,7 +32,7 @@ func (e *env) kept() []string {
 		return nil
 	}
 	var got []string
-	e.unwatched(func() { got = e.c.Kept(e.T, e.u) })
+	e.unwatched(func() { got = e.c.Kept(e.TB, e.u) })
 	slices.Sort(got)
 	return got
 }
@@ -115,7 +115,7 @@ func forgetOfHeldLock(e *env) {
 	b.queued()
 	w.cannotForget("a waiter")
 	a.release()
-	g := b.won(prompt + e.c.Polling)
+	g := b.won(e.prompt + e.c.Polling)
 	b.k.keep()
 	if g.Token <= a.grant.Token {
 		e.Errorf("token %d after %d", g.Token, a.grant.Token)

@@ -21,7 +21,7 @@ func (e *env) watchGoroutines() {
 	e.watch(true)
 	e.Cleanup(func() {
 		var left []string
-		if !within(2*prompt, func() bool { left = e.goroutines(); return len(left) == 0 }) {
+		if !within(2*e.prompt, func() bool { left = e.goroutines(); return len(left) == 0 }) {
 			e.Errorf("goroutines left behind:\n%s", strings.Join(left, "\n"))
 		}
 	})

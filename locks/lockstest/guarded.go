@@ -18,10 +18,6 @@ type guarded struct {
 	e *env
 }
 
-// grace is the time for an Acquire whose context has ended to undo what it
-// did, with room for a slow machine.
-const grace = 4 * prompt
-
 var (
 	errHung     = errors.New("the method has not returned")
 	errPanicked = errors.New("the method panicked")
@@ -70,7 +66,7 @@ func (g *guarded) call(ctx context.Context, method string, f func() error) error
 	case <-ctx.Done():
 		select {
 		case err = <-done:
-		case <-time.After(grace):
+		case <-time.After(g.e.grace):
 		}
 	}
 	if errors.Is(err, errHung) || errors.Is(err, errPanicked) {

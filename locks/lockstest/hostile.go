@@ -41,7 +41,7 @@ func hostileTexts(c Config) []test {
 			test{name: fmt.Sprintf("HostileList/holder/%d", i), run: func(e *env) { hostileList(e, func() { e.soil(i) }) }, needs: []need{able(locks.CanList)}})
 	}
 	for i := range c.HostileRecords {
-		soil := func(e *env) { e.c.HostileRecords[i](e.T, e.u, lockName) }
+		soil := func(e *env) { e.c.HostileRecords[i](e.TB, e.u, lockName) }
 		all = append(all,
 			test{name: fmt.Sprintf("HostileText/%d", i), run: func(e *env) { hostileText(e, i) }, needs: []need{able(locks.CanRecord)}},
 			test{name: fmt.Sprintf("HostileList/record/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList), able(locks.CanRecord)}})
@@ -50,14 +50,14 @@ func hostileTexts(c Config) []test {
 		all = append(all, test{name: fmt.Sprintf("HostileAsk/%d", i), run: func(e *env) { hostileAsk(e, i) }, needs: []need{able(locks.CanAsk)}})
 	}
 	for i := range c.HostileEntries {
-		soil := func(e *env) { e.c.HostileEntries[i](e.T, e.u) }
+		soil := func(e *env) { e.c.HostileEntries[i](e.TB, e.u) }
 		all = append(all, test{name: fmt.Sprintf("HostileList/entry/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList)}})
 	}
 	return all
 }
 
 func (e *env) soil(i int) {
-	e.unwatched(func() { e.c.Hostile[i](e.T, e.u, lockName) })
+	e.unwatched(func() { e.c.Hostile[i](e.TB, e.u, lockName) })
 }
 
 // bounded runs f, which should be prompt and modest.
@@ -98,8 +98,8 @@ func hostileFree(e *env, i int) {
 	o.ConnectTimeout = time.Second
 	for _, try := range []bool{true, false} {
 		k := e.openWith(e.u, o)
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
-		e.bounded(2*prompt, "Acquire", func() {
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
+		e.bounded(2*e.prompt, "Acquire", func() {
 			_, err := k.acquire(ctx, try)
 			e.Logf("try=%v: %v", try, err)
 			e.harmless(err)
@@ -132,19 +132,19 @@ func hostileHeld(e *env, i int) {
 	b := e.open("b").campaign()
 	b.queued()
 	e.soil(i)
-	e.bounded(2*prompt, "a try beside the holder", func() {
+	e.bounded(2*e.prompt, "a try beside the holder", func() {
 		c := e.open("c")
 		if _, err := c.try(); err != nil {
 			e.harmless(err)
-		} else if e.c.TTL == 0 || now() < a.deadline() {
+		} else if e.c.TTL == 0 || e.now() < a.deadline() {
 			e.Error("c has the lock beside a")
 		}
 		_ = c.giveUp()
 	})
-	if within(wakes, func() bool { return !b.pending() }) && b.err == nil && (e.c.TTL == 0 || b.at < a.deadline()) {
+	if within(e.wakes, func() bool { return !b.pending() }) && b.err == nil && (e.c.TTL == 0 || b.at < a.deadline()) {
 		e.Error("b has the lock beside a")
 	}
-	e.bounded(prompt, "Renew and Release", func() {
+	e.bounded(e.prompt, "Renew and Release", func() {
 		if err := a.renew(); !errors.Is(err, locks.ErrNoLease) {
 			e.harmless(err)
 		}
@@ -153,7 +153,7 @@ func hostileHeld(e *env, i int) {
 	if !within(e.c.TTL+e.late(), func() bool { return !b.pending() }) {
 		b.cancel()
 	}
-	b.ended(prompt)
+	b.ended(e.prompt)
 	e.Logf("the waiter: %v", b.err)
 	e.harmless(b.err)
 }
@@ -187,7 +187,7 @@ func hostileHolder(e *env) {
 			e.Errorf("renew: %v", err)
 		}
 		a.release()
-		if next := c.won(prompt + e.c.Polling); next.Token <= g.Token {
+		if next := c.won(e.prompt + e.c.Polling); next.Token <= g.Token {
 			e.Errorf("token %d after %d", next.Token, g.Token)
 		}
 		b.release()

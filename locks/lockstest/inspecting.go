@@ -15,7 +15,7 @@ import (
 // state is what Inspect tells, or the test fails.
 func (k *contender) state() locks.State {
 	k.e.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
 	defer cancel()
 	st, err := k.inspect(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (k *contender) isTold(st locks.Status, how string) {
 	if k.e.c.TTL > 0 && st.TTL <= 0 {
 		k.e.Errorf("the holder's lease is said to be %v", st.TTL)
 	}
-	if age := time.Since(st.Since); age < -stall || age > 2*patience {
+	if age := time.Since(st.Since); age < -k.e.stall || age > 2*k.e.patience {
 		k.e.Errorf("%q is said to be held for %v", k.o.Name, age)
 	}
 }
@@ -111,12 +111,12 @@ func inspectBesideAcquire(e *env) {
 		e.Fatalf("the holder lost the lock: %v", err)
 	}
 	a.release()
-	c.won(prompt + e.c.Polling)
+	c.won(e.prompt + e.c.Polling)
 	b.sees(b)
 	d := e.open("d").campaign()
 	d.queued()
 	d.cancel()
-	d.ended(prompt)
+	d.ended(e.prompt)
 	d.k.sees(b) // an Acquire that was given up leaves the handle fit to be asked
 	b.release()
 	e.free()
@@ -125,7 +125,7 @@ func inspectBesideAcquire(e *env) {
 // inspectDisturbsNobody has one handle inspect without a pause while others
 // take the lock and renew it: to look is not to contend.
 func inspectDisturbsNobody(e *env) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
@@ -167,8 +167,8 @@ func inspectHostile(e *env, i int, held bool) {
 	}
 	e.soil(i)
 	w := e.open("watcher")
-	e.bounded(2*prompt, "Inspect", func() {
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	e.bounded(2*e.prompt, "Inspect", func() {
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		defer cancel()
 		st, err := w.inspect(ctx)
 		e.harmless(err)

@@ -40,7 +40,7 @@ func (e *env) resources() []resource {
 	}
 	if e.c.Connections != nil {
 		rs = append(rs, resource{name: "connections", count: func() (n int) {
-			e.unwatched(func() { n = e.c.Connections(e.T, e.u) })
+			e.unwatched(func() { n = e.c.Connections(e.TB, e.u) })
 			return n
 		}})
 	}
@@ -110,8 +110,8 @@ func cycle(e *env) {
 	waits.queued()
 	_ = all[0].renew()
 	all[0].release()
-	waits.won(prompt + e.c.Polling)
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	waits.won(e.prompt + e.c.Polling)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	if err := all[3].Release(ctx); err != nil {
 		e.Errorf("release: %v", err)

@@ -11,17 +11,17 @@ import (
 )
 
 // leaseOptions keep a lease of the given length.
-func leaseOptions(ttl time.Duration) keepalive.Options {
+func (e *env) leaseOptions(ttl time.Duration) keepalive.Options {
 	if ttl == 0 {
 		ttl = time.Second
 	}
-	return keepalive.Options{Interval: ttl / 5, Attempt: ttl / 3}
+	return keepalive.Options{Interval: ttl / 5, Attempt: ttl / 3, Clock: e.clock}
 }
 
 // lease has the lock at once, kept by the loop that leaderrun uses.
 func (k *contender) lease(through locks.Lock) *keepalive.Lease {
 	k.e.Helper()
-	l, err := keepalive.Acquire(k.e.patient(), through, true, leaseOptions(k.o.TTL))
+	l, err := keepalive.Acquire(k.e.patient(), through, true, k.e.leaseOptions(k.o.TTL))
 	if err != nil {
 		k.e.Fatalf("%s: acquire a lease: %v", k.o.Holder, err)
 	}
@@ -31,7 +31,7 @@ func (k *contender) lease(through locks.Lock) *keepalive.Lease {
 
 // end gives a lease up, whatever its state and the network's.
 func (k *contender) end(l *keepalive.Lease) {
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), k.e.prompt)
 	defer cancel()
 	_ = l.Release(ctx)
 }
@@ -83,10 +83,10 @@ func leaseLives(e *env) {
 	l := k.lease(k)
 	first := e.deadlineOf(l)
 	for range 12 {
-		pause(leaseOptions(e.c.TTL).Interval)
+		pause(e.leaseOptions(e.c.TTL).Interval)
 		e.alive(l)
-		if d := e.deadlineOf(l); e.c.TTL > 0 && d <= now() {
-			e.Fatalf("the deadline passed %v ago, and the lease is alive", now().Sub(d))
+		if d := e.deadlineOf(l); e.c.TTL > 0 && d <= e.now() {
+			e.Fatalf("the deadline passed %v ago, and the lease is alive", e.now().Sub(d))
 		}
 	}
 	if last := e.deadlineOf(l); e.c.TTL > 0 && last <= first {
@@ -109,11 +109,11 @@ func leaseLives(e *env) {
 // deadline measured from a reply is later than what was sent allows.
 func deadlineCountsFromSending(e *env) {
 	k := e.open("a")
-	s := &spy{Lock: k, delay: e.c.TTL / 6}
+	s := &spy{Lock: k, e: e, delay: e.c.TTL / 6}
 	l := k.lease(s)
 	ttl := l.Grant().TTL
 	first := e.deadlineOf(l)
-	for end := now().Add(2 * e.c.TTL); now() < end; pause(2 * time.Millisecond) {
+	for end := e.now().Add(2 * e.c.TTL); e.now() < end; pause(2 * time.Millisecond) {
 		e.alive(l)
 		d := e.deadlineOf(l)
 		if bound := s.bound(ttl); d > bound {
@@ -129,15 +129,15 @@ func deadlineCountsFromSending(e *env) {
 // are lost. The lease ends at its deadline, and is not asked for any more.
 func lostRepliesMoveNothing(e *env) {
 	k := e.open("a")
-	s := &spy{Lock: k}
+	s := &spy{Lock: k, e: e}
 	l := k.lease(s)
 	b := e.open("b").campaign()
 	b.queued()
 	s.loseReplies()
-	pause(2 * leaseOptions(e.c.TTL).Attempt) // what was on its way is counted
+	pause(2 * e.leaseOptions(e.c.TTL).Attempt) // what was on its way is counted
 	d := e.deadlineOf(l)
-	_ = e.lost(l, d.Sub(now())+stall)
-	ended := now()
+	_ = e.lost(l, d.Sub(e.now())+e.stall)
+	ended := e.now()
 	if again := e.deadlineOf(l); again != d || ended < d {
 		e.Errorf("the lease ended %v after its deadline, which moved by %v", ended.Sub(d), again.Sub(d))
 	}
@@ -162,7 +162,7 @@ func leaseFromTheQueue(e *env) {
 	a.hold()
 	stop := a.keep()
 	k := e.open("b")
-	s := &spy{Lock: k, delay: e.c.TTL / 8}
+	s := &spy{Lock: k, e: e, delay: e.c.TTL / 8}
 	type result struct {
 		lease *keepalive.Lease
 		err   error
@@ -170,10 +170,10 @@ func leaseFromTheQueue(e *env) {
 	got := make(chan result, 1)
 	ctx := e.patient()
 	go func() {
-		l, err := keepalive.Acquire(ctx, s, false, leaseOptions(e.c.TTL))
+		l, err := keepalive.Acquire(ctx, s, false, e.leaseOptions(e.c.TTL))
 		for e.c.Polling > 0 && errors.Is(err, locks.ErrHeld) && ctx.Err() == nil {
 			pause(e.c.Polling)
-			l, err = keepalive.Acquire(ctx, s, false, leaseOptions(e.c.TTL))
+			l, err = keepalive.Acquire(ctx, s, false, e.leaseOptions(e.c.TTL))
 		}
 		got <- result{l, err}
 	}()
@@ -189,7 +189,7 @@ func leaseFromTheQueue(e *env) {
 	if bound := s.bound(r.lease.Grant().TTL); d > bound {
 		e.Errorf("the first deadline is %v later than the last acknowledged request allows", d.Sub(bound))
 	}
-	if d <= now() {
+	if d <= e.now() {
 		e.Error("the lease is over as it begins")
 	}
 	pause(e.c.TTL)
@@ -200,14 +200,14 @@ func leaseFromTheQueue(e *env) {
 // notice of a loss, the lease ends before the next renewal would tell.
 func evictionEndsLease(e *env) {
 	k := e.openWith(e.u, e.longer("a"))
-	o := keepalive.Options{Interval: max(k.o.TTL/2, 2*noticed), Attempt: prompt}
+	o := keepalive.Options{Interval: max(k.o.TTL/2, 2*e.noticed), Attempt: e.prompt, Clock: e.clock}
 	l, err := keepalive.Acquire(e.patient(), k, true, o)
 	if err != nil {
 		e.Fatalf("acquire a lease: %v", err)
 	}
 	defer k.end(l)
 	e.evict()
-	limit := noticed
+	limit := e.noticed
 	if k.Lost() == nil || e.c.Unwatched {
 		limit = o.Interval + o.Attempt
 	}

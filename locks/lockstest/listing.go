@@ -120,7 +120,7 @@ func listTells(e *env) {
 		e.Errorf("%d waiters are listed; want 1", got)
 	}
 	a.release()
-	b.won(prompt + e.c.Polling)
+	b.won(e.prompt + e.c.Polling)
 	b.k.keep()
 	l = w.lists(nil)
 	l.has(b.k, true, record)
@@ -159,7 +159,7 @@ func listNames(e *env) {
 		e.Errorf("%d locks are listed; want %d", len(l.all), len(all))
 	}
 	var other = e.u
-	e.unwatched(func() { other = e.c.URL(e.T) })
+	e.unwatched(func() { other = e.c.URL(e.TB) })
 	if l := e.openWith(other, e.options("elsewhere")).lists(nil); len(l.all) > 0 {
 		e.Errorf("in another store there are %d locks, such as %+v", len(l.all), l.all[0])
 	}
@@ -179,14 +179,14 @@ func hostileList(e *env, soil func()) {
 	}
 	e.unwatched(soil)
 	w := e.openNamed(e.u, "other")
-	e.bounded(2*prompt, "List", func() {
+	e.bounded(2*e.prompt, "List", func() {
 		l := w.lists(nil)
 		well.isTold(l.find("well").Status, "is listed")
 		for _, one := range l.all {
 			e.Logf("%q: held %v, holder %q, record %q", one.Name, one.Status.Held, locks.Abbreviate(one.Status.Holder), locks.Abbreviate(string(one.Record)))
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	_, _, err := w.list(ctx, "a cursor that no list returned")
 	e.harmless(err)

@@ -113,7 +113,7 @@ func (l *memLock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	if l.m.is("extends-by-itself") {
 		l.background(func() { l.extend(p) })
 	}
-	g := locks.Grant{Token: p.token, Clean: p.clean}
+	g := l.m.grantOf(p)
 	if l.m.leases {
 		g.TTL = p.ttl
 		if l.m.is("grants-less") {

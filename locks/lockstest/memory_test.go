@@ -1,10 +1,10 @@
 package lockstest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -27,6 +27,7 @@ type memory struct {
 	paths  map[string]*path
 	leaked []*os.File // not closed by the garbage collector either
 	looks  map[*look]bool
+	filled []byte // a defect
 }
 
 type queue struct {
@@ -256,9 +257,7 @@ func (m *memory) status(key string) locks.Status {
 	case m.is("hostile-record-panics") && !json.Valid(raw):
 		panic("a record that is no JSON")
 	case m.is("hostile-record-fills-memory"):
-		for range 100 {
-			_ = bytes.Clone(raw)
-		}
+		m.filled = make([]byte, 1<<30)
 	}
 	if r := readRecord(raw); !m.is("anonymous") {
 		st.Holder, st.RunID, st.NoResign, st.PID = r.Holder, r.RunID, r.NoResign, r.PID
@@ -283,6 +282,12 @@ func (m *memory) holds(p *place) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return p.token != 0
+}
+
+func (m *memory) grantOf(p *place) locks.Grant {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return locks.Grant{Token: p.token, Clean: p.clean}
 }
 
 // deleteAll is what an operator does.
@@ -325,16 +330,15 @@ func (m *memory) contents(prefix string) []string {
 	return lines
 }
 
-// outage stops the server for a while. Leases are given their full time anew
-// afterwards, as etcd does.
-func (m *memory) outage(d time.Duration) {
+// outage stops the server of a store for a while. Leases are given their full time
+// anew afterwards, as etcd does.
+func (m *memory) outage(u *url.URL, d time.Duration) {
+	heal := m.path(u).sever(CutReset)
 	m.mu.Lock()
-	paths := m.paths
-	var heal []func()
-	for _, p := range paths {
-		heal = append(heal, p.sever(CutReset))
-	}
-	for _, q := range m.queues {
+	for key, q := range m.queues {
+		if !strings.HasPrefix(key, u.Path+"\x00") {
+			continue
+		}
 		if m.is("token-restarts-after-restart") {
 			q.token = 0
 		}
@@ -349,7 +353,5 @@ func (m *memory) outage(d time.Duration) {
 	}
 	m.mu.Unlock()
 	time.Sleep(d)
-	for _, h := range heal {
-		h()
-	}
+	heal()
 }

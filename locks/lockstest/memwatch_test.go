@@ -66,13 +66,14 @@ func (l *memLock) follow(ctx context.Context, w *look, changed chan<- struct{}) 
 	if l.m.is("watch-ignores-context") {
 		done = nil
 	}
+	news := w.news
 	for {
 		select {
 		case <-done:
 			return
 		case <-l.life.Done():
 			return
-		case <-w.news:
+		case <-news:
 		}
 		if l.m.is("watch-forgets-in-cut") && l.path.isCut() {
 			continue
@@ -86,7 +87,7 @@ func (l *memLock) follow(ctx context.Context, w *look, changed chan<- struct{}) 
 		default:
 		}
 		if l.m.is("watch-tells-once") {
-			w.news = nil
+			news = nil
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package lockstest
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // mutants are deliberate defects of the reference backend, and for each the
@@ -159,67 +157,55 @@ var mutants = []struct{ defect, caught string }{
 	{"leaks-child", "Leaks"},
 }
 
-// TestMutants shows that the suite can fail: it runs in child processes, each
-// with one defect. With LOCKSTEST_MATRIX=1 the whole suite runs on each, and
-// all that fails is listed.
+// TestMutants shows that the suite can fail: each test runs on a store with a defect.
+// With LOCKSTEST_MATRIX=1 the whole suite runs on each, and all that fails is logged.
 func TestMutants(t *testing.T) {
-	if os.Getenv("LOCKSTEST_MUTANT") != "" {
-		t.Skip("this is a mutant")
-	}
-	whole := os.Getenv("LOCKSTEST_MATRIX") != ""
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 16)
 	for _, m := range mutants {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			t.Run(m.defect+"/"+m.caught, func(t *testing.T) { testMutant(t, m.defect, m.caught, whole) })
+		t.Run(m.defect+"/"+m.caught, func(t *testing.T) {
+			if os.Getenv("LOCKSTEST_MATRIX") != "" {
+				t.Logf("%s fails %q", m.defect, failures(t, m.defect))
+			}
+			// Some defects show only if things happen in a certain order, such as
+			// whose renewal was the last.
+			for range 4 {
+				if fails(t, m.defect, m.caught) {
+					return
+				}
+			}
+			t.Errorf("%s passes %s", m.defect, m.caught)
 		})
 	}
-	wg.Wait()
 }
 
-func testMutant(t *testing.T, defect, caught string, whole bool) {
-	which := "^TestReference$"
-	if !whole {
-		which += "/^" + strings.ReplaceAll(caught, "/", "$/^") + "$"
-	}
-	// Some defects show only if things happen in a certain order, such as
-	// whose renewal was the last.
-	var failed []string
-	for range 4 {
-		failed = runMutant(t, defect, which)
-		if slices.Contains(failed, caught) {
-			break
+// failures are all tests that find a defect.
+func failures(t *testing.T, defect string) (names []string) {
+	for _, tt := range tests(newMemory(defect, true).config()) {
+		if fails(t, defect, tt.name) {
+			names = append(names, tt.name)
 		}
 	}
-	if whole {
-		t.Logf("%s fails %s", defect, strings.Join(failed, " "))
-	}
-	if !slices.Contains(failed, caught) {
-		t.Errorf("%s passes %s", defect, caught)
-	}
+	return names
 }
 
-var failedTest = regexp.MustCompile(`--- FAIL: TestReference/(\S+)`)
-
-// runMutant runs tests on a defective backend and returns which failed.
-func runMutant(t *testing.T, defect, which string) []string {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", which, "-test.timeout", "120s")
-	cmd.Env = append(os.Environ(), "LOCKSTEST_MUTANT="+defect)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if _, ended := err.(*exec.ExitError); err != nil && !ended {
-		t.Fatal(err)
+// fails runs a test on a store with a defect.
+func fails(t *testing.T, defect, name string) (failed bool) {
+	t.Helper()
+	c := newMemory(defect, true).config()
+	all := tests(c)
+	i := slices.IndexFunc(all, func(tt test) bool { return tt.name == name })
+	if i < 0 {
+		t.Fatalf("there is no test %s", name)
 	}
-	var failed []string
-	for _, m := range failedTest.FindAllStringSubmatch(out.String(), -1) {
-		failed = append(failed, m[1])
-	}
-	if len(failed) == 0 {
-		s := out.String()
-		t.Logf("%v\n%s", err, s[max(0, len(s)-2000):])
-	}
+	defer func() {
+		if p := recover(); p != nil { // a goroutine that never ends, in the bubble
+			failed = true
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		r := trial.Run(t, func(tb testing.TB) { all[i].run(newEnv(tb, c, 1)) })
+		if failed = r.Failed; !failed {
+			t.Log(r.Log)
+		}
+	})
 	return failed
 }

@@ -26,7 +26,7 @@ func namesAreIndependent(e *env) {
 	holdAll(e, e.u, all)
 	slices.Reverse(all)
 	var other *url.URL
-	e.unwatched(func() { other = e.c.URL(e.T) })
+	e.unwatched(func() { other = e.c.URL(e.TB) })
 	holdAll(e, other, all)
 }
 

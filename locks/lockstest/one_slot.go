@@ -27,18 +27,18 @@ func oneSlot(c Config) Config {
 	}
 	c.Abilities = ofUnits(c.Abilities)
 	c.HostileRecords, c.HostileAsks, c.HostileEntries = nil, nil, nil
-	number := func(f func(*testing.T, *url.URL, string), number int) func(*testing.T, *url.URL, string) {
+	number := func(f func(testing.TB, *url.URL, string), number int) func(testing.TB, *url.URL, string) {
 		if f == nil {
 			return nil
 		}
-		return func(t *testing.T, u *url.URL, name string) { f(t, u, locks.SlotName(name, number)) }
+		return func(t testing.TB, u *url.URL, name string) { f(t, u, locks.SlotName(name, number)) }
 	}
 	c.Evict = number(c.Evict, 1)
 	if crash := c.Crash; crash != nil {
-		c.Crash = func(t *testing.T, u *url.URL, name string, l locks.Lock) { crash(t, u, locks.SlotName(name, 1), l) }
+		c.Crash = func(t testing.TB, u *url.URL, name string, l locks.Lock) { crash(t, u, locks.SlotName(name, 1), l) }
 	}
 	if crowd := c.Crowd; crowd != nil {
-		c.Crowd = func(t *testing.T, u *url.URL, name string, n int) { crowd(t, u, locks.SlotName(name, 0), n) }
+		c.Crowd = func(t testing.TB, u *url.URL, name string, n int) { crowd(t, u, locks.SlotName(name, 0), n) }
 	}
 	c.Hostile = slices.Clone(c.Hostile)
 	for i, soil := range c.Hostile {

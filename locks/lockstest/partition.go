@@ -32,7 +32,7 @@ func cuts() []test {
 // sever cuts the network of u until heal, or the end of the test.
 func (e *env) sever(u *url.URL, how Cut) (heal func()) {
 	e.Helper()
-	e.unwatched(func() { heal = sync.OnceFunc(e.c.Cut(e.T, u, how)) })
+	e.unwatched(func() { heal = sync.OnceFunc(e.c.Cut(e.TB, u, how)) })
 	e.Cleanup(heal)
 	return heal
 }
@@ -43,7 +43,7 @@ func (e *env) twin() *url.URL {
 		return e.u
 	}
 	var u *url.URL
-	e.unwatched(func() { u = e.c.Twin(e.T, e.u) })
+	e.unwatched(func() { u = e.c.Twin(e.TB, e.u) })
 	return u
 }
 
@@ -60,16 +60,16 @@ func partitionEndsLease(e *env, how Cut) {
 	pause(e.c.TTL / 2)
 	e.alive(l)
 	heal := e.sever(e.u, how)
-	cut := now()
-	_ = e.lost(l, e.deadlineOf(l).Sub(now())+stall)
-	ended, d := now(), e.deadlineOf(l)
+	cut := e.now()
+	_ = e.lost(l, e.deadlineOf(l).Sub(e.now())+e.stall)
+	ended, d := e.now(), e.deadlineOf(l)
 	e.Logf("cut %v before the deadline; the lease ended %v after it", d.Sub(cut), ended.Sub(d))
 	if b == nil {
 		heal()
 		b = e.open("waiter").campaign()
 	}
 	// The last renewal may have reached the server just before the deadline.
-	b.won(2*k.o.TTL + e.late() + prompt)
+	b.won(2*k.o.TTL + e.late() + e.prompt)
 	if b.at < d {
 		e.Errorf("the waiter has the lock %v before the deadline of the holder", d.Sub(b.at))
 	}
@@ -113,7 +113,7 @@ func shortCutCostsNothing(e *env, how Cut) {
 	if err := l.Release(e.patient()); err != nil {
 		e.Errorf("release: %v", err)
 	}
-	b.won(prompt + e.c.Polling)
+	b.won(e.prompt + e.c.Polling)
 	b.k.release()
 	e.free()
 }
@@ -150,9 +150,9 @@ func longCutEndsPlace(e *env, how Cut) {
 	pause(e.c.TTL + e.late())
 	_ = stop()
 	a.release()
-	c.won(prompt + e.c.Polling)
+	c.won(e.prompt + e.c.Polling)
 	heal()
-	b.ended(patience)
+	b.ended(e.patience)
 	if b.err == nil {
 		e.Errorf("the waiter's place ended, and it was granted %+v", b.grant)
 	} else if !errors.Is(b.err, locks.ErrLost) {
@@ -168,9 +168,9 @@ func unreachable(e *env, how Cut) {
 	for _, try := range []bool{true, false} {
 		o := e.options("cut off")
 		o.ConnectTimeout = time.Second
-		start := now()
+		start := e.now()
 		g, err := e.acquireUnreachable(o, try)
-		if took := now().Sub(start); took > o.ConnectTimeout+prompt {
+		if took := e.now().Sub(start); took > o.ConnectTimeout+e.prompt {
 			e.Errorf("try=%v: the answer took %v with a connect timeout of %v", try, took, o.ConnectTimeout)
 		}
 		if !errors.Is(err, locks.ErrUnavailable) || errors.Is(err, locks.ErrHeld) || errors.Is(err, locks.ErrLost) {
@@ -179,7 +179,7 @@ func unreachable(e *env, how Cut) {
 	}
 	heal()
 	b := e.open("after the cut").campaign()
-	b.won(e.c.TTL + e.late() + prompt)
+	b.won(e.c.TTL + e.late() + e.prompt)
 	b.k.release()
 	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
 }
@@ -190,7 +190,7 @@ func (e *env) acquireUnreachable(o locks.Options, try bool) (locks.Grant, error)
 		return locks.Grant{}, err
 	}
 	defer k.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout+2*prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout+2*e.prompt)
 	defer cancel()
 	return k.Acquire(ctx, try)
 }

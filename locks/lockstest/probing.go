@@ -83,16 +83,16 @@ func probeTells(e *env) {
 
 func (e *env) well(s locks.Server) {
 	e.Helper()
-	if s.Error != "" || s.Class != "" || s.RTT > prompt || s.RTT == 0 && e.c.Cut != nil {
+	if s.Error != "" || s.Class != "" || s.RTT > e.prompt || s.RTT == 0 && e.c.Cut != nil {
 		e.Errorf("a server that is well is said to be %+v", s)
 	}
 	if s.Time.IsZero() {
 		return // it does not tell
 	}
-	if age := time.Since(s.Ours); age < -stall || age > patience {
+	if age := time.Since(s.Ours); age < -e.stall || age > e.patience {
 		e.Errorf("our clock is said to have been at %v, which is %v ago", s.Ours, age)
 	}
-	if d := s.Time.Sub(s.Ours); d.Abs() > 2*stall { // it is the same clock
+	if d := s.Time.Sub(s.Ours); d.Abs() > 2*e.stall { // it is the same clock
 		e.Errorf("the server's clock is said to differ by %v", d)
 	}
 }
@@ -103,11 +103,11 @@ func probeUnreachable(e *env, how Cut) {
 	o := e.options("operator")
 	o.ConnectTimeout = time.Second
 	w := e.openWith(e.u, o)
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
-	start := now()
+	start := e.now()
 	all, err := w.probe(ctx)
-	if took := now().Sub(start); took > prompt+stall {
+	if took := e.now().Sub(start); took > e.prompt+e.stall {
 		e.Errorf("the answer took %v", took)
 	}
 	if err != nil {
@@ -124,8 +124,8 @@ func probeUnreachable(e *env, how Cut) {
 		}
 	}
 	heal()
-	e.eventually(prompt+e.late(), "a server answers after the cut", func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	e.eventually(e.prompt+e.late(), "a server answers after the cut", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		defer cancel()
 		return w.probed(ctx) == nil
 	})

@@ -14,14 +14,14 @@ import (
 func (k *contender) waits(want ...*contender) {
 	k.e.Helper()
 	var got locks.State
-	if !within(prompt, func() bool { got = k.state(); return k.e.sameQueue(got.Queue, want) }) {
+	if !within(k.e.prompt, func() bool { got = k.state(); return k.e.sameQueue(got.Queue, want) }) {
 		k.e.Errorf("%s sees the queue %+v; want %s", k.o.Holder, got.Queue, holders(want))
 	}
 	if got.Waiters != len(want) {
 		k.e.Errorf("%s sees %d waiters; want %d", k.o.Holder, got.Waiters, len(want))
 	}
 	for _, p := range got.Queue {
-		if age := time.Since(p.Since); age < -stall || age > 2*patience {
+		if age := time.Since(p.Since); age < -k.e.stall || age > 2*k.e.patience {
 			k.e.Errorf("%s is said to wait for %v", p.Holder, age)
 		}
 	}
@@ -62,7 +62,7 @@ func queueTells(e *env) {
 	for i, priority := range []int{7, -1000, 0, 1000} {
 		o := e.options(fmt.Sprintf("waiter %d", i))
 		o.Priority = priority
-		o.TTL = max(o.TTL, 4*prompt) // or who leaves without a word is gone in time as well
+		o.TTL = max(o.TTL, 4*e.prompt) // or who leaves without a word is gone in time as well
 		k := e.openWith(e.u, o)
 		c := k.campaign()
 		c.queued()
@@ -71,19 +71,19 @@ func queueTells(e *env) {
 	}
 	waiters[2].waits(waiters...) // one of them asks
 	campaigns[1].cancel()
-	campaigns[1].ended(prompt)
+	campaigns[1].ended(e.prompt)
 	w.waits(waiters[0], waiters[2], waiters[3])
 	w.sees(a)
 	_ = stop()
 	a.release()
 	if e.c.Fair {
-		campaigns[0].won(prompt + e.c.Polling)
+		campaigns[0].won(e.prompt + e.c.Polling)
 		w.waits(waiters[2], waiters[3])
 		w.sees(waiters[0])
 	}
 	for _, c := range campaigns {
 		c.cancel()
-		c.ended(prompt)
+		c.ended(e.prompt)
 		_ = c.k.giveUp()
 	}
 	w.waits()
@@ -96,7 +96,7 @@ func longQueue(e *env) {
 	a.hold()
 	a.keep()
 	const crowd = locks.MaxQueue + 3
-	e.unwatched(func() { e.c.Crowd(e.T, e.u, lockName, crowd) })
+	e.unwatched(func() { e.c.Crowd(e.TB, e.u, lockName, crowd) })
 	for _, k := range []*contender{a, e.open("watcher")} {
 		st := k.state()
 		if got := len(st.Queue); got != locks.MaxQueue {

@@ -96,7 +96,7 @@ func recordBesideAcquire(e *env) {
 	a.writes("two")
 	b.reads("two")
 	a.release()
-	c.won(prompt + e.c.Polling)
+	c.won(e.prompt + e.c.Polling)
 	b.reads("two")
 	b.writes("three")
 	e.open("c").reads("three")
@@ -118,7 +118,7 @@ func recordOutlivesEnds(e *env) {
 		k.writes("second")
 	}
 	if e.c.Crash != nil {
-		e.unwatched(func() { e.c.Crash(e.T, e.u, lockName, k.bare) })
+		e.unwatched(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
 		want := "first"
 		if e.c.TTL > 0 {
 			want = "second"
@@ -139,9 +139,9 @@ func recordExtendsNothing(e *env) {
 	a.hold()
 	b := e.open("b").campaign()
 	b.queued()
-	end := now().Add(a.grant.TTL + e.late())
-	for b.pending() && now() < end {
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	end := e.now().Add(a.grant.TTL + e.late())
+	for b.pending() && e.now() < end {
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		_ = a.setRecord(ctx, "still here")
 		cancel()
 		pause(e.interval())
@@ -149,7 +149,7 @@ func recordExtendsNothing(e *env) {
 	if b.pending() {
 		e.Errorf("a has not renewed for %v, and holds the lock", a.grant.TTL+e.late())
 	}
-	b.won(prompt)
+	b.won(e.prompt)
 	b.k.release()
 }
 
@@ -204,7 +204,7 @@ func recordBesideRenew(e *env) {
 	go func() {
 		var last error
 		for renewing.Err() == nil && last == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), prompt+e.c.TTL)
+			ctx, cancel := context.WithTimeout(context.Background(), e.prompt+e.c.TTL)
 			last = a.Renew(ctx)
 			cancel()
 			if errors.Is(last, locks.ErrNoLease) && e.c.TTL == 0 {
@@ -260,9 +260,9 @@ func hostileText(e *env, i int) {
 	a.hold()
 	stop := a.keep()
 	a.writes("good")
-	e.unwatched(func() { e.c.HostileRecords[i](e.T, e.u, lockName) })
-	e.bounded(2*prompt, "Record", func() {
-		ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	e.unwatched(func() { e.c.HostileRecords[i](e.TB, e.u, lockName) })
+	e.bounded(2*e.prompt, "Record", func() {
+		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		defer cancel()
 		got, err := e.open("watcher").record(ctx)
 		e.harmless(err)

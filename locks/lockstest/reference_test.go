@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,13 +15,13 @@ import (
 // TestReference shows that the suite can be passed, by a backend in memory
 // that does what the contract says.
 func TestReference(t *testing.T) {
-	Run(t, newMemory(os.Getenv("LOCKSTEST_MUTANT"), true).config())
+	Run(t, newMemory("", true).config())
 }
 
 // TestReferenceWithoutLeases is the same for a backend like flock.
 func TestReferenceWithoutLeases(t *testing.T) {
 	m := newMemory("", false)
-	Run(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything()})
+	Run(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything(), Simulated: true})
 }
 
 // TestReferenceThatPolls is the same for a store without queues.
@@ -39,38 +38,39 @@ func (m *memory) config() Config {
 	return Config{
 		Open: m.open,
 		URL:  m.url,
-		Twin: func(_ *testing.T, u *url.URL) *url.URL {
+		Twin: func(_ testing.TB, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "mem", Host: u.Host + "-twin", Path: u.Path}
 		},
 		TTL:    time.Second,
 		Fair:   true,
 		Places: true,
 		Late:   time.Second,
-		Cut:    func(_ *testing.T, u *url.URL, how Cut) func() { return m.path(u).sever(how) },
-		Evict:  func(_ *testing.T, u *url.URL, name string) { m.deleteAll(key(u, name)) },
-		Crash: func(_ *testing.T, u *url.URL, name string, l locks.Lock) {
+		Cut:    func(_ testing.TB, u *url.URL, how Cut) func() { return m.path(u).sever(how) },
+		Evict:  func(_ testing.TB, u *url.URL, name string) { m.deleteAll(key(u, name)) },
+		Crash: func(_ testing.TB, u *url.URL, name string, l locks.Lock) {
 			m.deleteAll(key(u, name))
 		},
-		Restart:        func(*testing.T, *url.URL) { m.outage(200 * time.Millisecond) },
+		Restart:        func(_ testing.TB, u *url.URL) { m.outage(u, 200*time.Millisecond) },
 		Hostile:        m.hostile(),
 		Abilities:      everything(),
-		Crowd:          func(_ *testing.T, u *url.URL, name string, n int) { m.crowd(key(u, name), n) },
+		Crowd:          func(_ testing.TB, u *url.URL, name string, n int) { m.crowd(key(u, name), n) },
 		HostileRecords: m.hostileTexts(func(q *queue, text []byte) { q.text = text }),
 		HostileAsks: m.hostileTexts(func(q *queue, text []byte) {
 			q.places[0].unheard = text
 			q.places[0].deliver()
 		}),
-		Connections: func(_ *testing.T, u *url.URL) int {
+		Connections: func(_ testing.TB, u *url.URL) int {
 			p := m.path(u)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return p.conns
 		},
-		Leftovers:      func(_ *testing.T, u *url.URL) []string { return m.contents(u.Path + "\x00") },
+		Leftovers:      func(_ testing.TB, u *url.URL) []string { return m.contents(u.Path + "\x00") },
 		HostileEntries: m.hostileEntries(),
-		Kept:           func(_ *testing.T, u *url.URL) []string { return m.kept(u.Path + "\x00") },
+		Kept:           func(_ testing.TB, u *url.URL) []string { return m.kept(u.Path + "\x00") },
 		TellsLeft:      true,
 		TellsStart:     true,
+		Simulated:      true,
 	}
 }
 
@@ -102,37 +102,40 @@ func key(u *url.URL, name string) string { return u.Path + "\x00" + name }
 
 var stores atomic.Int64
 
-func (m *memory) url(*testing.T) *url.URL {
+func (m *memory) url(testing.TB) *url.URL {
 	id := fmt.Sprint(stores.Add(1))
 	return &url.URL{Scheme: "mem", Host: id, Path: "/" + id}
 }
 
+// long is a text that nobody should read to its end.
+var long = strings.Repeat("x", 10<<20)
+
 // hostile are records that no leaderrun would write.
-func (m *memory) hostile() (all []func(*testing.T, *url.URL, string)) {
+func (m *memory) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, raw := range []string{
 		"\x1b[2J\x00\xff not JSON",
 		`{"holder":"\u001b]0;owned\u0007\n\u202e"}`,
-		`{"holder":"` + strings.Repeat("x", 10<<20) + `"}`,
+		`{"holder":"` + long + `"}`,
 		strings.Repeat("[", 1<<20),
 		"",
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) { m.soil(key(u, name), []byte(raw)) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { m.soil(key(u, name), []byte(raw)) })
 	}
 	return all
 }
 
 // hostileEntries are no locks.
-func (m *memory) hostileEntries() (all []func(*testing.T, *url.URL)) {
-	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", strings.Repeat("x", 10<<20)} {
-		all = append(all, func(_ *testing.T, u *url.URL) { m.soil(key(u, name), []byte("{}")) })
+func (m *memory) hostileEntries() (all []func(testing.TB, *url.URL)) {
+	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", long} {
+		all = append(all, func(_ testing.TB, u *url.URL) { m.soil(key(u, name), []byte("{}")) })
 	}
 	return all
 }
 
 // hostileTexts are ones that no leaderrun would keep beside a lock.
-func (m *memory) hostileTexts(put func(*queue, []byte)) (all []func(*testing.T, *url.URL, string)) {
-	for _, raw := range []string{"", "\xff\x00\x1b[2J", strings.Repeat("x", 10<<20)} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+func (m *memory) hostileTexts(put func(*queue, []byte)) (all []func(testing.TB, *url.URL, string)) {
+	for _, raw := range []string{"", "\xff\x00\x1b[2J", long} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			put(m.queue(key(u, name)), []byte(raw))

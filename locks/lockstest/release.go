@@ -65,14 +65,14 @@ func releaseBesidePending(e *env) {
 	b := e.open("b")
 	c := b.campaign()
 	c.queued()
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	if err := b.Release(ctx); err != nil && ctx.Err() != nil {
-		e.Errorf("Release beside a pending Acquire has not returned within %v: %v", prompt, err)
+		e.Errorf("Release beside a pending Acquire has not returned within %v: %v", e.prompt, err)
 	}
 	e.open("c").refused()
 	c.cancel()
-	c.ended(prompt)
+	c.ended(e.prompt)
 	if c.err == nil {
 		e.Error("the waiter has the lock beside the holder")
 	}
@@ -95,10 +95,10 @@ func closeBesidePending(e *env) {
 	}
 	select {
 	case <-c.done:
-	case <-time.After(prompt):
+	case <-time.After(e.prompt):
 		c.cancel()
 	}
-	c.ended(prompt)
+	c.ended(e.prompt)
 	if c.err == nil {
 		e.Error("the waiter has the lock beside the holder")
 	}
@@ -115,7 +115,7 @@ func useAfterClose(e *env) {
 	if err := k.Close(); err != nil {
 		e.Errorf("close: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), prompt)
+	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	if g, err := k.Acquire(ctx, true); err == nil {
 		e.Errorf("Acquire on a closed handle was granted %+v", g)
@@ -126,7 +126,7 @@ func useAfterClose(e *env) {
 	_ = k.Release(ctx)
 	_ = k.Close()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Errorf("a method of a closed handle has not returned within %v", prompt)
+		e.Errorf("a method of a closed handle has not returned within %v", e.prompt)
 	}
 	e.free()
 }

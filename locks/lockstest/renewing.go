@@ -20,18 +20,20 @@ func renewKeepsThePlace(e *env) {
 	c := e.open("later").campaign()
 	c.queued()
 	pause(2*e.c.TTL + e.c.TTL/3)
-	if !b.pending() || !c.pending() {
-		e.Fatalf("a waiter's Acquire has ended: %v, %v", b.err, c.err)
+	for _, w := range []*campaign{b, c} {
+		if !w.pending() {
+			e.Fatalf("%s: Acquire has ended: %v", w.k.o.Holder, w.err)
+		}
 	}
 	if err := stop(); err != nil {
 		e.Fatalf("the holder lost the lock: %v", err)
 	}
 	a.release()
 	first, second := b, c
-	if !e.c.Fair && !within(e.c.Polling+prompt, func() bool { return !b.pending() }) {
+	if !e.c.Fair && !within(e.c.Polling+e.prompt, func() bool { return !b.pending() }) {
 		first, second = c, b
 	}
-	first.won(prompt)
+	first.won(e.prompt)
 	if e.c.Fair && !second.pending() {
 		e.Errorf("who came later has the lock, too: %v", second.err)
 	}
@@ -39,7 +41,7 @@ func renewKeepsThePlace(e *env) {
 		e.Errorf("the new holder renews: %v", err)
 	}
 	first.k.release()
-	second.won(prompt + e.c.Polling)
+	second.won(e.prompt + e.c.Polling)
 	second.k.release()
 	e.clean()
 }
@@ -57,9 +59,9 @@ func placeEndsWithoutRenewal(e *env) {
 	pause(e.c.TTL + e.late())
 	_ = stop()
 	a.release()
-	c.won(prompt)
+	c.won(e.prompt)
 	c.k.release()
-	b.ended(prompt)
+	b.ended(e.prompt)
 	if !errors.Is(b.err, locks.ErrLost) {
 		e.Errorf("Acquire, when the place in the queue has ended: got %+v, %v; want ErrLost", b.grant, b.err)
 	}
@@ -73,8 +75,8 @@ func onlyRenewExtends(e *env) {
 	a.hold()
 	b := e.open("b").campaign()
 	b.queued()
-	renewed := now()
-	for now().Sub(renewed) < 2*e.c.TTL {
+	renewed := e.now()
+	for e.now().Sub(renewed) < 2*e.c.TTL {
 		pause(e.interval())
 		if err := a.renew(); err != nil {
 			e.Fatalf("renew: %v", err)
@@ -124,7 +126,7 @@ func closeReleasesNothing(e *env) {
 		e.Errorf("close: %v", err)
 	}
 	b := e.open("b")
-	if now() < a.deadline().Add(-e.c.TTL/2) { // a slow machine may be too late to tell
+	if e.now() < a.deadline().Add(-e.c.TTL/2) { // a slow machine may be too late to tell
 		b.refused()
 	}
 	c := b.campaign()

@@ -23,7 +23,7 @@ func restarts(e *env) {
 	b := e.openWith(e.u, options("waiter")).campaign()
 	b.queued()
 	e.restart()
-	pause(2 * leaseOptions(e.c.TTL).Interval)
+	pause(2 * e.leaseOptions(e.c.TTL).Interval)
 	e.alive(l)
 	if !b.pending() {
 		e.Fatalf("the waiter's Acquire has ended: %+v, %v", b.grant, b.err)
@@ -43,5 +43,5 @@ func restarts(e *env) {
 
 func (e *env) restart() {
 	e.Helper()
-	e.unwatched(func() { e.c.Restart(e.T, e.u) })
+	e.unwatched(func() { e.c.Restart(e.TB, e.u) })
 }

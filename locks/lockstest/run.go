@@ -4,6 +4,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // width is how many tests run at once. Most of what a test does is to wait, so
@@ -49,17 +54,33 @@ func runAll(t *testing.T, c Config, all []test) {
 	for _, tt := range wanted(t, c, all) {
 		if tt.alone {
 			wg.Wait()
-			t.Run(tt.name, func(t *testing.T) { tt.run(newEnv(t, c)) })
+			c.test(t, tt)
 			continue
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			t.Run(tt.name, func(t *testing.T) { tt.run(newEnv(t, c)) })
+			c.test(t, tt)
 		})
 	}
 	wg.Wait()
 }
+
+// test runs one test.
+func (c Config) test(t *testing.T, tt test) {
+	t.Run(tt.name, func(t *testing.T) {
+		if c.Simulated {
+			synctest.Test(t, func(t *testing.T) { tt.run(newEnv(t, c, 1)) })
+			return
+		}
+		trial.Steady(t, func(t testing.TB, scale int) { tt.run(newEnv(t, c, scale)) })
+	})
+}
+
+// bubbleClock is the boot clock of a simulated test.
+type bubbleClock struct{}
+
+func (bubbleClock) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) }
 
 // wanted returns the tests whose needs c declares, those that run alone last,
 // and logs which there are not.

@@ -55,7 +55,7 @@ func frozenAtTheTurnstile(e *env) {
 	k := e.writing(2, func(_ context.Context, r locks.Recorder, text []byte) error {
 		close(reached)
 		<-resume
-		ctx, cancel := context.WithTimeout(context.Background(), patience) // its own has ended long ago
+		ctx, cancel := context.WithTimeout(context.Background(), e.patience) // its own has ended long ago
 		defer cancel()
 		return r.SetRecord(ctx, text)
 	}).open("frozen")

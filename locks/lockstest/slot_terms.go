@@ -105,9 +105,9 @@ func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
 			return slotTerm{}, c.err
 		}
 		defer k.Close()
-		t := slotTerm{term: term{start: now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
+		t := slotTerm{term: term{start: e.now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
 		pause(20*time.Millisecond + rand.N(20*time.Millisecond))
-		if t.end = now(); e.c.TTL > 0 {
+		if t.end = e.now(); e.c.TTL > 0 {
 			t.end = min(t.end, k.deadline())
 		}
 		if !crash || e.c.TTL == 0 && e.c.Crash == nil {

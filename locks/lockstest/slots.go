@@ -91,7 +91,7 @@ func (k *contender) tryRenewing() error {
 }
 
 // soon is how soon a slot that has become free is somebody else's.
-func (e *env) soon() time.Duration { return 5*prompt + 2*e.c.Polling }
+func (e *env) soon() time.Duration { return 5*e.prompt + 2*e.c.Polling }
 
 func (k *contender) slot() int { return locks.SlotOf(k.bare) }
 
@@ -146,7 +146,7 @@ func trySlotsThatAreHeld(e *env) {
 // stays checks that a campaign goes on for a while.
 func (c *campaign) stays() {
 	c.k.e.Helper()
-	pause(wakes + c.k.e.c.Polling/2)
+	pause(c.k.e.wakes + c.k.e.c.Polling/2)
 	if !c.pending() {
 		c.k.e.Fatalf("%s does not wait any more: %+v, %v", c.k.o.Holder, c.grant, c.err)
 	}
@@ -265,7 +265,7 @@ func turnstileIsLost(e *env) {
 	a := e.slotHeld(1, "a")
 	c := e.contending(1, "c").campaign()
 	c.queued()
-	e.unwatched(func() { e.c.Evict(e.T, e.u, locks.SlotName(lockName, 0)) })
+	e.unwatched(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, 0)) })
 	c.ended(e.c.TTL + e.late())
 	if c.err == nil {
 		e.Errorf("got %+v without the turnstile", c.grant)
@@ -287,7 +287,7 @@ func slotIsEvicted(e *env) {
 	stop := b.keep()
 	c := e.contending(2, "c").campaign()
 	c.queued()
-	e.unwatched(func() { e.c.Evict(e.T, e.u, locks.SlotName(lockName, b.slot())) })
+	e.unwatched(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, b.slot())) })
 	c.won(e.soon())
 	if e.c.Unwatched {
 		e.eventually(e.c.TTL, "b learns of its loss", func() bool { return errors.Is(b.renew(), locks.ErrLost) })

@@ -9,14 +9,14 @@ func TestOneSlot(t *testing.T) { RunOneSlot(t, newMemory("", true).config()) }
 
 func TestOneSlotWithoutLeases(t *testing.T) {
 	m := newMemory("", false)
-	RunOneSlot(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything()})
+	RunOneSlot(t, Config{Open: m.open, URL: m.url, Fair: true, Abilities: everything(), Simulated: true})
 }
 
 func TestSlots(t *testing.T) { RunSlots(t, newMemory("", true).config()) }
 
 func TestSlotsWithoutLeases(t *testing.T) {
 	m := newMemory("", false)
-	RunSlots(t, Config{Open: m.open, URL: m.url, Fair: true})
+	RunSlots(t, Config{Open: m.open, URL: m.url, Fair: true, Simulated: true})
 }
 
 // TestSlotsThatPoll is over a store without queues.

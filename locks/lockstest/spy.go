@@ -15,6 +15,7 @@ import (
 // and holds back or loses the replies.
 type spy struct {
 	locks.Lock
+	e     *env
 	delay time.Duration // of each reply
 
 	mu      sync.Mutex
@@ -26,7 +27,7 @@ type spy struct {
 var errReplyLost = errors.New("the spy lost the reply")
 
 func (s *spy) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	sent := now()
+	sent := s.e.now()
 	g, err := s.Lock.Acquire(ctx, try)
 	pause(s.delay)
 	s.note(sent, err)
@@ -37,7 +38,7 @@ func (s *spy) Renew(ctx context.Context) error {
 	s.mu.Lock()
 	s.renewed++
 	s.mu.Unlock()
-	sent := now()
+	sent := s.e.now()
 	err := s.Lock.Renew(ctx)
 	pause(s.delay)
 	if s.losing() {

@@ -27,7 +27,7 @@ func recordNeedsTheLock(e *env) {
 	c := e.open("c").campaign()
 	c.queued()
 	c.cancel()
-	c.ended(prompt)
+	c.ended(e.prompt)
 	c.k.cannotWrite("a handle that gave up waiting", "a's")
 	a.release()
 	a.cannotWrite("a handle that has released", "a's")
@@ -93,7 +93,7 @@ func recordUnderWay(e *env) {
 	heal := e.sever(e.u, CutAll)
 	late := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 		defer cancel()
 		late <- a.setRecord(ctx, "too late")
 	}()
@@ -107,7 +107,7 @@ func recordUnderWay(e *env) {
 		if err == nil {
 			e.Error("a SetRecord that arrived after the takeover succeeded")
 		}
-	case <-time.After(patience):
+	case <-time.After(e.patience):
 		e.Error("a SetRecord has not ended")
 	}
 	w.reads("b's")

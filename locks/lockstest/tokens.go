@@ -34,7 +34,7 @@ func tokensRise(e *env) {
 		k = b.k
 	}
 	if e.c.Crash != nil {
-		e.unwatched(func() { e.c.Crash(e.T, e.u, lockName, k.bare) })
+		e.unwatched(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
 		b := e.open("after the crash").campaign()
 		ts.next(b.won(e.c.TTL+e.late()), "a crash")
 		k = b.k
@@ -42,7 +42,7 @@ func tokensRise(e *env) {
 	if e.c.Evict != nil {
 		e.evict()
 		b := e.open("after the deletion").campaign()
-		ts.next(b.won(prompt+e.c.Polling), "the lock was deleted")
+		ts.next(b.won(e.prompt+e.c.Polling), "the lock was deleted")
 		b.k.release()
 		e.evict()
 		k = e.open("after the deletion of a free lock")
@@ -56,5 +56,5 @@ func tokensRise(e *env) {
 }
 
 func (e *env) evict() {
-	e.unwatched(func() { e.c.Evict(e.T, e.u, lockName) })
+	e.unwatched(func() { e.c.Evict(e.TB, e.u, lockName) })
 }

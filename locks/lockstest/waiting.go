@@ -8,9 +8,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// wakes is how soon a waiter that is notified has the lock, typically.
-const wakes = 250 * time.Millisecond
-
 func tryOnHeldLock(e *env) {
 	a := e.open("host/1/a")
 	grant := a.hold()
@@ -20,7 +17,7 @@ func tryOnHeldLock(e *env) {
 	for range 3 {
 		start := time.Now()
 		st := b.refused()
-		if took := time.Since(start); took > prompt {
+		if took := time.Since(start); took > e.prompt {
 			e.Errorf("the refusal took %v", took)
 		}
 		checkStatus(e, st, a.o, grant.Token)
@@ -66,7 +63,7 @@ func waiterWakes(e *env) {
 		b := e.open(fmt.Sprint("waiter ", i))
 		c := b.campaign()
 		c.queued()
-		released := now()
+		released := e.now()
 		a.release()
 		c.won(e.c.TTL + e.late())
 		took = append(took, c.at.Sub(released))
@@ -76,10 +73,10 @@ func waiterWakes(e *env) {
 	e.clean()
 	slices.Sort(took)
 	e.Logf("from release to grant: median %v, longest %v", took[rounds/2], took[rounds-1])
-	if limit := wakes + e.c.Polling; took[rounds/2] > limit {
+	if limit := e.wakes + e.c.Polling; took[rounds/2] > limit {
 		e.Errorf("half of the waiters took over %v: %v", limit, took)
 	}
-	if limit := prompt + e.c.Polling; took[rounds-1] > limit {
+	if limit := e.prompt + e.c.Polling; took[rounds-1] > limit {
 		e.Errorf("a waiter took over %v: %v", limit, took)
 	}
 }
@@ -116,12 +113,12 @@ func fairOrder(e *env) {
 		queue = append(queue, c)
 	}
 	queue[2].cancel()
-	queue[2].ended(prompt)
+	queue[2].ended(e.prompt)
 	queue = slices.Delete(queue, 2, 3)
 	_ = stop()
 	a.release()
 	for i, c := range queue {
-		c.won(prompt)
+		c.won(e.prompt)
 		for _, later := range queue[i+1:] {
 			if !later.pending() {
 				e.Fatalf("%s is served before its turn: %v", later.k.o.Holder, later.err)

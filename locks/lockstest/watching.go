@@ -64,11 +64,11 @@ func watchTellsWaiters(e *env) {
 	f.told("another waiter", waiting(2))
 	f.settle()
 	c.cancel()
-	c.ended(prompt)
+	c.ended(e.prompt)
 	f.told("a waiter that left", waiting(1))
 	f.settle()
 	a.release()
-	b.won(prompt + e.c.Polling)
+	b.won(e.prompt + e.c.Polling)
 	b.k.keep()
 	f.told("a waiter that has the lock", b.k.holds(w))
 	b.k.release()
@@ -143,7 +143,7 @@ func watchBesideAcquire(e *env) {
 	f.settle()
 	_ = stop()
 	a.release()
-	c.won(prompt + e.c.Polling)
+	c.won(e.prompt + e.c.Polling)
 	b.keep()
 	f.told("the end of the wait", b.holds(b))
 	if err := b.renew(); err != nil && e.c.TTL > 0 {
@@ -186,15 +186,15 @@ func watchThroughCut(e *env, how Cut) {
 	heal := e.sever(e.u, how)
 	a.hold()
 	a.keep()
-	pause(max(e.c.TTL/2, wakes))
+	pause(max(e.c.TTL/2, e.wakes))
 	heal()
-	e.eventually(prompt+e.late()+e.c.WatchDelay, "what has changed during a cut is told", func() bool {
+	e.eventually(e.prompt+e.late()+e.c.WatchDelay, "what has changed during a cut is told", func() bool {
 		select {
 		case _, goesOn := <-f.changed:
 			if !goesOn { // it could not go on, and says so
 				f = w.follows(false)
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), prompt)
+			ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 			defer cancel()
 			st, err := w.inspect(ctx)
 			return err == nil && st.Held && st.Token == a.grant.Token

@@ -63,24 +63,24 @@ func newStore(t *testing.T, query string) *store {
 func (s *store) config(open locks.Opener) lockstest.Config {
 	c := lockstest.Config{
 		Open: open,
-		URL: func(t *testing.T) *url.URL {
+		URL: func(t testing.TB) *url.URL {
 			s.mu.Lock()
 			s.n++
 			chroot := fmt.Sprintf("/test %d", s.n)
 			s.mu.Unlock()
 			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: chroot, RawQuery: s.query}
 		},
-		Twin: func(t *testing.T, u *url.URL) *url.URL {
+		Twin: func(t testing.TB, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path, RawQuery: s.query}
 		},
 		TTL: 3 * time.Second, Fair: s.query == "", Places: true,
-		Cut: func(_ *testing.T, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
-		Evict: func(_ *testing.T, u *url.URL, name string) {
+		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
+		Evict: func(_ testing.TB, u *url.URL, name string) {
 			if leader := s.leader(u, name); leader != "" {
 				s.op.delete(leader)
 			}
 		},
-		Restart: func(_ *testing.T, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Restart: func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile: s.hostile(),
 		Abilities: []locks.Ability{
 			locks.CanInspect, locks.CanRecord, locks.CanAsk,
@@ -89,19 +89,19 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),
-		Connections: func(_ *testing.T, u *url.URL) int {
+		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},
-		Leftovers: func(_ *testing.T, u *url.URL) []string {
+		Leftovers: func(_ testing.TB, u *url.URL) []string {
 			return slices.DeleteFunc(s.op.tree(u.Path), func(path string) bool {
 				return strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask")
 			})
 		},
-		Kept: func(_ *testing.T, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
+		Kept: func(_ testing.TB, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
 	}
 	if c.Fair {
 		c.Abilities = append(c.Abilities, locks.CanQueue)
-		c.Crowd = func(_ *testing.T, u *url.URL, name string, n int) {
+		c.Crowd = func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(record.New(options("crowd"))))
 			}
@@ -131,13 +131,13 @@ func (s *store) leader(u *url.URL, name string) string {
 }
 
 // hostile writes over the node that leads, or if there is none makes one.
-func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
 		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
 		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20-1<<10) + `"}`,
 	} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			path := s.leader(u, name)
 			if path == "" && s.query == "" {
 				path = place(u, name) + "/0-n_0000000000"
@@ -151,23 +151,23 @@ func (s *store) hostile() (all []func(*testing.T, *url.URL, string)) {
 		return all
 	}
 	for _, child := range []string{"x", "-n_1", "x-n_", "x-n_99999999999", "x-n_-1", "\u00a0-n_1/deep"} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
 	}
 	return all
 }
 
 // hostileAt writes a node that goes with a lock.
-func (s *store) hostileAt(what string) (all []func(*testing.T, *url.URL, string)) {
+func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
-		all = append(all, func(_ *testing.T, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
 	}
 	return all
 }
 
 // hostileEntries makes nodes beside those of locks.
-func (s *store) hostileEntries() (all []func(*testing.T, *url.URL)) {
+func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for _, path := range []string{"mine", "mine too/child", "a%zz", "..%2Fa/x-n_1", "a%23/x-n_1", "a%2365/x-n_1", "%61%2f/x-n_1", "\u00a0/x-n_1", "%record", "%ask", "a%record%record"} {
-		all = append(all, func(_ *testing.T, u *url.URL) { s.op.put(u.Path+"/"+path, "\x00\xff") })
+		all = append(all, func(_ testing.TB, u *url.URL) { s.op.put(u.Path+"/"+path, "\x00\xff") })
 	}
 	return all
 }

@@ -1,0 +1,180 @@
+// Package trial runs tests whose failures are looked at before they count: those of
+// deliberate defects, which must fail, and those that race the clock, which a busy
+// machine may fail.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Result is how a trial has ended.
+type Result struct {
+	Failed, Skipped bool
+	Log             string // what it has logged, a line or more each
+}
+
+// Run runs a test, and its clean-up, to its end. A failure, a panic and a skip are
+// the trial's alone: tb goes on. What f is given is for f and the goroutines that it
+// waits for, as any testing.TB is.
+func Run(tb testing.TB, f func(tb testing.TB)) Result {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(tb.Context())
+	t := &trial{TB: tb, ctx: ctx}
+	t.guard(func() { f(t) })
+	cancel()
+	for next := t.lastCleanup(); next != nil; next = t.lastCleanup() {
+		t.guard(next)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Result{Failed: t.failed, Skipped: t.skipped, Log: strings.Join(t.log, "\n")}
+}
+
+// A trial stands in for a test. What it does not override, such as TempDir, is the
+// test's.
+type trial struct {
+	testing.TB
+	ctx context.Context
+
+	mu              sync.Mutex
+	failed, skipped bool
+	log             []string
+	cleanups        []func()
+	helpers         map[string]bool // the functions that have called Helper
+}
+
+// guard runs f in a goroutine of its own, which FailNow and SkipNow can end.
+func (t *trial) guard(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				t.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		f()
+	}()
+	<-done
+}
+
+func (t *trial) lastCleanup() func() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.cleanups) == 0 {
+		return nil
+	}
+	last := len(t.cleanups) - 1
+	f := t.cleanups[last]
+	t.cleanups = slices.Delete(t.cleanups, last, last+1)
+	return f
+}
+
+func (t *trial) Cleanup(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
+}
+
+func (t *trial) Context() context.Context { return t.ctx }
+
+func (t *trial) Failed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
+func (t *trial) Skipped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.skipped
+}
+
+func (t *trial) Fail() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = true
+}
+
+func (t *trial) FailNow() {
+	t.Fail()
+	runtime.Goexit()
+}
+
+func (t *trial) SkipNow() {
+	t.mu.Lock()
+	t.skipped = true
+	t.mu.Unlock()
+	runtime.Goexit()
+}
+
+func (t *trial) Helper() {
+	caller, _ := callers().Next()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.helpers == nil {
+		t.helpers = map[string]bool{}
+	}
+	t.helpers[caller.Function] = true
+}
+
+// note adds a line, with the place in the test that it is about: the first that is
+// not in a helper.
+func (t *trial) note(text string) {
+	stack := callers()
+	stack.Next() // Errorf, or what it is
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, more := stack.Next()
+	for more && t.helpers[at.Function] {
+		at, more = stack.Next()
+	}
+	t.log = append(t.log, fmt.Sprintf("%s:%d: %s", filepath.Base(at.File), at.Line, strings.TrimSuffix(text, "\n")))
+}
+
+// callers are the frames of the caller's callers.
+func callers() *runtime.Frames {
+	var pcs [32]uintptr
+	return runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+}
+
+func (t *trial) Log(args ...any)                 { t.note(fmt.Sprintln(args...)) }
+func (t *trial) Logf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
+
+func (t *trial) Error(args ...any) {
+	t.note(fmt.Sprintln(args...))
+	t.Fail()
+}
+
+func (t *trial) Errorf(format string, args ...any) {
+	t.note(fmt.Sprintf(format, args...))
+	t.Fail()
+}
+
+func (t *trial) Fatal(args ...any) {
+	t.note(fmt.Sprintln(args...))
+	t.FailNow()
+}
+
+func (t *trial) Fatalf(format string, args ...any) {
+	t.note(fmt.Sprintf(format, args...))
+	t.FailNow()
+}
+
+func (t *trial) Skip(args ...any) {
+	t.note(fmt.Sprintln(args...))
+	t.SkipNow()
+}
+
+func (t *trial) Skipf(format string, args ...any) {
+	t.note(fmt.Sprintf(format, args...))
+	t.SkipNow()
+}

@@ -1,0 +1,102 @@
+package trial
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRun sees what a trial keeps to itself.
+func TestRun(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		f               func(tb testing.TB)
+		failed, skipped bool
+		log             string
+	}{
+		{"pass", func(tb testing.TB) { tb.Logf("a %d", 1) }, false, false, "trial_test.go:20: a 1"},
+		{"error", func(tb testing.TB) { tb.Error("a", "b"); tb.Log("goes on") }, true, false, "goes on"},
+		{"fatal", func(tb testing.TB) { tb.Fatal("the end"); panic("unreachable") }, true, false, "the end"},
+		{"helper", func(tb testing.TB) { complain(tb) }, true, false, "trial_test.go:23: complaint"},
+		{"panic", func(testing.TB) { panic(errors.New("oops")) }, true, false, "panic: oops"},
+		{"skip", func(tb testing.TB) { tb.Skip("no server"); panic("unreachable") }, false, true, "no server"},
+		{"clean-up", func(tb testing.TB) {
+			tb.Cleanup(func() { tb.Log("last") })
+			tb.Cleanup(func() { tb.Fatal("first") })
+		}, true, false, "last"},
+		{"context", func(tb testing.TB) {
+			tb.Cleanup(func() { tb.Log(tb.Context().Err()) })
+		}, false, false, "context canceled"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Run(t, tt.f)
+			if r.Failed != tt.failed || r.Skipped != tt.skipped || !strings.Contains(r.Log, tt.log) {
+				t.Errorf("got %+v; want failed %v, skipped %v, and %q in the log", r, tt.failed, tt.skipped, tt.log)
+			}
+		})
+	}
+}
+
+func complain(tb testing.TB) {
+	tb.Helper()
+	tb.Error("complaint")
+}
+
+// TestSteady: a test is repeated only if processes were kept waiting, and not for ever.
+func TestSteady(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		share  float64 // of the time for which processes waited
+		fails  int     // how many of the first attempts
+		runs   int
+		failed bool
+	}{
+		{"passes", 1, 0, 1, false},
+		{"fails on an idle machine", 0.1, 1, 1, true},
+		{"fails once on a busy machine", 1, 1, 2, false},
+		{"always fails", 1, 100, attempts, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "repeats")
+			t.Setenv(RepeatsVariable, file)
+			runs, last, start := 0, 0, time.Now()
+			waited := func() (time.Duration, bool) { return time.Duration(tt.share * float64(time.Since(start))), true }
+			r := Run(t, func(tb testing.TB) {
+				steady(tb, waited, func(tb testing.TB, scale int) {
+					if runs++; scale <= last {
+						tb.Errorf("scale %d after %d", scale, last)
+					}
+					last = scale
+					time.Sleep(5 * time.Millisecond)
+					if runs <= tt.fails {
+						tb.Fatal("too late")
+					}
+				})
+			})
+			if runs != tt.runs || r.Failed != tt.failed {
+				t.Errorf("%d runs, failed: %v; want %d, %v\n%s", runs, r.Failed, tt.runs, tt.failed, r.Log)
+			}
+			text, _ := os.ReadFile(file)
+			if got := strings.Count(string(text), "\n"); got != tt.runs-1 {
+				t.Errorf("%d repetitions were counted; want %d:\n%s", got, tt.runs-1, text)
+			}
+			if tt.failed && !strings.Contains(r.Log, "go test -race -count 1 -v -run '^TestSteady$/") {
+				t.Errorf("the log does not say how to repeat the test:\n%s", r.Log)
+			}
+		})
+	}
+}
+
+// TestPressure: Linux tells, and a share of the time is between none and all of it.
+func TestPressure(t *testing.T) {
+	if _, err := os.Stat(pressureFile); err != nil {
+		t.Skip(err)
+	}
+	percent, micros, known := pressure()
+	if !known || percent < 0 || percent > 100 || micros <= 0 {
+		t.Errorf("got %v %%, %d µs, %v", percent, micros, known)
+	}
+}
