@@ -1,0 +1,42 @@
+package lockstest
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// LongVariable is set to 1 for tests in full, where they are otherwise a selection.
+const LongVariable = "LEADERRUN_TEST_LONG"
+
+// again are the tests of RunAgain: at least one for each method of a lock, for each
+// ability, and for each way in which a call can end.
+var again = []string{
+	"Exclusion", "TryOnHeldLock", "WaiterWakes", "WaitingTells", "FairOrder", "CancelledWaiter", "ContextDeadline", "ReleaseIsIdempotent",
+	"CloseBesidePending", "CloseBesideAnything", "RenewAtTheGrant", "RenewKeepsThePlace", "OnlyRenewExtends", "GrantedTTL", "TokensRise",
+	"EvictionIsLoss", "EvictionEndsLease", "LeaseLives", "DeadlineCountsFromSending", "HostileHolder", "NamesAreIndependent",
+	"PartitionEndsLease/all", "ShortCutCostsNothing/replies", "RequestsDuringCut/reset", "Unreachable/all",
+	"Abilities", "RequestsOfAbilities", "AbilitiesAfterClose", "InspectTells", "QueueTells", "RecordLives", "RecordNeedsTheLock",
+	"RecordIsIntact", "AskReachesTheHolder", "AskTexts", "ListTells", "ListNames", "WatchTells", "WatchEnds", "BreakEndsTheTerm",
+	"BreakOfAnEarlierTerm", "ProbeTells", "ForgetLeavesNothing", "Leaks",
+}
+
+// RunAgain tests a backend that passes Run in another wrapping, such as its helper
+// program: with a selection, as what is the backend's own has been tested. With
+// LongVariable it is Run.
+func RunAgain(t *testing.T, c Config) {
+	all := tests(c)
+	if os.Getenv(LongVariable) != "1" {
+		all = selected(t, all, again)
+	}
+	runAll(t, c, all)
+}
+
+func selected(t *testing.T, all []test, names []string) []test {
+	t.Helper()
+	picked := slices.DeleteFunc(slices.Clone(all), func(tt test) bool { return !slices.Contains(names, tt.name) })
+	if len(picked) != len(names) {
+		t.Fatalf("of the tests %q there are %d", names, len(picked))
+	}
+	return picked
+}
