@@ -11,14 +11,16 @@ LIBEXEC ?= $(PREFIX)/libexec/leaderrun
 DESTDIR ?=
 CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leaderrun-test)
 
+REPEATS = $(CURDIR)/bin/repeated-tests
+
 # The race detector needs a C compiler.
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test faults mutants servers lint vet bench fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test test-long faults mutants packages servers lint vet bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the core and all helpers, into bin/
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/... ./runner/...
@@ -42,17 +44,19 @@ install: build ## into $(DESTDIR)$(PREFIX)
 generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
-# What keeps a machine busy has it to itself, as timed tests beside it would fail:
-# ZooKeeper's many JVMs, the elections in full (with -race the first line has a sample),
-# testscripts/fleet and faults.
-test: servers goreleaser ## every test, against real servers
-	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e zookeeper$$ -e testscripts/fleet -e testscripts/release -e faults$$)
-	go test $(RACE) -timeout 20m ./locks/zookeeper
-	go test -timeout 10m -run 'TestElections$$' ./runner/guard
-	go test $(RACE) -timeout 10m ./testscripts/fleet
-	go test $(RACE) -timeout 10m ./faults
-	go test -timeout 10m -tags bundle ./cmd ./testscripts
-	go test -timeout 15m ./testscripts/release
+# Most tests wait most of their time, so more packages run at once than there are
+# processors. What races the clock is repeated if the machine was too busy for it, and
+# each repetition is listed at the end.
+test: packages servers ## every test, against real servers; installs what they need
+	@rm -f '$(REPEATS)'
+	go build $(RACE) ./...
+	LEADERRUN_TEST_REPEATS='$(REPEATS)' go test $(RACE) -vet=off -p 6 -timeout 30m ./...
+	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
+
+# In full, where `make test` has a selection or a sample.
+test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
+	LEADERRUN_TEST_LONG=1 go test -vet=off -p 6 -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
+	LEADERRUN_TEST_LONG=1 go test -vet=off -p 6 -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$' ./locks/gcs ./locks/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
@@ -60,15 +64,14 @@ faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; w
 mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
 	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
+packages: ## install the Debian packages that tests need, as root
+	@.ci/packages
+
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers
 
-vet: ## go vet, on every platform
-	go vet ./... ./testscripts/fleet/testdata/leaderrun ./faults/testdata/subject
-	@for p in $(PLATFORMS); do \
-		echo "GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./..."; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit 1; \
-	done
+vet: ## go vet here, and on other systems what is different there
+	.ci/vet $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
 	$< run ./...
