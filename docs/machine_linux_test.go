@@ -60,16 +60,19 @@ const (
 )
 
 // boot makes a machine, as process 1 of it, and then waits for ever. Whatever is not a
-// file system of its own can only be read there. Its arguments are what is installed,
-// and what it finds in /run: the directory of the harness, the clone, the caches of Go,
-// Go, and etcd.
+// file system of its own can only be read there. Its arguments are what is installed, an
+// empty directory, and what the machine finds in /run: the directory of the harness, the
+// clone, the caches of Go, Go, and etcd. /run is put together elsewhere, as any of these
+// may be below it. What the host has in /usr/local and /etc/leaderrun is not seen.
 const boot = `
 mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && hostname web1 &&
-mount -t tmpfs tmpfs /run && cd /run && mkdir docs clone gocache gomodcache goroot etcd layers && installed=$1 &&
-for dir in docs clone gocache gomodcache goroot etcd; do shift && mount --bind "$1" $dir || exit; done &&
-cd layers && mkdir u1 w1 u2 w2 &&
-mount -t overlay overlay -o "lowerdir=$installed/usr/local:/usr/local,upperdir=u1,workdir=w1" /usr/local &&
-mount -t tmpfs tmpfs /home && mkdir -p /home/ops/leaderrun &&
+installed=$1 run=$2 && shift && mount -t tmpfs tmpfs "$run" && cd "$run" &&
+for dir in docs clone gocache gomodcache goroot etcd; do shift && mkdir $dir && mount --bind "$1" $dir || exit; done &&
+mkdir layers && cd layers && mkdir u1 w1 u2 w2 &&
+mount -t overlay overlay -o "lowerdir=$installed/usr/local,upperdir=u1,workdir=w1" /usr/local &&
+mount --no-mtab --move "$run" /run && cd / &&
+{ [ ! -d /etc/leaderrun ] || mount -t tmpfs tmpfs /etc/leaderrun; } &&
+mount -t tmpfs tmpfs /home && mkdir -p /home/ops/leaderrun && cd /run/layers &&
 mount -t overlay overlay -o lowerdir=/run/clone,upperdir=u2,workdir=w2 /home/ops/leaderrun &&
 mount -t tmpfs tmpfs /var/lib && mount -t tmpfs tmpfs /tmp &&
 mount -o remount,bind,ro / && echo >/run/docs/up || exit
@@ -87,7 +90,7 @@ func newMachine(t *testing.T) *machine {
 	}
 	m := &machine{dir: t.TempDir(), env: environment()}
 	var out bytes.Buffer
-	c := exec.Command("bash", "-c", boot, "boot", install(t), m.dir, here,
+	c := exec.Command("bash", "-c", boot, "boot", install(t), t.TempDir(), m.dir, here,
 		goenv(t, "GOCACHE"), goenv(t, "GOMODCACHE"), goenv(t, "GOROOT"), filepath.Dir(etcdtest.Binary(t, "", "etcd")))
 	c.Stdout, c.Stderr = &out, &out
 	in, err := c.StdinPipe() // its end would be the machine's, as ours is
@@ -120,12 +123,13 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// environment is that of a reader who has just logged in, with etcd in PATH. What a
-// reader builds is built as make does, so that packages are compiled once.
+// environment is that of a reader who has just logged in, with our etcd and Go in PATH,
+// before any that the host has. What a reader builds is built as make does, so that
+// packages are compiled once.
 func environment() []string {
 	return []string{
 		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8",
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/etcd:/run/goroot/bin",
+		"PATH=/run/etcd:/run/goroot/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath", "CGO_ENABLED=0", "GOPROXY=off", "GOTOOLCHAIN=local",
 	}
 }

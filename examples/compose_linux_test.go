@@ -102,7 +102,7 @@ func TestDockerfile(t *testing.T) {
 		t.Fatalf("it installs %q", packages)
 	}
 	for _, pkg := range packages {
-		out, err := exec.Command("go", "list", "-f", "{{.Name}}", strings.TrimSuffix(pkg, "@")).Output()
+		out, err := exec.Command("go", "list", "-find", "-f", "{{.Name}}", strings.TrimSuffix(pkg, "@")).Output()
 		if err != nil || string(out) != "main\n" {
 			t.Errorf("%s is %q: %v", pkg, out, err)
 		}
