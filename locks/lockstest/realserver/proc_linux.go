@@ -1,11 +1,14 @@
 package realserver
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 )
 
 const (
@@ -28,4 +31,16 @@ func stopped(pid int) bool {
 		}
 	}
 	return true
+}
+
+// reserve takes a port for a test, and reports whether no other has it: of each
+// port there is one abstract socket, in the same network namespace as the port,
+// and it ends with the test process at the latest.
+func reserve(tb testing.TB, port int) bool {
+	tb.Helper()
+	l, err := net.Listen("unix", fmt.Sprintf("@leaderrun-test-%d", port))
+	if err == nil {
+		tb.Cleanup(func() { _ = l.Close() })
+	}
+	return !errors.Is(err, syscall.EADDRINUSE)
 }

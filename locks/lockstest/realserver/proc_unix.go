@@ -2,7 +2,10 @@
 
 package realserver
 
-import "syscall"
+import (
+	"syscall"
+	"testing"
+)
 
 const (
 	pauseSignal  = syscall.SIGSTOP
@@ -15,3 +18,6 @@ func dieWithParent() *syscall.SysProcAttr { return nil }
 
 // stopped cannot be told here, and is taken for granted.
 func stopped(int) bool { return true }
+
+// reserve leaves it to chance that no other test has the same port.
+func reserve(testing.TB, int) bool { return true }

@@ -1,6 +1,9 @@
 package realserver
 
-import "syscall"
+import (
+	"syscall"
+	"testing"
+)
 
 // Windows cannot pause a process: a test that tries fails.
 const (
@@ -12,3 +15,6 @@ func dieWithParent() *syscall.SysProcAttr { return nil }
 
 // stopped cannot be told here, and is taken for granted.
 func stopped(int) bool { return true }
+
+// reserve leaves it to chance that no other test has the same port.
+func reserve(testing.TB, int) bool { return true }

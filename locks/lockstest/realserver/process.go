@@ -33,6 +33,7 @@ type Process struct {
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
+	told bool          // the end of the log
 }
 
 // Start starts the process. The thread that started it is kept, because the
@@ -65,6 +66,7 @@ func (p *Process) Start() {
 	p.TB.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-done
+		p.tell()
 	})
 }
 
@@ -75,11 +77,11 @@ func (p *Process) WaitReady(ok func() bool) {
 	for !ok() {
 		select {
 		case <-p.done:
-			p.TB.Fatalf("%s ended while starting:\n%s", p.Path, p.Log())
+			p.TB.Fatalf("%s ended while starting", p.Path)
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			p.TB.Fatalf("%s is not ready after %v:\n%s", p.Path, Ready, p.Log())
+			p.TB.Fatalf("%s is not ready after %v", p.Path, Ready)
 		}
 	}
 }
@@ -134,13 +136,17 @@ func (p *Process) signal(sig os.Signal) {
 }
 
 // FreePort returns a port below those that systems give to outgoing
-// connections, so that a server finds it free again after a restart. It does
-// not listen to find out: a process that another test is just forking would
-// keep that socket open for a moment more.
+// connections, so that a server finds it free again after a restart. Until the
+// test ends, no other test gets the same. It does not listen to find out what
+// is free: a process that another test is just forking would keep that socket
+// open for a moment more.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
 	for range 1000 {
 		port := 10000 + rand.IntN(20000)
+		if !reserve(tb, port) {
+			continue
+		}
 		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
 			return port

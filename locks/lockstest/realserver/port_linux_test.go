@@ -1,0 +1,18 @@
+package realserver
+
+import "testing"
+
+// Two tests do not get the same port, also if neither listens yet.
+func TestFreePortIsReserved(t *testing.T) {
+	t.Parallel()
+	var port int
+	t.Run("while it runs", func(t *testing.T) {
+		port = FreePort(t)
+		if reserve(t, port) {
+			t.Error("another test can have the same port")
+		}
+	})
+	if !reserve(t, port) {
+		t.Error("nobody can have the port again")
+	}
+}

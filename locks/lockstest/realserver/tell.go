@@ -1,0 +1,35 @@
+package realserver
+
+import (
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// tell shows the end of the server's log if the test has failed, and how to
+// repeat the test.
+func (p *Process) tell() {
+	p.TB.Helper()
+	if !p.TB.Failed() || p.told {
+		return
+	}
+	p.told = true
+	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
+	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s",
+		p.Path, strings.Join(lines[max(0, len(lines)-40):], "\n"), Command(p.TB))
+}
+
+// Command is what runs a test once more, and no other.
+func Command(tb testing.TB) string {
+	var pattern []string
+	for name := range strings.SplitSeq(tb.Name(), "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
+	}
+	pkg := "."
+	if info, ok := debug.ReadBuildInfo(); ok {
+		pkg = strings.TrimSuffix(info.Path, ".test")
+	}
+	return fmt.Sprintf("go test -count 1 -run '%s' %s", strings.ReplaceAll(strings.Join(pattern, "/"), "'", "."), pkg)
+}
