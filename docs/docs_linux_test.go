@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
+	syscall.Umask(0o022) // that of a reader
 	code := m.Run()
 	_ = os.RemoveAll(installed.dir)
 	os.Exit(code)
@@ -94,7 +96,7 @@ func (r *reader) do(b *block) error {
 		if _, err := os.Stat("/usr/bin/systemd-analyze"); err != nil {
 			realserver.Missing(r.t, "there is no systemd-analyze")
 		}
-		return r.strictly(b, put("~/unit.service", b.text)+" && systemd-analyze verify --man=no ~/unit.service")
+		return r.strictly(b, put("~/unit.service", b.text)+" && systemd-analyze verify --man=no --recursive-errors=no ~/unit.service")
 	case b.lang == "json":
 		return valid(b)
 	}
@@ -138,7 +140,9 @@ func (r *reader) strictly(b *block, commands string) error {
 	if err := s.start(b.line, commands, true); err != nil {
 		return fmt.Errorf("%d: the command before this: %w", b.line, err)
 	}
-	if err := s.wait(); err != nil {
+	if err := s.wait(); s.running() {
+		return fmt.Errorf("%d: %w", b.line, err)
+	} else if err != nil { // it begins with the line that has failed
 		return err
 	}
 	r.t.Logf("%s:%d: %s\n%s", r.name, b.line, b.text, s.printed())

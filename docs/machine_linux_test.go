@@ -33,7 +33,9 @@ func install(t *testing.T) string {
 		if installed.dir, installed.err = os.MkdirTemp("", "docs"); installed.err != nil {
 			return
 		}
-		out, err := exec.Command("make", "-C", "..", "install", "DESTDIR="+installed.dir).CombinedOutput()
+		c := exec.Command("make", "-C", "..", "install", "DESTDIR="+installed.dir, "PREFIX=/usr/local", "LIBEXEC=/usr/local/libexec/leaderrun")
+		c.Env = append(os.Environ(), "MAKEFLAGS=", "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
+		out, err := c.CombinedOutput()
 		if err != nil {
 			installed.err = fmt.Errorf("make install: %w\n%s", err, out)
 		}
@@ -106,6 +108,10 @@ func newMachine(t *testing.T) *machine {
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	t.Cleanup(func() {
+		if t.Failed() {
+			logs, _ := m.command("sh", "-c", "tail -n 40 ~/*.log").CombinedOutput() // there need not be any
+			t.Logf("logs on the machine:\n%s\nto repeat: %s", logs, realserver.Command(t))
+		}
 		_ = c.Process.Kill() // and with it all that runs there
 		<-ended
 		in.Close()
@@ -128,9 +134,9 @@ func newMachine(t *testing.T) *machine {
 // packages are compiled once.
 func environment() []string {
 	return []string{
-		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8",
+		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TZ=UTC",
 		"PATH=/run/etcd:/run/goroot/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath", "CGO_ENABLED=0", "GOPROXY=off", "GOTOOLCHAIN=local",
+		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false", "CGO_ENABLED=0", "GOPROXY=off", "GOTOOLCHAIN=local",
 	}
 }
 
