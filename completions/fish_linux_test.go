@@ -39,7 +39,7 @@ func TestFish(t *testing.T) {
 		{"../newer/leaderrun ", ""},
 	} {
 		cmd := exec.Command("fish", "--no-config", "-c",
-			`source $argv[1]; complete -c own-tool -f -a 'alpha beta'; complete -C "$argv[2]"`, here.scripts+"/leaderrun.fish", c[0])
+			`set fish_complete_path; source $argv[1]; complete -c own-tool -f -a 'alpha beta'; complete -C "$argv[2]"`, here.scripts+"/leaderrun.fish", c[0])
 		cmd.Dir, cmd.Env = here.path("home"), here.env()
 		var complaint strings.Builder
 		cmd.Stderr = &complaint
@@ -62,6 +62,7 @@ func TestFish(t *testing.T) {
 }
 
 const fishStart = `
+set fish_complete_path
 function fish_prompt; echo -n '` + prompt + `'; end
 function report; commandline >%[1]s; commandline ''; end
 bind \cxp report

@@ -66,7 +66,7 @@ func (w *world) make(dir string) error {
 			return err
 		}
 	}
-	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", w.path("bin/leaderrun"), "..")
+	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-o", w.path("bin/leaderrun"), "..")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return err
@@ -83,11 +83,12 @@ func (w *world) make(dir string) error {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// env is all that the shells have of an environment.
+// env is all that the shells have of an environment. Helpers and settings that the host
+// has elsewhere are not offered.
 func (w *world) env() []string {
 	return []string{
 		"HOME=" + w.path("home"), "XDG_CONFIG_HOME=" + w.path("home"), "XDG_DATA_HOME=" + w.path("home"), "ZDOTDIR=/nowhere",
-		"PATH=" + w.path("bin") + ":" + os.Getenv("PATH"), "TERM=vt100", "LC_ALL=C.UTF-8",
+		"PATH=" + w.path("bin") + ":/usr/bin:/bin", "INPUTRC=/dev/null", "TERM=vt100", "LC_ALL=C.UTF-8",
 		"LEADERRUN_FILE_DIR=" + w.path("locks"), "LEADERRUN_CONFIG=" + w.path("config.yaml"),
 	}
 }
