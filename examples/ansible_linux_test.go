@@ -26,12 +26,13 @@ echo "migrated to $1"`)
 
 	play := func(version string) string {
 		c := exec.Command("ansible-playbook", "--inventory", "app1,app2,app3,", "--connection", "local",
-			"--extra-vars", "version="+version, "deploy.yaml")
+			"--extra-vars", "version="+version+" ansible_python_interpreter={{ansible_playbook_python}}", "deploy.yaml")
 		c.Dir = t.TempDir()
 		text := strings.NewReplacer("hosts: app\n", "hosts: all\n", "/etc/leaderrun/", c.Dir+"/").Replace(read(t, "ansible/deploy.yaml"))
 		write(t, filepath.Join(c.Dir, "deploy.yaml"), text, 0o600)
 		write(t, filepath.Join(c.Dir, "config.yaml"), server.here(read(t, "cron/config.yaml")), 0o600)
-		c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + c.Dir, "LC_ALL=C.UTF-8", "ANSIBLE_NOCOLOR=1"}
+		write(t, filepath.Join(c.Dir, "ansible.cfg"), "", 0o600) // not the host's
+		c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + c.Dir, "ANSIBLE_CONFIG=" + c.Dir + "/ansible.cfg", "LC_ALL=C.UTF-8", "ANSIBLE_NOCOLOR=1"}
 		p := start(t, c)
 		p.exits(0)
 		return p.stdout.String()

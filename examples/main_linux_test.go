@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,12 +28,21 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
 		core()
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"leaderrun":         core,
 		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
 		"leaderrun-metrics": func() { os.Exit(metrics.Main(os.Args)) },
 		"leaderrun-probe":   func() { os.Exit(probe.Main(os.Args)) },
 	})
+}
+
+// Tests are those of this package, which are not run where a program is.
+type tests struct{ *testing.M }
+
+// Run runs them with the umask that files of examples are meant for.
+func (all tests) Run() int {
+	syscall.Umask(0o022)
+	return all.M.Run()
 }
 
 // bin is the directory of these commands. Anybody may use them.
