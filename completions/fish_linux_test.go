@@ -39,7 +39,7 @@ func TestFish(t *testing.T) {
 		{"../newer/leaderrun ", ""},
 	} {
 		cmd := exec.Command("fish", "--no-config", "-c",
-			`set fish_complete_path; source $argv[1]; complete -c own-tool -f -a 'alpha beta'; complete -C "$argv[2]"`, here.scripts+"/leaderrun.fish", c[0])
+			`set fish_complete_path; source $argv[1]; complete -c own-tool -f -a 'alpha beta'; complete -C "$argv[2]"`, here.path("scripts")+"/leaderrun.fish", c[0])
 		cmd.Dir, cmd.Env = here.path("home"), here.env()
 		var complaint strings.Builder
 		cmd.Stderr = &complaint
@@ -72,7 +72,7 @@ complete -c own-tool -f -a 'alpha beta'
 func TestFishTyped(t *testing.T) {
 	t.Parallel()
 	require(t, "fish")
-	s := start(t, "rc", "source "+here.scripts+"/leaderrun.fish\n"+fishStart, "fish", "--no-config", "-i", "-C", "source $ZDOTDIR/rc")
+	s := start(t, "rc", "source "+here.path("scripts")+"/leaderrun.fish\n"+fishStart, "fish", "--no-config", "-i", "-C", "source $ZDOTDIR/rc")
 	s.completes(lines)
 	s.completes(argumentLines)
 }

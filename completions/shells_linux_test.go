@@ -95,7 +95,7 @@ complete -W 'alpha beta' own-tool
 func TestBash(t *testing.T) {
 	t.Parallel()
 	require(t, "bash")
-	script := ". " + here.scripts + "/leaderrun.bash\n"
+	script := ". " + here.path("scripts") + "/leaderrun.bash\n"
 	s := start(t, "rc", script+bashStart, "bash", "--noprofile", "--rcfile", "rc", "-i")
 	s.completes(lines)
 	s.lists()
@@ -115,7 +115,7 @@ func TestBashCompletion(t *testing.T) {
 	t.Parallel()
 	const library = "/usr/share/bash-completion/bash_completion"
 	require(t, "bash", library)
-	script := ". " + library + "\n. " + here.scripts + "/leaderrun.bash\n"
+	script := ". " + library + "\n. " + here.path("scripts") + "/leaderrun.bash\n"
 	theirs := strings.Replace(bashStart, "IFS=:\n", "", 1) // it needs that as it was
 	s := start(t, "rc", script+theirs, "bash", "--noprofile", "--rcfile", "rc", "-i")
 	s.completes(lines)
@@ -127,7 +127,7 @@ func TestBashCompletion(t *testing.T) {
 func TestOldBash(t *testing.T) {
 	t.Parallel()
 	require(t, "bash")
-	script := "enable -n compopt mapfile readarray\n. " + here.scripts + "/leaderrun.bash\n"
+	script := "enable -n compopt mapfile readarray\n. " + here.path("scripts") + "/leaderrun.bash\n"
 	s := start(t, "rc", script+bashStart, "bash", "--noprofile", "--rcfile", "rc", "-i")
 	for _, c := range lines {
 		got := s.becomes(c[0], tab)
@@ -164,7 +164,7 @@ func TestZsh(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begin := "fpath=(" + here.scripts + " $fpath)\n"
+			begin := "fpath=(" + here.path("scripts") + " $fpath)\n"
 			if script != "" {
 				begin = ""
 			}

@@ -11,7 +11,7 @@ import (
 // A world is what the shells of the tests have around them, which none of them changes:
 // the real program, a helper of another backend, locks, jobs of a config file, commands,
 // and files.
-type world struct{ dir, scripts string }
+type world struct{ dir string }
 
 var here world // set once, by TestMain
 
@@ -40,6 +40,11 @@ var texts = map[string]string{
 	"bin/own-tool":      "#!/bin/sh\n",
 	"bin/leaderrun-toy": "#!/bin/sh\n",
 
+	// Our scripts, which TestScripts sees to be the files, in a place without odd names.
+	"scripts/leaderrun.bash": bash,
+	"scripts/_leaderrun":     zsh,
+	"scripts/leaderrun.fish": fish,
+
 	// Other programs of that name: one that says what it was asked, one that does not
 	// know the question, and one that knows another answer.
 	"asked/leaderrun": "#!/bin/sh\nprintf 'words \\n%s\\n' asked\n",
@@ -49,10 +54,6 @@ var texts = map[string]string{
 
 func (w *world) make(dir string) error {
 	w.dir = dir
-	var err error
-	if w.scripts, err = os.Getwd(); err != nil {
-		return err
-	}
 	for name, text := range texts {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -17,7 +17,7 @@ func TestRenameFenced(t *testing.T) {
 	need(t, "flock", "util-linux")
 	store := t.TempDir()
 	report := filepath.Join(store, "report")
-	rename := absolute(t, "fence/rename-fenced")
+	rename := "'" + absolute(t, "fence/rename-fenced") + "'"
 	job := `echo "$1" >` + report + `.$LEADERRUN_TOKEN && ` +
 		rename + ` ` + report + `.$LEADERRUN_TOKEN ` + report + ` "$LEADERRUN_TOKEN"`
 	if got := staleWrite(t, []string{"PATH=" + os.Getenv("PATH")}, job); got != 1 {
@@ -92,7 +92,7 @@ func TestFenceSQL(t *testing.T) {
 		return p.stdout.String()
 	}
 	psql("--file", "fence/fence.sql", "--command", "CREATE TABLE reports (value text)")
-	if got := staleWrite(t, env, absolute(t, "fence/write-sql")+` "$1"`); got != 3 {
+	if got := staleWrite(t, env, "'"+absolute(t, "fence/write-sql")+`' "$1"`); got != 3 {
 		t.Errorf("the late write ended with %d, want 3", got)
 	}
 	if got := psql("--command", "SELECT value FROM reports"); got != "fresh\n" {

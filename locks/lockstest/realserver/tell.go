@@ -18,7 +18,7 @@ func (p *Process) tell() {
 	p.told = true
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s",
-		p.Path, strings.Join(lines[max(0, len(lines)-40):], "\n"), Command(p.TB))
+		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), Command(p.TB))
 }
 
 // Command is what runs a test once more, and no other.
