@@ -28,21 +28,26 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
 		core()
 	}
-	testscript.Main(tests{m}, map[string]func(){
+	programs := map[string]func(){
 		"leaderrun":         core,
 		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
 		"leaderrun-metrics": func() { os.Exit(metrics.Main(os.Args)) },
 		"leaderrun-probe":   func() { os.Exit(probe.Main(os.Args)) },
-	})
+	}
+	if programs[filepath.Base(os.Args[0])] == nil {
+		settle()
+	}
+	testscript.Main(m, programs)
 }
 
-// Tests are those of this package, which are not run where a program is.
-type tests struct{ *testing.M }
-
-// Run runs them with the umask that files of examples are meant for.
-func (all tests) Run() int {
+// settle sets what tests do not take from whoever runs them: the umask that the
+// examples' files are meant for, and, for root, who starts programs as other users, too,
+// a directory of which these can read.
+func settle() {
 	syscall.Umask(0o022)
-	return all.M.Run()
+	if os.Geteuid() == 0 {
+		_ = os.Setenv("TMPDIR", "/tmp") // it has no reason to fail
+	}
 }
 
 // bin is the directory of these commands. Anybody may use them.
