@@ -1,4 +1,5 @@
-// Package programs builds what tests of fleets run.
+// Package programs builds the programs of this module as they are released, for the
+// tests that run them.
 package programs
 
 import (
@@ -11,39 +12,75 @@ import (
 
 const module = "github.com/leaderrun/leaderrun"
 
-// Leaderrun is the package of the core.
-const Leaderrun = module
+// What there is to be built.
+const (
+	Leaderrun = module
+	Helpers   = module + "/.../leaderrun-..." // a pattern: with the tools, which are started as helpers are
+	Etcd      = module + "/locks/etcd/leaderrun-etcd"
+	GCS       = module + "/locks/gcs/leaderrun-gcs"
+	ZooKeeper = module + "/locks/zookeeper/leaderrun-zk"
+	Subject   = module + "/faults/testdata/subject"
+)
 
 // tags are those that the programs are released with (see Makefile).
 const tags = "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules"
 
-// Programs are built once, in a directory of their own.
+// Programs are built once, in a directory of their own that anybody may look into.
 type Programs struct {
+	Bundle bool // every backend is linked into leaderrun
+	Race   bool // they have the race detector
+
+	// LDFlags are for the linker. By default it leaves out what only debuggers read.
+	LDFlags string
+
 	once sync.Once
 	dir  string
 	err  error
 }
 
-// Build builds leaderrun from a package, with the helpers and the subject, as they
-// are released: what runs a thousand times must start fast. It does so once, and
-// blocks until it is done.
-func (p *Programs) Build(leaderrun string) error {
-	p.once.Do(func() { p.err = p.build(leaderrun) })
+// Build builds packages, as they are released: what runs a thousand times must start
+// fast. It does so once, and blocks until it is done.
+func (p *Programs) Build(packages ...string) error {
+	p.once.Do(func() { p.err = p.build(packages) })
 	return p.err
 }
 
-func (p *Programs) build(leaderrun string) (err error) {
-	if p.dir, err = os.MkdirTemp("", "leaderrun-fleet-"); err != nil {
+func (p *Programs) build(packages []string) (err error) {
+	if p.dir, err = os.MkdirTemp("", "leaderrun-programs-"); err != nil {
 		return err
 	}
-	c := exec.Command("go", "build", "-trimpath", "-tags", tags, "-o", p.dir+"/", leaderrun, module+"/faults/testdata/subject",
-		module+"/locks/etcd/leaderrun-etcd", module+"/locks/gcs/leaderrun-gcs", module+"/locks/zookeeper/leaderrun-zk")
+	if err := os.Chmod(p.dir, 0o755); err != nil {
+		return err
+	}
+	c := exec.Command("go", append(p.command(), packages...)...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if p.Race { // whose runtime is in C
+		c.Env = append(os.Environ(), "CGO_ENABLED=1")
+	}
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
+		return fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return nil
 }
+
+// command is that of go. It does not ask git, whose answer would differ from one copy
+// of the tree to another and who may refuse to give any.
+func (p *Programs) command() []string {
+	ldflags, tags, how := p.LDFlags, tags, "-trimpath"
+	if ldflags == "" {
+		ldflags = "-s -w"
+	}
+	if p.Bundle {
+		tags += ",bundle"
+	}
+	if p.Race {
+		how = "-race" // of packages that were compiled for tests
+	}
+	return []string{"build", "-buildvcs=false", how, "-tags", tags, "-ldflags", ldflags, "-o", p.dir + "/"}
+}
+
+// Dir is where they are.
+func (p *Programs) Dir() string { return p.dir }
 
 // Path is that of a program.
 func (p *Programs) Path(name string) string { return filepath.Join(p.dir, name) }

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func build(t *testing.T) {
 	t.Helper()
-	if err := built.Build("./testdata/leaderrun"); err != nil {
+	if err := built.Build("./testdata/leaderrun", programs.Subject, programs.Etcd, programs.GCS, programs.ZooKeeper); err != nil {
 		t.Fatal(err)
 	}
 }
