@@ -74,9 +74,9 @@ const patience = 30 * time.Second
 
 // A world is what one script has started.
 type world struct {
-	tb     testing.TB
-	shared *sharedServer
-	jobs   map[string]*job
+	tb    testing.TB
+	suite suite
+	jobs  map[string]*job
 	servers
 }
 
@@ -255,7 +255,7 @@ func cmdLines(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdNeed(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 2, "need CONDITION WHAT")
-	ok, err := condition(args[0])
+	ok, err := worldOf(ts).suite.condition(args[0])
 	ts.Check(err)
 	switch {
 	case ok:

@@ -25,13 +25,13 @@ import (
 func cmdGCS(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "gcs [WHAT]")
 	w := worldOf(ts)
-	object := func() string { return ts.Name() + "/" + args[1] }
+	object := func() string { return ts.Getenv("NAME") + "/" + args[1] }
 	switch {
 	case len(args) == 0:
 		w.gcs = gcstest.Start(w.tb)
 		ts.Setenv("GCS", w.gcs.Addr())
 		ts.Setenv("STORAGE_EMULATOR_HOST", w.gcs.Addr())
-		ts.Setenv("LEADERRUN_BACKEND", "gcs://"+gcstest.Bucket+"/"+ts.Name())
+		ts.Setenv("LEADERRUN_BACKEND", "gcs://"+gcstest.Bucket+"/"+ts.Getenv("NAME"))
 	case len(args) == 1 && args[0] == "stop":
 		w.gcs.Stop()
 	case len(args) == 1 && args[0] == "start":

@@ -67,6 +67,9 @@ func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string)
 func (j *job) show(ts *testscript.TestScript) {
 	fmt.Fprint(ts.Stdout(), &j.stdout)
 	fmt.Fprint(ts.Stderr(), &j.stderr)
+	if strings.Contains(j.stderr.String(), "WARNING: DATA RACE") { // a guard's changes no exit status
+		ts.Fatalf("the race detector has found something")
+	}
 }
 
 // stop ends a program that runs, if it does.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
 // TestReleaseVariables builds the core as the Makefile does: the linker does not
@@ -33,14 +35,14 @@ func TestReleaseVariables(t *testing.T) {
 		t.Fatal("the Makefile has no LDFLAGS")
 	}
 	flags := strings.NewReplacer("$(VERSION)", "v1.2.3-probe", "$(LIBEXEC)", libexec).Replace(string(set[1]))
-	program := filepath.Join(t.TempDir(), "leaderrun")
-	output(t, "go", "build", "-ldflags", flags, "-o", program, "..")
-
+	p := programs.Programs{LDFlags: flags}
+	defer p.Remove()
+	build(t, &p, programs.Leaderrun, programs.ZooKeeper)
+	program := p.Path("leaderrun")
 	if got := output(t, program, "version"); !strings.HasPrefix(got, "leaderrun v1.2.3-probe ") {
 		t.Errorf("the version does not reach the program: %s", got)
 	}
-	output(t, "go", "build", "-ldflags", flags, "-o", program+"-etcd", "../locks/etcd/leaderrun-etcd")
-	if got := output(t, program+"-etcd", "--version"); !strings.Contains(got, "v1.2.3-probe") {
+	if got := output(t, p.Path("leaderrun-zk"), "--version"); !strings.Contains(got, "v1.2.3-probe") {
 		t.Errorf("the version does not reach the helper: %s", got)
 	}
 	if got := output(t, program, "backends"); !strings.Contains(got, helper) {

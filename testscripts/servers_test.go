@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -46,7 +48,7 @@ func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	switch kind {
 	case "":
-		w.announce(ts, w.shared.get(w.tb))
+		w.announce(ts, w.suite.shared.get(w.tb))
 	case "own":
 		w.announce(ts, etcdtest.Start(w.tb, etcdtest.Options{}))
 	case "tls", "mtls", "expired":
@@ -72,10 +74,10 @@ func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
 func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
 	w.etcd = s
 	ts.Setenv("ETCD", s.Addr())
-	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Name())
+	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
 	ts.Setenv("ETCDCTL_ENDPOINTS", s.Endpoint())
 	bin := filepath.Dir(etcdtest.Binary(w.tb, "", "etcdctl"))
-	ts.Setenv("PATH", ts.Getenv("PATH")+string(filepath.ListSeparator)+bin)
+	ts.Setenv("PATH", bin+string(filepath.ListSeparator)+ts.Getenv("PATH")) // not another version's
 }
 
 func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Server {
@@ -112,7 +114,7 @@ func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	switch kind {
 	case "":
-		w.announceZK(ts, w.shared.getZK(w.tb))
+		w.announceZK(ts, w.suite.shared.getZK(w.tb))
 	case "own":
 		w.announceZK(ts, zktest.Start(w.tb, zktest.Options{}))
 	case "small":
@@ -136,8 +138,8 @@ func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 func (w *world) announceZK(ts *testscript.TestScript, s *zktest.Server) {
 	w.zk = s
 	ts.Setenv("ZK", s.Addr())
-	ts.Setenv("ZK_HOSTS", s.Addr()+"/"+ts.Name())
-	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Name())
+	ts.Setenv("ZK_HOSTS", s.Addr()+"/"+ts.Getenv("NAME"))
+	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
 }
 
 // cmdHTTP is the command "http": it starts a web server, $HTTP, which has nothing
@@ -183,4 +185,27 @@ func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 		w.proxy = faultproxy.New(w.tb, args[0])
 		ts.Setenv("PROXY", w.proxy.Addr())
 	}
+}
+
+// A sharedServer is one etcd server, and one ZooKeeper server, for the scripts
+// that need nothing special of it, started by the first of them.
+type sharedServer struct {
+	parent *testing.T
+	start  sync.Once
+	server *etcdtest.Server
+
+	startZK sync.Once
+	zk      *zktest.Server
+}
+
+func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
+	etcdtest.Binary(tb, "", "etcd") // if there is none, it is the script that is skipped
+	s.start.Do(func() { s.server = etcdtest.Start(s.parent, etcdtest.Options{}) })
+	return s.server
+}
+
+func (s *sharedServer) getZK(tb testing.TB) *zktest.Server {
+	zktest.Require(tb) // if there is none, it is the script that is skipped
+	s.startZK.Do(func() { s.zk = zktest.Start(s.parent, zktest.Options{}) })
+	return s.zk
 }

@@ -51,7 +51,7 @@ func bash(t *testing.T) *shell {
 func onTerminal(t *testing.T, name string, args ...string) *shell {
 	t.Helper()
 	t.Parallel()
-	heedSignals()
+	buildReleased(t)
 	s := &shell{t: t, dir: t.TempDir(), more: make(chan struct{}), done: make(chan struct{})}
 	for file, text := range theirPrograms {
 		if err := os.WriteFile(filepath.Join(s.dir, file), []byte(text), 0o755); err != nil {
@@ -64,10 +64,10 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 	}
 	s.master = master
 	s.resize(24)
-	s.cmd = exec.Command(name, args...)
+	s.cmd = exec.Command("env", append([]string{name}, args...)...) // env(1) looks in the PATH below
 	s.cmd.Dir = s.dir
-	s.cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH") + ":.", "TERM=vt100", "PS1=" + prompt, "LC_ALL=C",
-		"LEADERRUN_FILE_DIR=" + filepath.Join(s.dir, "locks"), "GORACE=atexit_sleep_ms=0", "LESS=-d", "EXINIT="}
+	s.cmd.Env = []string{"HOME=" + s.dir, "PATH=" + released.Dir() + ":" + os.Getenv("PATH") + ":.", "TERM=vt100", "PS1=" + prompt, "LC_ALL=C",
+		"LEADERRUN_FILE_DIR=" + filepath.Join(s.dir, "locks"), "LESS=-d", "EXINIT="}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := s.cmd.Start(); err != nil {

@@ -1,0 +1,162 @@
+//go:build unix
+
+package testscripts
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/leaderrun/leaderrun/faults/programs"
+)
+
+// A suite is scripts, and the programs that they run.
+type suite struct {
+	name     string // a prefix for locks on servers that others use, too; may be ""
+	programs []*programs.Programs
+	shared   *sharedServer
+}
+
+// inBundle are the scripts of what may differ if backends, probe and metrics are linked
+// into leaderrun.
+var inBundle = []string{"abilities", "doctor-gcs", "etcd", "etcd-lost", "etcd-nested", "etcd-secrets", "gcs", "guard", "health",
+	"metrics", "metrics-etcd", "nested-between", "version", "zk"}
+
+// withRaces are scripts in which much happens at the same time. They show the whole core
+// to the race detector, which the tests of its parts have anyway.
+var withRaces = []string{"etcd-lost", "events", "guard", "hooks", "metrics", "resign", "signals", "watch"}
+
+// TestScripts runs what a user sees, in *.txtar. See commands_test.go for the
+// commands that scripts have besides testscript's own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	buildReleased(t)
+	shared := &sharedServer{parent: t}
+	suite{"", []*programs.Programs{&released}, shared}.run(t, nil)
+	t.Run("bundle", func(t *testing.T) {
+		t.Parallel()
+		build(t, &bundle, programs.Leaderrun)
+		suite{"bundle-", []*programs.Programs{&bundle}, shared}.run(t, inBundle)
+	})
+	t.Run("race", func(t *testing.T) {
+		t.Parallel()
+		if !detectsRaces {
+			t.Skip("without -race")
+		}
+		build(t, &raced, "./testdata/leaderrun")
+		suite{"race-", []*programs.Programs{&raced, &released}, shared}.run(t, withRaces)
+	})
+}
+
+// run runs some scripts, or all.
+func (s suite) run(t *testing.T, names []string) {
+	p := testscript.Params{
+		Dir:                 ".",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               s.setup,
+		Condition:           s.condition,
+		Cmds:                scriptCommands(),
+	}
+	if names != nil {
+		p.Dir = ""
+	}
+	for _, name := range names {
+		p.Files = append(p.Files, name+".txtar")
+	}
+	testscript.Run(t, p)
+}
+
+// setup gives each script a home, a place for its locks and a short program to
+// run, and nothing of the tester's environment but PATH.
+func (s suite) setup(env *testscript.Env) error {
+	home, bin := filepath.Join(env.WorkDir, "home"), filepath.Join(env.WorkDir, ".bin")
+	for _, dir := range []string{home, bin} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(bin, "stay"), []byte(stay), 0o755); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for name, path := range map[string]string{"asuser": self, "ask": released.Path("leaderrun-probe")} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(filepath.Dir(env.WorkDir), 0o755); err != nil { // for asuser
+		return err
+	}
+	tb, path := env.T().(testing.TB), []string{bin}
+	for _, p := range s.programs {
+		path = append(path, p.Dir())
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("NAME", s.name+filepath.Base(tb.Name()))
+	env.Setenv("LEADERRUN_CONFIG", os.DevNull)
+	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
+	env.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
+	env.Setenv("PROGRAMS", s.programs[0].Dir())
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's second at each exit
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Log("this script alone: " + alone(tb.Name()))
+		}
+	})
+	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
+	return nil
+}
+
+// alone is the command that runs one test.
+func alone(name string) string {
+	race := ""
+	if detectsRaces {
+		race = " -race"
+	}
+	return "go test" + race + " ./testscripts -count 1 -v -run '^" + strings.ReplaceAll(name, "/", "$/^") + "$'"
+}
+
+// stay is a job that runs until it is told to end.
+const stay = `#!/bin/sh
+# stay FILE: writes its process id into FILE, and ends when its exit status is
+# written into FILE.end.
+mkfifo "$1.end" && echo $$ >"$1.new" && mv "$1.new" "$1" && read code <"$1.end"
+exit "${code:-0}"
+`
+
+// condition knows the conditions of scripts besides testscript's own.
+func (s suite) condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "bundle":
+		return s.programs[0].Bundle, nil
+	case "tini":
+		_, err := exec.LookPath(name)
+		return err == nil, nil
+	case "cpu-quota":
+		return hasQuota(), nil
+	case "namespaces": // a mount that nobody else sees
+		return exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// hasQuota reports whether a cgroup of ours could be kept from the processor,
+// with cgroups of version 1 or 2.
+func hasQuota() bool {
+	v1, _ := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat")
+	v2, _ := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control")
+	return bytes.Contains(v1, []byte("nr_throttled")) || slices.Contains(strings.Fields(string(v2)), "cpu")
+}
