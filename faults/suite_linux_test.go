@@ -32,8 +32,12 @@ type suite struct {
 	rows []report.Row
 }
 
-// short is how long the suite takes unless it is told otherwise.
-const short = 75 * time.Second
+// How long the suite takes unless FAULTS_MINUTES says otherwise: in the short form, and
+// with LEADERRUN_TEST_LONG=1.
+const (
+	shortRun = 20 * time.Second
+	longRun  = 75 * time.Second
+)
 
 func TestMain(m *testing.M) {
 	// Cells wait most of their time; a machine of two cores runs all at once.
@@ -107,8 +111,11 @@ func (s *suite) page() (string, error) {
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{length: short, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
+	s := &suite{length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
 	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
+	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+		s.length = longRun
+	}
 	if text := os.Getenv("FAULTS_MINUTES"); text != "" {
 		minutes, err := strconv.ParseFloat(text, 64)
 		if err != nil || minutes <= 0 {

@@ -1,8 +1,9 @@
 // Package fleet is what a fleet of hosts sees, over a whole day and through many
 // faults: real programs, real servers and, on each host, a clock of its own.
 //
-//	go test ./testscripts/fleet                                  # a short run, about a minute
-//	LEADERRUN_TEST_LONG=1 go test -v -timeout 60m ./testscripts/fleet   # 200 windows, 50 faults
+//	go test ./testscripts/fleet                                  # a short run, half a minute
+//	LEADERRUN_TEST_LONG=1 go test ./testscripts/fleet            # a minute: 40 windows, 8 faults
+//	FLEET_TIMES=5 go test -v -timeout 60m ./testscripts/fleet    # 5 times that
 //	LEADERRUN_TEST_SEED=7 go test -v ./testscripts/fleet         # what a run with this seed did
 //
 // A seed decides what is planned, and not how the machine interleaves it.

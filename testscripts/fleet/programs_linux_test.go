@@ -31,8 +31,22 @@ func build(t *testing.T) {
 	}
 }
 
-// long reports whether the whole of it is to be run, and not a short part.
-func long() bool { return os.Getenv("LEADERRUN_TEST_LONG") == "1" }
+// size is how much of something is tested: a short form, the long one of
+// LEADERRUN_TEST_LONG=1, or FLEET_TIMES that.
+func size(t *testing.T, short, long int) int {
+	t.Helper()
+	if text := os.Getenv("FLEET_TIMES"); text != "" {
+		times, err := strconv.Atoi(text)
+		if err != nil || times < 1 {
+			t.Fatalf("FLEET_TIMES=%s is not a number of times", text)
+		}
+		return times * long
+	}
+	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+		return long
+	}
+	return short
+}
 
 // seed is that of a run. It is printed, so that a run can be planned again.
 func seed(t *testing.T) uint64 {

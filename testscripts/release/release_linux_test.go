@@ -15,6 +15,7 @@ import (
 // TestCheck: the configuration is valid, and has nothing that is deprecated.
 func TestCheck(t *testing.T) {
 	t.Parallel()
+	long(t)
 	if out, err := exec.Command(goreleaser(t), "check", "../../goreleaser.yaml").CombinedOutput(); err != nil {
 		t.Errorf("goreleaser check: %v\n%s", err, out)
 	}
@@ -39,9 +40,18 @@ func TestAsTheMakefile(t *testing.T) {
 	}
 }
 
+// long skips a test that takes goreleaser, which is long to build, or minutes of its own.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("LEADERRUN_TEST_LONG") != "1" {
+		t.Skip("it is a part of `make test-long`")
+	}
+}
+
 // TestRelease builds a release twice, and the next one, and uses them.
 func TestRelease(t *testing.T) {
 	t.Parallel()
+	long(t)
 	goreleaser(t)
 	dir := t.TempDir()
 	one := plant(t, place{filepath.Join(dir, "one"), time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), "022", []string{"TZ=UTC"}})
