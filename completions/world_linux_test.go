@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
 // A world is what the shells of the tests have around them, which none of them changes:
@@ -14,6 +16,8 @@ import (
 type world struct{ dir string }
 
 var here world // set once, by TestMain
+
+var built programs.Programs
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "leaderrun-completions-")
@@ -27,6 +31,7 @@ func TestMain(m *testing.M) {
 		status = m.Run()
 	}
 	_ = os.RemoveAll(dir)
+	built.Remove()
 	os.Exit(status)
 }
 
@@ -67,9 +72,10 @@ func (w *world) make(dir string) error {
 			return err
 		}
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-o", w.path("bin/leaderrun"), "..")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := built.Build(programs.Leaderrun); err != nil {
+		return err
+	}
+	if err := os.Symlink(built.Path("leaderrun"), w.path("bin/leaderrun")); err != nil {
 		return err
 	}
 	for _, lock := range []string{"jobs:eu", "jobs:us@2", "team/a-b", "team/x"} {

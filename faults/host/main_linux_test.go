@@ -2,52 +2,35 @@ package host
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // patience bounds what must happen at some time.
 const patience = 60 * time.Second
 
-// program is the directory of the leaderrun that was built for this test process.
-var program struct {
-	once sync.Once
-	dir  string
-	err  error
-}
+// built is the leaderrun of this test process.
+var built programs.Programs
 
 // roleVar names what a process does that is started by a test.
 const roleVar = "HOST_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	_ = os.RemoveAll(program.dir)
+	built.Remove()
 	os.Exit(code)
 }
 
 // build builds leaderrun, and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
-	program.once.Do(func() {
-		if program.dir, program.err = os.MkdirTemp("", "host"); program.err != nil {
-			return
-		}
-		c := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", program.dir+"/", "github.com/leaderrun/leaderrun")
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Logf("%s", out)
-			program.err = err
-		}
-	})
-	if program.err != nil {
-		t.Fatal(program.err)
+	if err := built.Build(programs.Leaderrun); err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(program.dir, "leaderrun")
+	return built.Path("leaderrun")
 }
 
 // newHostWith makes one host, and skips the test where it lacks something.
