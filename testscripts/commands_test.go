@@ -70,7 +70,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 }
 
 // patience bounds what must happen at some time on a busy machine.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // A world is what one script has started.
 type world struct {
