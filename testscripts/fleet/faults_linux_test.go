@@ -28,11 +28,11 @@ func freezable(s *store) bool { _, ok := s.server.(pauser); return ok }
 // faults are all that there are.
 func faults() []fault {
 	return []fault{
-		{name: "job killed", applies: always, strike: func(s *services) { s.hit(s.leader().PID, unix.SIGKILL) }},
-		{name: "job failed", applies: always, strike: func(s *services) { s.hit(s.leader().PID, unix.SIGUSR1) }},
+		{name: "job killed", applies: always, strike: func(s *services) { s.strike(s.leader().PID, unix.SIGKILL) }},
+		{name: "job failed", applies: always, strike: func(s *services) { s.strike(s.leader().PID, unix.SIGUSR1) }},
 		{name: "job hung", applies: always, strike: (*services).sicken},
 		{name: "leaderrun killed", applies: always, strike: func(s *services) { s.murder(s.leader().Leaderrun) }},
-		{name: "guard killed", applies: always, strike: func(s *services) { s.hit(s.leader().Guard, unix.SIGKILL) }},
+		{name: "guard killed", applies: always, strike: func(s *services) { s.strike(s.leader().Guard, unix.SIGKILL) }},
 		{name: "waiting leaderrun killed", applies: always, strike: func(s *services) { s.murder(s.waiting()) }},
 		{name: "leaderrun frozen", applies: always, strike: func(s *services) { s.freeze(s.leader().Leaderrun) }},
 		{name: "guard frozen", applies: always, strike: func(s *services) { s.freeze(s.leader().Guard) }},
@@ -77,12 +77,15 @@ func faults() []fault {
 }
 
 // planFaults picks n faults for a store: each kind in turn, in an order that the
-// seed decides.
+// seed decides. The first one ends a term for certain.
 func planFaults(r *rand.Rand, s *store, n int) []fault {
 	var kinds, all []fault
 	for _, f := range faults() {
 		if f.applies(s) {
 			kinds = append(kinds, f)
+		}
+		if f.name == "leaderrun killed" {
+			all = append(all, f)
 		}
 	}
 	for len(all) < n {
@@ -102,11 +105,11 @@ func (s *services) pass(d time.Duration) { <-time.After(d) }
 // murder kills a leaderrun, which has no chance to end its term.
 func (s *services) murder(pid int) {
 	s.murdered[pid] = true
-	s.hit(pid, unix.SIGKILL)
+	s.strike(pid, unix.SIGKILL)
 }
 
 func (s *services) freeze(pid int) {
-	s.hit(pid, unix.SIGSTOP)
+	s.strike(pid, unix.SIGSTOP)
 	s.pass(s.length())
 	s.hit(pid, unix.SIGCONT)
 }

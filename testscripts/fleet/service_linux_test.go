@@ -9,7 +9,7 @@ func TestService(t *testing.T) {
 	for name, start := range stores() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := runServices(t, start(t), size(t, 3, 8))
+			s := runServices(t, start(t), size(t, 4, 8))
 			r := s.judge()
 			t.Logf("%s: %v; exit statuses %v", s.store.name, r, s.exits)
 			if len(r.wrong) > 0 {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -231,11 +233,32 @@ func (s *services) waiting() int {
 	return pid
 }
 
-// hit sends a signal to a process of ours, if it is still there.
-func (s *services) hit(pid int, sig syscall.Signal) {
+// hit sends a signal to a process of ours, and reports whether it is still there. A
+// guard has no environment to tell whose it is: its parent has.
+func (s *services) hit(pid int, sig syscall.Signal) bool {
+	return (s.owns(pid) || s.owns(parentOf(pid))) && unix.Kill(pid, sig) == nil
+}
+
+func (s *services) owns(pid int) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err == nil && oracle.Carries(env, s.cookie) {
-		_ = unix.Kill(pid, sig) // it may have ended by itself
+	return err == nil && oracle.Carries(env, s.cookie)
+}
+
+// parentOf is the parent of a process; 0: there is none.
+func parentOf(pid int) int {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
+}
+
+// strike sends a signal to who leads, or its leaderrun or guard, which must be there.
+func (s *services) strike(pid int, sig syscall.Signal) {
+	if !s.hit(pid, sig) {
+		s.t.Errorf("there is no process %d to send %v to", pid, sig)
 	}
 }
 
