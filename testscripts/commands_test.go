@@ -23,8 +23,10 @@ import (
 // a shell shows it; a FILE that a process id is read from is one that the
 // program stay has written.
 //
-//	exits [-within TIME] CODE PROGRAM [ARG...]
-//	                                run a program that ends with this code
+//	exits [-within TIME] [-busy] CODE PROGRAM [ARG...]
+//	                                run a program that ends with this code; with
+//	                                -busy, again if no server answers in the
+//	                                second that it has at least
 //	start [-tty] NAME PROGRAM [ARG...]
 //	                                run one in the background; its process id is
 //	                                in $NAME_pid; with -tty, standard error is a
