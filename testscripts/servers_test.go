@@ -73,11 +73,22 @@ func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
 // announce tells the script of a server.
 func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
 	w.etcd = s
+	w.showLog("etcd", s.Log)
 	ts.Setenv("ETCD", s.Addr())
 	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
 	ts.Setenv("ETCDCTL_ENDPOINTS", s.Endpoint())
 	bin := filepath.Dir(etcdtest.Binary(w.tb, "", "etcdctl"))
 	ts.Setenv("PATH", bin+string(filepath.ListSeparator)+ts.Getenv("PATH")) // not another version's
+}
+
+// showLog shows the end of a server's log if the script fails.
+func (w *world) showLog(name string, log func() string) {
+	w.tb.Cleanup(func() {
+		if w.tb.Failed() {
+			text := log()
+			w.tb.Logf("%s has logged:\n%s", name, text[max(0, len(text)-4000):])
+		}
+	})
 }
 
 func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Server {
@@ -137,6 +148,7 @@ func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 
 func (w *world) announceZK(ts *testscript.TestScript, s *zktest.Server) {
 	w.zk = s
+	w.showLog("ZooKeeper", s.Log)
 	ts.Setenv("ZK", s.Addr())
 	ts.Setenv("ZK_HOSTS", s.Addr()+"/"+ts.Getenv("NAME"))
 	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
