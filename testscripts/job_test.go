@@ -150,7 +150,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 // environ is the script's environment, which testscript does not tell.
 func environ(ts *testscript.TestScript) []string {
 	file := filepath.Join(ts.Getenv("WORK"), ".bin", "environ")
-	ts.Check(ts.Exec("sh", "-c", `env -0 >"$1"`, "sh", file))
+	ts.Check(ts.Exec("sh", "-c", `exec env -0 >"$1"`, "sh", file))
 	return strings.Split(strings.TrimSuffix(ts.ReadFile(file), "\x00"), "\x00")
 }
 
