@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	syscall.Umask(0o022) // whatever the tester's is: other users look into what scripts make
+	for fd := 3; fd < 1024; fd++ { // what the tester has left open
+		syscall.CloseOnExec(fd)
+	}
 	heedSignals()
 	code := m.Run()
 	for _, p := range []*programs.Programs{&released, &bundle, &raced} {
