@@ -140,7 +140,9 @@ func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 		w.zk.Resume()
 	case "delete", "delete-last":
 		usage(ts, len(args) == 2, "zk "+kind+" NODE")
-		ts.Check(w.zk.DeleteChild(args[1], kind == "delete-last"))
+		eventually(ts, patience, args[1]+" has a child that can be deleted", func() bool {
+			return w.zk.DeleteChild(args[1], kind == "delete-last") == nil
+		})
 	default:
 		ts.Fatalf("unknown kind of ZooKeeper %q", kind)
 	}
