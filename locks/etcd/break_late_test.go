@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A lossyKV loses the answer to the next transaction.
@@ -53,7 +54,7 @@ func TestBreakComesLate(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s := etcdtest.Start(t, etcdtest.Options{})
-			o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: 5 * time.Second}
+			o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: trial.Stretch(5 * time.Second)}
 			a, b, breaker := openLock(t, s, o), openLock(t, s, o), openLock(t, s, o)
 			token := drive.Hold(t, a).Token
 			waiting := make(chan error, 1)

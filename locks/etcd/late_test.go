@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A slowKV holds the next transaction back and says that there was no answer.
@@ -39,7 +40,7 @@ func TestRecordComesLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := Open(t.Context(), u, locks.Options{Name: "a", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second})
+	opened, err := Open(t.Context(), u, locks.Options{Name: "a", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}

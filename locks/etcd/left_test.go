@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 func openLock(t *testing.T, s *etcdtest.Server, o locks.Options) *Lock {
@@ -45,7 +46,7 @@ func TestLeft(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			s := etcdtest.Start(t, etcdtest.Options{Version: version})
-			o := locks.Options{Name: "jobs", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second}
+			o := locks.Options{Name: "jobs", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)}
 			l, w := openLock(t, s, o), openLock(t, s, o)
 			if left := inspect(t, w).Left; left != 0 {
 				t.Errorf("%v is left of a free lock", left)

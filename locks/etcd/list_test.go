@@ -15,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
@@ -106,7 +107,7 @@ func TestListPages(t *testing.T) {
 	}
 	for name, waiters := range map[string]int{"jobs": 1, "long": 1999, "longer": 299, "free-7": 0} {
 		got := all[name].Status
-		state, err := handle(t, s.URL(), locks.Options{Name: name, TTL: time.Minute, ConnectTimeout: 5 * time.Second}).Inspect(drive.Context(t))
+		state, err := handle(t, s.URL(), locks.Options{Name: name, TTL: time.Minute, ConnectTimeout: trial.Stretch(5 * time.Second)}).Inspect(drive.Context(t))
 		if err != nil || got != state.Status || got.Holder != "holder of "+name || got.Waiters != waiters || !got.Held {
 			t.Errorf("%s: listed %+v, inspected %+v, %v", name, got, state.Status, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // TestMain takes the tester's own etcd out of the environment.
@@ -33,7 +34,7 @@ func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
 }
 
 func options(holder string) locks.Options {
-	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second, Version: "test"}
+	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Version: "test"}
 }
 
 // An operator looks at a server and interferes, for the length of a test.

@@ -74,3 +74,7 @@ func note(tb testing.TB, why, log string) {
 		tb.Error(err)
 	}
 }
+
+// Stretch is a limit for what must happen at some time: d, or up to three times as
+// long on a machine that is busy now.
+func Stretch(d time.Duration) time.Duration { return time.Duration(firstScale()) * d }
