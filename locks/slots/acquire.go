@@ -12,13 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
-const (
-	// tryLimit is how long a contender that does not wait tries to have the
-	// turnstile, if slots seem to be free: others hold it for a few requests. It
-	// is shorter than the runner's limit for all of it.
-	tryLimit = 3 * time.Second
-	tryPause = 50 * time.Millisecond
-)
+// tryPause is between two attempts of a contender that does not wait to have the
+// turnstile.
+const tryPause = 50 * time.Millisecond
+
+// tryLimit is how long such a contender tries, if slots seem to be free: others hold
+// the turnstile for a few requests. It is shorter than the runner's limit for all of it.
+func (c *campaign) tryLimit() time.Duration { return c.o.ConnectTimeout * 3 / 5 }
 
 var errClosed = errors.New("the handle is closed")
 
@@ -133,7 +133,7 @@ func (c *campaign) run(ctx context.Context) error {
 func (c *campaign) enter(ctx context.Context) error {
 	stop := c.narrate(ctx)
 	defer stop()
-	end := time.Now().Add(tryLimit)
+	end := time.Now().Add(c.tryLimit())
 	for {
 		g, err := c.gate.Acquire(ctx, c.try)
 		if err == nil {
