@@ -31,7 +31,7 @@ echo "migrated to $1"`)
 		text := strings.NewReplacer("hosts: app\n", "hosts: all\n", "/etc/leaderrun/", c.Dir+"/").Replace(read(t, "ansible/deploy.yaml"))
 		write(t, filepath.Join(c.Dir, "deploy.yaml"), text, 0o600)
 		write(t, filepath.Join(c.Dir, "config.yaml"), server.here(read(t, "cron/config.yaml")), 0o600)
-		write(t, filepath.Join(c.Dir, "ansible.cfg"), "[defaults]\nremote_tmp = "+c.Dir+"/tmp\n", 0o600) // not the host's, and not in its HOME
+		write(t, filepath.Join(c.Dir, "ansible.cfg"), "[defaults]\nremote_tmp = "+c.Dir+"/tmp\n[connection]\npipelining = true\n", 0o600) // not the host's, and not in its HOME
 		c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + c.Dir, "ANSIBLE_CONFIG=" + c.Dir + "/ansible.cfg", "LC_ALL=C.UTF-8", "ANSIBLE_NOCOLOR=1"}
 		p := start(t, c)
 		p.exits(0)
