@@ -77,11 +77,11 @@ func (p *Process) WaitReady(ok func() bool) {
 	for !ok() {
 		select {
 		case <-p.done:
-			p.TB.Fatalf("%s ended while starting", p.Path)
+			p.fail("ended while starting")
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			p.TB.Fatalf("%s is not ready after %v", p.Path, Ready)
+			p.fail(fmt.Sprintf("is not ready after %v", Ready))
 		}
 	}
 }

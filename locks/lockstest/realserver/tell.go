@@ -21,6 +21,15 @@ func (p *Process) tell() {
 		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), Command(p.TB))
 }
 
+// fail ends a test that cannot go on, and shows the log at once: others may need
+// the server, and panic before the test's end.
+func (p *Process) fail(what string) {
+	p.TB.Helper()
+	p.TB.Errorf("%s %s", p.Path, what)
+	p.tell()
+	p.TB.FailNow()
+}
+
 // Command is what runs a test once more, and no other.
 func Command(tb testing.TB) string {
 	var pattern []string
