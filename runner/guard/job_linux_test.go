@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -73,28 +70,12 @@ func TestNoZombies(t *testing.T) {
 }
 
 // The parent-death signal is tied to the thread that forked, which therefore
-// lives as long as the job, though Go ends threads: here as fast as it can.
+// lives as long as the job, though Go ends threads: in this guard as fast as it can.
 func TestParentDeathIsNotTheThreads(t *testing.T) {
 	t.Parallel()
-	var jobs, threads sync.WaitGroup
-	var ended atomic.Bool
-	for range 4 {
-		threads.Go(func() {
-			for !ended.Load() {
-				var one sync.WaitGroup
-				one.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
-				one.Wait()
-			}
-		})
+	c := supervised(t, "", "sh", "-c", "sleep 0.3; exit 6")
+	c.Env = append(c.Env, threadsVariable+"=1")
+	if _ = c.Run(); c.ProcessState.ExitCode() != 6 {
+		t.Errorf("got %v, want 6", c.ProcessState)
 	}
-	for range 50 {
-		jobs.Go(func() {
-			if got := start(t, "sleep 0.2; exit 6").exits(); got.Code != 6 {
-				t.Errorf("got %v, want 6", got)
-			}
-		})
-	}
-	jobs.Wait()
-	ended.Store(true)
-	threads.Wait()
 }

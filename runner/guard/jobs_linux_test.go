@@ -1,22 +1,32 @@
 package guard_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// hold is a job that has so much memory that the kernel needs time to free it.
+// leave ends a guard. The race detector would sleep for a second first: a guard has
+// an environment of its own, in which noDelay is not.
+func leave(status int) {
+	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
+}
+
+// hold is a job that has so much memory that the kernel needs time to free it. The
+// race detector does not know of that memory, or would have twice as much itself.
 func hold(size int) {
-	all := make([]byte, size)
-	for i := 0; i < len(all); i += os.Getpagesize() {
-		all[i] = 1
+	if _, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE); err != nil {
+		os.Exit(1)
 	}
 	ready()
 	time.Sleep(time.Hour)
-	runtime.KeepAlive(all)
 }
 
 // ready tells the test that the job runs, as hardy does in the shell.
@@ -46,11 +56,30 @@ func relay() {
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
+// threadsVariable is in the environment of a process whose guard ends threads.
+const threadsVariable = "GUARD_TEST_THREADS"
+
+// endThreads has a guard begin to end threads as fast as it can, if that is for its
+// test: a guard has an environment of its own, and so looks at that of its parent.
+func endThreads() {
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
+	if !bytes.Contains(env, []byte(threadsVariable+"=1")) {
+		return
+	}
+	go func() {
+		for {
+			var one sync.WaitGroup
+			one.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
+			one.Wait()
+		}
+	}()
+}
+
 // hardy are jobs that are hard to kill.
 var hardy = map[string]string{
 	"deaf":           `exec $DEAF`,
 	"other sessions": `setsid $DEAF & setsid setsid sleep 1000 & while :; do sleep 1; done`,
-	"first ended":    `setsid $DEAF & while ! test -e $D/ready -a -e $D/seen; do sleep 0.01; done`,
+	"first ended":    `setsid $DEAF & while ! test -e $D/ready; do sleep 0.01; done`,
 	"daemon":         `(setsid sh -c "$DEAF & exit" &); while :; do sleep 1; done`,
 	"bare":           `exec env -i setsid $DEAF <&- >&- 2>&-`,
 	"relay":          `GUARD_TEST_ROLE=relay exec $SELF`,

@@ -3,9 +3,11 @@
 package guard_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,10 +25,12 @@ const roleVariable = "GUARD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	if guard.IsRole(os.Args) {
-		os.Exit(guard.Main(os.Args))
+		endThreads()
+		leave(guard.Main(os.Args))
 	}
 	switch os.Getenv(roleVariable) {
 	case "":
+		overlap()
 		goleak.VerifyTestMain(m)
 	case "supervise":
 		os.Exit(supervise())
@@ -36,7 +40,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case "big":
-		hold(1 << 30)
+		hold(256 << 20)
 	case "relay":
 		relay()
 	case "leave":
@@ -45,6 +49,16 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 		os.Exit(7)
+	}
+}
+
+// overlap has more tests run at one time than there are processors, as most of them
+// wait most of the time.
+func overlap() {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel").Value
+	if n, err := strconv.Atoi(parallel.String()); err == nil && n < 8 {
+		_ = parallel.Set("8")
 	}
 }
 
@@ -160,13 +174,16 @@ func (s script) signal(sig syscall.Signal) {
 // patience bounds what must happen at some time on a busy machine.
 const patience = 30 * time.Second
 
-// until polls.
+// until polls: often at first, and more rarely for what takes long anyway, as
+// many tests wait at one time.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	begun := time.Now()
+	for waited := time.Duration(0); waited < patience; waited = time.Since(begun) {
 		if f() {
 			return
 		}
+		time.Sleep(min(max(time.Millisecond, waited/50), 50*time.Millisecond))
 	}
 	t.Fatalf("not within %v: %s", patience, what)
 }

@@ -113,6 +113,7 @@ func (s *supervisor) run(args []string) int {
 		killBy = clock.Boot{}.Now().Add(s.deadline)
 	}
 	s.say("deadline %d", killBy)
+	s.say("guard %d", g.PID())
 	if s.freeze {
 		_ = syscall.Kill(g.PID(), syscall.SIGSTOP)
 	}

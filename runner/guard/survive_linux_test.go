@@ -22,7 +22,7 @@ func TestLeaderrunKilled(t *testing.T) {
 			t.Run(name+" as "+user, func(t *testing.T) {
 				t.Parallel()
 				if name == "big" && testing.Short() {
-					t.Skip("needs 1 GiB of memory")
+					t.Skip("needs 256 MiB of memory")
 				}
 				r := running(t, "", text, "-uid", user)
 				if file, record := r.free(); file || record {
