@@ -47,11 +47,12 @@ generate: ## write what follows from the options: parts of the manual pages
 # The race detector sees a sample of the elections, and the line after it more of them.
 # Most tests wait most of their time, so more packages run at once than there are
 # processors. What races the clock is repeated if the machine was too busy for it, and
-# each repetition is listed at the end.
+# each repetition is listed at the end. The longest begin first.
+LONGEST = ./locks/zookeeper ./locks/gcs ./locks/etcd ./testscripts ./locks/file ./runner/guard
 test: packages servers ## every test, against real servers; installs what they need
 	@rm -f '$(REPEATS)'
 	go build $(RACE) ./...
-	LEADERRUN_TEST_REPEATS='$(REPEATS)' go test $(RACE) -vet=off -p 6 -timeout 30m ./...
+	LEADERRUN_TEST_REPEATS='$(REPEATS)' go test $(RACE) -vet=off -p 6 -timeout 30m $(LONGEST) ./...
 	go test -vet=off -timeout 10m -run 'TestElections$$' ./runner/guard
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
