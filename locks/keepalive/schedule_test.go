@@ -15,12 +15,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks/keepalive"
 )
 
-// schedules is how many random ones TestSchedules tries, and seedVariable
-// names the environment variable that replays one of them.
-const (
-	schedules    = 3000
-	seedVariable = "KEEPALIVE_SEED"
-)
+// seedVariable names the environment variable that replays one random schedule.
+const seedVariable = "KEEPALIVE_SEED"
+
+// schedules is how many TestSchedules tries.
+func schedules() int {
+	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+		return 3000
+	}
+	return 500
+}
 
 // The central claim of this package, on random schedules of delays, vanished
 // requests and answers, errors, evictions, suspends and clock rates: whenever
@@ -36,7 +40,8 @@ func TestSchedules(t *testing.T) {
 		return
 	}
 	var ends, renewed int
-	for range schedules {
+	all := schedules()
+	for range all {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSchedule(t, rand.Uint64())
 			s.run()
@@ -46,8 +51,8 @@ func TestSchedules(t *testing.T) {
 			renewed += s.advanced
 		})
 	}
-	t.Logf("%d schedules: the deadline advanced %d times, %d terms ended by themselves", schedules, renewed, ends)
-	if ends < schedules/10 || ends > schedules*9/10 || renewed < 3*schedules {
+	t.Logf("%d schedules: the deadline advanced %d times, %d terms ended by themselves", all, renewed, ends)
+	if ends < all/10 || ends > all*9/10 || renewed < 3*all {
 		t.Error("these schedules are too kind, or too harsh, to show anything")
 	}
 }
@@ -98,7 +103,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	}
 	s.fail = func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s=%d at %v: "+format, append([]any{seedVariable, s.seed, s.now()}, args...)...)
+		t.Errorf("%s=%d go test -count 1 -run 'TestSchedules$' ./locks/keepalive\nat %v: "+format, append([]any{seedVariable, s.seed, s.now()}, args...)...)
 	}
 	s.boot.ppm, s.server.clock.ppm = s.rate(), s.rate()
 	s.server.ttl = 2*time.Second + s.upTo(30*time.Second)
