@@ -14,17 +14,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestProcesses has 200 processes take the lock, 10 times each.
+// TestProcesses has many processes take the lock, 10 times each.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	crowd(t, 200)
+	crowd(t, often(50, 200))
 }
 
 // TestUnlinkRace has them delete the file while they hold it, so that others
 // wait for a lock that is worth nothing.
 func TestUnlinkRace(t *testing.T) {
 	t.Parallel()
-	crowd(t, 30, unlinkVar+"=1")
+	crowd(t, often(15, 30), unlinkVar+"=1")
 }
 
 func crowd(t *testing.T, n int, env ...string) {

@@ -120,11 +120,11 @@ func (d *disk) settle() {
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for _, sector := range []int{512, blockSize} {
-		for seed := range uint64(100) {
+		for seed := range uint64(often(20, 100)) {
 			d := newDisk(seed, sector)
 			d.sick = seed%2 == 0
 			if err := ordeal(d); err != nil {
-				t.Fatalf("sectors of %d bytes, seed %d: %v", sector, seed, err)
+				t.Fatalf("go test -run 'TestPowerCut$' ./locks/file\nsectors of %d bytes, seed %d: %v", sector, seed, err)
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (g ledger) use(e entry, rng *rand.Rand) uint64 {
 func TestSingleCopy(t *testing.T) {
 	t.Parallel()
 	const used = start + reserveStep
-	for seed := range uint64(400) {
+	for seed := range uint64(often(80, 400)) {
 		for fuse := range 8 {
 			d := newDisk(seed, blockSize)
 			g := testLedger(d, "boot", start)
