@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -46,7 +47,7 @@ func TestLeaderChange(t *testing.T) {
 }
 
 // keepRenewing renews until all have succeeded in one round.
-func keepRenewing(t *testing.T, all ...locks.Lock) {
+func keepRenewing(t testing.TB, all ...locks.Lock) {
 	t.Helper()
 	drive.Eventually(t, drive.Patience, "renewals succeed", func() bool {
 		for _, l := range all {
@@ -85,37 +86,41 @@ func awaitRenewing(t *testing.T, l locks.Lock, done <-chan drive.Result) drive.R
 // silent, unless it leads.
 func TestOneMemberFails(t *testing.T) {
 	t.Parallel()
-	e := zktest.StartEnsemble(t, 3, zktest.Options{})
-	l := open(t, e.URL()+"/p", options("a"))
-	drive.Hold(t, l)
-	for i, s := range e {
-		leader := e.Leader()
-		name := []string{"kill", "pause", "pause"}[i]
-		if name == "kill" {
-			s.Kill()
-		} else {
-			s.Pause()
-		}
-		failures := 0
-		for range 4 {
-			ctx, cancel := context.WithTimeout(context.Background(), 2500*time.Millisecond)
-			if err := l.Renew(ctx); err != nil {
-				failures++
-				t.Logf("%s of member %d: %v", name, i, err)
+	trial.Steady(t, func(t testing.TB, scale int) {
+		e := zktest.StartEnsemble(t, 3, zktest.Options{})
+		o := options("a")
+		o.TTL *= time.Duration(scale)
+		l := open(t, e.URL()+"/p", o)
+		drive.Hold(t, l)
+		for i, s := range e {
+			leader := e.Leader()
+			name := []string{"kill", "pause", "pause"}[i]
+			if name == "kill" {
+				s.Kill()
+			} else {
+				s.Pause()
 			}
-			cancel()
+			failures := 0
+			for range 4 {
+				ctx, cancel := context.WithTimeout(context.Background(), o.TTL/4)
+				if err := l.Renew(ctx); err != nil {
+					failures++
+					t.Logf("%s of member %d: %v", name, i, err)
+				}
+				cancel()
+			}
+			if s != leader && failures > 1 {
+				t.Errorf("%s of member %d cost %d renewals", name, i, failures)
+			}
+			if name == "kill" {
+				s.Start()
+			} else {
+				s.Resume()
+			}
+			keepRenewing(t, l)
 		}
-		if s != leader && failures > 1 {
-			t.Errorf("%s of member %d cost %d renewals", name, i, failures)
-		}
-		if name == "kill" {
-			s.Start()
-		} else {
-			s.Resume()
-		}
-		keepRenewing(t, l)
-	}
-	drive.Release(t, l)
+		drive.Release(t, l)
+	})
 }
 
 // TestNoPromiseWithoutQuorum: a leader that has lost its followers goes on

@@ -17,10 +17,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-func probe(t *testing.T, rawURL string, o locks.Options) locks.Servers {
+func probe(t testing.TB, rawURL string, o locks.Options) locks.Servers {
 	t.Helper()
 	s, err := handle(t, rawURL, o).Probe(drive.Context(t))
 	if err != nil {
@@ -30,7 +31,7 @@ func probe(t *testing.T, rawURL string, o locks.Options) locks.Servers {
 }
 
 // finds checks a finding: its level, and a part of its text.
-func finds(t *testing.T, s locks.Servers, check, level, text string) {
+func finds(t testing.TB, s locks.Servers, check, level, text string) {
 	t.Helper()
 	n := 0
 	for _, f := range s.Findings {
@@ -83,70 +84,76 @@ func TestProbe(t *testing.T) {
 // becomes of that as they are lost one by one.
 func TestProbeEnsemble(t *testing.T) {
 	t.Parallel()
-	e := zktest.StartEnsemble(t, 3, zktest.Options{Java: []string{"-Dreadonlymode.enabled=true"}})
-	e.Leader() // as soon as there is one
-	roles := map[string]int{}
-	got := probe(t, e.URL()+"/p", options("w"))
-	for i, s := range got.Servers {
-		roles[s.Role]++
-		if s.Address != e[i].Addr() {
-			t.Errorf("server %d is %s", i, s.Address)
+	trial.Steady(t, func(t testing.TB, _ int) {
+		e := zktest.StartEnsemble(t, 3, zktest.Options{Java: []string{"-Dreadonlymode.enabled=true"}})
+		e.Leader() // as soon as there is one
+		roles := map[string]int{}
+		got := probe(t, e.URL()+"/p", options("w"))
+		for i, s := range got.Servers {
+			roles[s.Role]++
+			if s.Address != e[i].Addr() {
+				t.Errorf("server %d is %s", i, s.Address)
+			}
 		}
-	}
-	if roles["leader"] != 1 || roles["follower"] != 2 {
-		t.Errorf("the roles are %v", roles)
-	}
-	finds(t, got, "version", "warning", "ZOOKEEPER-4785") // of 3.8.0, which Debian has
-	e[0].Kill()
-	drive.Eventually(t, drive.Patience, "two are left", func() bool {
-		got = probe(t, e.URL()+"/p", options("w"))
-		return got.Servers[0].Class == "unavailable" && got.Servers[1].Error == "" && got.Servers[2].Error == ""
-	})
-	finds(t, got, "quorum", "ok", "2 of the 3")
-	if s := got.Servers[0]; s.Version != "" || s.Role != "" || s.RTT != 0 || !strings.Contains(s.Error, "refused") {
-		t.Errorf("a dead server: %+v", s)
-	}
-	e[1].Kill()
-	for _, want := range []string{"no quorum", "read-only"} { // one after the other
-		drive.Eventually(t, drive.Patience, "one is left: "+want, func() bool {
+		if roles["leader"] != 1 || roles["follower"] != 2 {
+			t.Errorf("the roles are %v", roles)
+		}
+		finds(t, got, "version", "warning", "ZOOKEEPER-4785") // of 3.8.0, which Debian has
+		e[0].Kill()
+		drive.Eventually(t, drive.Patience, "two are left", func() bool {
 			got = probe(t, e.URL()+"/p", options("w"))
-			return strings.Contains(got.Servers[2].Error, want)
+			return got.Servers[0].Class == "unavailable" && got.Servers[1].Error == "" && got.Servers[2].Error == ""
 		})
-		finds(t, got, "quorum", "error", "no quorum")
-	}
+		finds(t, got, "quorum", "ok", "2 of the 3")
+		if s := got.Servers[0]; s.Version != "" || s.Role != "" || s.RTT != 0 || !strings.Contains(s.Error, "refused") {
+			t.Errorf("a dead server: %+v", s)
+		}
+		e[1].Kill()
+		for _, want := range []string{"no quorum", "read-only"} { // one after the other
+			drive.Eventually(t, drive.Patience, "one is left: "+want, func() bool {
+				got = probe(t, e.URL()+"/p", options("w"))
+				return strings.Contains(got.Servers[2].Error, want)
+			})
+			finds(t, got, "quorum", "error", "no quorum")
+		}
+	})
 }
 
 // TestProbeLimits: servers that grant different sessions do not go together.
 func TestProbeLimits(t *testing.T) {
 	t.Parallel()
-	one, two := zktest.Start(t, zktest.Options{}), zktest.Start(t, zktest.Options{Largest: 20 * time.Second})
-	finds(t, probe(t, one.URL()+","+two.Addr()+"/p", options("w")), "ttl", "warning", "different ttls")
+	trial.Steady(t, func(t testing.TB, _ int) {
+		one, two := zktest.Start(t, zktest.Options{}), zktest.Start(t, zktest.Options{Largest: 20 * time.Second})
+		finds(t, probe(t, one.URL()+","+two.Addr()+"/p", options("w")), "ttl", "warning", "different ttls")
+	})
 }
 
 // TestProbeTLS: the version, and the end of whichever certificate ends first.
 func TestProbeTLS(t *testing.T) {
 	t.Parallel()
-	ca := realserver.NewCA(t)
-	cert, key := ca.Issue("server", realserver.Cert{Lasts: 3 * time.Hour})
-	mutual := zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca.CertFile}})
-	for _, lasts := range []time.Duration{2 * time.Hour, 4 * time.Hour} {
-		client, clientKey := ca.Issue("client", realserver.Cert{Lasts: lasts})
-		got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile+"&cert="+client+"&key="+clientKey, options("w"))
-		want := ends(t, cert)
-		if lasts < 3*time.Hour {
-			want = ends(t, client)
+	trial.Steady(t, func(t testing.TB, _ int) {
+		ca := realserver.NewCA(t)
+		cert, key := ca.Issue("server", realserver.Cert{Lasts: 3 * time.Hour})
+		mutual := zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca.CertFile}})
+		for _, lasts := range []time.Duration{2 * time.Hour, 4 * time.Hour} {
+			client, clientKey := ca.Issue("client", realserver.Cert{Lasts: lasts})
+			got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile+"&cert="+client+"&key="+clientKey, options("w"))
+			want := ends(t, cert)
+			if lasts < 3*time.Hour {
+				want = ends(t, client)
+			}
+			if s := got.Servers[0]; s.TLS != "1.3" && s.TLS != "1.2" || !s.Expires.Equal(want) || s.Role != "standalone" {
+				t.Errorf("got %+v; it ends at %v", s, want)
+			}
 		}
-		if s := got.Servers[0]; s.TLS != "1.3" && s.TLS != "1.2" || !s.Expires.Equal(want) || s.Role != "standalone" {
-			t.Errorf("got %+v; it ends at %v", s, want)
+		got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile, options("w"))
+		if s := got.Servers[0]; s.Class != "denied" || s.TLS != "" {
+			t.Errorf("without a certificate: %+v", s)
 		}
-	}
-	got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile, options("w"))
-	if s := got.Servers[0]; s.Class != "denied" || s.TLS != "" {
-		t.Errorf("without a certificate: %+v", s)
-	}
+	})
 }
 
-func ends(t *testing.T, certFile string) time.Time {
+func ends(t testing.TB, certFile string) time.Time {
 	t.Helper()
 	b, err := os.ReadFile(certFile)
 	if err != nil {
