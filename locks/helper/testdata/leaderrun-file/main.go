@@ -1,0 +1,11 @@
+// Leaderrun-file is a helper program for the file backend, which has none else.
+package main
+
+import (
+	"os"
+
+	"github.com/leaderrun/leaderrun/locks/file"
+	"github.com/leaderrun/leaderrun/locks/helper"
+)
+
+func main() { os.Exit(helper.Main("file", file.Open)) }
