@@ -46,6 +46,7 @@ func (p *Process) Start() {
 	}
 	defer log.Close()
 	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Dir = filepath.Dir(p.LogFile) // Java does not serve in one whose name it cannot spell
 	cmd.Env = p.Env
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = dieWithParent()
