@@ -10,15 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// TestMain leaves the tests nothing of the tester's own settings.
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "LEADERRUN_") {
-			_ = os.Unsetenv(name)
-		}
-	}
+	tester.Forget()
 	os.Exit(m.Run())
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // The programs of this test process: as they are released, as one file, and as a core
@@ -29,7 +30,11 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	syscall.Umask(0o022) // whatever the tester's is: other users look into what scripts make
+	tester.Forget()
+	if err := os.Setenv("LEADERRUN_CONFIG", os.DevNull); err != nil {
+		panic(err)
+	}
+	syscall.Umask(0o022)           // whatever the tester's is: other users look into what scripts make
 	for fd := 3; fd < 1024; fd++ { // what the tester has left open
 		syscall.CloseOnExec(fd)
 	}

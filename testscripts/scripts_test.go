@@ -106,7 +106,7 @@ func (s suite) setup(env *testscript.Env) error {
 	env.Setenv("NAME", s.name+filepath.Base(tb.Name()))
 	env.Setenv("LEADERRUN_CONFIG", os.DevNull)
 	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
-	env.Setenv("PATH", strings.Join(append(path, theirPath()), string(filepath.ListSeparator)))
+	env.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
 	env.Setenv("PROGRAMS", s.programs[0].Dir())
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's second at each exit
 	tb.Cleanup(func() {
@@ -116,16 +116,6 @@ func (s suite) setup(env *testscript.Env) error {
 	})
 	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
 	return nil
-}
-
-// theirPath is the tester's PATH without directories that have helper programs: such as
-// those of another version, or of other backends.
-func theirPath() string {
-	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		found, _ := filepath.Glob(filepath.Join(dir, "leaderrun-*")) // the pattern is sound
-		return len(found) > 0
-	})
-	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 // alone is the command that runs one test.

@@ -215,11 +215,17 @@ type sharedServer struct {
 func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
 	etcdtest.Binary(tb, "", "etcd") // if there is none, it is the script that is skipped
 	s.start.Do(func() { s.server = etcdtest.Start(s.parent, etcdtest.Options{}) })
+	if s.server == nil {
+		tb.Fatal("the etcd of all scripts has not started; its log is with TestScripts")
+	}
 	return s.server
 }
 
 func (s *sharedServer) getZK(tb testing.TB) *zktest.Server {
 	zktest.Require(tb) // if there is none, it is the script that is skipped
 	s.startZK.Do(func() { s.zk = zktest.Start(s.parent, zktest.Options{}) })
+	if s.zk == nil {
+		tb.Fatal("the ZooKeeper of all scripts has not started; its log is with TestScripts")
+	}
 	return s.zk
 }

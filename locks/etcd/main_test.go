@@ -3,7 +3,6 @@ package etcd_test
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +12,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// TestMain takes the tester's own etcd out of the environment.
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "ETCDCTL_") || name == "LEADERRUN_ETCD_PREFIX" {
-			_ = os.Unsetenv(name)
-		}
-	}
+	tester.Forget()
 	drive.Parallel("6")
 	os.Exit(m.Run())
 }

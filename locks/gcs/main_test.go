@@ -12,19 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// TestMain takes the tester's own Google Cloud out of the environment. Without
-// an emulator's address nothing could be reached but the service itself.
+// TestMain sets an address where nobody is: without an emulator's, nothing could be
+// reached but the service itself.
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		for _, prefix := range []string{"GOOGLE_", "CLOUDSDK_", "GCE_", "LEADERRUN_GCS_", "STORAGE_EMULATOR_HOST"} {
-			if strings.HasPrefix(name, prefix) {
-				_ = os.Unsetenv(name)
-			}
-		}
-	}
+	tester.Forget()
 	_ = os.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
 	drive.Parallel("16")
 	os.Exit(m.Run())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/file"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // The test binary plays the helpers, too. It is started under the name of a
@@ -20,6 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	role, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), exe()), prefix)
 	if !ok {
+		tester.Forget()
 		// Under the race detector a program sleeps for a second before it ends.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 			panic(err)

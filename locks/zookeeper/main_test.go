@@ -12,18 +12,14 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-// TestMain takes the tester's own ZooKeeper out of the environment.
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "ZK_") || strings.HasPrefix(name, "LEADERRUN_ZK_") {
-			_ = os.Unsetenv(name)
-		}
-	}
+	tester.Forget()
 	drive.Parallel("6")
 	os.Exit(m.Run())
 }
