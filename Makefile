@@ -9,6 +9,7 @@ LDFLAGS = -s -w -X github.com/leaderrun/leaderrun/locks/version.number=$(VERSION
 PREFIX  ?= /usr/local
 LIBEXEC ?= $(PREFIX)/libexec/leaderrun
 DESTDIR ?=
+BIN     ?= bin
 CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leaderrun-test)
 
 REPEATS = $(CURDIR)/bin/repeated-tests
@@ -23,15 +24,15 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the core and all helpers, into bin/
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ . ./locks/... ./runner/...
+	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ . ./locks/... ./runner/...
 
 bundle: ## one file with every backend linked in: bin/bundle/leaderrun
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS),bundle -ldflags '$(LDFLAGS)' -o bin/bundle/leaderrun .
 
 install: build ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBEXEC)
-	install -m 755 bin/leaderrun $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 bin/leaderrun-* $(DESTDIR)$(LIBEXEC)/
+	install -m 755 $(BIN)/leaderrun $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BIN)/leaderrun-* $(DESTDIR)$(LIBEXEC)/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
@@ -50,7 +51,7 @@ generate: ## write what follows from the options: parts of the manual pages
 # each repetition is listed at the end. The longest begin first.
 LONGEST = ./locks/zookeeper ./locks/gcs ./locks/etcd ./testscripts ./locks/file ./runner/guard
 test: packages servers ## every test, against real servers; installs what they need
-	@rm -f '$(REPEATS)'
+	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
 	LEADERRUN_TEST_REPEATS='$(REPEATS)' go test $(RACE) -vet=off -p 6 -timeout 30m $(LONGEST) ./...
 	go test -vet=off -timeout 10m -run 'TestElections$$' ./runner/guard

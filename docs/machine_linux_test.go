@@ -33,7 +33,7 @@ func install(t *testing.T) string {
 		if installed.dir, installed.err = os.MkdirTemp("", "docs"); installed.err != nil {
 			return
 		}
-		c := exec.Command("make", "-C", "..", "install", "DESTDIR="+installed.dir, "PREFIX=/usr/local", "LIBEXEC=/usr/local/libexec/leaderrun")
+		c := exec.Command("make", "-C", "..", "install", "BIN="+filepath.Join(installed.dir, "bin"), "DESTDIR="+installed.dir, "PREFIX=/usr/local", "LIBEXEC=/usr/local/libexec/leaderrun")
 		c.Env = append(os.Environ(), "MAKEFLAGS=", "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
 		out, err := c.CombinedOutput()
 		if err != nil {
