@@ -81,7 +81,7 @@ func launch(t *testing.T, before, job string, options ...string) *crash {
 func prepare(t *testing.T, before, job string, options ...string) *crash {
 	t.Helper()
 	proc.AdoptOrphans() // so that what leaderrun leaves behind is ours to reap
-	r := &crash{t: t, dir: t.TempDir(), cookie: fmt.Sprintf("cookie-%d-%d", os.Getpid(), cookies.Add(1))}
+	r := &crash{t: t, dir: t.TempDir(), cookie: fmt.Sprintf("cookie-%d-%d.", os.Getpid(), cookies.Add(1))}
 	for _, dir := range []string{r.dir, filepath.Dir(r.dir)} { // for other users
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
