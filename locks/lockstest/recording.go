@@ -133,13 +133,15 @@ func recordOutlivesEnds(e *env) {
 	k.release()
 }
 
-// recordExtendsNothing: whoever writes but does not renew loses the lock.
+// recordExtendsNothing: whoever writes but does not renew loses the lock. Waiters may
+// count the whole lease from the last write that was in time.
 func recordExtendsNothing(e *env) {
 	a := e.open("a")
 	a.hold()
 	b := e.open("b").campaign()
 	b.queued()
-	end := e.now().Add(a.grant.TTL + e.late())
+	limit := 2*a.grant.TTL + e.late()
+	end := e.now().Add(limit)
 	for b.pending() && e.now() < end {
 		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		_ = a.setRecord(ctx, "still here")
@@ -147,7 +149,7 @@ func recordExtendsNothing(e *env) {
 		pause(e.interval())
 	}
 	if b.pending() {
-		e.Errorf("a has not renewed for %v, and holds the lock", a.grant.TTL+e.late())
+		e.Errorf("a has not renewed for %v, and holds the lock", limit)
 	}
 	b.won(e.prompt)
 	b.k.release()
