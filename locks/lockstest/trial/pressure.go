@@ -3,7 +3,7 @@ package trial
 import (
 	"fmt"
 	"os"
-	"strings"
+	"runtime"
 	"time"
 )
 
@@ -14,24 +14,25 @@ const pressureFile = "/proc/pressure/cpu"
 // waited returns the time, since the machine was started, for which any process waited
 // for a processor.
 func waited() (total time.Duration, known bool) {
-	_, micros, known := pressure()
-	return time.Duration(micros) * time.Microsecond, known
-}
-
-// firstScale is 1 on a machine that was idle for the last ten seconds, and up to 3 on
-// one where somebody always waited for a processor.
-func firstScale() int {
-	percent, _, _ := pressure()
-	return 1 + int(percent/45)
-}
-
-func pressure() (percent float64, micros int64, known bool) {
 	text, err := os.ReadFile(pressureFile)
 	if err != nil {
-		return 0, 0, false
+		return 0, false
 	}
-	var avg60, avg300 float64
-	first, _, _ := strings.Cut(string(text), "\n")
-	n, _ := fmt.Sscanf(first, "some avg10=%f avg60=%f avg300=%f total=%d", &percent, &avg60, &avg300, &micros)
-	return percent, micros, n == 4
+	var avg [3]float64
+	var micros int64
+	n, _ := fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%d", &avg[0], &avg[1], &avg[2], &micros)
+	return time.Duration(micros) * time.Microsecond, n == 4
+}
+
+// crowd is how many processes, for each processor, run or wait to run where tests
+// begin with longer leases. Those of all tests alone are about half as many.
+const crowd = 12
+
+// firstScale is 1 on a machine that was not crowded for the last minute, and up to 3.
+func firstScale() int {
+	var load float64
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		_, _ = fmt.Sscan(string(text), &load)
+	}
+	return min(3, 1+int(load)/(crowd*runtime.NumCPU()))
 }

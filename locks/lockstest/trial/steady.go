@@ -76,5 +76,5 @@ func note(tb testing.TB, why, log string) {
 }
 
 // Stretch is a limit for what must happen at some time: d, or up to three times as
-// long on a machine that is busy now.
+// long on a machine that is crowded now.
 func Stretch(d time.Duration) time.Duration { return time.Duration(firstScale()) * d }

@@ -90,13 +90,15 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestPressure: Linux tells, and a share of the time is between none and all of it.
-func TestPressure(t *testing.T) {
+// TestWaited: Linux tells.
+func TestWaited(t *testing.T) {
 	if _, err := os.Stat(pressureFile); err != nil {
 		t.Skip(err)
 	}
-	percent, micros, known := pressure()
-	if !known || percent < 0 || percent > 100 || micros <= 0 {
-		t.Errorf("got %v %%, %d µs, %v", percent, micros, known)
+	if total, known := waited(); !known || total <= 0 {
+		t.Errorf("got %v, %v", total, known)
+	}
+	if s := firstScale(); s < 1 || s > 3 {
+		t.Errorf("the scale is %d", s)
 	}
 }
