@@ -20,7 +20,7 @@ func on(env []byte, cookie, host string) bool {
 // Gone waits until nothing is left that has a cookie in its environment, and
 // returns the command lines of what is left when its patience is at an end.
 func Gone(cookie string, patience time.Duration) ([]string, error) {
-	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; <-time.After(100 * time.Millisecond) { // a look costs one file of each process
 		left, err := Leftovers(cookie)
 		if err != nil || len(left) == 0 || time.Now().After(end) {
 			return left, err
