@@ -63,7 +63,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	case <-p.look.begun:
 		return p.look.changed, nil
 	case <-p.done:
-		if err := l.outcome(ctx, p); err != nil {
+		if err := l.outcome(ctx, p); err != nil && !closedWithin(p.look.begun, 0) {
 			return nil, err
 		}
 		return p.look.changed, nil // over already
