@@ -131,9 +131,9 @@ func contextDeadline(e *env) {
 	a.keep()
 	b := e.open("waiter")
 	const wait = 150 * time.Millisecond
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	start := time.Now()
 	_, err := b.acquire(ctx, false)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		e.Errorf("got %v; want an error that wraps context.DeadlineExceeded", err)
