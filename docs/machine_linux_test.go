@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // installed is what `make install` has installed, for the whole test process.
@@ -110,7 +111,7 @@ func newMachine(t *testing.T) *machine {
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs, _ := m.command("sh", "-c", "tail -n 40 ~/*.log").CombinedOutput() // there need not be any
-			t.Logf("logs on the machine:\n%s\nto repeat: %s", logs, realserver.Command(t))
+			t.Logf("logs on the machine:\n%s\nto repeat: %s", logs, trial.Command(t))
 		}
 		_ = c.Process.Kill() // and with it all that runs there
 		<-ended

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A suite is scripts, and the programs that they run.
@@ -111,20 +112,11 @@ func (s suite) setup(env *testscript.Env) error {
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's second at each exit
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Log("this script alone: " + alone(tb.Name()))
+			tb.Log("this script alone: " + trial.Command(tb))
 		}
 	})
 	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
 	return nil
-}
-
-// alone is the command that runs one test.
-func alone(name string) string {
-	race := ""
-	if detectsRaces {
-		race = " -race"
-	}
-	return "go test" + race + " ./testscripts -count 1 -v -run '^" + strings.ReplaceAll(name, "/", "$/^") + "$'"
 }
 
 // stay is a job that runs until it is told to end.

@@ -1,11 +1,9 @@
 package realserver
 
 import (
-	"fmt"
-	"regexp"
-	"runtime/debug"
 	"strings"
-	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // tell shows the end of the server's log if the test has failed, and how to
@@ -18,7 +16,7 @@ func (p *Process) tell() {
 	p.told = true
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s",
-		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), Command(p.TB))
+		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), trial.Command(p.TB))
 }
 
 // fail ends a test that cannot go on, and shows the log at once: others may need
@@ -28,17 +26,4 @@ func (p *Process) fail(what string) {
 	p.TB.Errorf("%s %s", p.Path, what)
 	p.tell()
 	p.TB.FailNow()
-}
-
-// Command is what runs a test once more, and no other.
-func Command(tb testing.TB) string {
-	var pattern []string
-	for name := range strings.SplitSeq(tb.Name(), "/") {
-		pattern = append(pattern, "^"+regexp.QuoteMeta(name)+"$")
-	}
-	pkg := "."
-	if info, ok := debug.ReadBuildInfo(); ok {
-		pkg = strings.TrimSuffix(info.Path, ".test")
-	}
-	return fmt.Sprintf("go test -count 1 -run '%s' %s", strings.ReplaceAll(strings.Join(pattern, "/"), "'", "."), pkg)
 }

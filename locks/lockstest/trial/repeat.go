@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// Command is the one that runs a test again, from the root of the module.
+// Command is the one that runs a test again, and no other.
 func Command(tb testing.TB) string {
-	dir := "./..."
+	pkg := "."
 	if info, ok := debug.ReadBuildInfo(); ok {
-		dir = "." + strings.TrimPrefix(strings.TrimSuffix(info.Path, ".test"), info.Main.Path)
+		pkg = strings.TrimSuffix(info.Path, ".test")
 	}
 	levels := strings.Split(tb.Name(), "/")
 	for i, l := range levels {
 		levels[i] = "^" + regexp.QuoteMeta(l) + "$"
 	}
-	return fmt.Sprintf("go test -race -count 1 -v -run '%s' %s", strings.Join(levels, "/"), dir)
+	return fmt.Sprintf("go test -count 1 -v -run '%s' %s", strings.ReplaceAll(strings.Join(levels, "/"), "'", "."), pkg)
 }

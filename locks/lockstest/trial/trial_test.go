@@ -83,7 +83,7 @@ func TestSteady(t *testing.T) {
 			if got := strings.Count(string(text), "\n"); got != tt.runs-1 {
 				t.Errorf("%d repetitions were counted; want %d:\n%s", got, tt.runs-1, text)
 			}
-			if tt.failed && !strings.Contains(r.Log, "go test -race -count 1 -v -run '^TestSteady$/") {
+			if tt.failed && !strings.Contains(r.Log, "go test -count 1 -v -run '^TestSteady$/") {
 				t.Errorf("the log does not say how to repeat the test:\n%s", r.Log)
 			}
 		})
