@@ -44,8 +44,10 @@ func tlsCauses() []cause {
 		{pattern: "TLS: read", text: "TLS: the server closed the connection during the handshake", hint: hintPlain},
 		{pattern: "TLS: context deadline exceeded", text: "TLS: the server does not answer", hint: hintSilent},
 	}
-	// Java's TLS says so, too, if there was no certificate.
-	causes = append(causes, cause{pattern: "remote error: tls: bad certificate", denied: true, text: "TLS: the server wants a client certificate that it trusts", hint: hintCert})
+	// Java says so, too, if there was no certificate: 17.0.15 the former, 17.0.19 the latter.
+	for _, alert := range []string{"bad certificate", "handshake failure"} {
+		causes = append(causes, cause{pattern: "remote error: tls: " + alert, denied: true, text: "TLS: the server wants a client certificate that it trusts", hint: hintCert})
+	}
 	for _, alert := range []string{"unsupported", "revoked", "expired", "unknown"} { // RFC 8446, section 6.2
 		causes = append(causes, cause{pattern: "remote error: tls: " + alert + " certificate", denied: true, hint: hintCert})
 	}

@@ -108,6 +108,11 @@ func troubles(t *testing.T) []troubled {
 	silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	httpd := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
 	ssh := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
+	// The alert handshake_failure, with which newer Java refuses who has no certificate.
+	refuses := listen(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 4096))
+		_, _ = io.WriteString(c, "\x15\x03\x03\x00\x02\x02\x28")
+	})
 	hangup := listen(t, func(c net.Conn) { c.Close() })
 	hole := faultproxy.New(t, plain.Addr())
 	hole.CutAll()
@@ -131,6 +136,7 @@ func troubles(t *testing.T) []troubled {
 		{"unknown CA", secure.Addr() + "?cacert=" + other.CertFile, locks.ErrUnavailable, "signed by unknown authority", "cacert=FILE", false},
 		{"other address in certificate", misnamed.Addr() + trust, locks.ErrUnavailable, "IP SANs", "servername=NAME", false},
 		{"no client certificate", mutual.Addr() + trust, locks.ErrDenied, "client certificate", "cert=FILE", false},
+		{"no client certificate, to newer Java", refuses + trust, locks.ErrDenied, "client certificate", "cert=FILE", false},
 		{"wrong password", "user:" + wrongPassword + "@" + plain.Addr() + "/mine", locks.ErrDenied, "/mine", "ZK_AUTH", false},
 		{"no user", plain.Addr() + "/mine", locks.ErrDenied, "/mine", "ZK_AUTH", false},
 		{"not there", plain.Addr() + "/mine/below", locks.ErrDenied, "/mine", "ZK_AUTH", false},
