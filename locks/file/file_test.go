@@ -27,14 +27,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// often is how often to repeat something, in every day's tests and in the long ones.
-func often(short, long int) int {
-	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
-		return long
-	}
-	return short
-}
-
 // needs skips a test that cannot run here. In CI that is a failure.
 func needs(t *testing.T, met bool, what string) {
 	t.Helper()

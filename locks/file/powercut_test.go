@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"syscall"
@@ -222,4 +223,12 @@ func (d *disk) rot() {
 	i := d.rng.IntN(entryBlock) * blockSize
 	d.data[i] ^= 1
 	d.durable[i] ^= 1
+}
+
+// often is how often to repeat something, in every day's tests and in the long ones.
+func often(short, long int) int {
+	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+		return long
+	}
+	return short
 }
