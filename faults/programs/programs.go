@@ -49,7 +49,7 @@ func (p *Programs) build(packages []string) (err error) {
 	if p.dir, err = os.MkdirTemp("", "leaderrun-programs-"); err != nil {
 		return err
 	}
-	if err := os.Chmod(p.dir, 0o755); err != nil {
+	if err := os.Chmod(p.dir, 0o755); err != nil { //nolint:gosec // other users run the programs
 		return err
 	}
 	c := exec.Command("go", append(p.command(), packages...)...)

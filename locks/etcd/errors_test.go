@@ -29,7 +29,7 @@ const (
 )
 
 // listen serves each connection with f, for the length of the test.
-func listen(t *testing.T, f func(net.Conn)) (addr string) {
+func listen(t testing.TB, f func(net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func troubles(t *testing.T) []troubled {
 }
 
 // listenAndClose returns an address where nobody listens.
-func listenAndClose(t *testing.T) (addr string) {
+func listenAndClose(t testing.TB) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

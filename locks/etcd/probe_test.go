@@ -16,10 +16,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // probe asks within a limit, whatever is down.
-func probe(t *testing.T, rawURL string) locks.Servers {
+func probe(t testing.TB, rawURL string) locks.Servers {
 	t.Helper()
 	o := options("operator")
 	o.ConnectTimeout = 2 * time.Second
@@ -182,25 +183,27 @@ func TestProbeFindings(t *testing.T) {
 // TestProbeNobody: what is no etcd, or nobody there, is told and no failure.
 func TestProbeNobody(t *testing.T) {
 	t.Parallel()
-	silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	down := listenAndClose(t)
-	hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
-	s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all at the same time
-	if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
-		t.Errorf("got %+v", s)
-	}
-	if m := probe(t, "etcd://"+hangs).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "no answer within") {
-		t.Errorf("a server that takes requests and answers none: %+v", m)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := handle(t, "etcd://"+down, options("o")).Probe(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	trial.Steady(t, func(t testing.TB, _ int) {
+		silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		down := listenAndClose(t)
+		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
+		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all at the same time
+		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
+			t.Errorf("got %+v", s)
+		}
+		if m := probe(t, "etcd://"+hangs).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "no answer within") {
+			t.Errorf("a server that takes requests and answers none: %+v", m)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := handle(t, "etcd://"+down, options("o")).Probe(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
 }
 
 // serveGRPC answers whatever is asked with f, for the length of the test.
-func serveGRPC(t *testing.T, f grpc.StreamHandler) (addr string) {
+func serveGRPC(t testing.TB, f grpc.StreamHandler) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
