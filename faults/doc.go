@@ -16,7 +16,7 @@
 //
 // make faults writes RESULTS.md, unless it was told which cells or which faults.
 // Without these variables, as in make test, the suite is short, with
-// LEADERRUN_TEST_LONG=1 less so, and it reports only what is wrong. The schedule of faults follows from the seed; when exactly they strike
-// does not, as machines have their own pace. If something is wrong, all that was
+// LEADERRUN_TEST_LONG=1 less so, and it reports only what is wrong. The schedule of
+// faults follows from the seed; when exactly they strike does not, as machines have their own pace. If something is wrong, all that was
 // written down is kept, in FAULTS_KEEP if that is set.
 package faults

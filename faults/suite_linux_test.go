@@ -17,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/report"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // A suite is one run of it.
@@ -113,7 +114,7 @@ func newSuite(t *testing.T) *suite {
 	t.Helper()
 	s := &suite{length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
 	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
-	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+	if tester.Long() {
 		s.length = longRun
 	}
 	if text := os.Getenv("FAULTS_MINUTES"); text != "" {

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // A disk is a store that forgets what was not synced when its power fails: of
@@ -227,7 +228,7 @@ func (d *disk) rot() {
 
 // often is how often to repeat something, in every day's tests and in the long ones.
 func often(short, long int) int {
-	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+	if tester.Long() {
 		return long
 	}
 	return short

@@ -1,13 +1,11 @@
 package lockstest
 
 import (
-	"os"
 	"slices"
 	"testing"
-)
 
-// LongVariable is set to 1 for tests in full, where they are otherwise a selection.
-const LongVariable = "LEADERRUN_TEST_LONG"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+)
 
 // again are the tests of RunAgain: at least one for each method of a lock, for each
 // ability, and for each way in which a call can end.
@@ -22,11 +20,11 @@ var again = []string{
 }
 
 // RunAgain tests a backend that passes Run in another wrapping, such as its helper
-// program: with a selection, as what is the backend's own has been tested. With
-// LongVariable it is Run.
+// program: with a selection, as what is the backend's own has been tested. If the
+// tests are long, it is Run.
 func RunAgain(t *testing.T, c Config) {
 	all := tests(c)
-	if os.Getenv(LongVariable) != "1" {
+	if !tester.Long() {
 		all = selected(t, all, again)
 	}
 	runAll(t, c, all)

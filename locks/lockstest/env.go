@@ -65,7 +65,7 @@ func (e *env) options(holder string) locks.Options {
 	}
 }
 
-// patient returns a context that ends when e.patience does.
+// patient returns a context that ends when patience does.
 func (e *env) patient() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	e.Cleanup(cancel)

@@ -54,7 +54,7 @@ func (l *chronicle) faults() []string {
 }
 
 // exclusion lets contenders of every sort have the lock in turn: some wait,
-// some try, some lose e.patience, and some end without a release.
+// some try, some lose patience, and some end without a release.
 func exclusion(e *env) {
 	const contenders, terms = 8, 4
 	var book chronicle

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // TestDay is a day of cron on five hosts, whose clocks differ by up to three
@@ -18,7 +20,8 @@ func TestDay(t *testing.T) {
 				windows: size(t, 16, 40), every: 10 * time.Minute, fast: s.window}
 			v := check(t, runDay(t, d, s))
 			// What a day has is drawn, and a short one may have no job that fails.
-			if v.ran == 0 || v.skips == 0 || len(v.kills) == 0 || size(t, 0, 1) == 1 && v.failures == 0 {
+			aimed := v.failures > 0 && v.kills["leaderrun"]+v.kills["guard"]+v.kills["job"] > 0
+			if v.ran == 0 || v.skips == 0 || len(v.kills) == 0 || tester.Long() && !aimed {
 				t.Errorf("that shows nothing: %v", v)
 			}
 		})

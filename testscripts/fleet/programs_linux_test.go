@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // built are the programs of this test process.
@@ -42,7 +43,7 @@ func size(t *testing.T, short, long int) int {
 		}
 		return times * long
 	}
-	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
+	if tester.Long() {
 		return long
 	}
 	return short

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // TestCheck: the configuration is valid, and has nothing that is deprecated.
@@ -43,7 +45,7 @@ func TestAsTheMakefile(t *testing.T) {
 // long skips a test that takes goreleaser, which is long to build, or minutes of its own.
 func long(t *testing.T) {
 	t.Helper()
-	if os.Getenv("LEADERRUN_TEST_LONG") != "1" {
+	if !tester.Long() {
 		t.Skip("it is a part of `make test-long`")
 	}
 }

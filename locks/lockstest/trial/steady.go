@@ -12,8 +12,8 @@ import (
 const RepeatsVariable = "LEADERRUN_TEST_REPEATS"
 
 // busy is the share of time for which somebody waited for a processor, from which on
-// a machine counts as too busy to judge a test that races the clock. Tests beside
-// each other on two idle cores stay well below.
+// a machine counts as too busy to judge a test that races the clock. All tests of the
+// module at once reach it on two cores.
 const busy = 0.5
 
 // attempts are how often Steady runs a test at most. Each has twice the scale of the
