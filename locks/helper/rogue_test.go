@@ -238,9 +238,9 @@ var plots = []plot{
 	{"tenacious", func(r *rogue) int { // it goes on to watch, whatever it is told
 		id := r.well("tenacious", methodWatch)
 		r.say(`{"event":"changed","id":%s}`, id)
-		r.next(methodCancel)
+		renew := r.next(methodRenew) // the cancel may come before it, or after
 		r.say(`{"event":"changed","id":%s}`, id)
-		r.say(`{"id":%s,"result":{}}`, r.next(methodRenew))
+		r.say(`{"id":%s,"result":{}}`, renew)
 		return r.dwell()
 	}, "", ""},
 	{"dies-inspect", dies("dies-inspect", methodInspect), "inspect", "(exit status 3): last words"},
