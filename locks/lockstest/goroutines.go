@@ -1,12 +1,13 @@
 package lockstest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"runtime"
 	"runtime/pprof"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,7 @@ func (e *env) watchGoroutines() {
 	e.watch(true)
 	e.Cleanup(func() {
 		var left []string
+		pause(10 * time.Millisecond) // most end in that time, and a look stops all of them
 		if !within(2*e.prompt, func() bool { left = e.goroutines(); return len(left) == 0 }) {
 			e.Errorf("goroutines left behind:\n%s", strings.Join(left, "\n"))
 		}
@@ -49,13 +51,9 @@ func (e *env) unwatched(f func()) {
 func (e *env) goroutines() []string {
 	e.watch(false)
 	defer e.watch(true)
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		return []string{fmt.Sprint("no profile: ", err)}
-	}
-	mine := fmt.Sprintf("# labels: {%q:%s}", label, strconv.Quote(e.Name()))
+	mine := fmt.Sprintf("labels:{%q: %q}", label, e.Name())
 	var left []string
-	for stack := range strings.SplitSeq(b.String(), "\n\n") {
+	for stack := range strings.SplitSeq(stacks(), "\n\n") {
 		// A process has one goroutine for signals, which whoever first asks
 		// for one starts.
 		if strings.Contains(stack, mine) && !strings.Contains(stack, "os/signal.loop") {
@@ -63,6 +61,24 @@ func (e *env) goroutines() []string {
 		}
 	}
 	return left
+}
+
+// showLabels has stacks show the labels of goroutines. A profile shows them, too, but
+// takes a quarter of a suite's processor time.
+var showLabels = sync.OnceValue(func() error {
+	return os.Setenv("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",tracebacklabels=1", ","))
+})
+
+// stacks returns those of all goroutines, with an empty line between them.
+func stacks() string {
+	if err := showLabels(); err != nil {
+		return err.Error()
+	}
+	for b := make([]byte, 1<<18); ; b = make([]byte, 2*len(b)) {
+		if n := runtime.Stack(b, true); n < len(b) {
+			return string(b[:n])
+		}
+	}
 }
 
 // settle is how long what goes on in the background is given to end.

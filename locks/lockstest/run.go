@@ -13,7 +13,7 @@ import (
 
 // width is how many tests run at once. Most of what a test does is to wait, so
 // this is not tied to the number of processors, as testing's own limit is.
-const width = 10
+const width = 14
 
 // A test is one property of a backend.
 type test struct {

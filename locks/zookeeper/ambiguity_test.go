@@ -9,17 +9,14 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-// TestLostAnswerToCreate: the node that was made is found again, and is ours.
-func TestLostAnswerToCreate(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testLostAnswerToCreate: the node that was made is found again, and is ours.
+func testLostAnswerToCreate(t *testing.T, s *root) {
 	op := operate(t, s)
 	for _, mode := range []string{"fair", "unfair"} {
 		for _, try := range []bool{true, false} {
-			m := meddle(t, s.Addr())
+			m := meddle(t, s)
 			var lost atomic.Int32
 			m.answers(func(op int32, p []byte) bool {
 				succeeded := binary.BigEndian.Uint32(p[16:]) == 0
@@ -45,13 +42,11 @@ func TestLostAnswerToCreate(t *testing.T) {
 	}
 }
 
-// TestLostAnswersToEverything: an entry whose acquire ends in the dark leaves
+// testLostAnswersToEverything: an entry whose acquire ends in the dark leaves
 // nothing behind.
-func TestLostAnswersToEverything(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testLostAnswersToEverything(t *testing.T, s *root) {
 	op := operate(t, s)
-	m := meddle(t, s.Addr())
+	m := meddle(t, s)
 	m.answers(func(op int32, _ []byte) bool { return op != opCreate })
 	o := options("a")
 	o.ConnectTimeout = time.Second
@@ -63,13 +58,11 @@ func TestLostAnswersToEverything(t *testing.T) {
 	drive.Release(t, open(t, s.URL()+"/p", options("b")))
 }
 
-// TestNoContainers: a server that does not know containers refuses the request
+// testNoContainers: a server that does not know containers refuses the request
 // and closes the connection. The last contender tidies up.
-func TestNoContainers(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testNoContainers(t *testing.T, s *root) {
 	op := operate(t, s)
-	m := meddle(t, s.Addr())
+	m := meddle(t, s)
 	m.lacks(opCreateContainer)
 	l := open(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)
@@ -82,11 +75,9 @@ func TestNoContainers(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentUnasked: no pings, which would renew.
-func TestNothingIsSentUnasked(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+// testNothingIsSentUnasked: no pings, which would renew.
+func testNothingIsSentUnasked(t *testing.T, s *root) {
+	m := meddle(t, s)
 	o := options("a")
 	o.TTL = 3 * time.Second
 	l := open(t, m.url()+"/p", o)

@@ -56,17 +56,16 @@ func (o operator) exists(path string) bool {
 	return there
 }
 
-// TestAskWhileCutOff: what is asked while the holder has no connection is heard
+// testAskWhileCutOff: what is asked while the holder has no connection is heard
 // once, when a renewal has made one. Nothing is left of it.
-func TestAskWhileCutOff(t *testing.T) {
-	t.Parallel()
+func testAskWhileCutOff(t *testing.T, s *root) {
 	for _, mode := range []string{"", "?mode=unfair"} {
 		t.Run("mode"+mode, func(t *testing.T) {
 			t.Parallel()
-			s := zktest.Start(t, zktest.Options{})
+			s := s.another(t)
 			op := operate(t, s)
 			p := faultproxy.New(t, s.Addr())
-			l, w := handle(t, "zk://"+p.Addr()+"/p"+mode, options("a")), handle(t, s.URL()+"/p"+mode, options("w"))
+			l, w := handle(t, s.through(p.Addr())+"/p"+mode, options("a")), handle(t, s.URL()+"/p"+mode, options("w"))
 			token := drive.Hold(t, l).Token
 			asks(t, w, token, "before")
 			hears(t, l, "before")
@@ -84,11 +83,9 @@ func TestAskWhileCutOff(t *testing.T) {
 	}
 }
 
-// TestAskTwiceWritten: a request that was sent again after a lost answer is
+// testAskTwiceWritten: a request that was sent again after a lost answer is
 // heard once.
-func TestAskTwiceWritten(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testAskTwiceWritten(t *testing.T, s *root) {
 	op := operate(t, s)
 	l, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
 	token := drive.Hold(t, l).Token
@@ -114,12 +111,10 @@ func TestAskTwiceWritten(t *testing.T) {
 	}
 }
 
-// TestDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
+// testDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
 // the next one has the same version. It is not deleted unread.
-func TestDeletionIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+func testDeletionIsNotRepeated(t *testing.T, s *root) {
+	m := meddle(t, s)
 	l, w := handle(t, m.url()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
 	token := drive.Hold(t, l).Token
 	var lost atomic.Bool
@@ -137,11 +132,9 @@ func TestDeletionIsNotRepeated(t *testing.T) {
 	hears(t, l, "second")
 }
 
-// TestStaleRequest: what nobody has read is deleted by the next holder, who does
+// testStaleRequest: what nobody has read is deleted by the next holder, who does
 // not hear it.
-func TestStaleRequest(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testStaleRequest(t *testing.T, s *root) {
 	op := operate(t, s)
 	a, b, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("b")), handle(t, s.URL()+"/p", options("w"))
 	token := drive.Hold(t, a).Token
@@ -186,15 +179,13 @@ func TestAskAcrossLeaderChange(t *testing.T) {
 	drive.Release(t, a)
 }
 
-// TestNodesOfOthers: who may not read or write these nodes is told so, and has
+// testNodesOfOthers: who may not read or write these nodes is told so, and has
 // the lock as ever.
-func TestNodesOfOthers(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testNodesOfOthers(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p", "")
 	for _, path := range []string{askNode, recordNode} {
-		if _, err := op.Create(path, []byte("secret"), zk.FlagPersistent, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
+		if err := op.Create(path, []byte("secret"), zk.FlagPersistent, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // A gap is the moment before the answer to a request is passed on.
@@ -45,41 +44,35 @@ func unharmed(t *testing.T, l *zookeeper.Lock, token uint64) {
 	}
 }
 
-// TestBreakOvertaken has another take the lock in the midst of a Break, in unfair
+// testBreakOvertaken has another take the lock in the midst of a Break, in unfair
 // mode: its node has the same path, and if it writes its record the version, too,
 // that the broken one's has. It keeps the lock.
-func TestBreakOvertaken(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	op := operate(t, s)
-	i := 0
+func testBreakOvertaken(t *testing.T, s *root) {
 	for _, g := range []gap{
 		{"before it is read", opMulti, 1}, {"after it is seen", opGetData, 1}, {"before the record is read", opGetData, 2},
 		{"after it is read", opGetData, 3}, {"after it is claimed", opMulti, 2},
 	} {
 		for name, meanwhile := range map[string]func(*testing.T, *zookeeper.Lock){"holder": idle, "writing holder": write} {
 			for _, before := range []string{"", "a's"} {
-				i++
-				root := fmt.Sprintf("/p%d", i)
 				t.Run(fmt.Sprintf("%s %s, record %q", name, g.name, before), func(t *testing.T) {
-					breakOvertaken(t, s, op, root, g, before, meanwhile)
+					breakOvertaken(t, s.another(t), g, before, meanwhile)
 				})
 			}
 		}
 	}
 }
 
-func breakOvertaken(t *testing.T, s *zktest.Server, op operator, root string, g gap, before string, meanwhile func(*testing.T, *zookeeper.Lock)) {
-	m := meddle(t, s.Addr())
-	w := handle(t, m.url()+root, options("w"))
-	a, b := handle(t, s.URL()+root+"?mode=unfair", options("a")), handle(t, s.URL()+root+"?mode=unfair", options("b"))
+func breakOvertaken(t *testing.T, s *root, g gap, before string, meanwhile func(*testing.T, *zookeeper.Lock)) {
+	op, m := operate(t, s), meddle(t, s)
+	w := handle(t, m.url()+"/p", options("w"))
+	a, b := handle(t, s.URL()+"/p?mode=unfair", options("a")), handle(t, s.URL()+"/p?mode=unfair", options("b"))
 	old := drive.Hold(t, a).Token
 	if before != "" {
-		op.put(root+"/jobs%2Fnightly%record", before)
+		op.put(recordNode, before)
 	}
 	var token uint64
 	between(m, g, func() {
-		op.delete(root + "/jobs%2Fnightly")
+		op.delete("/p/jobs%2Fnightly")
 		token = drive.Hold(t, b).Token
 		meanwhile(t, b)
 	})
@@ -94,16 +87,14 @@ func breakOvertaken(t *testing.T, s *zktest.Server, op operator, root string, g 
 	drive.Release(t, b)
 }
 
-// TestBreakOvertakenInQueue: whoever comes next in a queue keeps the lock.
-func TestBreakOvertakenInQueue(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	for i, g := range []gap{{"", opMulti, 1}, {"", opGetChildren, 1}, {"", opGetData, 2}} {
-		root := []string{"/p", "/q", "/r"}[i]
-		m := meddle(t, s.Addr())
-		w, a := handle(t, m.url()+root+"?mode=unfair", options("w")), open(t, s.URL()+root, options("a"))
+// testBreakOvertakenInQueue: whoever comes next in a queue keeps the lock.
+func testBreakOvertakenInQueue(t *testing.T, s *root) {
+	for _, g := range []gap{{"", opMulti, 1}, {"", opGetChildren, 1}, {"", opGetData, 2}} {
+		s := s.another(t)
+		m := meddle(t, s)
+		w, a := handle(t, m.url()+"/p?mode=unfair", options("w")), open(t, s.URL()+"/p", options("a"))
 		old := drive.Hold(t, a).Token
-		next, done := campaign(drive.Context(t), t, s.URL()+root, options("b"))
+		next, done := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
 		var token uint64
 		between(m, g, func() {
 			drive.Release(t, a)
@@ -117,11 +108,9 @@ func TestBreakOvertakenInQueue(t *testing.T) {
 	}
 }
 
-// TestBreakInWhicheverMode: the mode of who breaks a lock does not matter. The
+// testBreakInWhicheverMode: the mode of who breaks a lock does not matter. The
 // holder is told at once, and the waiter leads with a greater token.
-func TestBreakInWhicheverMode(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testBreakInWhicheverMode(t *testing.T, s *root) {
 	modes := []string{"?mode=fair", "?mode=unfair"}
 	for _, mode := range modes {
 		for _, ours := range modes {
@@ -150,10 +139,8 @@ func TestBreakInWhicheverMode(t *testing.T) {
 	}
 }
 
-// TestBreakWaiter: who waits has no term, although its node has a token.
-func TestBreakWaiter(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testBreakWaiter: who waits has no term, although its node has a token.
+func testBreakWaiter(t *testing.T, s *root) {
 	op := operate(t, s)
 	w, a := handle(t, s.URL()+"/p", options("w")), open(t, s.URL()+"/p", options("a"))
 	drive.Hold(t, a)
@@ -173,12 +160,10 @@ func TestBreakWaiter(t *testing.T) {
 	drive.Release(t, next)
 }
 
-// TestBreakUnheard: a Break whose answer is lost finds the term over.
-func TestBreakUnheard(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testBreakUnheard: a Break whose answer is lost finds the term over.
+func testBreakUnheard(t *testing.T, s *root) {
 	for mode, nth := range map[string]int{"?mode=fair": 2, "?mode=unfair": 3} {
-		m := meddle(t, s.Addr())
+		m := meddle(t, s)
 		w, a := handle(t, m.url()+"/p", options("w")), open(t, s.URL()+"/p"+mode, options("a"))
 		token := drive.Hold(t, a).Token
 		lost := 0

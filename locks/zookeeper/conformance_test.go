@@ -57,7 +57,7 @@ type store struct {
 
 func newStore(t *testing.T, query string) *store {
 	s := zktest.Start(t, zktest.Options{})
-	return &store{server: s, op: operate(t, s), query: query}
+	return &store{server: s, op: operate(t, &root{Server: s}), query: query}
 }
 
 func (s *store) config(open locks.Opener) lockstest.Config {

@@ -76,10 +76,8 @@ func TestOneWakePerRelease(t *testing.T) {
 	drive.Release(t, first)
 }
 
-// TestCloseIsQuick: the end of a job is not held up.
-func TestCloseIsQuick(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testCloseIsQuick: the end of a job is not held up.
+func testCloseIsQuick(t *testing.T, s *root) {
 	var longest time.Duration
 	for range 150 {
 		l := open(t, s.URL()+"/p", options("a"))
@@ -96,11 +94,9 @@ func TestCloseIsQuick(t *testing.T) {
 	}
 }
 
-// TestLongQueue lists a queue of more than 1 MiB, which is more than clients
+// testLongQueue lists a queue of more than 1 MiB, which is more than clients
 // in Java accept.
-func TestLongQueue(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testLongQueue(t *testing.T, s *root) {
 	op := operate(t, s)
 	o := options("a")
 	o.ConnectTimeout = drive.Patience

@@ -7,19 +7,16 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-// TestEmptyQueueMayBeALock: between the look at an empty queue and its deletion,
+// testEmptyQueueMayBeALock: between the look at an empty queue and its deletion,
 // somebody may have taken the lock in unfair mode, under the same path.
-func TestEmptyQueueMayBeALock(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testEmptyQueueMayBeALock(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p/jobs%2Fnightly", "")
 	first := open(t, s.URL()+"/p?mode=unfair", options("first"))
 	var taken sync.Once
-	m := meddle(t, s.Addr())
+	m := meddle(t, s)
 	m.answers(func(op int32, _ []byte) bool {
 		if op == opGetChildren {
 			taken.Do(func() { drive.Hold(t, first) })

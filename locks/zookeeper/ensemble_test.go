@@ -191,15 +191,13 @@ func TestPromiseThroughFollower(t *testing.T) {
 	drive.Release(t, b)
 }
 
-// TestSilentServer: an address that has gone silent costs one renewal, however
+// testSilentServer: an address that has gone silent costs one renewal, however
 // short the time for one is.
-func TestSilentServer(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testSilentServer(t *testing.T, s *root) {
 	proxies := []*faultproxy.Proxy{faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())}
 	o := options("a")
 	o.ConnectTimeout = 20 * time.Second
-	l := open(t, "zk://"+proxies[0].Addr()+","+proxies[1].Addr()+"/p", o)
+	l := open(t, s.through(proxies[0].Addr()+","+proxies[1].Addr())+"/p", o)
 	drive.Hold(t, l)
 	for range 3 {
 		drive.Renew(t, l)

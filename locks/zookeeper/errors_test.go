@@ -32,10 +32,18 @@ type troubled struct {
 	slow  bool // it may take all of the connect timeout
 }
 
-// TestTroubles: each has its class, one line that names its cause, and a hint.
-func TestTroubles(t *testing.T) {
+// TestConnect: ways to connect that work; and others, each of which has its class, one
+// line that names its cause, and a hint.
+func TestConnect(t *testing.T) {
 	t.Parallel()
-	for _, tt := range troubles(t) {
+	s := startServers(t)
+	for name, url := range s.connections(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			connects(t, url)
+		})
+	}
+	for _, tt := range s.troubles(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, try := range []bool{true, false} {
@@ -43,6 +51,50 @@ func TestTroubles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// servers are some with which one may speak in different ways.
+type servers struct {
+	ca                              *realserver.CA
+	plain, secure, mutual, misnamed *zktest.Server
+}
+
+func startServers(t *testing.T) servers {
+	ca := realserver.NewCA(t)
+	secured := func(name string, c realserver.Cert, clientCA string) *zktest.Server {
+		cert, key := ca.Issue(name, c)
+		return zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: clientCA}})
+	}
+	return servers{
+		ca:       ca,
+		plain:    zktest.Start(t, zktest.Options{}),
+		secure:   secured("server", realserver.Cert{}, ""),
+		mutual:   secured("mutual", realserver.Cert{}, ca.CertFile),
+		misnamed: secured("misnamed", realserver.Cert{Hosts: []string{"zk.example"}}, ""),
+	}
+}
+
+// connections are what follows zk:// where it works.
+func (s servers) connections(t *testing.T) map[string]string {
+	client, key := s.ca.Issue("client", realserver.Cert{})
+	trust := "?cacert=" + s.ca.CertFile
+	return map[string]string{
+		"plain":              s.plain.Addr(),
+		"one of two servers": nobody(t) + "," + s.plain.Addr() + "/deep/er",
+		"user":               "user:" + password + "@" + s.plain.Addr() + "/ours",
+		"TLS":                s.secure.Addr() + "/tls" + trust,
+		"TLS and user":       "user:" + password + "@" + s.secure.Addr() + "/ours" + trust + "&servername=localhost",
+		"client certificate": s.mutual.Addr() + trust + "&cert=" + client + "&key=" + key,
+	}
+}
+
+func connects(t *testing.T, url string) {
+	l := open(t, "zk://"+url, options("a"))
+	drive.Hold(t, l)
+	drive.Renew(t, l)
+	_, err := open(t, "zk://"+url, options("b")).Acquire(drive.Context(t), true)
+	heldBy(t, err, "a")
+	drive.Release(t, l)
 }
 
 func inTrouble(t *testing.T, tt troubled, try bool) {
@@ -86,22 +138,14 @@ func inTrouble(t *testing.T, tt troubled, try bool) {
 	}
 }
 
-func troubles(t *testing.T) []troubled {
-	ca, other := realserver.NewCA(t), realserver.NewCA(t)
-	secured := func(name string, c realserver.Cert, clientCA string) *zktest.Server {
-		cert, key := ca.Issue(name, c)
-		return zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: clientCA}})
-	}
-	plain := zktest.Start(t, zktest.Options{})
+func (s servers) troubles(t *testing.T) []troubled {
+	plain, secure, mutual, misnamed, other := s.plain, s.secure, s.mutual, s.misnamed, realserver.NewCA(t)
 	owner := open(t, "zk://user:"+password+"@"+plain.Addr()+"/mine", options("owner"))
 	drive.Hold(t, owner)
-	secure := secured("server", realserver.Cert{}, "")
-	mutual := secured("mutual", realserver.Cert{}, ca.CertFile)
-	misnamed := secured("misnamed", realserver.Cert{Hosts: []string{"zk.example"}}, "")
 	alone := zktest.StartEnsemble(t, 3, zktest.Options{})
 	alone[0].Kill()
 	alone[1].Kill()
-	trust := "?cacert=" + ca.CertFile
+	trust := "?cacert=" + s.ca.CertFile
 
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
@@ -173,33 +217,4 @@ func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 	}()
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
-}
-
-// TestConnections: ways to connect that work.
-func TestConnections(t *testing.T) {
-	t.Parallel()
-	ca := realserver.NewCA(t)
-	cert, key := ca.Issue("server", realserver.Cert{})
-	client, clientKey := ca.Issue("client", realserver.Cert{})
-	plain := zktest.Start(t, zktest.Options{})
-	secure := zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key}})
-	mutual := zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca.CertFile}})
-	trust := "?cacert=" + ca.CertFile
-	for _, url := range []string{
-		plain.Addr(),
-		nobody(t) + "," + plain.Addr() + "/deep/er",
-		"user:" + password + "@" + plain.Addr() + "/mine",
-		secure.Addr() + "/tls" + trust,
-		"user:" + password + "@" + secure.Addr() + "/mine" + trust + "&servername=localhost",
-		mutual.Addr() + trust + "&cert=" + client + "&key=" + clientKey,
-	} {
-		l := open(t, "zk://"+url, options("a"))
-		drive.Hold(t, l)
-		drive.Renew(t, l)
-		_, err := open(t, "zk://"+url, options("b")).Acquire(drive.Context(t), true)
-		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
-			t.Errorf("%s: %v", url, err)
-		}
-		drive.Release(t, l)
-	}
 }

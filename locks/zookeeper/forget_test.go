@@ -2,13 +2,11 @@ package zookeeper_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // heldBy checks an error that tells who holds the lock.
@@ -20,14 +18,13 @@ func heldBy(t *testing.T, err error, want string) {
 	}
 }
 
-// TestForget deletes the lock's nodes and no others, and nothing while the lock is
+// testForget deletes the lock's nodes and no others, and nothing while the lock is
 // held.
-func TestForget(t *testing.T) {
-	t.Parallel()
+func testForget(t *testing.T, s *root) {
 	for _, mode := range []string{"?mode=fair", "?mode=unfair"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			s := zktest.Start(t, zktest.Options{Java: keepEmpty})
+			s := s.another(t)
 			op := operate(t, s)
 			a, w := handle(t, s.URL()+"/p"+mode, options("a")), handle(t, s.URL()+"/p", options("w"))
 			if err := w.Forget(drive.Context(t)); err != nil {
@@ -54,46 +51,39 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestForgetOvertaken: somebody takes the lock, in either mode, between the look
+// testForgetOvertaken: somebody takes the lock, in either mode, between the look
 // at a free lock and the deletion. It keeps the lock, and its record.
-func TestForgetOvertaken(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{Java: keepEmpty})
-	i := 0
+func testForgetOvertaken(t *testing.T, s *root) {
 	for _, g := range []gap{
 		{"after it is found free", opMulti, 1}, {"after it is seen", opGetData, 1}, {"after the queue is seen", opGetChildren, 1},
 		{"after it is found empty", opGetChildren, 2}, {"after all is read", opGetData, 4},
 	} {
 		for _, mode := range []string{"?mode=fair", "?mode=unfair"} {
-			i++
-			root := fmt.Sprintf("/p%d", i)
 			t.Run(mode+" "+g.name, func(t *testing.T) {
-				first := handle(t, s.URL()+root, options("first"))
+				s := s.another(t)
+				first := handle(t, s.URL()+"/p", options("first"))
 				drive.Hold(t, first)
 				write(t, first)
 				drive.Release(t, first) // which leaves an empty queue
-				forgetOvertaken(t, s, root, mode, g)
+				forgetOvertaken(t, s, mode, g)
 			})
 		}
 	}
 }
 
-// TestForgetOvertakenLate: a queue that is missing when it is looked for may be
+// testForgetOvertakenLate: a queue that is missing when it is looked for may be
 // there when the record is deleted.
-func TestForgetOvertakenLate(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	op := operate(t, s)
-	for i, mode := range []string{"?mode=fair", "?mode=unfair"} {
-		root := fmt.Sprintf("/p%d", i)
-		op.put(root+"/jobs%2Fnightly%record", "b's")
-		forgetOvertaken(t, s, root, mode, gap{"", opGetData, 4})
+func testForgetOvertakenLate(t *testing.T, s *root) {
+	for _, mode := range []string{"?mode=fair", "?mode=unfair"} {
+		s := s.another(t)
+		operate(t, s).put(recordNode, "b's")
+		forgetOvertaken(t, s, mode, gap{"", opGetData, 4})
 	}
 }
 
-func forgetOvertaken(t *testing.T, s *zktest.Server, root, mode string, g gap) {
-	m := meddle(t, s.Addr())
-	w, a := handle(t, m.url()+root, options("w")), handle(t, s.URL()+root+mode, options("a"))
+func forgetOvertaken(t *testing.T, s *root, mode string, g gap) {
+	m := meddle(t, s)
+	w, a := handle(t, m.url()+"/p", options("w")), handle(t, s.URL()+"/p"+mode, options("a"))
 	var token uint64
 	between(m, g, func() { token = drive.Hold(t, a).Token })
 	err := w.Forget(drive.Context(t))
@@ -106,10 +96,8 @@ func forgetOvertaken(t *testing.T, s *zktest.Server, root, mode string, g gap) {
 	drive.Release(t, a)
 }
 
-// TestForgetStrangers: nodes that are not leaderrun's are left alone.
-func TestForgetStrangers(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testForgetStrangers: nodes that are not leaderrun's are left alone.
+func testForgetStrangers(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p/jobs%2Fnightly/mine", "")
 	op.put(recordNode, "b's")

@@ -11,11 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
-
-// keepEmpty has a server keep containers, as it does for a minute at least.
-var keepEmpty = []string{"-Dznode.container.checkIntervalMs=600000"}
 
 func inspect(t *testing.T, l *zookeeper.Lock) locks.State {
 	t.Helper()
@@ -44,10 +40,8 @@ func list(t *testing.T, l *zookeeper.Lock, meanwhile func()) (all []locks.Listed
 	}
 }
 
-// TestList: locks of both modes, with whatever names, and nothing that is none.
-func TestList(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{Java: keepEmpty})
+// testList: locks of both modes, with whatever names, and nothing that is none.
+func testList(t *testing.T, s *root) {
 	op := operate(t, s)
 	w := handle(t, s.URL()+"/p", options("w"))
 	if all := list(t, w, nil); len(all) != 0 {
@@ -106,11 +100,9 @@ func holding(t *testing.T, rawURL string, o locks.Options) *zookeeper.Lock {
 	return l
 }
 
-// TestListPages: what is there all the time is listed once, in pages, although
+// testListPages: what is there all the time is listed once, in pages, although
 // others come and go before and after the cursor.
-func TestListPages(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testListPages(t *testing.T, s *root) {
 	op := operate(t, s)
 	name := func(i int) string { return fmt.Sprintf("lock%04d", i) }
 	place := func(i int) string { return "/p/" + name(i) + "/x-n_0000000001" }
@@ -139,14 +131,12 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// TestListDenied: a lock that we may not read is not passed over in silence.
-func TestListDenied(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testListDenied: a lock that we may not read is not passed over in silence.
+func testListDenied(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p", "")
 	l := handle(t, s.URL()+"/p", options("w"))
-	if _, err := op.Create("/p/theirs", nil, zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
+	if err := op.Create("/p/theirs", nil, zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
 		t.Fatal(err)
 	}
 	if page, _, err := l.List(drive.Context(t), ""); !errors.Is(err, locks.ErrDenied) {

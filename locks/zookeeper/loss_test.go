@@ -10,14 +10,11 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
-// TestExpiryByForce ends a session, as an operator may.
-func TestExpiryByForce(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+// testExpiryByForce ends a session, as an operator may.
+func testExpiryByForce(t *testing.T, s *root) {
+	m := meddle(t, s)
 	var mu sync.Mutex
 	var id int64
 	m.connects(func(answer []byte) {
@@ -53,10 +50,8 @@ func TestExpiryByForce(t *testing.T) {
 	drive.Release(t, b)
 }
 
-// TestOperatorDeletes a holder's node, and a waiter's.
-func TestOperatorDeletes(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testOperatorDeletes a holder's node, and a waiter's.
+func testOperatorDeletes(t *testing.T, s *root) {
 	op := operate(t, s)
 	const queue = "/p/jobs%2Fnightly"
 	a := open(t, s.URL()+"/p", options("a"))
@@ -90,10 +85,8 @@ func TestOperatorDeletes(t *testing.T) {
 	drive.Release(t, c)
 }
 
-// TestModesExcludeEachOther: contenders that do not agree on the mode.
-func TestModesExcludeEachOther(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testModesExcludeEachOther: contenders that do not agree on the mode.
+func testModesExcludeEachOther(t *testing.T, s *root) {
 	modes := []string{"?mode=fair", "?mode=unfair"}
 	for i, first := range modes {
 		second := modes[1-i]

@@ -15,7 +15,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 func TestMain(m *testing.M) {
@@ -34,16 +33,29 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Version: "test"}
 }
 
-// An operator looks at a server and interferes, for the length of a test.
+// An operator looks at a server and interferes, below a root, for the length of a test.
 type operator struct {
-	t testing.TB
-	*zk.Conn
+	t    testing.TB
+	root string
+	conn *zk.Conn
 }
 
-func operate(t testing.TB, s *zktest.Server) operator {
+func operate(t testing.TB, s *root) operator {
 	c := s.Client()
 	t.Cleanup(c.Close)
-	return operator{t, c}
+	return operator{t, s.path, c}
+}
+
+func (o operator) Children(path string) ([]string, *zk.Stat, error) {
+	return o.conn.Children(o.root + path)
+}
+func (o operator) Exists(path string) (bool, *zk.Stat, error) { return o.conn.Exists(o.root + path) }
+func (o operator) Get(path string) ([]byte, *zk.Stat, error)  { return o.conn.Get(o.root + path) }
+func (o operator) Delete(path string) error                   { return o.conn.Delete(o.root+path, -1) }
+
+func (o operator) Create(path string, data []byte, flags int32, acl []zk.ACL) error {
+	_, err := o.conn.Create(o.root+path, data, flags, acl)
+	return err
 }
 
 // entries returns the names of the nodes in a queue, the oldest first.
@@ -61,7 +73,7 @@ func number(name string) string { return name[strings.LastIndex(name, "_")+1:] }
 
 func (o operator) delete(path string) {
 	o.t.Helper()
-	if err := o.Delete(path, -1); err != nil && err != zk.ErrNoNode {
+	if err := o.Delete(path); err != nil && err != zk.ErrNoNode {
 		o.t.Fatal(err)
 	}
 }
@@ -69,10 +81,10 @@ func (o operator) delete(path string) {
 // put makes a node, or overwrites it.
 func (o operator) put(path string, data string) {
 	o.t.Helper()
-	_, err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+	err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 	switch err {
 	case zk.ErrNodeExists:
-		if _, err = o.Set(path, []byte(data), -1); err == zk.ErrNoNode { // a holder has just deleted it
+		if _, err = o.conn.Set(o.root+path, []byte(data), -1); err == zk.ErrNoNode { // a holder has just deleted it
 			o.put(path, data)
 			return
 		}

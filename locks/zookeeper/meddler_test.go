@@ -20,7 +20,7 @@ const (
 // A meddler is a proxy that knows ZooKeeper's packets.
 type meddler struct {
 	listener net.Listener
-	target   string
+	server   *root
 
 	mu sync.Mutex
 	// answer decides what becomes of the answer to a request: passed on, or
@@ -36,12 +36,12 @@ type meddler struct {
 }
 
 // meddle starts a proxy to a server that passes everything on.
-func meddle(t testing.TB, target string) *meddler {
+func meddle(t testing.TB, s *root) *meddler {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meddler{listener: l, target: target, requests: map[int32]int{}}
+	m := &meddler{listener: l, server: s, requests: map[int32]int{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -69,7 +69,7 @@ func meddle(t testing.TB, target string) *meddler {
 	return m
 }
 
-func (m *meddler) url() string { return "zk://" + m.listener.Addr().String() }
+func (m *meddler) url() string { return m.server.through(m.listener.Addr().String()) }
 
 // connects sets who sees the answers to connect requests.
 func (m *meddler) connects(f func(answer []byte)) {
@@ -128,7 +128,7 @@ func (m *meddler) hold(c net.Conn) bool {
 
 func (m *meddler) serve(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", m.target)
+	server, err := net.Dial("tcp", m.server.Addr())
 	if err != nil {
 		return
 	}

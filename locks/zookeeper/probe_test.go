@@ -52,7 +52,7 @@ func finds(t testing.TB, s locks.Servers, check, level, text string) {
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{Largest: 50 * time.Second})
-	op := operate(t, s)
+	op := operate(t, &root{Server: s})
 	before := op.entries("/")
 	got := probe(t, s.URL()+"/p", options("w"))
 	if len(got.Servers) != 1 || got.Product != "ZooKeeper" || got.User != "" {
@@ -167,15 +167,13 @@ func ends(t testing.TB, certFile string) time.Time {
 	return c.NotAfter
 }
 
-// TestProbeACL: whose the chroot is.
-func TestProbeACL(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testProbeACL: whose the chroot is.
+func testProbeACL(t *testing.T, s *root) {
 	op := operate(t, s)
-	userURL := func(path string) string { return "zk://me:secret@" + s.Addr() + path }
+	userURL := func(path string) string { return "zk://me:secret@" + s.Addr() + s.path + path }
 	op.put("/open", "")
 	for path, acl := range map[string][]zk.ACL{"/closed": zk.DigestACL(zk.PermAll, "me", "secret"), "/other": zk.DigestACL(zk.PermAll, "other", "user")} {
-		if _, err := op.Create(path, nil, 0, acl); err != nil {
+		if err := op.Create(path, nil, 0, acl); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,10 +189,8 @@ func TestProbeACL(t *testing.T) {
 	finds(t, probe(t, userURL("/other"), options("w")), "acl", "error", "permission denied")
 }
 
-// TestProbeNobody: who cannot be asked does not keep us from asking the rest.
-func TestProbeNobody(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testProbeNobody: who cannot be asked does not keep us from asking the rest.
+func testProbeNobody(t *testing.T, s *root) {
 	hole := faultproxy.New(t, s.Addr())
 	hole.CutAll()
 	o := options("w")
@@ -219,10 +215,8 @@ func TestProbeNobody(t *testing.T) {
 	}
 }
 
-// TestProbeBanners: what servers say of themselves, and what is made of that.
-func TestProbeBanners(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testProbeBanners: what servers say of themselves, and what is made of that.
+func testProbeBanners(t *testing.T, s *root) {
 	says := func(banner string) string { return pose(t, s.Addr(), banner) }
 	const ensemble = "\nMode: follower\n"
 	for _, tt := range []struct{ banner, level, text string }{

@@ -37,12 +37,10 @@ func TestRenewalsAreQuiet(t *testing.T) {
 	}
 }
 
-// TestConnectionsThatServersKeep are closed by the client, and cost little time,
+// testConnectionsThatServersKeep are closed by the client, and cost little time,
 // and not each renewal.
-func TestConnectionsThatServersKeep(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+func testConnectionsThatServersKeep(t *testing.T, s *root) {
+	m := meddle(t, s)
 	m.keeps()
 	l := open(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)

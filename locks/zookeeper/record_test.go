@@ -8,7 +8,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // More numbers of requests.
@@ -25,10 +24,9 @@ func recordIs(t testing.TB, l *zookeeper.Lock, want string) {
 	}
 }
 
-// TestRecordOvertaken has another take the lock in the middle of a SetRecord.
+// testRecordOvertaken has another take the lock in the middle of a SetRecord.
 // In unfair mode its node has the path and the version that ours had.
-func TestRecordOvertaken(t *testing.T) {
-	t.Parallel()
+func testRecordOvertaken(t *testing.T, s *root) {
 	const node = "/p/jobs%2Fnightly"
 	for _, tt := range []struct {
 		name, before, want string
@@ -44,9 +42,9 @@ func TestRecordOvertaken(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := zktest.Start(t, zktest.Options{})
+			s := s.another(t)
 			op := operate(t, s)
-			m := meddle(t, s.Addr())
+			m := meddle(t, s)
 			a := handle(t, m.url()+"/p?mode=unfair", options("a"))
 			b := handle(t, s.URL()+"/p?mode=unfair", options("b"))
 			drive.Hold(t, a)
@@ -84,16 +82,15 @@ func write(t *testing.T, b *zookeeper.Lock) {
 	}
 }
 
-// TestRecordAnswersLost: what was written, and not answered, is written again,
+// testRecordAnswersLost: what was written, and not answered, is written again,
 // in each mode and each step.
-func TestRecordAnswersLost(t *testing.T) {
-	t.Parallel()
+func testRecordAnswersLost(t *testing.T, s *root) {
 	for _, mode := range []string{"", "?mode=unfair"} {
 		for lost := 1; lost <= 2; lost++ {
 			t.Run(mode, func(t *testing.T) {
 				t.Parallel()
-				s := zktest.Start(t, zktest.Options{})
-				m := meddle(t, s.Addr())
+				s := s.another(t)
+				m := meddle(t, s)
 				a := handle(t, m.url()+"/p"+mode, options("a"))
 				drive.Hold(t, a)
 				n := 0
@@ -118,13 +115,12 @@ func TestRecordAnswersLost(t *testing.T) {
 	}
 }
 
-// TestRecordMeddledWith: an operator may write it or delete it.
-func TestRecordMeddledWith(t *testing.T) {
-	t.Parallel()
+// testRecordMeddledWith: an operator may write it or delete it.
+func testRecordMeddledWith(t *testing.T, s *root) {
 	for _, mode := range []string{"", "?mode=unfair"} {
 		t.Run("mode"+mode, func(t *testing.T) {
 			t.Parallel()
-			s := zktest.Start(t, zktest.Options{})
+			s := s.another(t)
 			op := operate(t, s)
 			l := handle(t, s.URL()+"/p"+mode, options("a"))
 			drive.Hold(t, l)
@@ -145,12 +141,10 @@ func TestRecordMeddledWith(t *testing.T) {
 	}
 }
 
-// TestReadsAreCurrent: each is preceded by a transaction, which a server that
+// testReadsAreCurrent: each is preceded by a transaction, which a server that
 // lags behind does not answer before it knows all that came earlier.
-func TestReadsAreCurrent(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+func testReadsAreCurrent(t *testing.T, s *root) {
+	m := meddle(t, s)
 	l := handle(t, m.url()+"/p", options("a"))
 	for what, f := range map[string]func() error{
 		"record":  func() error { _, err := l.Record(drive.Context(t)); return err },
@@ -175,12 +169,10 @@ func TestReadsAreCurrent(t *testing.T) {
 	}
 }
 
-// TestCostOfListening is one small read for each renewal, as the watch is begun
+// testCostOfListening is one small read for each renewal, as the watch is begun
 // anew.
-func TestCostOfListening(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+func testCostOfListening(t *testing.T, s *root) {
+	m := meddle(t, s)
 	l := handle(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)
 	const renewals = 10

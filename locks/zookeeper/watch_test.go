@@ -54,11 +54,9 @@ func told(t *testing.T, changes <-chan struct{}, what string) (change bool) {
 	return change
 }
 
-// TestWatch tells of a holder, a waiter that comes and one that leaves, and of a
+// testWatch tells of a holder, a waiter that comes and one that leaves, and of a
 // term's end, in whichever mode.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testWatch(t *testing.T, s *root) {
 	op := operate(t, s)
 	modes := []string{"?mode=fair", "?mode=unfair"}
 	for _, mode := range modes {
@@ -87,11 +85,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchAll tells of any lock, of those who wait for it and of its record, and
+// testWatchAll tells of any lock, of those who wait for it and of its record, and
 // begins in a store that is still empty.
-func TestWatchAll(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testWatchAll(t *testing.T, s *root) {
 	for root, mode := range map[string]string{"/fair": "?mode=fair", "/unfair": "?mode=unfair"} {
 		w := handle(t, s.URL()+root, options("w"))
 		changes := watch(t, w, true)
@@ -124,10 +120,8 @@ func TestWatchAll(t *testing.T) {
 	}
 }
 
-// TestWatchesOneLock: what happens to others is not told.
-func TestWatchesOneLock(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+// testWatchesOneLock: what happens to others is not told.
+func testWatchesOneLock(t *testing.T, s *root) {
 	w := handle(t, s.URL()+"/p", options("w"))
 	changes, all := watch(t, w, false), watch(t, handle(t, s.URL()+"/p", options("v")), true)
 	for _, name := range []string{"jobs", "jobs/nightly/x", "jobs/nightly#1"} {
@@ -148,11 +142,9 @@ func TestWatchesOneLock(t *testing.T) {
 	changed(t, changes, "a leads", func() bool { return true })
 }
 
-// TestWatchAcrossOutages: what changes while the server cannot be reached is told
+// testWatchAcrossOutages: what changes while the server cannot be reached is told
 // when it can be again, whether the session has outlived that or not.
-func TestWatchAcrossOutages(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testWatchAcrossOutages(t *testing.T, s *root) {
 	for name, cut := range map[string]func(p *faultproxy.Proxy){
 		"refused": (*faultproxy.Proxy).Refuse, "silent": (*faultproxy.Proxy).CutAll, "mute": (*faultproxy.Proxy).CutReplies,
 	} {
@@ -160,7 +152,7 @@ func TestWatchAcrossOutages(t *testing.T) {
 			p := faultproxy.New(t, s.Addr())
 			o := options("w")
 			o.TTL, o.ConnectTimeout = 2*time.Second, time.Second
-			w, a := handle(t, "zk://"+p.Addr()+"/"+name, o), handle(t, s.URL()+"/"+name, options("a"))
+			w, a := handle(t, s.through(p.Addr())+"/"+name, o), handle(t, s.URL()+"/"+name, options("a"))
 			changes := watch(t, w, false)
 			before := p.Accepted()
 			cut(p)
@@ -212,11 +204,9 @@ func TestWatchAcrossLeaderChange(t *testing.T) {
 	})
 }
 
-// TestWatchLasts: nothing is told of a quiet lock, and its session does not end.
-func TestWatchLasts(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+// testWatchLasts: nothing is told of a quiet lock, and its session does not end.
+func testWatchLasts(t *testing.T, s *root) {
+	m := meddle(t, s)
 	o := options("w")
 	o.TTL = 600 * time.Millisecond
 	w := handle(t, m.url()+"/p", o)
@@ -232,11 +222,9 @@ func TestWatchLasts(t *testing.T) {
 	}
 }
 
-// TestWatchRenewsNothing: a holder that watches, and does not renew, loses its lock
+// testWatchRenewsNothing: a holder that watches, and does not renew, loses its lock
 // when its TTL is over.
-func TestWatchRenewsNothing(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testWatchRenewsNothing(t *testing.T, s *root) {
 	o := options("a")
 	o.TTL = time.Second
 	a := handle(t, s.URL()+"/p", o)
@@ -302,12 +290,10 @@ func closes(t *testing.T, changes <-chan struct{}) {
 	t.Error("the channel is not closed")
 }
 
-// TestWatchOldServer: a server that cannot watch a tree is not one that cannot be
+// testWatchOldServer: a server that cannot watch a tree is not one that cannot be
 // reached.
-func TestWatchOldServer(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
-	m := meddle(t, s.Addr())
+func testWatchOldServer(t *testing.T, s *root) {
+	m := meddle(t, s)
 	m.lacks(opAddWatch)
 	for _, all := range []bool{false, true} {
 		if _, err := handle(t, m.url()+"/p", options("w")).Watch(drive.Context(t), all); !errors.Is(err, locks.ErrUsage) {
@@ -316,18 +302,16 @@ func TestWatchOldServer(t *testing.T) {
 	}
 }
 
-// TestWatchNobody: an address where nobody is, or where nobody answers, is told
+// testWatchNobody: an address where nobody is, or where nobody answers, is told
 // soon.
-func TestWatchNobody(t *testing.T) {
-	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
+func testWatchNobody(t *testing.T, s *root) {
 	p := faultproxy.New(t, s.Addr())
 	o := options("w")
 	o.ConnectTimeout = 500 * time.Millisecond
 	for _, cut := range []func(*faultproxy.Proxy){(*faultproxy.Proxy).Refuse, (*faultproxy.Proxy).CutAll} {
 		cut(p)
 		start := time.Now()
-		if _, err := handle(t, "zk://"+p.Addr()+"/p", o).Watch(drive.Context(t), false); !errors.Is(err, locks.ErrUnavailable) {
+		if _, err := handle(t, s.through(p.Addr())+"/p", o).Watch(drive.Context(t), false); !errors.Is(err, locks.ErrUnavailable) {
 			t.Errorf("got %v, want ErrUnavailable", err)
 		}
 		if took := time.Since(start); took > 5*time.Second {
