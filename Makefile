@@ -45,7 +45,8 @@ install: build ## into $(DESTDIR)$(PREFIX)
 generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
-# The race detector sees a sample of the elections, and the line after it more of them.
+# The race detector sees a sample of the elections, and the line after it more of them. It
+# would end each program a second late, in case a race is still to come.
 # Most tests wait most of their time, and a package runs many at once. With more than two
 # packages at a time two processors are overcommitted, and tests that race the clock are
 # repeated; each repetition is listed at the end. The longest begin first.
@@ -54,7 +55,7 @@ LONGEST = ./locks/zookeeper ./locks/gcs ./locks/etcd ./testscripts ./locks/file 
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
-	LEADERRUN_TEST_REPEATS='$(REPEATS)' go test $(RACE) -vet=off -p $(PACKAGES) -timeout 30m $(LONGEST) ./...
+	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./...
 	$(if $(RACE),go test -vet=off -timeout 10m -run '^TestElections' ./runner/guard)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 

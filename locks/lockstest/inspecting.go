@@ -139,7 +139,7 @@ func inspectDisturbsNobody(e *env) {
 			}
 		}
 	})
-	for i := range 25 {
+	for i := range 10 {
 		k, err := e.tryOpen(e.u, e.options(fmt.Sprintf("contender %d", i)))
 		if err != nil {
 			e.Fatal(err)

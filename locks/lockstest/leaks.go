@@ -13,7 +13,7 @@ import (
 // a contender does many times, and counts again.
 func leaks(e *env) {
 	cycle(e) // what is opened once and kept is not a leak
-	const cycles = 8
+	const cycles = 4
 	before := e.resources()
 	for range cycles {
 		cycle(e)
