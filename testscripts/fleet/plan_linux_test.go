@@ -60,13 +60,29 @@ func (d day) plan(r *rand.Rand, slots []time.Time, rude int) []firing {
 			case n == 1:
 				after = -upTo(r, 90*time.Second)
 			}
-			all = append(all, d.fire(r, host, i, begin.Add(after), rude))
+			f := d.fire(r, host, i, begin.Add(after), rude)
+			if i < len(evils) {
+				f.job = evils[i](f.job[1])
+			}
+			all = append(all, f)
 			if r.IntN(10) == 0 {
 				all = append(all, d.fire(r, host, i, begin.Add(after+upTo(r, long/3)), rude))
 			}
 		}
 	}
 	return all
+}
+
+// victims are what a job may kill.
+var victims = []string{"job", "guard", "leaderrun"}
+
+// evils are what befalls the job in each of the first windows, so that no day, however
+// short, is without one of them: the arguments of a job that works for so long.
+var evils = []func(long string) []string{
+	func(long string) []string { return []string{"job", long, "success", victims[0], "50"} },
+	func(long string) []string { return []string{"job", long, "success", victims[1], "50"} },
+	func(long string) []string { return []string{"job", long, "success", victims[2], "50"} },
+	func(long string) []string { return []string{"job", long, "failure"} },
 }
 
 // fire decides what becomes of one firing.
@@ -90,7 +106,7 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	switch n := r.IntN(100); {
 	case n < 15: // mostly while it works, rarely between its success and the note of it
 		percent := r.IntN(104)
-		f.job = append(f.job, []string{"job", "guard", "leaderrun"}[r.IntN(3)], strconv.Itoa(min(percent, 100)))
+		f.job = append(f.job, victims[r.IntN(len(victims))], strconv.Itoa(min(percent, 100)))
 	case n < 20:
 		f.kill = 1 + upTo(r, d.fast)
 	}

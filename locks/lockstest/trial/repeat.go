@@ -10,13 +10,17 @@ import (
 
 // Command is the one that runs a test again, and no other.
 func Command(tb testing.TB) string {
-	pkg := "."
-	if info, ok := debug.ReadBuildInfo(); ok {
-		pkg = strings.TrimSuffix(info.Path, ".test")
-	}
 	levels := strings.Split(tb.Name(), "/")
 	for i, l := range levels {
 		levels[i] = "^" + regexp.QuoteMeta(l) + "$"
 	}
-	return fmt.Sprintf("go test -count 1 -v -run '%s' %s", strings.ReplaceAll(strings.Join(levels, "/"), "'", "."), pkg)
+	return fmt.Sprintf("go test -count 1 -v -run '%s' %s", strings.ReplaceAll(strings.Join(levels, "/"), "'", "."), tested())
+}
+
+// tested is the package whose tests these are.
+func tested() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return strings.TrimSuffix(info.Path, ".test")
+	}
+	return "."
 }

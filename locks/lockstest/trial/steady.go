@@ -42,8 +42,8 @@ func steady(tb testing.TB, waited func() (time.Duration, bool), f func(tb testin
 		case r.Skipped:
 			tb.Skip(r.Log)
 		case r.Failed && n < attempts && known && share >= busy:
-			note(tb, fmt.Sprintf("%s failed, at scale %d, while processes waited for a processor for %.0f %% of %v; it is repeated",
-				tb.Name(), scale, 100*share, time.Since(start).Round(time.Millisecond)), r.Log)
+			note(tb, fmt.Sprintf("%s of %s failed, at scale %d, while processes waited for a processor for %.0f %% of %v; it is repeated",
+				tb.Name(), tested(), scale, 100*share, time.Since(start).Round(time.Millisecond)), r.Log)
 			continue
 		}
 		if r.Log != "" {
