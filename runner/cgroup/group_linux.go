@@ -82,7 +82,7 @@ func create(path string) (*Group, error) {
 		return nil, explain(path, err)
 	}
 	if err := g.takesProcesses(); err != nil {
-		g.close()
+		g.Close()
 		return nil, err
 	}
 	return g, nil
@@ -118,7 +118,7 @@ func Open(path string) (*Group, error) {
 	}
 	g := &Group{path: path}
 	if err := g.open(); err != nil {
-		g.close()
+		g.Close()
 		return nil, err
 	}
 	return g, nil
@@ -152,8 +152,8 @@ func (g *Group) open() (err error) {
 	return err
 }
 
-// close closes what is open; to close a nil file does nothing.
-func (g *Group) close() {
+// Close frees a handle, and leaves the group as it is.
+func (g *Group) Close() {
 	for _, f := range []*os.File{g.dir, g.kill, g.events} {
 		f.Close()
 	}

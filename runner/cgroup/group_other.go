@@ -24,3 +24,4 @@ func (*Group) Kill() error                 { return errNone }
 func (*Group) Signal(syscall.Signal) error { return errNone }
 func (*Group) Populated() (bool, error)    { return true, errNone }
 func (*Group) Remove() error               { return errNone }
+func (*Group) Close()                      {}

@@ -113,7 +113,7 @@ func TestOpenOnlyOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if g, err := Open(dir); err == nil {
-		g.close()
+		g.Close()
 		t.Errorf("a handle on %s", dir)
 	}
 }

@@ -257,7 +257,7 @@ func TestSweep(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(left, "nested", "more"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	owner.close() // but a process that another test is starting may have the lock for a moment
+	owner.Close() // but a process that another test is starting may have the lock for a moment
 	until(t, "the leftover is removed", func() bool {
 		run("make")
 		_, err := os.Stat(left)

@@ -20,7 +20,7 @@ func (g *Group) Remove() error {
 	for end := time.Now().Add(removePatience); ; time.Sleep(time.Millisecond) {
 		err := g.remove()
 		if err == nil {
-			g.close()
+			g.Close()
 			return nil
 		}
 		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {

@@ -51,7 +51,8 @@ type cage interface {
 	// leftAside is told that what ran beside the job, in a group of that id, has
 	// been reaped.
 	leftAside(k *keeper, group int)
-	// nothingLeft is asked when the guard has no child.
+	// nothingLeft is asked when the first process has been reaped, and there is
+	// nothing more to reap.
 	nothingLeft(k *keeper) bool
 	// remove removes what the cage was made of, after the end.
 	remove()

@@ -13,6 +13,7 @@ import (
 func makeCage(use Tier) (made cage, why string, err error) {
 	switch use {
 	case Pgroup:
+		proc.AdoptOrphans() // to reap them; what has left the group may live on
 		return groupCage{}, "", nil
 	case Pidns:
 		return pidCage{}, "", nil
@@ -62,7 +63,7 @@ func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
 	}
 	// The group's id may be a stranger's by now, unless one of our children is
 	// in it.
-	_, _ = proc.Tree{Keep: k.isAside}.Signal(k.job, false, sig)
+	_, _ = proc.Tree{Keep: k.isAside, Enough: k.mustKill}.Signal(k.job, false, sig)
 }
 
 func (c treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
@@ -74,11 +75,15 @@ func (c treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
 			_ = syscall.Kill(-k.job, sig) // at one moment, so that no process of it can slip through by forking
 		}
 	}
-	_, _ = proc.Tree{}.Signal(k.job, !k.ended, sigs...)
+	tree := proc.Tree{}
+	if sigs[0] != syscall.SIGKILL {
+		tree.Enough = k.mustKill
+	}
+	_, _ = tree.Signal(k.job, !k.ended, sigs...)
 }
 
-// nothingLeft is true: what had lost its parent would have become our child.
-func (treeCage) nothingLeft(*keeper) bool { return true }
+// nothingLeft knows that what had lost its parent would have become our child.
+func (treeCage) nothingLeft(k *keeper) bool { return k.childless }
 
 // cgroupCage is [Cgroup]. The tree is still looked at: a job that may can leave
 // its cgroup.
@@ -102,6 +107,9 @@ func (c cgroupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
 }
 
 func (c cgroupCage) nothingLeft(k *keeper) bool {
+	if !k.childless {
+		return false
+	}
 	if left, _ := c.group.Populated(); left {
 		k.lookAgain()
 		return false
@@ -116,7 +124,7 @@ func (pidCage) tier() Tier                   { return Pidns }
 func (pidCage) prepare(*syscall.SysProcAttr) {}
 func (pidCage) remove()                      {}
 func (pidCage) leftAside(*keeper, int)       {}
-func (pidCage) nothingLeft(*keeper) bool     { return true }
+func (pidCage) nothingLeft(k *keeper) bool   { return k.childless }
 
 // signalGroup can tell nothing apart once the first process has ended: what runs
 // beside the job is met, too.
@@ -148,6 +156,7 @@ func killCgroup(path string) (empty bool) {
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
+	defer g.Close() // it is done again and again, maybe with the last descriptors
 	_ = g.Kill()
 	left, _ := g.Populated()
 	return !left && g.Remove() == nil

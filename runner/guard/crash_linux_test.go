@@ -49,9 +49,12 @@ type process struct {
 
 func processOf(pid int) process { return process{pid, proc.Started(pid)} }
 
-// alive reports whether it runs.
+// alive reports whether any thread of it runs.
 func (p process) alive() bool {
 	state, _, _, ok := stat(p.pid)
+	if threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid)); state == "Z" && len(threads) > 1 {
+		state = "its first thread has ended"
+	}
 	return ok && state != "Z" && state != "X" && proc.Started(p.pid) == p.started
 }
 

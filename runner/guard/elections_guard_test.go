@@ -126,7 +126,7 @@ func (m *model) tier() Tier                   { return Subreaper }
 func (m *model) prepare(*syscall.SysProcAttr) {}
 func (m *model) remove()                      {}
 func (m *model) leftAside(*keeper, int)       {}
-func (m *model) nothingLeft(*keeper) bool     { return true }
+func (m *model) nothingLeft(k *keeper) bool   { return k.childless }
 
 func (m *model) signalGroup(k *keeper, sig syscall.Signal) { m.signalAll(k, sig) }
 

@@ -72,6 +72,13 @@ func (e *end) send(f frame) error {
 	return e.out.write(f.encode())
 }
 
+func (e *end) offer(b []byte) (n int, err error) {
+	if !e.gate() {
+		return 0, os.ErrClosed
+	}
+	return len(b), e.out.write(b)
+}
+
 func (e *end) receive() (frame, error) {
 	for {
 		f, ok, news, err := e.in.cut()

@@ -25,6 +25,8 @@ type Guard struct {
 	conn  line
 	birth uint64 // when it was started, see proc.Tree
 	child *child
+	// before are our children from before there was a guard, and when each was started.
+	before map[int]uint64
 
 	clock       clock.Clock
 	containment Containment
@@ -96,6 +98,7 @@ func (g *Guard) launch() (err error) {
 	if g.containment.Use == Pidns {
 		namespaced(attr.Sys)
 	}
+	g.before = proc.Children()
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
 		g.conn.close()
@@ -141,9 +144,7 @@ func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if <-g.ready; g.err != nil {
 		return nil, g.err
 	}
-	if g.containment.Use != Pgroup {
-		proc.AdoptOrphans()
-	}
+	proc.AdoptOrphans() // those of a guard that dies
 	var err error
 	if g.spare, err = proc.NewSpare(); err != nil {
 		return nil, fmt.Errorf("hold descriptors to kill with: %w", err)

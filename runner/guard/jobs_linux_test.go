@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"sync"
 	"syscall"
@@ -75,6 +76,42 @@ func endThreads() {
 	}()
 }
 
+// headless is a job whose first thread has ended. It looks like a zombie.
+func headless() {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() { // so that this is its first thread
+		_ = syscall.Exec("/proc/self/exe", os.Args, os.Environ())
+		os.Exit(1)
+	}
+	pid := os.Getpid()
+	go func() {
+		for state := ""; state != "Z"; state, _, _, _ = stat(pid) {
+			time.Sleep(time.Millisecond)
+		}
+		readyAs(pid)
+		time.Sleep(time.Hour)
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// hidden is a job that shows itself to nobody but root, where /proc has hidepid.
+func hidden() {
+	signal.Ignore(syscall.SIGTERM)
+	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
+		os.Exit(1)
+	}
+	readyAs(os.Getpid())
+	time.Sleep(time.Hour)
+}
+
+// readyAs tells the test which process is there, too.
+func readyAs(pid int) {
+	if os.WriteFile(os.Getenv("D")+"/pid", fmt.Appendln(nil, pid), 0o600) != nil {
+		os.Exit(1)
+	}
+	ready()
+}
+
 // hardy are jobs that are hard to kill.
 var hardy = map[string]string{
 	"deaf":           `exec $DEAF`,
@@ -86,4 +123,7 @@ var hardy = map[string]string{
 	"forks":          `echo ready >$D/ready; n=0; while test $((n += 1)) -lt 10000; do setsid sleep 0.02 & setsid sh -c : & setsid sleep 0.01 & wait; done`,
 	"stopped":        `setsid $DEAF & while ! test -e $D/pid; do sleep 0.01; done; kill -STOP $(cat $D/pid) $$`,
 	"big":            `GUARD_TEST_ROLE=big exec $SELF`,
+	"first thread":   `GUARD_TEST_ROLE=headless exec $SELF`,
+	"other thread":   `GUARD_TEST_ROLE=headless setsid $SELF & while :; do sleep 1; done`,
+	"flapping":       `(while :; do kill -STOP $$; sleep 0.01; kill -CONT $$; sleep 0.01; done) & exec $DEAF`,
 }

@@ -6,6 +6,8 @@ import "os"
 
 func hold(int)    {}
 func relay()      {}
+func headless()   {}
+func hidden()     {}
 func endThreads() {}
 
 func leave(status int) { os.Exit(status) }

@@ -14,33 +14,43 @@ import (
 // goroutine in keep, so that nothing is signalled while it is being reaped.
 type keeper struct {
 	conn line
+	out  outbox
 	host host
 
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
 
-	cage   cage
-	job    int // the first process and its group; 0: none was started
-	ended  bool
-	exit   syscall.WaitStatus // if ended
-	told   bool               // leaderrun knows that it ended
-	gone   bool
-	aside  running // beside the job
-	dying  []int   // what was left of such ones, for [Pgroup]
-	kills  int
-	killAt clock.Instant // when to kill again
-	lookAt clock.Instant // when to look again whether anything is left
+	cage  cage
+	job   int // the first process and its group; 0: none was started
+	ended bool
+	exit  syscall.WaitStatus // if ended
+	told  bool               // leaderrun knows that it ended
+	gone  bool
+	// childless says that the guard has no child, dead or alive.
+	childless bool
+	aside     running // beside the job
+	dying     []int   // what was left of such ones, for [Pgroup]
+	kills     int
+	killAt    clock.Instant // when to kill again
+	lookAt    clock.Instant // when to look again whether anything is left
+	sendAt    clock.Instant // when to send again what could not be sent
 
 	hold, release *os.File
 	words         []byte
 }
 
 func newKeeper(c line, h host) *keeper {
-	return &keeper{conn: c, host: h, killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never}
+	return &keeper{
+		conn: c, out: outbox{conn: c}, host: h,
+		killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never, sendAt: clock.Never,
+	}
 }
 
-// keep returns when nothing of the job is left, or leaderrun has died before
-// there was one.
+// keep returns when nothing of the job is left and leaderrun has been told, or
+// leaderrun has died before there was one.
+//
+// The job decides how much there is to reap and to tell. So no step of the loop
+// takes as long as the job likes, and each begins with a look at the deadline.
 func (k *keeper) keep() {
 	frames := make(chan frame)
 	done := make(chan struct{})
@@ -48,8 +58,13 @@ func (k *keeper) keep() {
 	go feed(k.conn, frames, done)
 	ended := make(chan os.Signal, 1)
 	k.host.notify(ended)
+	defer k.out.drain()
 	for !k.gone && (!k.orphaned || k.job != 0) {
-		timer := clock.NewTimer(k.host, min(k.killBy, k.killAt, k.lookAt))
+		if k.mustKill() {
+			k.kill()
+			continue
+		}
+		timer := clock.NewTimer(k.host, min(k.killBy, k.killAt, k.lookAt, k.sendAt))
 		select {
 		case f, ok := <-frames:
 			if !ok {
@@ -61,9 +76,21 @@ func (k *keeper) keep() {
 		case <-ended:
 			k.reap()
 		case <-timer.C:
-			k.due()
+			k.look()
 		}
 		timer.Stop()
+	}
+}
+
+// mustKill reports whether a moment to kill the job has come.
+func (k *keeper) mustKill() bool { return k.host.Now() >= min(k.killBy, k.killAt) }
+
+// look does what else a moment that has come demands.
+func (k *keeper) look() {
+	if now := k.host.Now(); now >= k.sendAt {
+		k.send()
+	} else if now >= k.lookAt {
+		k.reap()
 	}
 }
 
@@ -101,7 +128,17 @@ func (k *keeper) obey(f frame) bool {
 
 // say tells leaderrun something. If it is not there to hear it, its end of the
 // socket is closed, and that is seen.
-func (k *keeper) say(f frame) { _ = k.conn.send(f) }
+func (k *keeper) say(f frame) {
+	k.out.put(f)
+	k.send()
+}
+
+func (k *keeper) send() {
+	k.sendAt = clock.Never
+	if !k.out.flush() {
+		k.sendAt = k.host.Now().Add(slowly)
+	}
+}
 
 func (k *keeper) start(f frame) bool {
 	t, err := f.task()
@@ -159,15 +196,6 @@ func (k *keeper) signal(f frame, stop bool) {
 	k.cage.signalAll(k, sig, syscall.SIGCONT)
 }
 
-// due does what a moment that has come demands.
-func (k *keeper) due() {
-	if k.host.Now() >= min(k.killBy, k.killAt) {
-		k.kill()
-	} else {
-		k.reap()
-	}
-}
-
 // kill kills all that is there of the job, and sees to it that it is done again
 // until nothing is.
 func (k *keeper) kill() {
@@ -185,6 +213,9 @@ func (k *keeper) kill() {
 	k.reap()
 }
 
+// most is how many are reaped before the keeper looks at the deadline again.
+const most = 100
+
 // reap reaps what has ended, and tells of it.
 func (k *keeper) reap() {
 	if k.job == 0 {
@@ -192,10 +223,14 @@ func (k *keeper) reap() {
 	}
 	k.lookAt = clock.Never
 	more := true
-	for more && !k.gone {
+	for n := 0; more && !k.gone && n < most; n++ {
 		more = k.reapOne()
 	}
+	if more && !k.gone {
+		k.lookAt = k.host.Now()
+	}
 	k.bury()
+	k.gone = k.gone || k.ended && !more && k.cage.nothingLeft(k)
 	if k.gone {
 		k.cage.remove()
 		k.execute()
@@ -211,16 +246,15 @@ func (k *keeper) reap() {
 	k.told = k.ended
 }
 
-// reapOne reports whether there may be more. When there is no child left,
-// nothing of the job is.
+// reapOne reports whether there may be more.
 func (k *keeper) reapOne() (more bool) {
 	var ws syscall.WaitStatus
 	pid, err := k.host.wait(&ws)
+	k.childless = errors.Is(err, syscall.ECHILD)
 	switch {
 	case errors.Is(err, syscall.EINTR):
 		return true
-	case err != nil: // ECHILD
-		k.gone = k.ended && k.cage.nothingLeft(k)
+	case err != nil:
 	case pid == k.job && ws.Stopped():
 		k.say(number(kindStopped, int64(ws.StopSignal())))
 	case pid == k.job:

@@ -43,6 +43,10 @@ func TestMain(m *testing.M) {
 		hold(256 << 20)
 	case "relay":
 		relay()
+	case "headless":
+		headless()
+	case "hidden":
+		hidden()
 	case "leave":
 		parent, err := syscall.Getpgid(os.Getppid())
 		if err != nil || syscall.Setpgid(0, parent) != nil {

@@ -21,6 +21,8 @@ const (
 type line interface {
 	// send fails with os.ErrDeadlineExceeded if the other end reads nothing.
 	send(frame) error
+	// offer writes as much of b as there is room for, and does not wait.
+	offer(b []byte) (n int, err error)
 	// sendFiles sends a small frame, and files with it.
 	sendFiles(f frame, files ...int) error
 	// nextFile returns the next file that came, or nil.
@@ -54,6 +56,12 @@ func (c *conn) write(b []byte, by time.Time) error {
 	_ = c.file.SetWriteDeadline(by)
 	_, err = c.file.Write(b[n:])
 	return err
+}
+
+func (c *conn) offer(b []byte) (n int, err error) {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	return c.writeNow(b)
 }
 
 func (c *conn) receive() (frame, error) {

@@ -16,13 +16,17 @@ const nobodys = -1
 // left: with the guard dead, what it had is ours.
 func (j *job) takeOver() {
 	j.g.child.kill()
-	for clean := 0; clean < 2; { // one look can miss what is just being started
+	for clean, looks := 0, 0; clean < 2; looks++ { // one look can miss what is just being started
 		if j.g.sweep(j) {
 			clean++
 		} else {
 			clean = 0
 		}
-		time.Sleep(quickly)
+		pause := quickly
+		if looks > many {
+			pause = slowly
+		}
+		time.Sleep(pause)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -36,16 +40,47 @@ func (j *job) takeOver() {
 func (j *job) sweep() (clean bool) {
 	j.g.spare.Spend()
 	tree := proc.Tree{Keep: j.isNotOfTheJob}
+	if j.g.containment.Use == Pgroup { // what has left the groups has left the job
+		tree.Groups = j.groups()
+	}
 	j.killGroups()
-	_, _ = tree.Signal(nobodys, false, syscall.SIGKILL)
-	empty := j.as.path == "" || killCgroup(j.as.path)
-	return j.allDead(tree) && empty
+	alive, _ := tree.Signal(nobodys, false, syscall.SIGKILL)
+	path := j.cgroup()
+	empty := path == "" || killCgroup(path)
+	return j.allDead(tree) && alive == 0 && empty
+}
+
+func (j *job) cgroup() (path string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.as.path
+}
+
+// groups are the first process's and that of what runs beside it.
+func (j *job) groups() (all []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.pid != 0 {
+		all = append(all, j.pid)
+	}
+	if j.aside != nil && j.aside.pid != 0 {
+		all = append(all, j.aside.pid)
+	}
+	return all
 }
 
 // isNotOfTheJob is for a helper, for other programs of ours, and for what was our
-// child before we were leaderrun.
+// child before we were leaderrun. An id alone says nothing of a helper that has ended:
+// the job may have got it.
 func (j *job) isNotOfTheJob(pid int, started uint64) bool {
-	return pid == j.will.Helper || started < j.g.birth || j.will.Keep != nil && j.will.Keep(pid)
+	before, known := j.g.before[pid]
+	switch {
+	case known && before == started:
+		return true
+	case started == 0: // it is hidden
+		return pid == j.will.Helper || j.will.Keep != nil && j.will.Keep(pid)
+	}
+	return started < j.g.birth || pid == j.will.Helper && started == j.helper || j.will.Keep != nil && j.will.Keep(pid)
 }
 
 func (j *job) guardIsDead() bool {

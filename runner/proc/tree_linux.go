@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,15 @@ import (
 // A Tree is all that descends from this process, but for some of its children
 // and what descends from those.
 type Tree struct {
-	// Keep are the children that are left alone.
+	// Keep are the children that are left alone. Of one that is hidden it is not known
+	// when it was started: that is 0.
 	Keep func(pid int, started uint64) bool
+	// Groups, if there are any, are those to which a process belongs, or it is left
+	// alone, too.
+	Groups []int
+	// Enough, if not nil, ends a look before all has been seen: a job that forks all
+	// the time could have it go on for ever.
+	Enough func() bool
 }
 
 // AdoptOrphans makes this process a subreaper (since Linux 3.4): the parent of
@@ -27,11 +35,19 @@ func AdoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 // A process is a line of /proc.
 type process struct {
 	pid, parent, group int
-	state              byte
-	started            uint64 // after the boot, in ticks of 10 ms
+	state              byte   // unseen: the line cannot be read
+	threads            int    // that live
+	started            uint64 // after the boot, in ticks of 10 ms; 0: unseen
 }
 
-func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' }
+// unseen is the state of a process that a parent of it has, and /proc hides: it is
+// another user's, or shows itself to nobody, and /proc is mounted with hidepid, as
+// ProtectProc= of systemd has it.
+const unseen = '?'
+
+// alive reports whether any thread of it runs: the others go on when the first one
+// has ended, and the process looks like a zombie.
+func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' || p.threads > 1 }
 
 // Signal sends signals to each process of it that is alive, and returns how many
 // there are. If one of our children is in the given group, the group gets them as
@@ -93,26 +109,39 @@ func (t Tree) each(f func(process)) error {
 	if err != nil { // before Linux 4.2, or the kernel was built without it
 		return t.search(f)
 	}
-	var hidden error
-	for ours := len(kids); len(kids) > 0; ours-- {
-		pid := kids[0]
+	for len(kids) > 0 {
+		k := kids[0]
 		kids = kids[1:]
-		p, err := readProcess(pid)
-		if err != nil && ours > 0 { // it is there until it is reaped
-			hidden = err
+		p, err := readProcess(k.pid)
+		if err != nil && gone(k.pid) {
+			continue
+		} else if err != nil {
+			p = process{pid: k.pid, parent: k.parent, state: unseen}
+			p.group, _ = unix.Getpgid(k.pid)
 		}
-		if err != nil || p.parent == self && t.keeps(p) {
+		if p.parent == self && t.keeps(p) {
 			continue
 		}
-		f(p)
-		more, _ := children(pid) // if it is gone, they are ours now
+		if t.Enough != nil && t.Enough() {
+			return nil
+		}
+		if t.has(p) {
+			f(p)
+		}
+		more, _ := children(k.pid) // if it is gone, they are ours now
 		kids = append(kids, more...)
 	}
-	return hidden
+	return nil
 }
 
+// gone reports whether there is no such process. One that is hidden there is.
+func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
+// A kid is a process that another one has as its child.
+type kid struct{ pid, parent int }
+
 // children returns the children of a process. The kernel keeps them by thread.
-func children(pid int) (kids []int, err error) {
+func children(pid int) (kids []kid, err error) {
 	threads, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return nil, err
@@ -128,8 +157,8 @@ func children(pid int) (kids []int, err error) {
 			return nil, err
 		}
 		for _, field := range bytes.Fields(list) {
-			if kid, err := strconv.Atoi(string(field)); err == nil {
-				kids = append(kids, kid)
+			if n, err := strconv.Atoi(string(field)); err == nil {
+				kids = append(kids, kid{n, pid})
 			}
 		}
 	}
@@ -139,7 +168,7 @@ func children(pid int) (kids []int, err error) {
 // ChildOf returns a child of another process, or 0 if there is none.
 func ChildOf(pid int) (child int) {
 	if kids, err := children(pid); err == nil && len(kids) > 0 {
-		return kids[0]
+		return kids[0].pid
 	}
 	_ = eachProcess(func(p process) {
 		if p.parent == pid {
@@ -155,22 +184,25 @@ func (t Tree) search(f func(process)) error {
 	all := map[int]process{}
 	err := eachProcess(func(p process) {
 		all[p.pid] = p
-		if p.parent == self && !t.keeps(p) {
+		if p.parent == self && !t.keeps(p) && t.has(p) {
 			f(p)
 		}
 	})
 	for _, p := range all {
-		if p.parent != self && t.has(all, p) {
+		if p.parent != self && t.has(p) && t.descends(all, p) {
 			f(p)
 		}
 	}
 	return err
 }
 
+// has reports whether a process is in a group that counts.
+func (t Tree) has(p process) bool { return len(t.Groups) == 0 || slices.Contains(t.Groups, p.group) }
+
 func (t Tree) keeps(p process) bool { return t.Keep != nil && t.Keep(p.pid, p.started) }
 
-// has reports whether a process descends from a child of ours.
-func (t Tree) has(all map[int]process, p process) bool {
+// descends reports whether a process descends from a child of ours.
+func (t Tree) descends(all map[int]process, p process) bool {
 	self := os.Getpid()
 	for range len(all) { // what was read at different times may make a circle
 		if p.parent == self {
@@ -192,7 +224,7 @@ func (p process) signal(sigs []unix.Signal) {
 	if noPidfd == nil {
 		defer func() { _ = unix.Close(fd) }()
 	}
-	if now, err := readProcess(p.pid); err != nil || now.started != p.started {
+	if !p.isStill() {
 		return
 	}
 	for _, sig := range sigs {
@@ -202,6 +234,18 @@ func (p process) signal(sigs []unix.Signal) {
 			_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 		}
 	}
+}
+
+// isStill reports whether the id is still this process's. One that is unseen is known
+// by its parent: if that had the id before the descriptor was opened and has it after
+// that, the descriptor is this process's, or one's that has ended.
+func (p process) isStill() bool {
+	if p.state != unseen {
+		now, err := readProcess(p.pid)
+		return err == nil && now.started == p.started
+	}
+	kids, err := children(p.parent)
+	return err != nil && p.parent == os.Getpid() || slices.Contains(kids, kid{p.pid, p.parent})
 }
 
 // eachProcess calls f for all that are in /proc, in the order of their ids. An error
@@ -252,19 +296,30 @@ func readProcess(pid int) (process, error) {
 var errStat = errors.New("not as in proc(5)")
 
 // parseStat takes what follows the name, which is in brackets and may be
-// anything: the state, the ids of parent and group, and, as the 20th field of
-// these, the start.
+// anything: the state, the ids of parent and group, and, as the 18th and the 20th field
+// of these, the number of threads and the start.
 func parseStat(pid int, line []byte) (process, error) {
 	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 20 {
 		return process{}, errStat
 	}
 	p := process{pid: pid, state: fields[0][0]}
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	p.parent, err1 = strconv.Atoi(string(fields[1]))
 	p.group, err2 = strconv.Atoi(string(fields[2]))
-	p.started, err3 = strconv.ParseUint(string(fields[19]), 10, 64)
-	return p, errors.Join(err1, err2, err3)
+	p.threads, err3 = strconv.Atoi(string(fields[17]))
+	p.started, err4 = strconv.ParseUint(string(fields[19]), 10, 64)
+	return p, errors.Join(err1, err2, err3, err4)
+}
+
+// Children are our children now, and when each was started.
+func Children() map[int]uint64 {
+	all := map[int]uint64{}
+	kids, _ := children(os.Getpid()) // without them each is searched for, and none is hidden
+	for _, k := range kids {
+		all[k.pid] = Started(k.pid)
+	}
+	return all
 }
 
 // Started returns when a process started, for Tree.Keep; 0 if that is unknown.

@@ -176,10 +176,10 @@ func signalOnlyIt(t *testing.T, pid int) {
 // The names of processes are their own choice.
 func TestParseStat(t *testing.T) {
 	t.Parallel()
-	const rest = ` S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 21`
+	const rest = ` S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 3 19 4711 21`
 	for _, name := range []string{"sh", "a b", ") Z 1 1 (", "((", "\n"} {
 		got, err := parseStat(7, []byte("7 ("+name+")"+rest))
-		if want := (process{pid: 7, parent: 2, group: 3, state: 'S', started: 4711}); got != want || err != nil {
+		if want := (process{pid: 7, parent: 2, group: 3, state: 'S', threads: 3, started: 4711}); got != want || err != nil {
 			t.Errorf("%q: got %+v, %v; want %+v", name, got, err, want)
 		}
 	}

@@ -7,7 +7,9 @@ import "syscall"
 // A Tree is all that descends from this process. It cannot be found here: what
 // leaves the job's group leaves the job.
 type Tree struct {
-	Keep func(pid int, started uint64) bool
+	Keep   func(pid int, started uint64) bool
+	Groups []int
+	Enough func() bool
 }
 
 // AdoptOrphans does nothing: there are no subreapers.
@@ -21,6 +23,9 @@ func (Tree) Reap() (int, error) { return 0, nil }
 
 // Started returns 0: it is unknown.
 func Started(int) uint64 { return 0 }
+
+// Children returns none: they are unknown.
+func Children() map[int]uint64 { return nil }
 
 // ChildOf returns 0: it is unknown.
 func ChildOf(int) int { return 0 }

@@ -1,0 +1,107 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A storm is a host on which there is always one more process to reap, until the job is
+// killed.
+type storm struct {
+	clock.Boot
+	started chan struct{}
+	killed  atomic.Bool
+	gone    bool
+}
+
+const stormy = 4242 // the first process; nobody's id is that great here
+
+func (s *storm) notify(c chan<- os.Signal) {
+	go func() {
+		for !s.killed.Load() {
+			select {
+			case c <- syscall.SIGCHLD:
+			default:
+			}
+		}
+	}()
+}
+func (s *storm) cage(Containment) (cage, string, error) { return s, "", nil }
+func (s *storm) spawn(proc.Command, *syscall.SysProcAttr) (int, error) {
+	close(s.started)
+	return stormy, nil
+}
+
+func (s *storm) wait(ws *syscall.WaitStatus) (int, error) {
+	switch {
+	case !s.killed.Load():
+		*ws = 0x137f // stopped
+		return stormy, nil
+	case s.gone:
+		return 0, syscall.ECHILD
+	}
+	s.gone, *ws = true, syscall.WaitStatus(syscall.SIGKILL)
+	return stormy, nil
+}
+
+func (s *storm) tier() Tier                           { return Pgroup }
+func (s *storm) prepare(*syscall.SysProcAttr)         {}
+func (s *storm) remove()                              {}
+func (s *storm) leftAside(*keeper, int)               {}
+func (s *storm) nothingLeft(k *keeper) bool           { return k.childless }
+func (s *storm) signalGroup(*keeper, syscall.Signal)  {}
+func (s *storm) signalAll(*keeper, ...syscall.Signal) { s.killed.Store(true) }
+
+// TestStorm: a job with always one more to reap is killed at its deadline, although
+// leaderrun reads nothing of all that the guard has to say. When it goes on, it hears
+// how the job has ended.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	ours, theirs := connected(t)
+	s := &storm{started: make(chan struct{})}
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		newKeeper(theirs, s).keep()
+		_ = theirs.file.Close()
+	}()
+	const lasts = time.Second
+	if err := ours.send(task{killBy: clock.Boot{}.Now().Add(lasts)}.frame()); err != nil {
+		t.Fatal(err)
+	}
+	<-s.started
+	begun := time.Now()
+	for !s.killed.Load() && time.Since(begun) < 10*lasts {
+		time.Sleep(time.Millisecond)
+	}
+	if took := time.Since(begun); took < lasts/2 || took > 5*lasts {
+		t.Errorf("it is killed after %v, want %v", took, lasts)
+	}
+	s.killed.Store(true)
+	for {
+		f, err := ours.receive()
+		if err != nil {
+			t.Fatalf("before it is said how the job has ended: %v", err)
+		}
+		if f.kind == kindExited {
+			break
+		}
+	}
+	select {
+	case <-kept:
+	case <-time.After(10 * time.Second):
+		t.Error("the guard does not end")
+	}
+	if _, err := ours.receive(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the end: %v", err)
+	}
+}
