@@ -26,7 +26,7 @@ func deps(t *testing.T, pkg string) []string {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/version", "/runner/metrics/feed", "/completions"})
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions"})
 	layers := []struct {
 		pkg     string
 		allowed []string // within the module, as prefixes
@@ -35,8 +35,9 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
 		{"/locks/file", []string{"/locks", "/locks/file"}},
-		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/version", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/locks/helper"}},
 		{"/locks/trust", []string{"/locks/trust"}},
+		{"/locks/threads", []string{"/locks/threads"}},
 		{"/locks/version", []string{"/locks/version"}},
 		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
@@ -45,7 +46,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/zookeeper", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/clock", "/locks/zookeeper"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock", "/locks/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
@@ -57,7 +58,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks/backoff", "/locks"}},
 		{"/runner", runner},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/ledger", "/locks/backoff"}},
-		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/cmd/doctor"})},
+		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/threads", "/cmd/doctor"})},
 		{"/completions", []string{"/completions"}},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

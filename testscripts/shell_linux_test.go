@@ -67,7 +67,7 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 	s.cmd = exec.Command("env", append([]string{name}, args...)...) // env(1) looks in the PATH below
 	s.cmd.Dir = s.dir
 	s.cmd.Env = []string{"HOME=" + s.dir, "PATH=" + released.Dir() + ":" + os.Getenv("PATH") + ":.", "TERM=vt100", "PS1=" + prompt, "LC_ALL=C",
-		"LEADERRUN_FILE_DIR=" + filepath.Join(s.dir, "locks"), "LESS=-d", "EXINIT="}
+		"LEADERRUN_CONFIG=" + os.DevNull, "LEADERRUN_FILE_DIR=" + filepath.Join(s.dir, "locks"), "LESS=-d", "EXINIT="}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := s.cmd.Start(); err != nil {

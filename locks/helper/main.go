@@ -6,6 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/isolate"
+	"github.com/leaderrun/leaderrun/locks/threads"
 	"github.com/leaderrun/leaderrun/locks/version"
 )
 
@@ -14,6 +15,9 @@ const (
 	exitUsage    = 64 // it was started by hand
 	exitProtocol = 70 // its input made no sense
 )
+
+// reserved are the threads of a helper whose job leaves it no more.
+const reserved = 6
 
 // Main serves one lock of the given backend on standard input and output, and
 // returns the exit status of the program: 0 after the input has ended. The
@@ -28,6 +32,7 @@ func Main(scheme string, open locks.Opener) int {
 		return introduce(scheme)
 	}
 	isolate.Process()
+	threads.Reserve(reserved)
 	out := os.Stdout
 	os.Stdout = os.Stderr // what a library prints is log, never protocol
 	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version.Number()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/threads"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -106,6 +107,7 @@ func (g *Guard) launch() (err error) {
 	}
 	g.birth = proc.Started(pid)
 	g.child = awaited(pid)
+	threads.Reserve(reserved)
 	return nil
 }
 

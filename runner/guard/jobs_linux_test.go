@@ -76,6 +76,30 @@ func endThreads() {
 	}()
 }
 
+// greedy is a job that takes all the tasks there are to be had, and goes on to want more.
+//
+//go:norace
+func greedy() {
+	signal.Ignore(syscall.SIGTERM)
+	runtime.LockOSThread()
+	pause := &syscall.Timespec{Nsec: 1_000_000}
+	for met := false; ; {
+		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+		switch {
+		case errno != 0:
+			if !met {
+				ready()
+			}
+			met = true
+			syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
+		case pid == 0:
+			for {
+				syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+			}
+		}
+	}
+}
+
 // headless is a job whose first thread has ended. It looks like a zombie.
 func headless() {
 	runtime.LockOSThread()

@@ -6,6 +6,7 @@ import "os"
 
 func hold(int)    {}
 func relay()      {}
+func greedy()     {}
 func headless()   {}
 func hidden()     {}
 func endThreads() {}

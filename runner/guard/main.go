@@ -10,7 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks/threads"
 )
+
+// reserved are the threads of a process, leaderrun or its guard, whose job leaves it no
+// more.
+const reserved = 6
 
 // role is the name under which the program is a guard.
 const role = "leaderrun-guard"
@@ -35,6 +41,7 @@ func Main(args []string) int {
 		return 70
 	}
 	rename()
+	threads.Reserve(reserved)
 	go ignoreSignals() // beside the campaign
 	newKeeper(c, machine{}).keep()
 	return 0

@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 		hold(256 << 20)
 	case "relay":
 		relay()
+	case "greedy":
+		greedy()
 	case "headless":
 		headless()
 	case "hidden":

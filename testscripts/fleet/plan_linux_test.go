@@ -117,6 +117,9 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 // next host. After some of them nothing is to fail any more.
 func (d day) again(r *rand.Rand, before firing, tries int) firing {
 	f := d.fire(r, (before.host+1)%hosts, before.slot, before.at, 0)
+	if f.slot < len(evils) && tries < 3 {
+		f.job = evils[f.slot](f.job[1])
+	}
 	if tries > 3 {
 		f.job, f.kill, f.wait = []string{"job", (d.fast / 10).String(), "success"}, 0, ""
 	}

@@ -1,0 +1,28 @@
+// Package threads has Go make its threads in advance. Go makes one whenever a goroutine
+// can run and all others are in system calls, and aborts the process if it cannot have
+// it: because of a limit, which a job may meet at any time, while we must live on.
+package threads
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Reserve makes n threads beside those that are busy. Go keeps them for ever, and makes
+// no more as long as they will do.
+func Reserve(n int) {
+	var made, all sync.WaitGroup
+	made.Add(n)
+	use := make(chan struct{})
+	for range n {
+		all.Go(func() {
+			runtime.LockOSThread() // nobody else can have it now
+			defer runtime.UnlockOSThread()
+			made.Done()
+			<-use
+		})
+	}
+	made.Wait()
+	close(use)
+	all.Wait()
+}

@@ -1,0 +1,55 @@
+package guard_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// uids are users of nobody: what counts for a limit of tasks is a user's.
+var uids atomic.Int64
+
+// Neither leaderrun nor its guard needs another thread once the job runs: at the limit
+// of tasks, which a job may meet, Go would abort.
+func TestTaskLimit(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can be a user whom nobody else is")
+	}
+	for _, victim := range []string{"leaderrun", "guard", "job"} {
+		for n := range 4 {
+			t.Run(fmt.Sprintf("%s, %d", victim, n), func(t *testing.T) {
+				t.Parallel()
+				uid := 1<<20 + os.Getpid()<<8 + int(uids.Add(1))
+				limit := fmt.Sprintf("ulimit -u %[1]d 2>/dev/null || ulimit -p %[1]d;", 34+7*n)
+				r := running(t, limit, `GUARD_TEST_ROLE=greedy exec $SELF`, "-uid", strconv.Itoa(uid), "-deadline", "1h")
+				for i := range 20 {
+					r.tell(fmt.Sprintf("extend %dh", i+2))
+				}
+				r.tell("beside true")
+				r.said("beside refused")
+				r.tell("stop")
+				r.said("did stop")
+				switch victim {
+				case "leaderrun":
+					r.kill()
+					r.becomesFree()
+				case "guard":
+					r.signal(r.guard.pid, syscall.SIGKILL)
+					r.said("gone")
+				case "job":
+					r.tell("kill")
+					r.said("gone")
+				}
+				r.nothingLeft()
+				if text := r.read("stderr"); strings.Contains(text, "runtime") {
+					t.Errorf("it has crashed:\n%s", text)
+				}
+			})
+		}
+	}
+}
