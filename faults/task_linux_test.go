@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	tiers "github.com/leaderrun/leaderrun/runner/guard"
 )
 
 // A task is a job, and how it is run.
@@ -69,12 +71,23 @@ func (p plan) draw(r *rand.Rand) task {
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
-		containment: pick(r, []choice[string]{{55, "auto"}, {20, "subreaper"}, {20, "pidns"}, {5, "cgroup"}}),
+		containment: contained(r, m.name),
 		options: pick(r, []choice[[]string]{
 			{75, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}}, {5, []string{"--on-renew-error", "stop"}},
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
 		}),
 	}
+}
+
+// contained draws a tier. One that cannot be had here, or that lets go of such a job, is
+// not drawn.
+func contained(r *rand.Rand, manner string) string {
+	tier := pick(r, []choice[string]{{50, "auto"}, {20, "subreaper"}, {20, "pidns"}, {5, "pgroup"}, {5, "cgroup"}})
+	best, _ := tiers.Best()
+	if tier == "cgroup" && best != tiers.Cgroup || tier == "pgroup" && (manner == "leaving" || manner == "forking") {
+		return "auto"
+	}
+	return tier
 }
 
 // alone reports that one killer would do: the kernel ends the job with its guard.
