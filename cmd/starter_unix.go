@@ -3,11 +3,13 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A starter starts the job. It must be closed when nothing of that is left.
@@ -30,14 +32,15 @@ func contain(s starter, o *options) error {
 		Use:   guard.Tier(strings.TrimPrefix(o.containment.value, "auto")),
 		Least: guard.Tier(o.requireContainment.value),
 	}
-	if c == (guard.Containment{}) {
+	err := s.Contain(c)
+	if err == nil {
 		return nil
 	}
-	if err := s.Contain(c); err != nil {
-		return &hinted{&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)},
-			"see the containment tiers in docs/safety.md, or leave the option out"}
+	hint := "see the containment tiers in docs/safety.md, or leave the option out"
+	if errors.Is(err, proc.ErrForeign) {
+		hint = "mount it, as unshare --mount-proc does"
 	}
-	return nil
+	return &hinted{&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)}, hint}
 }
 
 // beGuard lives the life of a guard, if this process was started to be one.

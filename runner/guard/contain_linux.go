@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/leaderrun/leaderrun/runner/cgroup"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -16,7 +18,7 @@ func makeCage(use Tier) (made cage, why string, err error) {
 		proc.AdoptOrphans() // to reap them; what has left the group may live on
 		return groupCage{}, "", nil
 	case Pidns:
-		return pidCage{}, "", nil
+		return pidCage{}, "", mountProc()
 	}
 	proc.AdoptOrphans()
 	spare, err := proc.NewSpare()
@@ -40,12 +42,26 @@ func makeCage(use Tier) (made cage, why string, err error) {
 // namespaced has the guard made the init of a pid namespace. Without privileges
 // that takes a user namespace, too.
 func namespaced(attr *syscall.SysProcAttr) {
-	attr.Cloneflags |= syscall.CLONE_NEWPID
+	attr.Cloneflags |= syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // for mountProc
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	}
+}
+
+// mountProc gives a pid namespace a /proc of its own, which a leaderrun in it needs. What
+// is mounted outside is still seen inside, and not the other way round.
+func mountProc() error {
+	err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, "")
+	if err == nil {
+		err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
+	if err != nil {
+		return fmt.Errorf("the tier pidns cannot be had here: mount a /proc of its own: %w", err)
+	}
+	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // the job has none of it
 }
 
 // treeCage is [Subreaper].

@@ -53,9 +53,13 @@ func Begin() *Guard {
 }
 
 // Contain says how the job is to be kept together, before Start. An error says
-// that it cannot be done here. It waits for the guard.
+// that it cannot be done here, [proc.ErrForeign] that nothing can. It waits for the
+// guard, if anything but the best there is is asked for.
 func (g *Guard) Contain(c Containment) error {
-	if err := c.check(); err != nil {
+	if err := proc.SeesUs(); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil || c == (Containment{}) {
 		return err
 	}
 	<-g.ready

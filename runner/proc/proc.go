@@ -142,6 +142,9 @@ var ErrUnguarded = errors.New("the job would not be guarded")
 // one. Another starter may do.
 var ErrStillborn = errors.New("the guard process had died before the job was started")
 
+// ErrForeign is why no job can be kept together: its processes could not be found.
+var ErrForeign = errors.New("/proc shows another pid namespace than ours")
+
 // A StartError says why a command cannot be run.
 type StartError struct {
 	Command  string
