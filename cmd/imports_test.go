@@ -48,7 +48,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock", "/locks/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
-		{"/runner/socket", []string{"/runner/socket", "/locks/clock"}},
+		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/locks/clock"}},
 		{"/runner/terminal", []string{"/runner/terminal"}},
 		{"/runner/probe", []string{"/runner/probe", "/locks/version"}},
 		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate", "/locks/version"})},

@@ -27,6 +27,10 @@ import (
 // id is random, and only told to the store that keeps its lock. The token, too,
 // must be the same, as a run may have left an older record behind. A record
 // without the id proves nothing: then the lock is waited for.
+//
+// That the variable with the socket is there says nothing, either: what a job has others
+// start (at, systemd-run, a server of terminals) inherits it, and lives on when the job
+// is killed. So the answering side looks who asks.
 
 // askLimit is how long a leaderrun around us may take to answer.
 const askLimit = time.Second
@@ -41,6 +45,9 @@ type nest struct {
 func nestOf(o *options, backend *url.URL) *nest {
 	n := &nest{store: store(backend, os.Environ())}
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {
+		if link.Outside { // whose job nobody would end with that lease
+			break
+		}
 		if n.inner == 0 {
 			n.inner = link.PID
 		}

@@ -29,6 +29,9 @@ type Answer struct {
 	// Around is the socket of the leaderrun in whose job this one runs; "" if
 	// there is none.
 	Around string `json:"around,omitempty"`
+	// Outside reports that whoever asked is no process of the job: it has the
+	// variable from one that is, and will not be killed with it.
+	Outside bool `json:"outside,omitempty"`
 	// Lost reports that the term has ended.
 	Lost bool `json:"lost,omitempty"`
 	// Deadline is the moment until which the lease is surely ours; 0 if it

@@ -111,7 +111,9 @@ func (s *Server) accept(answer func() Answer) {
 		case err != nil: // closed
 			return
 		case failed == nil:
-			tell(client, answer())
+			a := answer()
+			a.Outside = outside(client)
+			tell(client, a)
 		default: // no descriptor is free, or the like; the client stays in the backlog
 			time.Sleep(10 * time.Millisecond)
 		}
