@@ -46,7 +46,8 @@ generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
 # The race detector sees a sample of the elections, and the line after it more of them. It
-# would end each program a second late, in case a race is still to come.
+# would end each program a second late, in case a race is still to come. No result is taken
+# from Go's cache, which knows nothing of the programs that tests build.
 # Most tests wait most of their time, and a package runs many at once. With more than two
 # packages at a time two processors are overcommitted, and tests that race the clock are
 # repeated; each repetition is listed at the end. The longest begin first.
@@ -55,14 +56,14 @@ LONGEST = ./locks/zookeeper ./locks/gcs ./locks/etcd ./testscripts ./locks/file 
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
-	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./...
-	$(if $(RACE),go test -vet=off -timeout 10m -run '^TestElections' ./runner/guard)
+	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./...
+	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^TestElections' ./runner/guard)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
-	LEADERRUN_TEST_LONG=1 go test -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$' ./locks/gcs ./locks/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$' ./locks/gcs ./locks/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
