@@ -36,7 +36,7 @@ func (r *run) offer() *os.File {
 	if r.Terminal != nil {
 		r.tty = r.Terminal()
 	}
-	if r.tty == nil {
+	if r.detached = r.tty == nil; r.detached {
 		return nil
 	}
 	return r.tty.Offer()

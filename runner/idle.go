@@ -35,7 +35,7 @@ func (r *run) idleUntil(until clock.Instant, done <-chan struct{}) error {
 func (r *run) idleFor(timer *clock.Timer, done <-chan struct{}, pulse *pulse) error {
 	select {
 	case sig := <-r.Signals:
-		if ending(sig) {
+		if r.ends(sig) {
 			r.sent = sig
 			return &SignalError{sig}
 		}

@@ -102,6 +102,7 @@ type run struct {
 	asked    <-chan []byte // requests to resign
 	quit     chan struct{} // closed when what runs, if that is a hook beside a campaign, is to end
 	tty      Terminal      // ours, or nil
+	detached bool          // a job was started, and there was no terminal
 	standby  standby       // the hook that runs beside the campaign
 	held     chan struct{} // closed when lease and grant are set and the acquisition was told
 	job      atomic.Pointer[proc.Job]

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 
 // A signal that asks for an end is passed on as it is, with the grace after it.
 func TestEndingSignals(t *testing.T) {
@@ -37,9 +37,24 @@ func TestEndingSignals(t *testing.T) {
 	}
 }
 
-// Any other signal is passed on, and that is all.
+// HUP is one of them if there is a terminal, which hangs up.
+func TestHangUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.onTerminal()
+		r.job.on = deaf
+		r.send(seconds(1), syscall.SIGHUP)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		if at := r.when("kill"); at != seconds(6) {
+			t.Errorf("it is killed at %v, want after the grace", at)
+		}
+	})
+}
+
+// Any other signal is passed on, and that is all. So is HUP without a terminal: daemons
+// reload on it.
 func TestOtherSignals(t *testing.T) {
-	others := []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGALRM}
+	others := []syscall.Signal{syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGALRM}
 	bubble(t, func(t *testing.T, r *rig) {
 		var want []string
 		for i, sig := range others {
@@ -47,7 +62,7 @@ func TestOtherSignals(t *testing.T) {
 			r.send(at, sig)
 			want = append(want, at.String()+" signal "+signalName(sig))
 		}
-		r.job.begin = runs(time.Minute, 0)
+		r.job.begin, r.job.on = runs(time.Minute, 0), deaf
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.did(ran(time.Minute, append(want, "1m0s exit")...)...)

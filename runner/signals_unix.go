@@ -19,6 +19,9 @@ func ending(sig os.Signal) bool {
 	return false
 }
 
+// hangup reports whether a signal is the one for the end of a terminal.
+func hangup(sig os.Signal) bool { return sig == syscall.SIGHUP }
+
 // signalName is a signal's name as kill(1) has it: "TERM".
 func signalName(sig os.Signal) string {
 	return strings.TrimPrefix(unix.SignalName(sig.(syscall.Signal)), "SIG")

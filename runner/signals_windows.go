@@ -9,3 +9,6 @@ import (
 func ending(sig os.Signal) bool { return sig == os.Interrupt || sig == syscall.SIGTERM }
 
 func signalName(sig os.Signal) string { return sig.String() }
+
+// hangup reports false: there is no such signal.
+func hangup(os.Signal) bool { return false }

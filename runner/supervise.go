@@ -191,7 +191,7 @@ func (s *supervisor) pass(sig os.Signal) {
 	if s.ofTerminal(sig) {
 		return
 	}
-	if ending(sig) {
+	if s.ends(sig) {
 		s.sent = sig
 		s.stop(sig, "we were sent it")
 		return
@@ -200,6 +200,10 @@ func (s *supervisor) pass(sig os.Signal) {
 		s.Logger.Warn("a signal could not be passed on", "signal", signalName(sig), "err", err)
 	}
 }
+
+// ends reports whether a signal that we were sent is to end the job. HUP is if a terminal
+// hangs up; without one it is what daemons reload on.
+func (r *run) ends(sig os.Signal) bool { return ending(sig) && !(r.detached && hangup(sig)) }
 
 // stop signals the job, and sees to it that it is killed after its grace.
 func (s *supervisor) stop(sig os.Signal, reason string) {

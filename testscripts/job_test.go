@@ -36,6 +36,7 @@ func launch(ts *testscript.TestScript, args []string, tty string) *job {
 	j.cmd.Stdout, j.cmd.Stderr = &j.stdout, &j.stderr
 	j.cmd.WaitDelay = outputLimit
 	finish := func() {}
+	detach(j.cmd)
 	if tty != "" {
 		finish = attach(ts, j.cmd, tty)
 	}

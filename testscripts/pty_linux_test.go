@@ -40,3 +40,6 @@ func openTerminal(ts *testscript.TestScript) (master, slave *os.File) {
 	ts.Check(err)
 	return master, slave
 }
+
+// detach has a program run without the terminal on which tests are started.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -13,3 +13,5 @@ func attach(ts *testscript.TestScript, _ *exec.Cmd, _ string) func() {
 	ts.Fatalf("start -tty works on Linux only")
 	return nil
 }
+
+func detach(*exec.Cmd) {}
