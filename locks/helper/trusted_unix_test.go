@@ -93,3 +93,36 @@ func TestTrustedLink(t *testing.T) {
 		t.Errorf("another user's link: %v", err)
 	}
 }
+
+// TestTrustedWay refuses what others could put another program in place of: they own a
+// directory on the way, or a link that is followed on it.
+func TestTrustedWay(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give directories away")
+	}
+	_, good := put(t, "zk", 0o755)
+	below, link := filepath.Join(t.TempDir(), "theirs/ours"), filepath.Join(t.TempDir(), "link")
+	hop := filepath.Join(below, "hop")
+	for _, err := range []error{
+		os.MkdirAll(below, 0o755), os.Symlink(good, hop), os.Symlink(hop, link), os.Link(good, filepath.Join(below, "program")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ways := []string{filepath.Join(below, "program"), hop, link, filepath.Join(below, "../ours/program")}
+	for _, way := range ways {
+		if _, err := trusted(way); err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+	if err := os.Chown(filepath.Dir(below), 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range ways {
+		if got, err := trusted(way); !errors.As(err, new(trust.Distrust)) {
+			t.Errorf("%s, by way of another user's directory: got %q, %v", way, got, err)
+		}
+	}
+}

@@ -7,64 +7,89 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
+// maxLinks is how many symbolic links a path may lead through, as in the kernel.
+const maxLinks = 40
+
 // File returns the regular file that path names, links resolved. It refuses, with
-// a Distrust, one that somebody other than root and we could have put there.
+// a Distrust, one that somebody other than root and we could have put there, or put
+// another one in its place before it is used: so all directories and links on the way
+// to it must be root's or ours, too.
 //
 // A group may write if it is its owner's private one, with the same number as
-// the user, as many systems give each user. Of the directory only the bits for
+// the user, as many systems give each user. Of directories only the bits for
 // others are looked at: Debian's /usr/local/bin belongs to a group of
-// administrators.
+// administrators. In one with the sticky bit others can change nothing of ours.
 func File(path string) (string, fs.FileInfo, error) {
-	link, err := os.Lstat(path)
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := checkEntry(path, link); err != nil {
-		return "", nil, err
+	at, rest, links := "/", strings.Split(path, "/"), 0
+	fi, err := check(at)
+	for ; err == nil && len(rest) > 0; rest = rest[1:] {
+		switch rest[0] {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, rest[0])
+		if fi, err = check(next); err != nil {
+			break
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", nil, &os.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
+		}
+		var to string
+		if to, err = os.Readlink(next); err != nil {
+			break
+		}
+		if filepath.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(append(rest[:1:1], strings.Split(to, "/")...), rest[1:]...)
 	}
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", nil, err
-	}
-	fi, err := os.Lstat(target)
 	switch {
 	case err != nil:
 		return "", nil, err
 	case !fi.Mode().IsRegular():
 		return "", nil, ErrNoFile
 	}
-	if err := checkEntry(target, fi); err != nil {
-		return "", nil, err
-	}
-	return target, fi, nil
+	return at, fi, nil
 }
 
-// checkEntry checks one file, or symbolic link, and the directory it is in.
-func checkEntry(path string, fi fs.FileInfo) error {
+// check checks one step of a path.
+func check(path string) (fs.FileInfo, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return Distrust("the owner of " + path + " is not known")
+		return nil, Distrust("the owner of " + path + " is not known")
 	}
 	if st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return Distrust(fmt.Sprintf("%s belongs to user %d", path, st.Uid))
+		return nil, Distrust(fmt.Sprintf("%s belongs to user %d", path, st.Uid))
 	}
-	if fi.Mode()&fs.ModeSymlink == 0 {
-		if fi.Mode()&0o002 != 0 {
-			return Distrust(fmt.Sprintf("%s can be written by anyone", path))
-		}
-		if fi.Mode()&0o020 != 0 && st.Gid != st.Uid {
-			return Distrust(fmt.Sprintf("%s can be written by group %d", path, st.Gid))
-		}
+	open, group := fi.Mode()&0o002 != 0, fi.Mode()&0o020 != 0 && st.Gid != st.Uid
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0: // its bits mean nothing
+	case fi.IsDir() && open && fi.Mode()&fs.ModeSticky == 0:
+		return nil, Distrust(fmt.Sprintf("the directory %s can be written by anyone", path))
+	case fi.IsDir():
+	case open:
+		return nil, Distrust(fmt.Sprintf("%s can be written by anyone", path))
+	case group:
+		return nil, Distrust(fmt.Sprintf("%s can be written by group %d", path, st.Gid))
 	}
-	dir, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	if dir.Mode()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0 {
-		return Distrust(fmt.Sprintf("the directory of %s can be written by anyone", path))
-	}
-	return nil
+	return fi, nil
 }
