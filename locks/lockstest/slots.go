@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func RunSlots(t *testing.T, c Config) {
 		{name: "AtMostTheSmallestN", run: func(e *env) { atMost(e, 2, 3, 5) }},
 		{name: "TryAtOnce", run: tryAtOnce},
 		{name: "TrySlotsThatAreHeld", run: trySlotsThatAreHeld},
+		{name: "ManyAreHeld", run: manyAreHeld},
 		{name: "NIsLowered", run: nIsLowered},
 		{name: "NIsRaised", run: nIsRaised},
 		{name: "RecordIsGarbage", run: recordIsGarbage},
@@ -151,6 +153,39 @@ func (c *campaign) stays() {
 		c.k.e.Fatalf("%s does not wait any more: %+v, %v", c.k.o.Holder, c.grant, c.err)
 	}
 }
+
+// manyAreHeld has a contender wait beside more holders than it waits for at a time. As
+// long as nothing changes it makes no new handles, each of which may have a thread that
+// cannot be had back. One that is not waited for is noticed all the same.
+func manyAreHeld(e *env) {
+	const n = 10
+	var holders []*contender
+	for i := range n {
+		holders = append(holders, e.slotHeld(n, fmt.Sprint("holder ", i)))
+	}
+	var bids atomic.Int64
+	watched := *e
+	watched.c.Open = slotted(e.c.Open, n, func(l locks.Lock, o locks.Options) locks.Lock {
+		if o.Waiting != nil { // it is not only to look
+			bids.Add(1)
+		}
+		return l
+	})
+	watched.c.Places = e.c.TTL > 0
+	w := watched.open("waiter").campaign()
+	w.queued()
+	pause(looks)
+	before := bids.Load()
+	pause(looks)
+	if now := bids.Load(); now != before && e.c.Polling == 0 {
+		e.Errorf("while nothing changes, %d handles to wait with become %d", before, now)
+	}
+	holders[n-1].release()
+	w.won(e.soon() + looks)
+}
+
+// looks is how long it may be until a contender looks at all slots again.
+const looks = 5 * time.Second
 
 func nIsLowered(e *env) {
 	var all []*contender

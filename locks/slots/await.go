@@ -39,7 +39,7 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 			settled <- b
 		})
 	}
-	won, err := c.first(ctx, settled, len(bids) < len(v.held))
+	won, err := c.first(ctx, settled, v)
 	if won != nil {
 		c.slot, c.number, c.grant = won.handle, won.number, won.grant
 		bids = slices.DeleteFunc(bids, func(b *bid) bool { return b == won })
@@ -55,10 +55,8 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 // bids opens the handles to wait with, first of all for those slots that are for
 // us.
 func (c *campaign) bids(ctx context.Context, v *view) ([]*bid, error) {
-	numbers := v.numbers()
-	numbers = numbers[:min(len(numbers), width)]
 	var bids []*bid
-	for _, number := range numbers {
+	for _, number := range v.sought() {
 		h, err := c.handle(ctx, number, c.tell)
 		if err == nil {
 			err = c.add(h)
@@ -73,27 +71,32 @@ func (c *campaign) bids(ctx context.Context, v *view) ([]*bid, error) {
 
 var errUnused = errors.New("not asked for")
 
-// first returns the first bid that was granted, or nil if it is time to look again.
-func (c *campaign) first(ctx context.Context, settled <-chan *bid, partial bool) (*bid, error) {
-	var again <-chan time.Time
-	if partial {
-		t := time.NewTimer(recheck/2 + rand.N(recheck))
-		defer t.Stop()
-		again = t.C
-	}
-	select {
-	case b := <-settled:
-		switch {
-		case b.err == nil:
-			return b, nil
-		case errors.Is(b.err, locks.ErrHeld): // the backend cannot wait
-			return nil, sleep(ctx, recheck/6+rand.N(recheck/6))
+// first returns the first bid that was granted, or nil if something has changed beside
+// that. As long as nothing has, bids are not made anew: a backend may have a thread for
+// each, which cannot be had back before its slot is free.
+func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bid, error) {
+	for {
+		var again <-chan time.Time
+		if len(v.held) > width {
+			again = time.After(recheck/2 + rand.N(recheck))
 		}
-		return nil, b.err
-	case <-again:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		select {
+		case b := <-settled:
+			switch {
+			case b.err == nil:
+				return b, nil
+			case errors.Is(b.err, locks.ErrHeld): // the backend cannot wait
+				return nil, sleep(ctx, recheck/6+rand.N(recheck/6))
+			}
+			return nil, b.err
+		case <-again:
+			now, err := c.look(ctx, c.gate, c.number)
+			if err != nil || now.room(c.n) || !slices.Equal(now.sought(), v.sought()) {
+				return nil, err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

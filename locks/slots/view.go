@@ -55,6 +55,12 @@ func (v *view) free() int {
 // numbers are those of the slots that are held, in order.
 func (v *view) numbers() []int { return slices.Sorted(maps.Keys(v.held)) }
 
+// sought are those of them that are waited for.
+func (v *view) sought() []int {
+	all := v.numbers()
+	return all[:min(len(all), width)]
+}
+
 // somebody is one of the holders.
 func (v *view) somebody() locks.Status {
 	if len(v.held) == 0 {
