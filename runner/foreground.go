@@ -58,12 +58,19 @@ func (r *run) offered(job *started) {
 
 // takeBack takes the terminal back from a job that has ended. One that was
 // killed has left its modes behind; those that another leaves are meant, as of
-// stty(1).
+// stty(1). A key may have ended it that means us as well, while it had the terminal.
 func (s *supervisor) takeBack() {
 	if s.tty == nil {
 		return
 	}
-	s.tty.Take(s.killed != 0 || s.exited && s.job.Exit().Signal != nil)
+	var died os.Signal
+	if s.exited {
+		died = s.job.Exit().Signal
+	}
+	had := s.tty.Take(s.killed != 0 || died != nil)
+	if had && s.killed == 0 && byKey(died) {
+		s.run.sent = died
+	}
 	s.tty.Close()
 	s.run.tty = nil
 }

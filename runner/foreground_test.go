@@ -186,3 +186,28 @@ func TestStoppedElsewhere(t *testing.T) {
 		r.did(ran(seconds(3), "3s exit")...)
 	})
 }
+
+// A job that Ctrl-C has ended, while it had the terminal, is not started again.
+func TestKeyEndsAll(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		t.Run(signalName(sig), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.onTerminal()
+				r.c.Restart, r.c.Rejoin = Restart{OnFailure: true, Delay: time.Second, MaxDelay: time.Minute, GiveUpAfter: 3}, true
+				r.job.begin = func(j *job) { time.AfterFunc(time.Second, func() { j.die(sig) }) }
+				r.send(seconds(50), syscall.SIGTERM)
+				exit, err := r.run()
+				if sig == syscall.SIGTERM {
+					if r.now() < seconds(10) {
+						t.Error("what others have ended is not started again")
+					}
+					return
+				}
+				r.ended(exit, err, proc.Exit{Signal: sig})
+				if r.now() >= seconds(2) {
+					t.Errorf("after %v the user has waited until %v", sig, r.now())
+				}
+			})
+		})
+	}
+}

@@ -12,3 +12,6 @@ func signalName(sig os.Signal) string { return sig.String() }
 
 // hangup reports false: there is no such signal.
 func hangup(os.Signal) bool { return false }
+
+// byKey reports false: a console has no foreground.
+func byKey(os.Signal) bool { return false }
