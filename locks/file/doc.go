@@ -4,7 +4,8 @@
 // # URL
 //
 //	file:            LEADERRUN_FILE_DIR if that is set; else /var/lib/leaderrun
-//	                 for root and $HOME/.local/state/leaderrun otherwise
+//	                 for root and $HOME/.local/state/leaderrun otherwise, with the
+//	                 home of the password database if HOME names none
 //	file:///dir      that directory; a "?", "#" or "%" in it is written %3F,
 //	                 %23 or %25
 //

@@ -3,8 +3,10 @@ package file
 import (
 	"net/url"
 	"os"
+	passwd "os/user"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -55,10 +57,26 @@ func defaultPlace(getenv func(string) string) (place, error) {
 		return place{dir: "/var/lib/leaderrun", parents: true}, nil
 	}
 	home := getenv(homeVar())
-	if !filepath.IsAbs(home) {
-		return place{}, usage(homeVar() + " is not an absolute path, so the directory of the locks is not known; set it or " + dirVar + ", or write file:///dir")
+	if !isHome(home) {
+		home = passwordHome()
+	}
+	if !isHome(home) {
+		return place{}, usage(homeVar() + " names no home, so the directory of the locks is not known; set " + dirVar + ", or write file:///dir")
 	}
 	return place{dir: filepath.Join(home, ".local", "state", "leaderrun"), parents: true}, nil
+}
+
+// isHome reports whether a directory may be a user's home. In a container with a user
+// of no name it is "/", where nothing can be written.
+func isHome(dir string) bool { return filepath.IsAbs(dir) && filepath.Clean(dir) != "/" }
+
+// passwordHome is our home as the password database has it, or "".
+func passwordHome() string {
+	u, err := passwd.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 func homeVar() string {

@@ -18,9 +18,15 @@ func TestWhichPlace(t *testing.T) {
 		t.Skip("the paths are those of other systems")
 	}
 	home := place{dir: "/home/u/.local/state/leaderrun", parents: true}
-	noHome := "HOME is not an absolute path"
+	noHome, nobody := "", home
+	if dir := passwordHome(); isHome(dir) {
+		nobody.dir = filepath.Join(dir, ".local/state/leaderrun")
+	} else {
+		noHome = "HOME names no home"
+	}
 	if os.Geteuid() == 0 {
 		home, noHome = place{dir: "/var/lib/leaderrun", parents: true}, ""
+		nobody = home
 	}
 	env := map[string]string{"HOME": "/home/u"}
 	for _, tt := range []struct {
@@ -32,8 +38,9 @@ func TestWhichPlace(t *testing.T) {
 		{url: "file:", env: env, want: home},
 		{url: "file", env: env, want: home},
 		{url: "file:", env: map[string]string{"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/u", "XDG_STATE_HOME": "/x"}, want: home},
-		{url: "file:", want: home, err: noHome},
-		{url: "file:", env: map[string]string{"HOME": "u"}, want: home, err: noHome},
+		{url: "file:", want: nobody, err: noHome},
+		{url: "file:", env: map[string]string{"HOME": "u"}, want: nobody, err: noHome},
+		{url: "file:", env: map[string]string{"HOME": "/"}, want: nobody, err: noHome},
 		{url: "file:", env: map[string]string{dirVar: "/d/"}, want: place{dir: "/d"}},
 		{url: "file:", env: map[string]string{dirVar: "d"}, err: dirVar + " is not an absolute path"},
 		{url: "file:///d", env: map[string]string{dirVar: "/e"}, want: place{dir: "/d"}},

@@ -180,7 +180,7 @@ func NewStartError(path string, err error) error {
 // Find resolves a command's name as execvp does, without starting anything.
 // An error is a *[StartError].
 func Find(name string) (string, error) {
-	path, err := exec.LookPath(name)
+	path, err := lookPath(name)
 	if errors.Is(err, exec.ErrDot) { // a user who puts "." into PATH means it
 		err = nil
 	}
@@ -196,6 +196,19 @@ func Find(name string) (string, error) {
 	}
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)
 	return "", &StartError{Command: name, NotFound: missing, Err: err}
+}
+
+// lookPath looks where execvp(3) does if PATH is not set.
+func lookPath(name string) (path string, err error) {
+	if _, set := os.LookupEnv("PATH"); set || filepath.Base(name) != name {
+		return exec.LookPath(name)
+	}
+	for _, dir := range []string{"/bin", "/usr/bin"} {
+		if path, err = exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", err
 }
 
 // inPath reports whether PATH has a file of that name, executable or not.

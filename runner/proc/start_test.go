@@ -42,6 +42,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Without PATH, a command is looked for where execvp(3) does.
+func TestFindWithoutPath(t *testing.T) {
+	t.Setenv("PATH", "")
+	var e *proc.StartError
+	if got, err := proc.Find("sh"); !errors.As(err, &e) || !e.NotFound {
+		t.Errorf("PATH is empty: got %q, %v", got, err)
+	}
+	if err := os.Unsetenv("PATH"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := proc.Find("sh"); got != "/bin/sh" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := proc.Find("no-such-command"); !errors.As(err, &e) || !e.NotFound {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestStartErrorText(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("exec format error")
