@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // The pause before the backend is asked again grows from the first to the last
@@ -81,7 +82,7 @@ func (r *run) verdict(ctx context.Context, q *queue, err, before error) error {
 func again(err error) bool {
 	var open *openError
 	var outer *OuterError
-	return !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied) && !errors.As(err, &open) && !errors.As(err, &outer)
+	return !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied) && (!errors.As(err, &open) || proc.Passing(err)) && !errors.As(err, &outer)
 }
 
 // An openError is one of Open, which contacts no server: a helper program is

@@ -23,7 +23,7 @@ func (r *run) execute() (proc.Exit, error) {
 	for {
 		began := r.Clock.Now()
 		exit, err := r.runJob()
-		if r.sent != nil || err != nil && !errors.As(err, new(*TimeoutError)) {
+		if r.sent != nil || err != nil && !failure(err) {
 			return exit, err
 		}
 		failed := err != nil || exit.Status() != 0
@@ -48,6 +48,11 @@ func (r *run) execute() (proc.Exit, error) {
 			return proc.Exit{}, err
 		}
 	}
+}
+
+// failure reports whether an error is one that another start may mend.
+func failure(err error) bool {
+	return errors.As(err, new(*TimeoutError)) || errors.As(err, new(*proc.StartError)) && proc.Passing(err)
 }
 
 // runJob starts the job and returns when nothing of it is left.

@@ -43,7 +43,7 @@ func (r *run) restarting(pause time.Duration, exit proc.Exit, err error) error {
 func (r *run) final(err error) bool {
 	var start *proc.StartError
 	switch {
-	case !r.Rejoin, r.sent != nil, errors.As(err, new(*SignalError)), errors.As(err, &start), r.unkillable:
+	case !r.Rejoin, r.sent != nil, errors.As(err, new(*SignalError)), errors.As(err, &start) && !proc.Passing(err), r.unkillable:
 		return true
 	case errors.Is(err, locks.ErrLost):
 		return false

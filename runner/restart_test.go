@@ -311,3 +311,32 @@ func TestSplaySignal(t *testing.T) {
 		r.did()
 	})
 }
+
+// A command that cannot be started for a reason that passes is started again: its file
+// was just being written, as by a deploy.
+func TestStartAgain(t *testing.T) {
+	busy := &proc.StartError{Command: "x", Err: syscall.ETXTBSY}
+	for name, f := range map[string]func(*rig){
+		"restart": func(r *rig) { r.restarts(Restart{OnFailure: true}) },
+		"rejoin":  func(r *rig) { r.restarts(Restart{}); r.c.Rejoin = true; r.send(seconds(20), syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				f(r)
+				r.job.refuse, r.job.begin = busy, runs(time.Second, 0)
+				_, _ = r.run()
+				if fails, starts := r.times("start fails"), r.times("start"); len(fails) != 1 || len(starts) == 0 {
+					t.Errorf("it failed to start at %v, and was started at %v", fails, starts)
+				}
+			})
+		})
+	}
+	t.Run("once", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.job.refuse = busy
+			if _, err := r.run(); !errors.Is(err, syscall.ETXTBSY) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}

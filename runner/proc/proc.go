@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/clock"
@@ -160,6 +161,13 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// Passing reports whether it is likely that what could not be started can be soon: its
+// file is just being written, as by a deploy, or the system, or a limit, has no room.
+func Passing(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE},
+		func(e error) bool { return errors.Is(err, e) })
+}
 
 var errNoInterpreter = errors.New("its interpreter was not found")
 
