@@ -50,7 +50,9 @@ func classify(err error) (hint string, class error) {
 	case isAny(err, syscall.ENOSPC, syscall.EDQUOT):
 		return "free some space there, or " + elsewhere, locks.ErrUnavailable
 	case errors.Is(err, syscall.EROFS):
-		return elsewhere + ", on a file system that is writable", locks.ErrUnavailable
+		return elsewhere + ", on a file system that is writable", locks.ErrDenied
+	case errors.Is(err, syscall.EFBIG):
+		return "raise this process's limit of the size of files (ulimit -f)", locks.ErrDenied
 	case errors.Is(err, syscall.EIO):
 		return "the disk may be failing: see the kernel's log", locks.ErrUnavailable
 	case errors.Is(err, syscall.EMFILE):

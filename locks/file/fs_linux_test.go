@@ -110,9 +110,9 @@ func TestReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := open(t, dir).Acquire(t.Context(), true)
-	refusal(t, err, locks.ErrUnavailable, dir, "read-only file system")
+	refusal(t, err, locks.ErrDenied, dir, "read-only file system")
 	_, err = openWith(t, filepath.Join(top, "new"), locks.Options{Name: "a"}).Acquire(t.Context(), true)
-	refusal(t, err, locks.ErrUnavailable, "new", "read-only file system")
+	refusal(t, err, locks.ErrDenied, "new", "read-only file system")
 	found(t, probing(t, open(t, dir)), "directory", "error", "read-only file system")
 	found(t, probing(t, open(t, filepath.Join(top, "new"))), "directory", "error", "read-only file system")
 }
