@@ -53,11 +53,7 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 	t.Parallel()
 	buildReleased(t)
 	s := &shell{t: t, dir: t.TempDir(), more: make(chan struct{}), done: make(chan struct{})}
-	for file, text := range theirPrograms {
-		if err := os.WriteFile(filepath.Join(s.dir, file), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writePrograms(t, s.dir)
 	master, slave, err := terminaltest.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +89,19 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 		}
 	})
 	return s
+}
+
+// writePrograms writes theirPrograms. A process that another test is just forking would have
+// a file open for writing, too, until its exec, and so keep it from being executed.
+func writePrograms(t *testing.T, dir string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	for file, text := range theirPrograms {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Write takes what the terminal shows.
