@@ -16,9 +16,6 @@ const (
 	exitProtocol = 70 // its input made no sense
 )
 
-// reserved are the threads of a helper whose job leaves it no more.
-const reserved = 6
-
 // Main serves one lock of the given backend on standard input and output, and
 // returns the exit status of the program: 0 after the input has ended. The
 // whole program leaderrun-etcd is
@@ -32,7 +29,7 @@ func Main(scheme string, open locks.Opener) int {
 		return introduce(scheme)
 	}
 	isolate.Process()
-	threads.Reserve(reserved)
+	threads.Reserve()
 	out := os.Stdout
 	os.Stdout = os.Stderr // what a library prints is log, never protocol
 	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version.Number()); err != nil {

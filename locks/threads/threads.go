@@ -8,9 +8,15 @@ import (
 	"sync"
 )
 
-// Reserve makes n threads beside those that are busy. Go keeps them for ever, and makes
+// spare are the threads that a core, a guard or a helper may need beside those that it
+// has when its job starts.
+const spare = 6
+
+// Reserve makes threads beside those that are busy, once. Go keeps them for ever, and makes
 // no more as long as they will do.
-func Reserve(n int) {
+var Reserve = sync.OnceFunc(func() { reserve(spare) })
+
+func reserve(n int) {
 	var made, all sync.WaitGroup
 	made.Add(n)
 	use := make(chan struct{})

@@ -21,11 +21,11 @@ func count(t *testing.T) int {
 func TestReserve(t *testing.T) {
 	const n = 10
 	before := count(t)
-	Reserve(n)
+	reserve(n)
 	if reserved := count(t); reserved < n {
 		t.Fatalf("there are %d threads, before there were %d", reserved, before)
 	}
-	Reserve(n)
+	reserve(n)
 	reserved := count(t)
 	var all sync.WaitGroup
 	for range n / 2 { // the test and the collector of garbage have some, too

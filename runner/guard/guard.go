@@ -111,7 +111,7 @@ func (g *Guard) launch() (err error) {
 	}
 	g.birth = proc.Started(pid)
 	g.child = awaited(pid)
-	threads.Reserve(reserved)
+	threads.Reserve()
 	return nil
 }
 

@@ -14,10 +14,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/threads"
 )
 
-// reserved are the threads of a process, leaderrun or its guard, whose job leaves it no
-// more.
-const reserved = 6
-
 // role is the name under which the program is a guard.
 const role = "leaderrun-guard"
 
@@ -41,7 +37,7 @@ func Main(args []string) int {
 		return 70
 	}
 	rename()
-	threads.Reserve(reserved)
+	threads.Reserve()
 	go ignoreSignals() // beside the campaign
 	newKeeper(c, machine{}).keep()
 	return 0
