@@ -38,9 +38,15 @@ func connectLibrary(l *link, spawn func(func())) error {
 	}
 	spawn(func() {
 		<-l.done
-		// Close may wait for a second after all has ended, for an answer from a
-		// connection that is gone. Nobody needs to wait for that.
-		go conn.Close()
+		// There are no more connections, and so the library soon fails all that it is
+		// asked. If it were closed before that, it would return what it is just reading
+		// from the server. Close may wait for a second, for an answer from a connection
+		// that is gone. Nobody needs to wait for either.
+		go func() {
+			l.asking.Lock()
+			defer l.asking.Unlock()
+			conn.Close()
+		}()
 		for range events { // it is closed when the library has ended
 		}
 	})

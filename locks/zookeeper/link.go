@@ -29,6 +29,7 @@ type link struct {
 	timeout time.Duration // for one attempt to connect
 	log     *slog.Logger
 	library *zk.Conn
+	asking  sync.RWMutex    // held by who asks the library, for reading, and by who closes it
 	pause   backoff.Backoff // used by dial alone
 	done    chan struct{}   // closed when there are no more connections
 

@@ -62,6 +62,8 @@ func once[T any](ctx context.Context, s *session, request func(*zk.Conn) (T, err
 	}
 	done := make(chan outcome, 1)
 	go func() { // ends with the session at the latest
+		s.asking.RLock()
+		defer s.asking.RUnlock()
 		v, err := request(s.library)
 		done <- outcome{v, err}
 	}()
