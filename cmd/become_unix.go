@@ -2,8 +2,14 @@
 
 package cmd
 
-import "github.com/leaderrun/leaderrun/runner/proc"
+import (
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
+)
 
 // become replaces this process by the command, in the job of the leaderrun with
 // the given process id. It returns only if it fails.
-func become(c proc.Command, around int) (int, error) { return 0, proc.Exec(c, around) }
+func become(c proc.Command, around int) (int, error) {
+	signals.Restore()
+	return 0, proc.Exec(c, around)
+}

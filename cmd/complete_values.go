@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // openLimit is how long a backend has to begin, and listLimit, to list its locks, too.
@@ -70,7 +71,7 @@ func signalNames(part string) []candidate {
 		prefix = "SIG"
 	}
 	var all []candidate
-	for _, name := range signals() {
+	for _, name := range signals.Names() {
 		all = append(all, candidate{word: prefix + name})
 	}
 	return all

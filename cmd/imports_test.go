@@ -25,7 +25,7 @@ func deps(t *testing.T, pkg string) []string {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/proc", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
+	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions"})
 	layers := []struct {
 		pkg     string
@@ -46,10 +46,11 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/zookeeper", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/clock", "/locks/zookeeper"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/locks/clock", "/locks/threads"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/clock", "/locks/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/locks/clock"}},
-		{"/runner/terminal", []string{"/runner/terminal"}},
+		{"/runner/signals", []string{"/runner/signals"}},
+		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},
 		{"/runner/probe", []string{"/runner/probe", "/locks/version"}},
 		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate", "/locks/version"})},
 		{"/runner/metrics/feed", slices.Concat(runner, []string{"/runner/metrics/feed"})},

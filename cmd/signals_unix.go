@@ -3,57 +3,16 @@
 package cmd
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/signals"
 	"github.com/leaderrun/leaderrun/runner/terminal"
 )
-
-const defaultSignal = syscall.SIGTERM
-
-// A signalValue is a signal by name or number: TERM, SIGTERM, 15.
-type signalValue struct{ os.Signal }
-
-func (s *signalValue) Set(v string) error {
-	if n, err := strconv.Atoi(v); err == nil && unix.SignalName(syscall.Signal(n)) != "" {
-		s.Signal = syscall.Signal(n)
-		return nil
-	}
-	name := "SIG" + strings.TrimPrefix(strings.ToUpper(v), "SIG")
-	n := unix.SignalNum(name)
-	if n == 0 {
-		return fmt.Errorf("%s is no signal like TERM or 15", quote(v))
-	}
-	s.Signal = n
-	return nil
-}
-
-func (s *signalValue) String() string {
-	if sig, ok := s.Signal.(syscall.Signal); ok {
-		return strings.TrimPrefix(unix.SignalName(sig), "SIG")
-	}
-	return ""
-}
-
-// signals are the names of those that can be chosen.
-func signals() []string {
-	var names []string
-	for n := syscall.Signal(1); n < 32; n++ {
-		if name := unix.SignalName(n); name != "" {
-			names = append(names, strings.TrimPrefix(name, "SIG"))
-		}
-	}
-	return names
-}
 
 // A listener catches the signals that the job gets when we are sent them: all
 // that can be caught, but for those that tell of ourselves (our children, our
@@ -99,7 +58,8 @@ func (l *listener) catchRest() {
 			others = append(others, n)
 		}
 	}
-	catch(l.caught, others)
+	signals.Withstand()
+	catch(l.caught, append(others, signals.Realtime()...))
 }
 
 // terminal has the signals that stop a process caught, and returns the terminal
@@ -116,7 +76,7 @@ func (l *listener) terminal() runner.Terminal {
 }
 
 func (l *listener) catchStops(all ...os.Signal) {
-	catch(l.caught, slices.DeleteFunc(all, terminal.Ignored))
+	catch(l.caught, slices.DeleteFunc(all, signals.Ignored))
 }
 
 // catch catches signals, but for those that we were started with ignored.

@@ -1,43 +1,12 @@
 package cmd
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/runner"
 )
-
-const defaultSignal = syscall.SIGTERM
-
-// A signalValue is a signal by name. All of them end the job.
-type signalValue struct{ os.Signal }
-
-func (s *signalValue) Set(v string) error {
-	switch strings.TrimPrefix(strings.ToUpper(v), "SIG") {
-	case "TERM", "15":
-		s.Signal = syscall.SIGTERM
-	case "INT", "2":
-		s.Signal = os.Interrupt
-	case "KILL", "9":
-		s.Signal = os.Kill
-	default:
-		return fmt.Errorf("%s is none of TERM, INT, KILL", quote(v))
-	}
-	return nil
-}
-
-func (s *signalValue) String() string {
-	if s.Signal == nil {
-		return ""
-	}
-	return s.Signal.String()
-}
-
-// signals are the names of those that can be chosen.
-func signals() []string { return []string{"TERM", "INT", "KILL"} }
 
 // A listener catches the signals that end us.
 type listener struct {

@@ -2,13 +2,16 @@ package cmd
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // The types of option values. Each is a cli.Generic, whose Set says what is
@@ -187,3 +190,24 @@ func (l *level) String() string { return strconv.Itoa(int(*l)) }
 
 // quote shows a word of the user's in a message.
 func quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }
+
+const defaultSignal = syscall.SIGTERM
+
+// A signalValue is a signal by name or number: TERM, SIGTERM, 15.
+type signalValue struct{ os.Signal }
+
+func (s *signalValue) Set(v string) error {
+	sig, ok := signals.Parse(v)
+	if !ok {
+		return fmt.Errorf("%s is no signal like TERM or 15", quote(v))
+	}
+	s.Signal = sig
+	return nil
+}
+
+func (s *signalValue) String() string {
+	if s.Signal == nil {
+		return ""
+	}
+	return signals.Name(s.Signal)
+}

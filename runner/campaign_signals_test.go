@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // While we wait, the signals that ask for an end end us at once.
@@ -21,7 +22,7 @@ func TestSignalWhileWaiting(t *testing.T) {
 			"no answer":    {hangs(time.Hour, granted)},
 			"in a pause":   {fails(errDown)},
 		} {
-			t.Run(signalName(sig)+" "+name, func(t *testing.T) {
+			t.Run(signals.Name(sig)+" "+name, func(t *testing.T) {
 				bubble(t, func(t *testing.T, r *rig) {
 					r.acquire = acquire
 					r.wait(time.Minute)

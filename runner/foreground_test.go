@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // A tty is a Terminal that notes what is done with it.
@@ -66,7 +67,7 @@ func (f *tty) Take(restore bool) bool {
 }
 
 func (f *tty) Suspend(sig os.Signal) bool {
-	f.r.note("suspend " + signalName(sig))
+	f.r.note("suspend " + signals.Name(sig))
 	f.r.suspend(f.away)
 	if !f.orphan {
 		f.r.signals <- syscall.SIGCONT
@@ -190,7 +191,7 @@ func TestStoppedElsewhere(t *testing.T) {
 // A job that Ctrl-C has ended, while it had the terminal, is not started again.
 func TestKeyEndsAll(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(signals.Name(sig), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.onTerminal()
 				r.c.Restart, r.c.Rejoin = Restart{OnFailure: true, Delay: time.Second, MaxDelay: time.Minute, GiveUpAfter: 3}, true

@@ -5,6 +5,8 @@ package runner
 import (
 	"os"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // stopped is called when the job's first process was stopped. On a terminal we
@@ -25,7 +27,7 @@ func (s *supervisor) stopped(sig os.Signal) {
 	case s.stopping: // its grace must be seen to end
 		return
 	}
-	s.Logger.Info("the job was stopped, and so are we", "signal", signalName(sig))
+	s.Logger.Info("the job was stopped, and so are we", "signal", signals.Name(sig))
 	had := s.tty.Take(true)
 	s.continued = s.tty.Suspend(sig)
 	if s.late() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // handOver ends the term. Nothing of the job is left, if it could be killed.
@@ -90,7 +91,7 @@ func reasonOf(exit proc.Exit, err error) string {
 	var signalled *SignalError
 	switch {
 	case errors.As(err, &signalled):
-		return "signal " + signalName(signalled.Signal)
+		return "signal " + signals.Name(signalled.Signal)
 	case err != nil:
 		return err.Error()
 	}
@@ -100,7 +101,7 @@ func reasonOf(exit proc.Exit, err error) string {
 // ended says how a process did.
 func ended(exit proc.Exit) string {
 	if exit.Signal != nil {
-		return "died of signal " + signalName(exit.Signal)
+		return "died of signal " + signals.Name(exit.Signal)
 	}
 	return fmt.Sprintf("exited with %d", exit.Code)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // A job is a proc.Job, and its Starter, that does what a test tells it to. By
@@ -122,7 +123,7 @@ func (j *job) Exit() proc.Exit {
 func (j *job) Signal(sig os.Signal) error {
 	s := sig.(syscall.Signal)
 	if s != syscall.SIGCONT {
-		j.r.note("signal " + signalName(s))
+		j.r.note("signal " + signals.Name(s))
 	}
 	if j.on != nil {
 		j.on(j, s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
@@ -16,22 +17,22 @@ var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 // A signal that asks for an end is passed on as it is, with the grace after it.
 func TestEndingSignals(t *testing.T) {
 	for _, sig := range endings {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(signals.Name(sig), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.send(seconds(1), sig)
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Signal: sig})
-				r.did(ran(seconds(1), "1s signal "+signalName(sig), "1s exit")...)
+				r.did(ran(seconds(1), "1s signal "+signals.Name(sig), "1s exit")...)
 				r.quiet()
 			})
 		})
-		t.Run(signalName(sig)+" ignored", func(t *testing.T) {
+		t.Run(signals.Name(sig)+" ignored", func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.job.on = deaf
 				r.send(seconds(1), sig)
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
-				r.did(ran(seconds(6), "1s signal "+signalName(sig), "6s kill", "6s exit")...)
+				r.did(ran(seconds(6), "1s signal "+signals.Name(sig), "6s kill", "6s exit")...)
 			})
 		})
 	}
@@ -60,7 +61,7 @@ func TestOtherSignals(t *testing.T) {
 		for i, sig := range others {
 			at := time.Duration(i+1) * time.Second
 			r.send(at, sig)
-			want = append(want, at.String()+" signal "+signalName(sig))
+			want = append(want, at.String()+" signal "+signals.Name(sig))
 		}
 		r.job.begin, r.job.on = runs(time.Minute, 0), deaf
 		exit, err := r.run()
@@ -74,7 +75,7 @@ func TestOtherSignals(t *testing.T) {
 func TestContinue(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var got []string
-		r.job.on = func(j *job, sig syscall.Signal) { got = append(got, r.now().String()+" "+signalName(sig)) }
+		r.job.on = func(j *job, sig syscall.Signal) { got = append(got, r.now().String()+" "+signals.Name(sig)) }
 		r.send(seconds(1), syscall.SIGCONT)
 		r.send(seconds(2), syscall.SIGINT)
 		exit, err := r.run()

@@ -4,10 +4,7 @@ package runner
 
 import (
 	"os"
-	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // ending reports whether a signal asks a process to end.
@@ -24,8 +21,3 @@ func hangup(sig os.Signal) bool { return sig == syscall.SIGHUP }
 
 // byKey reports whether a signal is one by which a key of a terminal ends a program.
 func byKey(sig os.Signal) bool { return sig == syscall.SIGINT || sig == syscall.SIGQUIT }
-
-// signalName is a signal's name as kill(1) has it: "TERM".
-func signalName(sig os.Signal) string {
-	return strings.TrimPrefix(unix.SignalName(sig.(syscall.Signal)), "SIG")
-}

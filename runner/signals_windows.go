@@ -8,8 +8,6 @@ import (
 // ending reports whether a signal asks a process to end.
 func ending(sig os.Signal) bool { return sig == os.Interrupt || sig == syscall.SIGTERM }
 
-func signalName(sig os.Signal) string { return sig.String() }
-
 // hangup reports false: there is no such signal.
 func hangup(os.Signal) bool { return false }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
@@ -197,7 +198,7 @@ func (s *supervisor) pass(sig os.Signal) {
 		return
 	}
 	if err := s.job.Signal(sig); err != nil {
-		s.Logger.Warn("a signal could not be passed on", "signal", signalName(sig), "err", err)
+		s.Logger.Warn("a signal could not be passed on", "signal", signals.Name(sig), "err", err)
 	}
 }
 
@@ -207,11 +208,11 @@ func (r *run) ends(sig os.Signal) bool { return ending(sig) && !(r.detached && h
 
 // stop signals the job, and sees to it that it is killed after its grace.
 func (s *supervisor) stop(sig os.Signal, reason string) {
-	s.Logger.Info("signalling the job", "signal", signalName(sig), "reason", reason)
+	s.Logger.Info("signalling the job", "signal", signals.Name(sig), "reason", reason)
 	if err := s.job.Stop(sig); err != nil {
-		s.Logger.Warn("the job could not be signalled", "signal", signalName(sig), "err", err)
+		s.Logger.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
 	}
-	s.tell(Event{Kind: EventSignalled, Signal: signalName(sig), Class: s.cause(), Reason: reason})
+	s.tell(Event{Kind: EventSignalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
 		s.killBy = s.Clock.Now().Add(s.Timing.Grace)

@@ -158,6 +158,9 @@ func environ(ts *testscript.TestScript) []string {
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 2, "signal SIGNAL NAME|FILE")
 	sig := unix.SignalNum("SIG" + args[0])
+	if n, err := strconv.Atoi(args[0]); err == nil {
+		sig = syscall.Signal(n)
+	}
 	if sig == 0 {
 		ts.Fatalf("there is no signal %s", args[0])
 	}

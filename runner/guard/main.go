@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/threads"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // role is the name under which the program is a guard.
@@ -36,6 +37,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
+	signals.Restore() // for the job
 	rename()
 	threads.Reserve()
 	go ignoreSignals() // beside the campaign

@@ -37,6 +37,3 @@ func (t *Terminal) Suspend(os.Signal) bool {
 	}
 	return unix.Kill(0, unix.SIGSTOP) == nil
 }
-
-// Ignored reports whether a signal is ignored.
-func Ignored(sig os.Signal) bool { return signal.Ignored(sig) }

@@ -1,0 +1,69 @@
+package signals
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// The real-time signals are those that glibc leaves to programs; it keeps 32 and 33 to
+// itself. They have no names but by their distance from both ends.
+const (
+	rtmin = syscall.Signal(34)
+	rtmax = syscall.Signal(64)
+	last  = rtmax
+)
+
+// realtimeName counts from the nearer end, as kill -l of bash does.
+func realtimeName(s syscall.Signal) string {
+	switch {
+	case s == rtmin:
+		return "RTMIN"
+	case s == rtmax:
+		return "RTMAX"
+	case s > rtmin && s <= (rtmin+rtmax)/2:
+		return fmt.Sprintf("RTMIN+%d", s-rtmin)
+	case s > rtmin && s < rtmax:
+		return fmt.Sprintf("RTMAX-%d", rtmax-s)
+	}
+	return ""
+}
+
+func parseRealtime(name string) (os.Signal, bool) {
+	s := rtmin
+	rest, ok := strings.CutPrefix(name, "RTMIN")
+	sign := "+"
+	if !ok {
+		s, sign = rtmax, "-"
+		rest, ok = strings.CutPrefix(name, "RTMAX")
+	}
+	if !ok || rest == "" {
+		return s, ok
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(rest, sign), 10, 8)
+	if err != nil || !strings.HasPrefix(rest, sign) || n > uint64(rtmax-rtmin) {
+		return nil, false
+	}
+	if sign == "-" {
+		return s - syscall.Signal(n), true
+	}
+	return s + syscall.Signal(n), true
+}
+
+// Realtime returns the real-time signals that can be caught: all but [rtmin], which
+// the Go runtime leaves to C libraries.
+func Realtime() (all []os.Signal) {
+	for s := rtmin + 1; s <= rtmax; s++ {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Withstand ignores the signal that the runtime lets nobody catch and that would end
+// us without a word. What we start inherits that, unless it calls [Restore].
+func Withstand() { change(rtmin, byDefault, ignored) }
+
+// Restore undoes what Withstand has done.
+func Restore() { change(rtmin, ignored, byDefault) }
