@@ -29,7 +29,7 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 
 	g := &Guard{
 		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
-		patience: killPatience, startsAside: asidePatience,
+		patience: killPatience, startsAside: asidePatience, asks: askPause,
 		child: &child{ended: make(chan struct{})},
 		sweep: func(*job) bool { return l.sweep(m) },
 	}

@@ -14,6 +14,9 @@ func (g *Guard) SetPatience(d time.Duration) { g.patience = d }
 // its job.
 func (g *Guard) SetStartsAside(d time.Duration) { g.startsAside = d }
 
+// SetAsks is for tests that cannot wait as long as leaderrun does.
+func (g *Guard) SetAsks(d time.Duration) { g.asks = d }
+
 // GroupOf is the group of what runs beside a job.
 func GroupOf(a proc.Aside) int { return a.(*aside).pid }
 

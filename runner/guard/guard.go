@@ -33,6 +33,7 @@ type Guard struct {
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
 	startsAside time.Duration // the same, and that it starts something beside the job
+	asks        time.Duration // the pause before it is asked again whether it is there
 	// sweep kills what is left of a job, and reports whether nothing was; also
 	// the guard must be dead for that.
 	sweep func(*job) (clean bool)
@@ -44,7 +45,7 @@ var _ proc.Starter = (*Guard)(nil)
 // Begin starts a guard and does not wait for it: that takes a millisecond, as
 // long as a lock of the file backend. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, sweep: (*job).sweep}
+	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, asks: askPause, sweep: (*job).sweep}
 	go func() {
 		defer close(g.ready)
 		g.err = g.launch()

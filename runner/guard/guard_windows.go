@@ -32,13 +32,14 @@ type Guard struct {
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
 	startsAside time.Duration // the same, and that it starts something beside the job
+	asks        time.Duration // the pause before it is asked again whether it is there
 }
 
 var _ proc.Starter = (*Guard)(nil)
 
 // Begin starts a guard and does not wait for it. Close must be called.
 func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience}
+	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, asks: askPause}
 	go func() {
 		defer close(g.ready)
 		if err := g.launch(); err != nil {

@@ -33,6 +33,11 @@ const errnoLate = syscall.Errno(0)
 // after that is the job's time to die.
 const killPatience = 100 * time.Millisecond
 
+// askPause is how often leaderrun asks the guard whether it is there, and it has as
+// long to answer, twice. Without a lease nothing else is heard of it, and with a long
+// one not for hours.
+const askPause = 15 * time.Second
+
 // A job is the proc.Job of a guard.
 type job struct {
 	g    *Guard
@@ -52,6 +57,7 @@ type job struct {
 	ended  bool
 	gone   bool
 	taken  bool          // by us, from the guard
+	heard  bool          // the guard has said something since it was last asked
 	wanted clock.Instant // the latest deadline that was sent
 	armed  clock.Instant // the latest that was acknowledged
 	kill   *time.Timer   // runs until a kill is acknowledged
@@ -97,6 +103,7 @@ func (j *job) start(c proc.Command) error {
 		return j.abandon(err)
 	}
 	go j.watch()
+	go j.ask()
 	return nil
 }
 
@@ -170,6 +177,7 @@ func (j *job) hear(f frame) {
 	n, _ := f.number()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.heard = true
 	switch f.kind {
 	case kindStarted:
 		j.as = f.started()
@@ -238,6 +246,28 @@ func (j *job) watch() {
 			return
 		}
 	}
+}
+
+// ask fails the job when the guard has not answered for two pauses. One would not do:
+// if we were stopped, its answer may not have been read yet. No pause passes while the
+// machine is suspended.
+func (j *job) ask() {
+	for silent := 0; silent < 2; {
+		select {
+		case <-time.After(j.g.asks):
+		case <-j.g.child.ended:
+			return
+		}
+		j.mu.Lock()
+		if silent++; j.heard {
+			silent = 0
+		}
+		j.heard = false
+		wanted := j.wanted
+		j.mu.Unlock()
+		j.tell(number(kindDeadline, int64(wanted)))
+	}
+	j.fail(errSilent)
 }
 
 func (j *job) deadline() clock.Instant {

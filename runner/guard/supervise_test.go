@@ -40,9 +40,10 @@ type supervisor struct {
 	hold, release string        // the will's files
 	helper        bool
 	noInput       bool
-	freeze        bool   // the guard, before the start
-	tier          string // how the job is kept together; "": as it can be
-	control, log  string // files that it is told things by, and tells them
+	asks          time.Duration // the pause before the guard is asked whether it is there; 0: as ever
+	freeze        bool          // the guard, before the start
+	tier          string        // how the job is kept together; "": as it can be
+	control, log  string        // files that it is told things by, and tells them
 
 	mu     sync.Mutex
 	job    proc.Job
@@ -60,6 +61,7 @@ func supervise() int {
 	flags.StringVar(&s.release, "release", "", "")
 	flags.BoolVar(&s.helper, "helper", false, "")
 	flags.BoolVar(&s.noInput, "no-input", false, "")
+	flags.DurationVar(&s.asks, "asks", 0, "")
 	flags.BoolVar(&s.freeze, "freeze", false, "")
 	flags.StringVar(&s.tier, "tier", "", "")
 	flags.StringVar(&s.control, "control", "", "")
@@ -107,6 +109,9 @@ func (s *supervisor) run(args []string) int {
 	}
 	if s.control != "" {
 		go s.listen(g)
+	}
+	if s.asks != 0 {
+		g.SetAsks(s.asks)
 	}
 	killBy := clock.Never
 	if s.deadline != 0 {

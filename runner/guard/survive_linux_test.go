@@ -181,6 +181,7 @@ func TestGuardFrozen(t *testing.T) {
 		"when it is to kill":         {"kill", nil},
 		"when the deadline is moved": {"extend 1h", []string{"-deadline", "6s"}},
 		"and reads nothing":          {"flood", nil},
+		"and nobody needs it":        {"nothing", []string{"-asks", "1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +192,7 @@ func TestGuardFrozen(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			now, deadline := clock.Boot{}.Now(), clock.Instant(r.number("deadline"))
-			if test.options != nil && now < deadline {
+			if deadline != clock.Never && now < deadline {
 				t.Error("it was given up before the deadline")
 			}
 			r.said("gone")
