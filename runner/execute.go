@@ -58,7 +58,7 @@ func failure(err error) bool {
 // runJob starts the job and returns when nothing of it is left.
 func (r *run) runJob() (proc.Exit, error) {
 	command := r.Command
-	command.Env, command.Will, command.Terminal = r.env, willOf(r.lock), r.offer()
+	command.Env, command.Will, command.Terminal = r.env, r.will(), r.offer()
 	job, err := r.start(command)
 	r.offered(job)
 	if err != nil {
@@ -147,6 +147,13 @@ func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, e
 		return nil, err
 	}
 	return &started{job, starter}, nil
+}
+
+// will says what becomes of what is ours when we die before our job.
+func (r *run) will() proc.Will {
+	w := willOf(r.lock)
+	w.Litter = r.server.files()
+	return w
 }
 
 // willOf says what becomes of a lock when we die before our job.

@@ -81,7 +81,7 @@ func (r *run) mourn(lost error, last bool) {
 // hook runs a hook under the lease. An error says that it was ended, or not
 // started.
 func (r *run) hook(name string, c proc.Command, reason string) (proc.Exit, error) {
-	c.Will = willOf(r.lock)
+	c.Will = r.will()
 	return r.hookBy(name, c, r.hookEnv(r.env, name, reason, r.Holder))
 }
 

@@ -7,8 +7,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A listening is a socket for the job that is made while the campaign goes on:
-// it takes as long to make as a lock of the file backend to take.
+// A listening is a socket for the job that is made while other things are done: it takes
+// as long to make as a lock of the file backend to take. It is not there before the term:
+// who is killed while waiting has no guard that would remove it.
 type listening struct {
 	done   chan struct{} // closed when the rest is set
 	server *socket.Server
@@ -31,6 +32,15 @@ func (l *listening) path() (string, error) {
 		return "", l.err
 	}
 	return l.server.Path(), nil
+}
+
+// files are what is left of the socket if nobody closes it.
+func (l *listening) files() []string {
+	<-l.done
+	if l.err != nil {
+		return nil
+	}
+	return l.server.Files()
 }
 
 // close removes the socket. If it cannot, what is left is in the temporary

@@ -168,8 +168,6 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 
 // run is one campaign and the term that it wins.
 func (r *run) run(ctx context.Context) (proc.Exit, error) {
-	r.server = r.listen()
-	defer r.server.close()
 	defer close(r.over)
 
 	err := r.campaign(ctx)
@@ -180,6 +178,8 @@ func (r *run) run(ctx context.Context) (proc.Exit, error) {
 	if err != nil {
 		return proc.Exit{}, err
 	}
+	r.server = r.listen()
+	defer r.server.close()
 	defer func() { _ = r.lock.Close() }() // it was released by then
 	defer r.closing.Wait()
 	exit, err := r.lead()

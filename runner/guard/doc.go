@@ -24,8 +24,8 @@
 //	W  the will's files come with this byte; one byte says which: 1 hold, 2 release;
 //	   on Windows the guard's handles of them follow, in eight bytes each
 //	S  start: deadline, flags (1 the job gets the terminal, 2 its standard input is
-//	   the null device), path, arguments, environment, the will's words, the
-//	   containment
+//	   the null device), path, arguments, environment, the will's words, what
+//	   is to be removed, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
 //	s  signal the first process's group (Windows: CTRL_BREAK)
 //	t  stop: signal all of the job, and continue what was stopped

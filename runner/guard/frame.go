@@ -101,6 +101,7 @@ type task struct {
 	tty     bool // the job's group is to be the terminal's foreground group
 	command proc.Command
 	words   []byte
+	litter  []string
 
 	containment Containment
 }
@@ -115,7 +116,7 @@ func (t task) frame() frame {
 		flags |= startsWithoutInput
 	}
 	b = appendCommand(append(b, flags), t.command)
-	b = appendText(b, string(t.words))
+	b = appendTexts(appendText(b, string(t.words)), t.litter)
 	b = appendText(b, string(t.containment.Use))
 	return frame{kindStart, appendText(b, string(t.containment.Least))}
 }
@@ -126,7 +127,7 @@ func (f frame) task() (t task, err error) {
 	flags := b.number(1)
 	t.command = b.command()
 	t.tty, t.command.NoInput = flags&startsForeground != 0, flags&startsWithoutInput != 0
-	t.words = []byte(b.text())
+	t.words, t.litter = []byte(b.text()), b.texts()
 	t.containment = Containment{Tier(b.text()), Tier(b.text())}
 	if b.short || len(b.rest) > 0 || flags >= startsUnknown {
 		return task{}, errFrame

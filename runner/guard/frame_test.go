@@ -26,7 +26,8 @@ var aTask = task{
 		Args: []string{"sh", "", "a b\n\xff"},
 		Env:  []string{"A=", "B=1"},
 	},
-	words: []byte(`{"id":"guard"}` + "\n"),
+	words:  []byte(`{"id":"guard"}` + "\n"),
+	litter: []string{"/tmp/a/s", "/tmp/a"},
 }
 
 func TestTaskRoundTrip(t *testing.T) {

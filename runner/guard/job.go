@@ -85,7 +85,7 @@ func (j *job) start(c proc.Command) error {
 		return err
 	}
 	go j.listen()
-	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, containment: j.g.containment}.frame()
+	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, litter: j.will.Litter, containment: j.g.containment}.frame()
 	if len(f.body) > longest {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}

@@ -37,6 +37,7 @@ type keeper struct {
 
 	hold, release *os.File
 	words         []byte
+	litter        []string
 }
 
 func newKeeper(c line, h host) *keeper {
@@ -151,7 +152,7 @@ func (k *keeper) start(f frame) bool {
 		k.say(frame{kindUncaged, []byte(err.Error())})
 		return false
 	}
-	k.killBy, k.words = t.killBy, t.words
+	k.killBy, k.words, k.litter = t.killBy, t.words, t.litter
 	if k.job, err = k.spawn(t); err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
@@ -273,6 +274,11 @@ func (k *keeper) lookAgain() { k.lookAt = k.host.Now().Add(slowly) }
 func (k *keeper) execute() {
 	if k.orphaned && k.release != nil {
 		_, _ = k.release.Write(k.words) // if that fails, the lease runs out
+	}
+	if k.orphaned {
+		for _, path := range k.litter {
+			_ = os.Remove(path)
+		}
 	}
 	for _, f := range []*os.File{k.hold, k.release} {
 		if f != nil {

@@ -36,6 +36,7 @@ type keeper struct {
 
 	hold, release *os.File
 	words         []byte
+	litter        []string
 }
 
 func newKeeper(c *conn, object proc.Object) *keeper {
@@ -132,7 +133,7 @@ func (k *keeper) start(f frame) bool {
 		k.say(frame{kindUncaged, []byte(err.Error())})
 		return false
 	}
-	k.killBy, k.words = t.killBy, t.words
+	k.killBy, k.words, k.litter = t.killBy, t.words, t.litter
 	if err := k.spawn(t); err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
@@ -241,6 +242,11 @@ func (k *keeper) look() {
 func (k *keeper) execute() {
 	if k.orphaned && k.release != nil {
 		_, _ = k.release.Write(k.words) // if that fails, the lease runs out
+	}
+	if k.orphaned {
+		for _, path := range k.litter {
+			_ = os.Remove(path)
+		}
 	}
 	for _, f := range []*os.File{k.hold, k.release} {
 		if f != nil {

@@ -41,6 +41,9 @@ func Serve(answer func() Answer) (*Server, error) {
 // Path is the socket's path.
 func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
 
+// Files are what Close removes, in its order.
+func (s *Server) Files() []string { return []string{s.Path(), s.dir} }
+
 // Close stops answering and removes the socket and its directory.
 func (s *Server) Close() error {
 	_ = s.file.Close() // nothing was written to it
