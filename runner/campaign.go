@@ -27,6 +27,7 @@ func (r *run) campaign(ctx context.Context) error {
 	ctx, limit, cancel := r.limited(ctx)
 	defer cancel()
 	var last error // what the campaign ends with if it ends now
+	told := outage{}
 	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
 		q := &queue{limit: limit}
 		lock, lease, err := r.attempt(ctx, q)
@@ -34,11 +35,10 @@ func (r *run) campaign(ctx context.Context) error {
 			r.lock, r.lease, r.grant, r.slot = lock, lease, lease.Grant(), locks.SlotOf(lock)
 			return r.acquired(stop())
 		}
-		before := last
 		last = r.verdict(ctx, q, err, last)
 		limit.learn()
 		if !r.Try && again(last) && ctx.Err() == nil {
-			r.retrying(before, last)
+			r.retrying(told, last)
 			pause := pauses.Take()
 			if !q.stepped { // he for whom we did is before our new place
 				_ = backoff.Sleep(ctx, pause)
@@ -194,15 +194,26 @@ func (r *run) renewed(n keepalive.Renewal, givenUp <-chan struct{}) {
 	}
 }
 
-// retrying warns of an outage when it begins, not at each attempt.
-func (r *run) retrying(before, err error) {
+// An outage is what was told of the one that goes on, if any.
+type outage map[string]bool
+
+// maxFaces bounds what is told of one outage: a reason may have a port in it, which is
+// another one each time.
+const maxFaces = 10
+
+// retrying tells of an outage when it begins, and when it shows another face, not at each
+// attempt.
+func (r *run) retrying(o outage, err error) {
 	if !errors.Is(err, locks.ErrUnavailable) {
+		clear(o)
 		return
 	}
-	r.emit(Event{Kind: EventUnavailable, Class: ClassOf(err), Reason: err.Error()})
-	if before == nil || before.Error() != err.Error() {
-		r.Logger.Warn("no answer, still trying", "err", err)
+	if o[err.Error()] || len(o) == maxFaces {
+		return
 	}
+	o[err.Error()] = true
+	r.emit(Event{Kind: EventUnavailable, Class: ClassOf(err), Reason: err.Error()})
+	r.Logger.Warn("no answer, still trying", "err", err)
 }
 
 // untilSignal ends a context when a signal arrives that ends us. Others are

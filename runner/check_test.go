@@ -132,6 +132,20 @@ func (r *rig) warned(want ...string) {
 	}
 }
 
+// toldOf checks how many events of a kind there were.
+func (r *rig) toldOf(kind Kind, want int) {
+	r.t.Helper()
+	got := 0
+	for _, e := range r.events {
+		if e.Kind == kind {
+			got++
+		}
+	}
+	if got != want {
+		r.t.Errorf("%d events %q, want %d", got, kind, want)
+	}
+}
+
 // join makes one text of several.
 func join[S ~string](s []S) string {
 	var t []string

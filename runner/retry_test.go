@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -57,6 +58,23 @@ func TestOneWarningPerOutage(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		refused := `no answer, still trying: acquire "nightly" on model: connection refused`
 		r.warned(refused, "no answer, still trying: unavailable: something odd", refused)
+		r.toldOf(EventUnavailable, 3)
+	})
+}
+
+// Servers that take turns in answering nothing are not told of in turns, and a reason that
+// is always another one not for ever.
+func TestManyFacesOfAnOutage(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = nil
+		for n := range 100 {
+			r.acquire = append(r.acquire, fails(errDown), fails(errOdd), fails(fmt.Errorf("port %d: %w", n, errOdd)))
+		}
+		r.acquire = append(r.acquire, granted)
+		r.job.begin = runs(time.Minute, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.toldOf(EventUnavailable, maxFaces)
 	})
 }
 
