@@ -79,7 +79,7 @@ func (j *job) start(c proc.Command) error {
 		return errLate
 	}
 	switch err := j.bequeath(); {
-	case errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+	case closed(err):
 		return proc.ErrStillborn
 	case err != nil:
 		return err
@@ -89,7 +89,10 @@ func (j *job) start(c proc.Command) error {
 	if len(f.body) > longest {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}
-	if err := j.g.conn.send(f); err != nil {
+	switch err := j.g.conn.send(f); {
+	case closed(err): // then no guard has read all of it
+		return proc.ErrStillborn
+	case err != nil:
 		return j.abandon(errors.Join(errDied, err))
 	}
 	err := j.answer()
@@ -105,6 +108,11 @@ func (j *job) start(c proc.Command) error {
 	go j.watch()
 	go j.ask()
 	return nil
+}
+
+// closed reports that what was to be sent failed as nobody can read it any more.
+func closed(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // answer waits for the guard to say how the start went, as long as there is time
