@@ -5,6 +5,7 @@ package cmd
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -41,6 +42,12 @@ func Main(args []string, env Env) int {
 	args = hidePasswords(args)
 	commands := p.commands()
 	routed, err := route(args, commands)
+	if err == nil {
+		if err := afford(routed[1]); err != nil {
+			fmt.Fprintln(os.Stderr, "leaderrun: error:", err) // the usual way to say it takes some
+			return exitInternal
+		}
+	}
 	if err == nil {
 		p.given, p.dashed = routed, slices.Contains(args, "--")
 		routed, err = p.configure(routed)

@@ -1,0 +1,51 @@
+//go:build unix
+
+package cmd
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// What must be free at least; beyond that a backend has to do with what there is. The Go
+// runtime ends us with pages of text if it is the one that finds none.
+const (
+	descriptorsOfRun  = 24
+	descriptorsToRead = 8
+	tasksOfRun        = 22 // threads of ours and of the guard, and the job
+)
+
+// Limits that are higher than these are not looked at more closely.
+const (
+	manyDescriptors = 256
+	manyTasks       = 512
+)
+
+// afford fails if there are too few descriptors or tasks for a subcommand.
+func afford(command string) error {
+	descriptors := descriptorsToRead
+	if command == "run" {
+		descriptors = descriptorsOfRun
+		if free := freeTasks(); free < tasksOfRun {
+			return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u)", max(free, 0), tasksOfRun)
+		}
+	}
+	if free := freeDescriptors(); free < descriptors {
+		return fmt.Errorf("only %d more files can be open at once, and it takes %d: raise the limit (ulimit -n)", free, descriptors)
+	}
+	return nil
+}
+
+func freeDescriptors() (free int) {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur >= manyDescriptors {
+		return manyDescriptors
+	}
+	for fd := range int(limit.Cur) {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			free++
+		}
+	}
+	return free
+}
