@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
@@ -65,6 +66,13 @@ func settled(t *testing.T, s *etcdtest.Server) (now counts) {
 	return now
 }
 
+// lasting are options with a lease that does not end before the test, however slow that is.
+func lasting(holder string) locks.Options {
+	o := options(holder)
+	o.TTL = 10 * time.Minute
+	return o
+}
+
 // TestCost counts the requests of the usual course of things.
 func TestCost(t *testing.T) {
 	t.Parallel()
@@ -78,7 +86,7 @@ func TestCost(t *testing.T) {
 		}
 	}
 	const renewals = 5
-	long, short := open(t, s.URL()+"/long", options("long")), open(t, s.URL()+"/short", options("short"))
+	long, short := open(t, s.URL()+"/long", lasting("long")), open(t, s.URL()+"/short", lasting("short"))
 	// The place may be asked for twice, as it may overtake the lease.
 	check("a short term", counts{grant: 1, txn: 2, revoke: 1}, func() {
 		if _, err := short.Acquire(drive.Context(t), false); err != nil {
@@ -97,15 +105,15 @@ func TestCost(t *testing.T) {
 		}
 	})
 	check("a refused try", counts{get: 1}, func() {
-		if _, err := open(t, s.URL()+"/long", options("refused")).Acquire(drive.Context(t), true); err == nil {
+		if _, err := open(t, s.URL()+"/long", lasting("refused")).Acquire(drive.Context(t), true); err == nil {
 			t.Fatal("a held lock was granted")
 		}
 	})
 	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 2}, func() {
-		drive.Hold(t, open(t, s.URL()+"/try", options("try")))
+		drive.Hold(t, open(t, s.URL()+"/try", lasting("try")))
 	})
 	check("a waiter", counts{grant: 1, txn: 2, watch: 2, renew: renewals}, func() {
-		l, _ := campaign(drive.Context(t), t, s.URL()+"/long", options("waiter"))
+		l, _ := campaign(drive.Context(t), t, s.URL()+"/long", lasting("waiter"))
 		for range renewals {
 			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
