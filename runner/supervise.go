@@ -255,8 +255,12 @@ func (s *supervisor) ended() {
 	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
 	s.health.cancel()
-	code := s.job.Exit().Status()
+	exit := s.job.Exit()
+	code := exit.Status()
 	s.Logger.Info("exited", "code", code)
+	if exit.Spent && s.killed == 0 {
+		s.Logger.Warn("the kernel has killed the job, as its CPU time is used up (ulimit -t)")
+	}
 	s.tell(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.WaitChildren {
 		s.stop(s.Signal, "the first process has ended")

@@ -18,7 +18,7 @@ type host interface {
 	notify(c chan<- os.Signal)
 	cage(Containment) (made cage, why string, err error)
 	spawn(proc.Command, *syscall.SysProcAttr) (pid int, err error)
-	// wait is wait4(2) for any child, and does not block.
+	// wait is [proc.Wait].
 	wait(*syscall.WaitStatus) (pid int, err error)
 }
 
@@ -34,5 +34,5 @@ func (machine) spawn(c proc.Command, attr *syscall.SysProcAttr) (pid int, err er
 }
 
 func (machine) wait(ws *syscall.WaitStatus) (pid int, err error) {
-	return syscall.Wait4(-1, ws, syscall.WNOHANG|syscall.WUNTRACED, nil)
+	return proc.Wait(ws)
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Exec replaces this process by a command, as execvp(3) would. It returns only
@@ -42,10 +45,35 @@ func Spawn(c Command, sys *syscall.SysProcAttr) (pid int, err error) {
 	return pid, err
 }
 
+// spent is added to a wait status, where the kernel has nothing.
+const spent = 1 << 16
+
+// Wait is wait4(2) for any child, and does not block.
+func Wait(ws *syscall.WaitStatus) (pid int, err error) {
+	var used syscall.Rusage
+	pid, err = syscall.Wait4(-1, ws, syscall.WNOHANG|syscall.WUNTRACED, &used)
+	if pid > 0 && ws.Signaled() && ws.Signal() == syscall.SIGKILL && allOf(used) {
+		*ws |= spent
+	}
+	return pid, err
+}
+
+// allOf reports whether so much is all the CPU time that we, and what we start, may use.
+// The kernel counts ticks for the limit, and what it reports otherwise: the two part by
+// some hundredths.
+func allOf(used syscall.Rusage) bool {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
+		return false
+	}
+	total := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	return total.Seconds() > 0.9*float64(limit.Max)
+}
+
 // ExitOf is how a process ended that was waited for.
 func ExitOf(ws syscall.WaitStatus) Exit {
 	if ws.Signaled() {
-		return Exit{Signal: ws.Signal()}
+		return Exit{Signal: ws.Signal(), Spent: ws&spent != 0}
 	}
 	return Exit{Code: ws.ExitStatus()}
 }

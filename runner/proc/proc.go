@@ -128,6 +128,8 @@ type Starter interface {
 type Exit struct {
 	Code   int       // 0 to 255, if Signal is nil
 	Signal os.Signal // what it died of, or nil
+	// Spent says that the kernel has killed it, as its CPU time was used up.
+	Spent bool
 }
 
 // Status is the exit status as a shell shows it: 128+N for signal N.
