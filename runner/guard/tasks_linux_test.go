@@ -53,3 +53,40 @@ func TestTaskLimit(t *testing.T) {
 		}
 	}
 }
+
+// They have all of their threads before the job starts, whatever it has them do: a crash
+// at the limit is rare, but each thread that is made later can be one.
+func TestNoMoreThreads(t *testing.T) {
+	t.Parallel()
+	for n := range 6 {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			r := running(t, "", hardy["other sessions"], "-deadline", "1h")
+			before := map[string]int{"guard": threadsOf(t, r.guard.pid), "leaderrun": threadsOf(t, r.leaderrun)}
+			for i := range 20 {
+				r.tell(fmt.Sprintf("extend %dh", i+2))
+			}
+			r.tell("beside true")
+			r.said("beside ended")
+			r.tell("stop")
+			r.said("did stop")
+			for who, now := range map[string]int{"guard": threadsOf(t, r.guard.pid), "leaderrun": threadsOf(t, r.leaderrun)} {
+				if now > before[who] {
+					t.Errorf("the threads of %s: %d before, now %d", who, before[who], now)
+				}
+			}
+			r.tell("kill")
+			r.said("gone")
+			r.nothingLeft()
+		})
+	}
+}
+
+func threadsOf(t *testing.T, pid int) int {
+	t.Helper()
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
