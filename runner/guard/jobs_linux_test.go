@@ -57,6 +57,27 @@ func relay() {
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
+// daemons is a job that has started a thousand processes, each in a session of its own,
+// that do nothing.
+//
+//go:norace
+func daemons() {
+	runtime.LockOSThread()
+	for range 1000 {
+		switch pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0); {
+		case errno != 0:
+			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 1, 0, 0)
+		case pid == 0:
+			syscall.RawSyscall(syscall.SYS_SETSID, 0, 0, 0)
+			for {
+				syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+			}
+		}
+	}
+	ready()
+	time.Sleep(time.Hour)
+}
+
 // threadsVariable is in the environment of a process whose guard ends threads.
 const threadsVariable = "GUARD_TEST_THREADS"
 

@@ -5,6 +5,8 @@ package guard_test
 import "os"
 
 func hold(int)    {}
+func daemons()    {}
+func privileged() {}
 func relay()      {}
 func greedy()     {}
 func headless()   {}

@@ -45,6 +45,10 @@ func TestMain(m *testing.M) {
 		relay()
 	case "greedy":
 		greedy()
+	case "daemons":
+		daemons()
+	case "privileged":
+		privileged()
 	case "headless":
 		headless()
 	case "hidden":

@@ -201,6 +201,27 @@ func TestGuardFrozen(t *testing.T) {
 	}
 }
 
+// However many processes there are, and whatever keeps them together, none outlives the
+// lock.
+func TestManyDaemons(t *testing.T) {
+	t.Parallel()
+	for _, user := range users() {
+		for _, victim := range []string{"leaderrun", "guard"} {
+			t.Run(victim+" of "+user, func(t *testing.T) { // not at once: there are enough of them
+				r := running(t, "", `GUARD_TEST_ROLE=daemons exec $SELF`, "-uid", user)
+				if victim == "guard" {
+					r.signal(r.guard.pid, syscall.SIGKILL)
+					r.said("gone")
+				} else {
+					r.kill()
+					r.becomesFree()
+				}
+				r.nothingLeft()
+			})
+		}
+	}
+}
+
 // When leaderrun and its guard are killed, the kernel kills the job's first
 // process at least. leaderrun is frozen first, or it would do that. (To freeze
 // the guard is no use: when leaderrun is dead, the kernel continues it, as its
