@@ -22,12 +22,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/fullstorydev/emulators/storage/gcsemu"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // Bucket is the one that there is.
@@ -64,7 +67,7 @@ func Start(tb testing.TB) *Server {
 	}
 	mux := http.NewServeMux()
 	emu.Register(mux)
-	s := &Server{tb: tb, emu: mux, addr: "127.0.0.1:0"}
+	s := &Server{tb: tb, emu: mux, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(realserver.FreePort(tb)))}
 	s.Start()
 	tb.Cleanup(s.Stop)
 	return s
@@ -79,7 +82,6 @@ func (s *Server) Start() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addr = l.Addr().String()
 	s.ended = make(chan struct{})
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve)}
 	go func(server *http.Server, ended chan struct{}) {
