@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/record"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
@@ -80,7 +81,14 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				s.op.delete(leader)
 			}
 		},
-		Restart: func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Restart: func(t testing.TB, _ *url.URL) {
+			s.server.Kill()
+			s.server.Start()
+			drive.Eventually(t, drive.Patience, "the operator is connected again", func() bool {
+				_, _, err := s.op.Exists("/")
+				return err == nil
+			})
+		},
 		Hostile: s.hostile(),
 		Abilities: []locks.Ability{
 			locks.CanInspect, locks.CanRecord, locks.CanAsk,
