@@ -36,7 +36,11 @@ func (j *job) Beside(c proc.Command) (proc.Aside, error) {
 		return nil, err
 	}
 	if f := (request{a.number, c}).frame(); len(f.body) <= longest {
-		j.tell(f) // if that fails, so does the job, and what would be beside it
+		for _, p := range f.parts() {
+			if !j.tell(p) { // the job has failed, and what would be beside it
+				break
+			}
+		}
 	} else {
 		j.mu.Lock()
 		j.endAside(proc.Exit{}, syscall.E2BIG)

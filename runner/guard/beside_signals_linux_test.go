@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -107,6 +108,25 @@ func TestBesideNotStarted(t *testing.T) {
 	}
 	a.Kill()
 	j.ended(a)
+	j.goesOn()
+}
+
+// An environment that is longer than the socket takes at once arrives whole.
+func TestBesideLongEnvironment(t *testing.T) {
+	t.Parallel()
+	j := start(t, idle)
+	c := j.command(`[ "$B$A" = "$A$B" ] && exit ${#A}`)
+	c.Env = append(c.Env, "A=xxx", "B=xxx")
+	for n := range 10 {
+		c.Env = append(c.Env, fmt.Sprintf("LONG%d=%s", n, strings.Repeat("x", 100_000)))
+	}
+	a, err := j.Beside(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := j.ended(a); got.Code != 3 {
+		t.Errorf("got %v, want 3", got)
+	}
 	j.goesOn()
 }
 

@@ -30,6 +30,7 @@
 //	s  signal the first process's group (Windows: CTRL_BREAK)
 //	t  stop: signal all of the job, and continue what was stopped
 //	K  kill all of the job
+//	A  a part of what B says, before the rest of it
 //	B  start a command beside the job: its number, path, arguments, environment
 //	b  kill what runs beside the job, if it has this number
 //

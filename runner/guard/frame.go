@@ -26,6 +26,7 @@ const (
 	kindStopped  = 'T'
 	kindGone     = 'G'
 
+	kindAsidePart    = 'A'
 	kindAside        = 'B'
 	kindKillAside    = 'b'
 	kindAsideStarted = 'p'
@@ -144,6 +145,19 @@ type request struct {
 func (r request) frame() frame {
 	b := binary.BigEndian.AppendUint64(nil, uint64(r.number))
 	return frame{kindAside, appendCommand(b, r.command)}
+}
+
+// part is the most that is sent of a request at once: whoever has to signal or to kill
+// the job meanwhile does not wait for the whole of its environment.
+const part = 32 << 10
+
+// parts are what is sent of a request: its last frame, and before that the rest.
+func (f frame) parts() (all []frame) {
+	for len(f.body) > part {
+		all = append(all, frame{kindAsidePart, f.body[:part]})
+		f.body = f.body[part:]
+	}
+	return append(all, f)
 }
 
 func (f frame) request() (request, error) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,29 @@ var aTask = task{
 	},
 	words:  []byte(`{"id":"guard"}` + "\n"),
 	litter: []string{"/tmp/a/s", "/tmp/a"},
+}
+
+// A long request comes in parts, between which there is room for other frames.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, part - 100, part, 3*part + 7, 1 << 20} {
+		want := request{5, proc.Command{Path: "/bin/true", Args: []string{"true"}, Env: []string{"A=" + strings.Repeat("x", size)}}}
+		k := keeper{host: machine{}, cage: groupCage{}, killBy: clock.Never}
+		all := want.frame().parts()
+		for i, f := range all {
+			if last := i == len(all)-1; len(f.body) > part || (f.kind == kindAside) != last {
+				t.Errorf("%d: frame %d of %d is %q, %d bytes", size, i, len(all), f.kind, len(f.body))
+			}
+			if f.kind == kindAsidePart {
+				k.obey(f)
+			}
+		}
+		f := all[len(all)-1]
+		f.body = append(k.begun, f.body...)
+		if got, err := f.request(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d: got %d bytes, %v", size, len(f.body), err)
+		}
+	}
 }
 
 func TestTaskRoundTrip(t *testing.T) {

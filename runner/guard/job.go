@@ -302,12 +302,15 @@ func (j *job) fail(err error) {
 	go j.takeOver()
 }
 
-// tell sends the guard a frame. That it reads none fails the job.
-func (j *job) tell(f frame) {
+// tell sends the guard a frame, and reports whether it could. That the guard reads none
+// fails the job.
+func (j *job) tell(f frame) bool {
+	err := j.g.conn.send(f)
 	// If its end of the socket is closed, listen finds out why.
-	if errors.Is(j.g.conn.send(f), os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		j.fail(errSilent)
 	}
+	return err == nil
 }
 
 func (j *job) PID() int                  { return j.pid }

@@ -28,6 +28,7 @@ type keeper struct {
 	gone  bool
 	// childless says that the guard has no child, dead or alive.
 	childless bool
+	begun     []byte  // of a request for what is to be beside the job
 	aside     running // beside the job
 	dying     []int   // what was left of such ones, for [Pgroup]
 	kills     int
@@ -119,7 +120,10 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
+	case kindAsidePart:
+		k.begun = append(k.begun, f.body...)
 	case kindAside:
+		f.body, k.begun = append(k.begun, f.body...), nil
 		k.startAside(f)
 	case kindKillAside:
 		k.killAside(f)

@@ -29,6 +29,7 @@ type keeper struct {
 	exit   uint32 // if ended
 	told   bool   // leaderrun knows that it ended
 	gone   bool
+	begun  []byte // of a request for what is to be beside the job
 	aside  running
 	killed bool
 	looks  int
@@ -89,7 +90,10 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
+	case kindAsidePart:
+		k.begun = append(k.begun, f.body...)
 	case kindAside:
+		f.body, k.begun = append(k.begun, f.body...), nil
 		k.startAside(f)
 	case kindKillAside:
 		k.killAside(f)

@@ -7,13 +7,10 @@ import (
 
 // writeTimeout is how long a frame may take: the other end is frozen if so much
 // is there for it to read. A start is long, and is sent to a process that is
-// just being started itself. What is started beside the job has an environment,
-// too, which may be more than the socket takes at once; other frames wait for it
-// as long as the deadlines allow a busy machine to be late.
+// just being started itself.
 const (
 	writeTimeout = 100 * time.Millisecond
 	startTimeout = time.Minute
-	asideTimeout = time.Second
 )
 
 // A line is one end of what connects leaderrun and its guard: a [conn], or in tests
@@ -37,11 +34,8 @@ func (c *conn) send(f frame) error {
 	c.wmu.Lock()
 	defer c.wmu.Unlock()
 	timeout := writeTimeout
-	switch f.kind {
-	case kindStart:
+	if f.kind == kindStart {
 		timeout = startTimeout
-	case kindAside:
-		timeout = asideTimeout
 	}
 	return c.write(f.encode(), time.Now().Add(timeout))
 }
