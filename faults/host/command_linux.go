@@ -3,16 +3,19 @@ package host
 import (
 	"bytes"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 )
 
-// A Cmd is a command that runs on a host: in its network and cgroup, with its
+// A Cmd is a command that runs on a host: in its network and cgroups, with its
 // TMPDIR. It dies with the test, and with the test's process.
 //
 // Of the methods of [exec.Cmd], all those that start it are replaced.
 type Cmd struct {
 	*exec.Cmd
-	host *Host
+	host   *Host
+	hidden bool
 }
 
 // Command is [exec.Command] on the host.
@@ -20,10 +23,10 @@ func (h *Host) Command(path string, args ...string) *Cmd {
 	return &Cmd{Cmd: exec.Command(path, args...), host: h}
 }
 
-// join enters a cgroup, and then becomes the command. It is the command's own
-// process that does so: our thread must not be in the cgroup to fork, as a process
-// without CPU would then keep this whole process waiting for it.
-const join = `echo $$ >"$0" && exec "$@"`
+// join enters the cgroups whose lists are in $0, and then becomes the command. It is the
+// command's own process that does so: our thread must not be in the cgroup to fork, as a
+// process without CPU would then keep this whole process waiting for it.
+const join = `for list in $0; do echo $$ >"$list" || exit; done; exec "$@"`
 
 // Start is [exec.Cmd.Start].
 func (c *Cmd) Start() error {
@@ -38,11 +41,15 @@ func (c *Cmd) Start() error {
 		c.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	if h.cpu != nil {
+	before, err := c.before()
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 {
 		if _, err := exec.LookPath(c.Path); err != nil {
 			return err
 		}
-		c.Args = append([]string{"sh", "-c", join, h.cpu.file("cgroup.procs"), c.Path}, c.Args[1:]...)
+		c.Args = slices.Concat(before, []string{c.Path}, c.Args[1:])
 		c.Path = "/bin/sh"
 	}
 	return h.thread.do(func() error {
@@ -54,6 +61,25 @@ func (c *Cmd) Start() error {
 		h.started = append(h.started, At(c.Process.Pid))
 		return nil
 	})
+}
+
+// before is what becomes the command.
+func (c *Cmd) before() (words []string, err error) {
+	var lists []string
+	for _, g := range c.host.groups() {
+		lists = append(lists, g.file("cgroup.procs"))
+	}
+	if len(lists) > 0 {
+		words = append(words, "sh", "-c", join, strings.Join(lists, " "))
+	}
+	if c.hidden {
+		if err := c.host.lacks[Hidden]; err != nil {
+			return nil, err
+		}
+		c.SysProcAttr.Unshareflags |= syscall.CLONE_NEWNS
+		words = append(words, "/bin/sh", "-c", hide, "sh")
+	}
+	return words, nil
 }
 
 // Run is [exec.Cmd.Run].

@@ -12,6 +12,10 @@
 //     that nobody has, and so dropped by the receiving end. A route of the type
 //     blackhole would not do: it gives the sender an error at once.
 //
+// Each has cgroups of its own, too, for a quota of CPU time ([Host.Starve]) and a limit
+// of tasks ([Host.LimitTasks]), and a small file system, and a command may be shown but
+// a part of the processes ([Cmd.Hide]). Whatever a machine has not is in [Host.Lacks].
+//
 // Without root only the proxies are left, and a black hole is one of theirs.
 //
 // # What remains after a test process that was killed

@@ -31,7 +31,8 @@ type Host struct {
 	name    string // unique on this machine; it begins with prefix and our process id
 	thread  *thread
 	network *network // nil: no namespace
-	cpu     *cpu     // nil: no cgroup
+	cpu     *group   // nil: no cgroup
+	tasks   *group   // nil: no cgroup
 	disk    *Disk    // nil: no file system of its own
 	lacks   map[string]error
 
@@ -73,7 +74,9 @@ func newHost(tb testing.TB, o Options) *Host {
 		stopped: map[Process]bool{}, limits: map[Process]limits{},
 	}
 	h.addDisk(o.Disk)
-	h.addCPU()
+	h.cpu = h.addGroup(CPU, cpuController)
+	h.tasks = h.addGroup(Tasks, pidsController)
+	h.lack(Hidden, hides())
 	h.thread = newThread()
 	tb.Cleanup(h.thread.end)
 	h.addNetwork(o.Proxied)
@@ -90,10 +93,22 @@ const (
 	Network = "network" // to lose packets, rather than what is in the proxies
 	CPU     = "cpu"
 	Space   = "disk"
+	Tasks   = "limit of tasks"
+	Hidden  = "hidden processes" // by [Cmd.Hide]
 )
 
 // Lacks says which kinds of harm are impossible here, and why.
 func (h *Host) Lacks() map[string]error { return h.lacks }
+
+// groups are the cgroups that each of its processes is in.
+func (h *Host) groups() (all []*group) {
+	for _, g := range []*group{h.cpu, h.tasks} {
+		if g != nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
 
 // lack notes that something is impossible.
 func (h *Host) lack(what string, err error) {
@@ -106,6 +121,7 @@ func (h *Host) lack(what string, err error) {
 func (h *Host) end() {
 	h.Heal()
 	_ = h.Feed()
+	_ = h.LiftTasks()
 	h.mu.Lock()
 	started, stopped := h.started, h.stopped
 	h.mu.Unlock()
@@ -115,12 +131,12 @@ func (h *Host) end() {
 	for _, p := range started {
 		_ = p.signal(unix.SIGKILL)
 	}
-	if h.cpu == nil {
+	if len(h.groups()) == 0 {
 		return
 	}
 	// What is left of a job is killed by its guard, and what is left then, here.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		left := h.cpu.processes()
+		left := h.groups()[0].processes()
 		if len(left) == 0 {
 			return
 		}
@@ -146,5 +162,5 @@ func dead(name string) bool {
 // sweep removes what dead processes have left.
 func sweep() {
 	sweepDisks()
-	sweepCPU()
+	sweepGroups()
 }

@@ -145,7 +145,7 @@ func TestUnprivileged(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(said(t, out), " "); got != "proxied [cpu disk network] works runs" {
+	if got := strings.Join(said(t, out), " "); got != "proxied [cpu disk hidden processes limit of tasks network] works runs" {
 		t.Errorf("got %q", got)
 	}
 	for out.Scan() { // until it ends
@@ -159,7 +159,7 @@ func plainRole(t *testing.T) {
 	p := newPeer(t)
 	h := New(t, Options{Servers: []string{p.addr}})[0]
 	var lacks []string
-	for _, what := range []string{CPU, Space, Network} {
+	for _, what := range []string{CPU, Space, Hidden, Tasks, Network} {
 		if h.Lacks()[what] != nil {
 			lacks = append(lacks, what)
 		}
@@ -173,7 +173,9 @@ func plainRole(t *testing.T) {
 	if err := h.Command("/bin/true").Run(); err != nil {
 		runs = err.Error()
 	}
-	if h.Starve(2) == nil || h.FillDisk() == nil {
+	hidden := h.Command("/bin/true")
+	hidden.Hide()
+	if h.Starve(2) == nil || h.FillDisk() == nil || h.LimitTasks(1) == nil || hidden.Run() == nil {
 		runs = "harmed, although it cannot be"
 	}
 	fmt.Println("ROLE", h.Network(), lacks, works, runs)

@@ -85,15 +85,18 @@ func children() map[int][]Process {
 	return all
 }
 
-// parentOf is false if there is no process, or only a zombie. Its name, in brackets,
-// may be anything.
+// parentOf is false if there is no process, or only a zombie. What looks like one and has
+// several threads has lost only the first of them. Its name, in brackets, may be anything.
 func parentOf(pid int) (parent int, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, false
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 18 {
+		return 0, false
+	}
+	if threads, _ := strconv.Atoi(fields[17]); (fields[0] == "Z" || fields[0] == "X") && threads <= 1 {
 		return 0, false
 	}
 	parent, err = strconv.Atoi(fields[1])

@@ -1,0 +1,36 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// LimitTasks leaves the host as many more processes and threads as spare says, beside
+// those that it has now, until LiftTasks. As long as all of these are there, fork(2) and
+// clone(2) fail with EAGAIN.
+func (h *Host) LimitTasks(spare int) error {
+	if h.tasks == nil {
+		return h.lacks[Tasks]
+	}
+	text, err := os.ReadFile(h.tasks.file("pids.current"))
+	if err != nil {
+		return err
+	}
+	now, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("pids.current: %w", err)
+	}
+	return h.tasks.write("pids.max", strconv.Itoa(now+spare))
+}
+
+// LiftTasks ends LimitTasks.
+func (h *Host) LiftTasks() error {
+	if h.tasks == nil {
+		return nil
+	}
+	return h.tasks.lift()
+}
+
+func (g *group) lift() error { return g.write("pids.max", "max") }
