@@ -19,21 +19,37 @@ func LeftoversOn(cookie, host string) ([]string, error) {
 }
 
 func processes(with func(env []byte) bool) ([]string, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
+	if len(dirs) == 0 {
 		return nil, errors.New("/proc cannot be read")
 	}
 	var all []string
-	for _, f := range files {
-		env, err := os.ReadFile(f)
-		if err != nil || !with(env) {
+	for _, dir := range dirs {
+		thread, env := living(dir)
+		if len(env) == 0 || !with(env) {
 			continue // it has ended, or is another user's
 		}
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+		line, _ := os.ReadFile(filepath.Join(thread, "cmdline"))
 		all = append(all, strings.ReplaceAll(string(line), "\x00", " "))
 	}
 	return all, nil
+}
+
+// living is the directory of a process, or if its first thread has ended, that of another
+// one, and the environment that it has.
+func living(dir string) (thread string, env []byte) {
+	if env, _ := os.ReadFile(filepath.Join(dir, "environ")); len(env) > 0 {
+		return dir, env
+	}
+	threads, _ := os.ReadDir(filepath.Join(dir, "task")) // none: it is gone
+	for _, t := range threads {
+		thread = filepath.Join(dir, "task", t.Name())
+		if env, _ := os.ReadFile(filepath.Join(thread, "environ")); len(env) > 0 {
+			return thread, env
+		}
+	}
+	return "", nil
 }

@@ -1,10 +1,13 @@
 package oracle
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +24,38 @@ func TestLeftovers(t *testing.T) {
 	stop()
 	if got, err := Gone(cookie, 10*time.Second); err != nil || len(got) != 0 {
 		t.Errorf("got %q, %v; want nothing", got, err)
+	}
+}
+
+// roleVariable has this test program be something else than that.
+const roleVariable = "ORACLE_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(roleVariable) == "headless" {
+		go func() { time.Sleep(time.Minute); os.Exit(1) }()
+		_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestLeftoversHeadless: a process whose first thread has ended is there.
+func TestLeftoversHeadless(t *testing.T) {
+	t.Parallel()
+	cookie := t.Name() + strconv.Itoa(os.Getpid())
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), trace.CookieVariable+"="+cookie, roleVariable+"=headless")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for stat, end := []byte(nil), time.Now().Add(30*time.Second); !bytes.Contains(stat, []byte(") Z ")); {
+		if time.Now().After(end) {
+			t.Fatalf("its first thread has not ended: %s", stat)
+		}
+		stat, _ = os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	}
+	if got, err := Leftovers(cookie); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], os.Args[0]) {
+		t.Errorf("got %q, %v; want the one that was started", got, err)
 	}
 }
 
