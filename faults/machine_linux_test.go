@@ -46,7 +46,10 @@ func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
 	return m
 }
 
-func (m *machine) log() string { return m.c.file("log-" + m.name) }
+// log is the file that leaderruns, their guards and helpers print to, and jobs is that of
+// their jobs.
+func (m *machine) log() string  { return m.c.file("log-" + m.name) }
+func (m *machine) jobs() string { return m.c.file("jobs-" + m.name) }
 
 // running is the leaderrun that runs.
 func (m *machine) running() (p host.Process, ok bool) {
@@ -176,6 +179,7 @@ func (m *machine) command(k task) *host.Cmd {
 			args = append(args, "--takeover", "strict")
 		}
 		args = append(append(args, k.options...), "--")
+		args = append(args, "sh", "-c", `exec "$@" 2>>"$0"`, m.jobs())
 		cmd = m.Command(built.Path("leaderrun"), append(args, work...)...)
 	}
 	cmd.Env = []string{

@@ -1,5 +1,6 @@
 // Package oracle judges what the jobs of a fleet, and whoever runs them, have
-// written down (package trace). Nothing else is asked: no server, and no leaderrun.
+// written down (package trace) or printed. Nothing else is asked: no server, and no
+// leaderrun.
 //
 // A History is the records of one lock that several hosts contended for. Judge
 // checks that
@@ -11,7 +12,8 @@
 //     token lower than one before;
 //   - nothing of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end nothing with the fleet's cookie is left;
-//   - tokens rise from term to term.
+//   - tokens rise from term to term;
+//   - no leaderrun, guard or helper has crashed, as what they have printed tells.
 //
 // A term is what one leaderrun, or a peer, started under one token: a job, the same
 // job again after a restart, and what these have started. It lasts from the first

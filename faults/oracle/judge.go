@@ -20,6 +20,9 @@ type Options struct {
 	Cookie string        // of everything that was started; empty: what is left is not looked for
 	Dir    string        // where the picture of an illegal history goes; empty: where temporary files go
 
+	// Logs are the files that leaderruns, their guards and helpers print to.
+	Logs []string
+
 	// NoTokens says that tokens are not promised, as those of other programs than
 	// leaderrun are not. Terms are then told apart by the process that had the lock,
 	// and the register counts for nothing.
@@ -62,6 +65,7 @@ func Judge(h History, o Options) *Verdict {
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
+	v.crashed()
 	v.linearize(newFence(x, h.of(trace.Write)), checking)
 	return v
 }
