@@ -89,7 +89,11 @@ func (m *machine) busyFile() string { return m.c.file("busy-" + m.name) }
 // live starts leaderruns until the cell ends.
 func (m *machine) live() {
 	for !m.c.ended() {
-		status := m.run(m.c.plan.draw(m.rand))
+		k := m.c.plan.draw(m.rand)
+		if k.manner == hiding && m.Lacks()[host.Hidden] != nil {
+			k.manner = "leaving"
+		}
+		status := m.run(k)
 		m.c.count(status)
 		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
 		if status != 0 {
@@ -181,6 +185,9 @@ func (m *machine) command(k task) *host.Cmd {
 		args = append(append(args, k.options...), "--")
 		args = append(args, "sh", "-c", `exec "$@" 2>>"$0"`, m.jobs())
 		cmd = m.Command(built.Path("leaderrun"), append(args, work...)...)
+		if k.manner == hiding {
+			cmd.Hide()
+		}
 	}
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull,

@@ -3,6 +3,7 @@ package faults
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,18 +57,19 @@ type manner struct {
 // hands often, and some outlast most faults.
 func (p plan) draw(r *rand.Rand) task {
 	m := pick(r, []choice[manner]{
-		{42, manner{"obedient", brief}}, {14, manner{"obedient", long}},
-		{6, manner{"failing", brief}},
-		{6, manner{"leaving", brief}}, {5, manner{"leaving", long}},
-		{5, manner{"forking", brief}}, {5, manner{"forking", long}},
-		{5, manner{"deaf", brief}}, {6, manner{"deaf", long}},
+		{37, manner{"obedient", brief}}, {10, manner{"obedient", long}},
+		{5, manner{"failing", brief}},
+		{4, manner{"leaving", brief}}, {3, manner{"leaving", long}},
+		{4, manner{"forking", brief}}, {3, manner{"forking", long}},
+		{4, manner{"deaf", brief}}, {4, manner{"deaf", long}},
 		{3, manner{"stopping", brief}}, {3, manner{"suspended", long}},
+		{2, manner{"headless", brief}}, {2, manner{"headless", long}}, {2, manner{"detaching", long}},
+		{1, manner{"crowding", brief}}, {2, manner{"crowding", long}},
+		{1, manner{"flapping", brief}}, {2, manner{"flapping", long}},
+		{2, manner{hiding, long}}, {6, manner{"pooling", long}},
 	})
-	switch m.name {
-	case "leaving", "forking", "stopping", "suspended":
-		if p.peer != nil { // it leaves the one sort behind, and waits for the other for ever
-			m.name = "obedient"
-		}
+	if p.peer != nil && (several(m.name) || m.name == "stopping" || m.name == "suspended") {
+		m.name = "obedient" // it leaves the one sort behind, and waits for the other for ever
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
@@ -79,12 +81,26 @@ func (p plan) draw(r *rand.Rand) task {
 	}
 }
 
+// hiding is the manner of a job that leaves a process behind which /proc hides, where it
+// can.
+const hiding = "hiding"
+
+// several reports whether such a job is of several processes.
+func several(manner string) bool {
+	return leavesGroup(manner) || manner == "flapping" || manner == "pooling"
+}
+
+// leavesGroup reports whether some of them leave its group.
+func leavesGroup(manner string) bool {
+	return slices.Contains([]string{"leaving", "detaching", "forking", "crowding", hiding}, manner)
+}
+
 // contained draws a tier. One that cannot be had here, or that lets go of such a job, is
 // not drawn.
 func contained(r *rand.Rand, manner string) string {
 	tier := pick(r, []choice[string]{{50, "auto"}, {20, "subreaper"}, {20, "pidns"}, {5, "pgroup"}, {5, "cgroup"}})
 	best, _ := tiers.Best()
-	if tier == "cgroup" && best != tiers.Cgroup || tier == "pgroup" && (manner == "leaving" || manner == "forking") {
+	if tier == "cgroup" && best != tiers.Cgroup || tier == "pgroup" && leavesGroup(manner) {
 		return "auto"
 	}
 	return tier
@@ -92,7 +108,7 @@ func contained(r *rand.Rand, manner string) string {
 
 // alone reports that one killer would do: the kernel ends the job with its guard.
 func (k task) alone() bool {
-	return k.containment == "pidns" || k.manner != "leaving" && k.manner != "forking"
+	return k.containment == "pidns" || !several(k.manner)
 }
 
 // stream numbers the sources of random numbers of a cell.

@@ -13,7 +13,12 @@
 //	                     (package trace), and writes to the fenced register; the
 //	                     manners are in work.go
 //	subject outlive      what a work leaves behind: heeds no signal
+//	subject headless     the same, and its first thread has ended
 //	subject relay        the same, and replaced by another process again and again
+//	subject hide         the same, as another user
+//	subject crowd        the same, and is many processes
+//	subject flap         the same, and stops its parent again and again
+//	subject pool         the same, and wants more children than it may have
 package main
 
 import (
@@ -37,7 +42,10 @@ func main() {
 	if os.Getenv(trace.PeerVariable) != "" && trace.PeerOf() == 0 {
 		_ = os.Setenv(trace.PeerVariable, strconv.Itoa(os.Getppid())) // for what we start, too
 	}
-	status, err := run(os.Args[1:])
+	end(run(os.Args[1:]))
+}
+
+func end(status int, err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "subject:", err)
 		status = 1
@@ -57,12 +65,14 @@ func run(args []string) (int, error) {
 		return hook()
 	case len(args) == 2 && args[0] == "health":
 		return health(args[1])
+	case len(args) == 3 && args[0] == "work" && args[1] == beheaded:
+		return headless(func() (int, error) { return work(args[1], args[2]) })
 	case len(args) == 3 && args[0] == "work":
 		return work(args[1], args[2])
-	case len(args) == 1 && args[0] == "outlive":
-		return outlive()
-	case len(args) == 1 && args[0] == "relay":
-		return relay()
+	case len(args) == 1:
+		if f, ok := left[args[0]]; ok {
+			return f()
+		}
 	}
 	return 0, errors.New("wrong usage")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/register"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/threads"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
@@ -25,7 +26,24 @@ const (
 	forking   = "forking"   // the same, and that is replaced by another again and again
 	stopping  = "stopping"  // stops itself on the way
 	suspended = "suspended" // stops at TERM, instead of ending
+	beheaded  = "headless"  // its first thread has ended
+	detaching = "detaching" // leaves a process behind as leaving does, whose first thread has ended
+	hiding    = "hiding"    // leaves a process behind that is another user's
+	crowding  = "crowding"  // leaves hundreds of processes behind, each in a session of its own
+	flapping  = "flapping"  // is stopped and continued by a child all the time
+	pooling   = "pooling"   // has a child that wants more children than it may have
 )
+
+// left are what they leave behind.
+var left = map[string]func() (int, error){
+	"outlive":  outlive,
+	"headless": func() (int, error) { return headless(outlive) },
+	"relay":    relay,
+	"hide":     hide,
+	"crowd":    crowd,
+	"flap":     flap,
+	"pool":     pool,
+}
 
 // How often a job writes to the register, and asks until when its lease is.
 const (
@@ -34,6 +52,7 @@ const (
 )
 
 func work(manner, long string) (int, error) {
+	threads.Reserve() // or Go would abort at a limit of tasks
 	limit, err := time.ParseDuration(long)
 	if err != nil {
 		return 0, err
@@ -64,13 +83,29 @@ func work(manner, long string) (int, error) {
 	return 0, nil
 }
 
-// leave starts what is left behind.
+// leave starts what is left behind, unless there are too many tasks.
 func leave(manner string) error {
+	what, own := "", true
 	switch manner {
 	case leaving:
-		return spawn("outlive")
+		what = "outlive"
+	case detaching:
+		what = "headless"
 	case forking:
-		return spawn("relay")
+		what = "relay"
+	case hiding:
+		what = "hide"
+	case crowding:
+		what = "crowd"
+	case flapping:
+		what, own = "flap", false
+	case pooling:
+		what, own = "pool", false
+	default:
+		return nil
+	}
+	if err := spawn(what, own); !errors.Is(err, syscall.EAGAIN) {
+		return err
 	}
 	return nil
 }
@@ -174,14 +209,15 @@ func ask(life *trace.Life) {
 	}
 }
 
-// spawn starts ourselves in a session of its own.
-func spawn(what string) error {
+// spawn starts ourselves, perhaps in a session of its own.
+func spawn(what string, session bool) error {
 	c := exec.Command(os.Args[0], what)
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 	return c.Start()
 }
 
 func outlive() (int, error) {
+	threads.Reserve()
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if _, _, err := begin("child"); err != nil {
 		return 0, err
@@ -197,5 +233,5 @@ func relay() (int, error) {
 		return 0, err
 	}
 	time.Sleep(20 * time.Millisecond)
-	return 0, errors.Join(spawn("relay"), life.End())
+	return 0, errors.Join(spawn("relay", true), life.End())
 }
