@@ -75,9 +75,7 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}
-	for what, err := range c.hosts[0].Lacks() {
-		t.Logf("not tested: %s: %v", what, err)
-	}
+	s.lack(c.hosts[0].Lacks())
 	return c
 }
 

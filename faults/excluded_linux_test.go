@@ -12,8 +12,10 @@ const excluded = `
   would have to run for. The job may be there when the lease is over, or for a moment
   after the machine has gone on; its token is refused.
 - **Both killers killed at once** is done to jobs of one process, or in a pid
-  namespace, where the kernel kills the rest. A job of several processes that has left
-  its process group would outlive the two.
+  namespace, where the kernel kills the rest. A job of several processes would outlive
+  the two.
+- **A limit of tasks** is set when a job runs, and leaderrun, its guard and its helper are
+  there. Go aborts a program that it can give no thread when it starts, whoever wrote it.
 - **Packets duplicated or reordered**: TCP hides both, and the kernel here cannot make
   them. Requests are duplicated where they are HTTP (gcs).
 - **Wall clocks and clock rates** cannot be changed for one process of this machine.
@@ -29,7 +31,8 @@ const excluded = `
 - **gcs is an emulator**, one that enforces all preconditions. Its answers of 403, 412,
   429 and 503 are made up after the documentation of the service.
 - **Peers** have no guard and no helper, so that only they themselves are killed and
-  frozen ("leaderrun" means the peer there). Their jobs are of one process each. consul
-  lock has leases of 15 s, and a delay of as much after one was lost: with a fault every
-  few seconds it has the lock too seldom for its row to tell much.
+  frozen ("leaderrun" means the peer there), and none meets a limit of tasks. Their jobs
+  are of one process each. consul lock has leases of 15 s, and a delay of as much after
+  one was lost: with a fault every few seconds it has the lock too seldom for its row to
+  tell much.
 `

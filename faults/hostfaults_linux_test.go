@@ -40,6 +40,10 @@ func hostFaults(c *cell) (all []fault) {
 			all = append(all, f.fault)
 		}
 	}
+	if c.plan.peer == nil && c.hosts[0].Lacks()[host.Tasks] == nil {
+		all = append(all, limitTasks("limit of tasks"), limitTasks("limit of tasks, leaderrun killed", leaderrun),
+			limitTasks("limit of tasks, guard killed", guard), limitTasks("limit of tasks, job killed", job))
+	}
 	if len(c.store.servers) == 0 {
 		all = append(all, fault{exhausted, exhaust})
 	}
@@ -226,6 +230,27 @@ func fillDisk(n *nemesis, m *machine) bool {
 	n.pass()
 	n.must(m.FreeDisk())
 	return true
+}
+
+// limitTasks leaves a host few tasks, or none, beside those of a leaderrun whose job
+// runs, and kills one process then, or none. The next leaderrun is not started as long
+// as that lasts: Go needs threads to start a program.
+func limitTasks(name string, who ...victim) fault {
+	return fault{name, func(n *nemesis, m *machine) (hit bool) {
+		m.room.Lock()
+		defer m.room.Unlock()
+		run, ok := m.look(leaderrun, guard, job)
+		if !ok {
+			return false
+		}
+		n.must(m.LimitTasks(n.rand.IntN(10)))
+		n.length = min(n.length, ttl) / 2
+		n.pass()
+		hit = n.hit(m, run, unix.SIGKILL, who...)
+		n.pass()
+		n.must(m.LiftTasks())
+		return hit || len(who) == 0
+	}}
 }
 
 // exhaust leaves leaderrun, its guard and its helper no descriptor. They would not

@@ -31,6 +31,8 @@ type machine struct {
 
 	events string // the file, on the host's own disk, that leaderrun writes events to; "": none
 
+	room sync.Mutex // as long as it is held no leaderrun is started
+
 	mu      sync.Mutex
 	process host.Process // the leaderrun that runs; zero: none
 	task    task         // what it runs
@@ -152,6 +154,8 @@ func (m *machine) left() (n int) {
 
 // start starts a leaderrun, unless the cell has ended.
 func (m *machine) start(cmd *host.Cmd, k task) error {
+	m.room.Lock()
+	defer m.room.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.c.ended() {

@@ -29,8 +29,9 @@ type suite struct {
 	keep    string         // the directory for the records of what is wrong
 	only    *regexp.Regexp // which faults are done
 
-	mu   sync.Mutex
-	rows []report.Row
+	mu    sync.Mutex
+	rows  []report.Row
+	lacks map[string]error // what this machine has not
 }
 
 // How long the suite takes unless FAULTS_MINUTES says otherwise: in the short form, and
@@ -95,6 +96,13 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	s.rows = append(s.rows, r)
 }
 
+// lack notes what hosts lack here.
+func (s *suite) lack(what map[string]error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lacks = what // the same for all
+}
+
 // page is what came of it.
 func (s *suite) page() (string, error) {
 	var u unix.Utsname
@@ -103,7 +111,7 @@ func (s *suite) page() (string, error) {
 	}
 	h := report.Header{
 		Cores: runtime.NumCPU(), Kernel: unix.ByteSliceToString(u.Release[:]), Go: runtime.Version(),
-		Took: s.length, Seed: s.seed, TTL: ttl, Excluded: excluded,
+		Took: s.length, Seed: s.seed, TTL: ttl, Lacks: s.lacks, Excluded: excluded,
 	}
 	var b strings.Builder
 	err := report.Write(&b, h, s.rows)

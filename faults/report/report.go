@@ -25,7 +25,8 @@ type Header struct {
 	Took     time.Duration // all of it; told in minutes
 	Seed     uint64
 	TTL      time.Duration
-	Excluded string // what is excluded and why, in Markdown; empty: nothing is said
+	Lacks    map[string]error // faults for which the machine lacks something, and what that is
+	Excluded string           // what is excluded and why, in Markdown; empty: nothing is said
 }
 
 // A Row is the result of one history, or of several that were under the same
@@ -61,6 +62,9 @@ Written by %s; what is counted, and how, is in the documentation of package faul
 - Machine: %d cores, Linux %s, %s
 - Run: %.0f minutes, seed %d, leases of %v
 `, "`make faults`", h.Cores, h.Kernel, h.Go, h.Took.Minutes(), h.Seed, h.TTL)
+	for _, what := range slices.Sorted(maps.Keys(h.Lacks)) {
+		fmt.Fprintf(w, "- Not tested here: %s: %s\n", what, strings.Join(strings.Fields(h.Lacks[what].Error()), " "))
+	}
 }
 
 // merge makes one row of those that belong together, by backends and modes, with

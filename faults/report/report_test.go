@@ -24,6 +24,7 @@ func millis(all ...int) (d []time.Duration) {
 // made are results that never were, those of etcd in two parts.
 func made() (Header, []Row) {
 	h := Header{Cores: 2, Kernel: "6.1.0", Go: "go1.26.8", Took: 61*time.Minute + 20*time.Second, Seed: 7, TTL: 5 * time.Second,
+		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
 		Excluded: "- A frozen machine: nobody can kill what does not run. This is what tokens are for.\n"}
 	return h, []Row{
 		{Backend: "zookeeper", Mode: "fair", Subject: Subject, Figures: oracle.Figures{Terms: 700, Faults: map[string]int{"blackhole": 20, "kill leaderrun": 4},
