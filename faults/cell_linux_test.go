@@ -38,6 +38,7 @@ type cell struct {
 	dir    string
 	cookie string
 	only   *regexp.Regexp // which faults are done
+	jobs   *regexp.Regexp // which manners of jobs there are
 	stop   chan struct{}
 	live   sync.WaitGroup
 
@@ -70,7 +71,7 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 	t.Helper()
 	c := &cell{
 		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), statuses: map[int]int{},
-		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only,
+		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs,
 	}
 	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))

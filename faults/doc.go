@@ -15,8 +15,9 @@
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
+//	make faults FAULTS_JOBS='headless|pooling'      the jobs whose manners match
 //
-// make faults writes RESULTS.md, unless it was told which cells or which faults.
+// make faults writes RESULTS.md, unless it was told which cells, faults or jobs.
 // Without these variables, as in make test, the suite is short, with
 // LEADERRUN_TEST_LONG=1 less so, and it reports only what is wrong. The schedule of
 // faults follows from the seed; when exactly they strike does not, as machines have

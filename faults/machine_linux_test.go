@@ -91,7 +91,7 @@ func (m *machine) busyFile() string { return m.c.file("busy-" + m.name) }
 // live starts leaderruns until the cell ends.
 func (m *machine) live() {
 	for !m.c.ended() {
-		k := m.c.plan.draw(m.rand)
+		k := m.c.plan.draw(m.rand, m.c.jobs)
 		if k.manner == hiding && m.Lacks()[host.Hidden] != nil {
 			k.manner = "leaving"
 		}

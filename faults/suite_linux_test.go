@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type suite struct {
 	results string         // the file to be written; "": none
 	keep    string         // the directory for the records of what is wrong
 	only    *regexp.Regexp // which faults are done
+	jobs    *regexp.Regexp // which manners of jobs there are
 
 	mu    sync.Mutex
 	rows  []report.Row
@@ -79,7 +81,7 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(page)
-	if s.results != "" && s.backend == "" && s.only.String() == "" {
+	if s.results != "" && s.backend == "" && s.only.String() == "" && s.jobs.String() == "" {
 		if err := os.WriteFile(s.results, []byte(page), 0o644); err != nil {
 			t.Error(err)
 		}
@@ -142,6 +144,12 @@ func newSuite(t *testing.T) *suite {
 	var err error
 	if s.only, err = regexp.Compile(os.Getenv("FAULTS_ONLY")); err != nil {
 		t.Fatalf("FAULTS_ONLY: %v", err)
+	}
+	if s.jobs, err = regexp.Compile(os.Getenv("FAULTS_JOBS")); err != nil {
+		t.Fatalf("FAULTS_JOBS: %v", err)
+	}
+	if !slices.ContainsFunc(manners, func(m choice[manner]) bool { return s.jobs.MatchString(m.value.name) }) {
+		t.Fatalf("FAULTS_JOBS=%s: no job works in such a manner", s.jobs)
 	}
 	t.Logf("FAULTS_SEED=%d", s.seed)
 	return s
