@@ -14,8 +14,8 @@ const excluded = `
 - **Both killers killed at once** is done to jobs of one process, or in a pid
   namespace, where the kernel kills the rest. A job of several processes would outlive
   the two.
-- **A limit of tasks** is set when a job runs, and leaderrun, its guard and its helper are
-  there. Go aborts a program that it can give no thread when it starts, whoever wrote it.
+- **A limit of tasks** is set when a job begins or later: leaderrun, its guard and its
+  helper are there then. Go aborts a program that it can give no thread when it starts, whoever wrote it.
 - **Packets duplicated or reordered**: TCP hides both, and the kernel here cannot make
   them. Requests are duplicated where they are HTTP (gcs).
 - **Wall clocks and clock rates** cannot be changed for one process of this machine.

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -158,6 +159,7 @@ func (m *machine) start(cmd *host.Cmd, k task) error {
 	defer m.room.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.must(m.LiftTasks())
 	if m.c.ended() {
 		return exec.ErrNotFound
 	}
@@ -198,6 +200,9 @@ func (m *machine) command(k task) *host.Cmd {
 		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name,
 		trace.FileVariable + "=" + m.c.file("trace"), trace.RegisterVariable + "=" + m.c.file("register"),
 		trace.BusyVariable + "=" + m.busyFile(),
+	}
+	if dir := m.TasksFiles(); dir != "" {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %s", trace.TasksVariable, k.spare, dir))
 	}
 	if m.c.plan.peer != nil {
 		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")

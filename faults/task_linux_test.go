@@ -17,6 +17,7 @@ type task struct {
 	length      time.Duration
 	containment string
 	options     []string
+	spare       int // tasks that a job may have more, at a limit of them
 }
 
 // A choice is one of several, with its share of a hundred.
@@ -80,7 +81,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
-		containment: contained(r, m.name),
+		containment: contained(r, m.name), spare: r.IntN(20),
 		options: pick(r, []choice[[]string]{
 			{75, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}}, {5, []string{"--on-renew-error", "stop"}},
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},

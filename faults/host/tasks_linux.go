@@ -25,6 +25,15 @@ func (h *Host) LimitTasks(spare int) error {
 	return h.tasks.write("pids.max", strconv.Itoa(now+spare))
 }
 
+// TasksFiles is where the kernel has the limit, in pids.max, and pids.current; empty: there
+// are none. LiftTasks ends also what a process of the host has written there.
+func (h *Host) TasksFiles() string {
+	if h.tasks == nil {
+		return ""
+	}
+	return h.tasks.dir
+}
+
 // LiftTasks ends LimitTasks.
 func (h *Host) LiftTasks() error {
 	if h.tasks == nil {

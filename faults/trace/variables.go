@@ -18,6 +18,9 @@ const (
 	RegisterVariable = "FLEET_REGISTER"
 	// BusyVariable names a file: as long as it is there, jobs go on.
 	BusyVariable = "FLEET_BUSY"
+	// TasksVariable has a number and a directory of the kernel's: there is a job to limit
+	// the tasks of its host, to so many more than there are.
+	TasksVariable = "FLEET_TASKS"
 	// PeerVariable is set if the job is run by a peer of leaderrun: to the process
 	// id of that, or, where it is not known yet, to something that is none.
 	PeerVariable = "FLEET_PEER"

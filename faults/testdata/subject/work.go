@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +32,7 @@ const (
 	hiding    = "hiding"    // leaves a process behind that is another user's
 	crowding  = "crowding"  // leaves hundreds of processes behind, each in a session of its own
 	flapping  = "flapping"  // is stopped and continued by a child all the time
-	pooling   = "pooling"   // has a child that wants more children than it may have
+	pooling   = "pooling"   // is at a limit of tasks, and has a child that wants more of them
 )
 
 // left are what they leave behind.
@@ -53,6 +54,11 @@ const (
 
 func work(manner, long string) (int, error) {
 	threads.Reserve() // or Go would abort at a limit of tasks
+	if manner == pooling {
+		if err := limit(); err != nil {
+			return 0, err
+		}
+	}
 	limit, err := time.ParseDuration(long)
 	if err != nil {
 		return 0, err
@@ -81,6 +87,24 @@ func work(manner, long string) (int, error) {
 		return failed, nil
 	}
 	return 0, nil
+}
+
+// limit has leaderrun, its guard and its helper meet a limit of tasks from our first moment
+// on: what they need later they must have by now.
+func limit() error {
+	var spare, now int
+	var dir string
+	if n, _ := fmt.Sscan(os.Getenv(trace.TasksVariable), &spare, &dir); n != 2 {
+		return nil // there is none to be had
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pids.current"))
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Sscan(string(text), &now); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "pids.max"), fmt.Append(nil, now+spare), 0)
 }
 
 // leave starts what is left behind, unless there are too many tasks.
