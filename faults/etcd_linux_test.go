@@ -31,7 +31,11 @@ func etcdStore(t *testing.T, c etcdtest.Cluster, p plan) *store {
 		s.faults = append(s.faults, leaderFaults(c.Leader)...)
 	}
 	if p.strict {
-		s.faults = append(s.faults, etcdOperator(c[0])...)
+		client := c[0].Client
+		if len(c) > 1 {
+			client = func() *clientv3.Client { return c[0].ClientAs("root", "root") }
+		}
+		s.faults = append(s.faults, etcdOperator(client)...)
 	}
 	s.env = func(addrs []string) []string {
 		return backend("etcd", append([]string{credentials + addrs[0]}, addrs[1:]...), etcdPrefix)
@@ -78,22 +82,22 @@ func etcdWithdrawal(c etcdtest.Cluster) fault {
 }
 
 // etcdOperator ends terms that are not over.
-func etcdOperator(s *etcdtest.Server) []fault {
+func etcdOperator(open func() *clientv3.Client) []fault {
 	return []fault{
-		etcdEviction(s, "lock deleted", func(ctx context.Context, c *clientv3.Client, key string, _ clientv3.LeaseID) error {
+		etcdEviction(open, "lock deleted", func(ctx context.Context, c *clientv3.Client, key string, _ clientv3.LeaseID) error {
 			_, err := c.Delete(ctx, key)
 			return err
 		}),
-		etcdEviction(s, "lease revoked", func(ctx context.Context, c *clientv3.Client, _ string, lease clientv3.LeaseID) error {
+		etcdEviction(open, "lease revoked", func(ctx context.Context, c *clientv3.Client, _ string, lease clientv3.LeaseID) error {
 			_, err := c.Revoke(ctx, lease)
 			return err
 		}),
 	}
 }
 
-func etcdEviction(s *etcdtest.Server, name string, evict func(context.Context, *clientv3.Client, string, clientv3.LeaseID) error) fault {
+func etcdEviction(open func() *clientv3.Client, name string, evict func(context.Context, *clientv3.Client, string, clientv3.LeaseID) error) fault {
 	return fault{name, func(n *nemesis, _ *machine) bool {
-		client := s.Client()
+		client := open()
 		defer client.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), etcdLimit)
 		defer cancel()

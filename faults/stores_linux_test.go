@@ -27,8 +27,8 @@ type plan struct {
 func plans() []plan {
 	all := []plan{
 		{name: "file", backend: "file", store: fileStore},
-		{name: "etcd", backend: "etcd", mode: "three members", store: etcdCluster},
-		{name: "etcd-strict", backend: "etcd", mode: "strict", store: etcdSingle, strict: true},
+		{name: "etcd", backend: "etcd", store: etcdSingle},
+		{name: "etcd-strict", backend: "etcd", mode: "three members, strict", store: etcdCluster, strict: true},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
