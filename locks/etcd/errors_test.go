@@ -21,6 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 const (
@@ -63,15 +64,15 @@ func TestErrors(t *testing.T) {
 		for _, try := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/try=%t", tt.name, try), func(t *testing.T) {
 				t.Parallel()
-				tt.check(t, try)
+				trial.Steady(t, func(tb testing.TB, scale int) { tt.check(tb, try, time.Duration(scale)) })
 			})
 		}
 	}
 }
 
-func (tt troubled) check(t *testing.T, try bool) {
+func (tt troubled) check(t testing.TB, try bool, scale time.Duration) {
 	o := options("a")
-	o.ConnectTimeout = time.Second
+	o.ConnectTimeout = scale * time.Second
 	var log drive.Log
 	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := open(t, "etcd://"+tt.url, o)
@@ -104,7 +105,7 @@ func (tt troubled) check(t *testing.T, try bool) {
 	}
 	limit := o.ConnectTimeout / 2
 	if tt.slow {
-		limit = o.ConnectTimeout + 1500*time.Millisecond
+		limit = o.ConnectTimeout + scale*1500*time.Millisecond
 	}
 	if took > limit {
 		t.Errorf("the answer took %v, want at most %v", took, limit)
