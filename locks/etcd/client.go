@@ -88,9 +88,10 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	return c, nil
 }
 
-// keepAlive renews a lease with one request and returns its TTL after that; 0
-// or less if there is no such lease.
-func (c *client) keepAlive(ctx context.Context, lease int64) (ttl time.Duration, err error) {
+// keepAlive renews a lease with one request and returns its TTL after that, 0 or less if
+// there is no such lease, and the term of the cluster's leader as the member saw it; 0:
+// it did not say.
+func (c *client) keepAlive(ctx context.Context, lease int64) (ttl time.Duration, term uint64, err error) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // ends the stream
 	defer cancel()
 	err = c.withLogin(ctx, func() error {
@@ -109,10 +110,10 @@ func (c *client) keepAlive(ctx context.Context, lease int64) (ttl time.Duration,
 			return fmt.Errorf("the server answered for the lease %x instead of %x", resp.ID, lease)
 		}
 		_ = stream.CloseSend() // a courtesy
-		ttl = time.Duration(resp.TTL) * time.Second
+		ttl, term = time.Duration(resp.TTL)*time.Second, resp.GetHeader().GetRaftTerm()
 		return nil
 	})
-	return ttl, err
+	return ttl, term, err
 }
 
 // watch watches a key. The purpose sets apart watches that are to have streams
@@ -137,6 +138,15 @@ func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFu
 		return context.WithTimeout(ctx, c.timeout/4)
 	}
 	return context.WithTimeout(ctx, c.timeout)
+}
+
+// half bounds one request of several that are to be made until ctx ends.
+func (c *client) half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if c.members == 1 || !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(end)/2)
 }
 
 // call makes one request, and one more if the server wants a new login. Errors

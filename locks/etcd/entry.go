@@ -23,11 +23,14 @@ type entry struct {
 	id    int64 // the lease's: random, and so a nonce
 	key   string
 	ended chan struct{} // closed when the entry is over
+	moved chan struct{} // told when a renewal misses the entry that we wait for
 
 	// Guarded by Lock.mu.
 	ttl     time.Duration // of the lease as granted; 0: there is none (yet)
 	sent    bool          // something was sent that may have to be undone
 	revoked bool          // the lease is surely gone
+	entered int64         // the revision that created our entry; 0: it is not known
+	ahead   string        // the key of the entry that we wait for; "": we do not wait
 	created int64         // the revision of the entry that was granted the lock; 0: none
 	written int64         // the revision of the record as we last knew it; 0: there is none
 	over    error         // why the entry is over; nil: it is not
@@ -35,7 +38,7 @@ type entry struct {
 
 func (l *Lock) newEntry() *entry {
 	id := rand.Int64N(1<<63-1) + 1
-	return &entry{Lock: l, id: id, key: fmt.Sprintf("%s%016x", l.queue, id), ended: make(chan struct{})}
+	return &entry{Lock: l, id: id, key: fmt.Sprintf("%s%016x", l.queue, id), ended: make(chan struct{}), moved: make(chan struct{}, 1)}
 }
 
 // end makes the entry over, unless it is already. Final says that this ends

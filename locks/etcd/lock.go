@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -11,14 +10,16 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-
 	"github.com/leaderrun/leaderrun/locks"
 )
 
 // undoTimeout bounds the attempt to undo an Acquire that failed. What it does
 // not reach ends with the lease.
 const undoTimeout = time.Second
+
+// looks is how often what a watch has not told is looked for: a watch on a member that
+// hangs tells nothing, and does not end.
+const looks = 10 * time.Second
 
 // A Lock is a handle on one lock in one cluster. It implements [locks.Lock].
 type Lock struct {
@@ -31,6 +32,7 @@ type Lock struct {
 	queue    string // what the keys of all entries begin with
 	lost     chan error
 	asked    chan []byte
+	looks    time.Duration
 
 	closed  chan struct{}
 	workers sync.WaitGroup
@@ -55,6 +57,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		prefix:   s.prefix + "/",
 		lost:     make(chan error, 1),
 		asked:    make(chan []byte, 1),
+		looks:    looks,
 		closed:   make(chan struct{}),
 	}
 	l.queue = l.keyOf(o.Name, inQueue)
@@ -132,6 +135,9 @@ func (l *Lock) state() (*entry, error) {
 // campaign returns the token once our entry leads.
 func (e *entry) campaign(ctx context.Context, try bool) (token uint64, err error) {
 	v, err := e.enter(ctx, try)
+	if err == nil && v.own != nil {
+		e.joined(v.own.CreateRevision)
+	}
 	switch {
 	case err != nil:
 		return 0, err
@@ -150,8 +156,8 @@ func (e *entry) campaign(ctx context.Context, try bool) (token uint64, err error
 	return uint64(v.own.CreateRevision), nil
 }
 
-// Renew implements [locks.Lock]. It waits for a connection, if there is none,
-// for as long as ctx allows; the request itself is sent once.
+// Renew implements [locks.Lock]. It waits for a connection, if there is none, for as long
+// as ctx allows. Of several members more than one may be asked.
 func (l *Lock) Renew(ctx context.Context) error {
 	e, final := l.state()
 	if final != nil {
@@ -164,20 +170,6 @@ func (l *Lock) Renew(ctx context.Context) error {
 		return l.fail(ctx, "renew", err)
 	}
 	return nil
-}
-
-func (e *entry) renew(ctx context.Context) error {
-	granted := e.granted()
-	ttl, err := e.c.keepAlive(ctx, e.id)
-	switch {
-	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
-		e.lose(errExpired)
-	case err == nil && ttl < granted:
-		return fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
-	case err != nil:
-		return err
-	}
-	return e.whyOver() // now, or while we asked
 }
 
 // Release implements [locks.Lock]: revoking the lease deletes our entry, and

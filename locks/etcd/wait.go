@@ -43,7 +43,9 @@ func (e *entry) wait(ctx context.Context, v *view) error {
 // resumed, a compacted revision, a member without a leader) means the same as
 // an event: look at the queue again. That is repeated until there is an answer.
 func (e *entry) change(ctx context.Context, v *view, pause *backoff.Backoff) (*view, error) {
+	e.awaits(string(v.before.Key))
 	err := e.watchGone(ctx, string(v.before.Key), v.revision+1)
+	e.awaits("")
 	if err == nil {
 		pause.Reset()
 		if ctx.Err() != nil { // our patience ended while all was well
@@ -78,23 +80,27 @@ func (e *entry) lookOnce(ctx context.Context, created int64) (*view, error) {
 	return e.look(ctx, created)
 }
 
-// watchGone returns nil when a key that existed before a revision is deleted,
-// or the context has ended, and else why it cannot watch.
+// watchGone returns nil when a key that existed before a revision is deleted, as the watch
+// or a renewal tells, or the context has ended, and else why it cannot watch.
 func (e *entry) watchGone(ctx context.Context, key string, revision int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for resp := range e.c.watch(ctx, "before", key, clientv3.WithRev(revision), clientv3.WithFilterPut()) {
-		if err := resp.Err(); err != nil && ctx.Err() == nil {
-			return err
-		}
-		if len(resp.Events) > 0 {
+	events := e.c.watch(ctx, "before", key, clientv3.WithRev(revision), clientv3.WithFilterPut())
+	for {
+		select {
+		case resp, ok := <-events:
+			switch err := resp.Err(); {
+			case ctx.Err() != nil, len(resp.Events) > 0:
+				return nil
+			case err != nil:
+				return err
+			case !ok:
+				return errWatchEnded
+			}
+		case <-e.moved:
 			return nil
 		}
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return errWatchEnded
 }
 
 // tell says what we wait for.

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,7 +17,14 @@ type watcher struct {
 	*Lock
 	key, end string
 	revision int64 // up to which all changes were told
+	state    state // at the last look
 	changed  chan struct{}
+}
+
+// A state is what tells that keys have changed.
+type state struct {
+	keys   int64
+	newest int64 // the revision that wrote the last of them
 }
 
 // Watch implements [locks.Watcher]. It watches the queue, or all keys under the
@@ -69,10 +77,16 @@ func (w *watcher) run(ctx context.Context) {
 // look finds out from which revision on to watch, and whether we may.
 func (w *watcher) look(ctx context.Context) error {
 	resp, err := persist(ctx, w.Lock, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-		return call(ctx, w.c, w.c.kv.Range, &pb.RangeRequest{Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true})
+		return call(ctx, w.c, w.c.kv.Range, &pb.RangeRequest{
+			Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
+			SortTarget: pb.RangeRequest_MOD, SortOrder: pb.RangeRequest_DESCEND,
+		})
 	})
 	if err == nil {
-		w.revision = resp.Header.Revision
+		w.revision, w.state = resp.Header.Revision, state{keys: resp.Count}
+		for _, kv := range resp.Kvs {
+			w.state.newest = kv.ModRevision
+		}
 	}
 	return err
 }
@@ -81,15 +95,28 @@ func (w *watcher) look(ctx context.Context) error {
 func (w *watcher) follow(ctx context.Context, pause *backoff.Backoff) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for resp := range w.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1)) {
-		if err := resp.Err(); err != nil {
-			w.log.Debug("the watch of changes ended", "err", plain(err))
-			return
-		}
-		pause.Reset()
-		for _, ev := range resp.Events {
-			w.revision = ev.Kv.ModRevision
-			if name, what := w.owner(string(ev.Kv.Key)); name != "" && what != theAsk {
+	events := w.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1))
+	look := time.NewTicker(w.looks)
+	defer look.Stop()
+	for {
+		select {
+		case resp, ok := <-events:
+			if err := resp.Err(); err != nil || !ok {
+				w.log.Debug("the watch of changes ended", "err", plain(err))
+				return
+			}
+			pause.Reset()
+			for _, ev := range resp.Events {
+				w.revision = ev.Kv.ModRevision
+				if name, what := w.owner(string(ev.Kv.Key)); name != "" && what != theAsk {
+					w.tell()
+				}
+			}
+		case <-look.C:
+			before := w.state
+			if err := w.look(ctx); err != nil {
+				w.log.Debug("cannot look for changes", "err", plain(err))
+			} else if w.state != before {
 				w.tell()
 			}
 		}

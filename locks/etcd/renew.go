@@ -1,0 +1,102 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
+)
+
+var errOtherLeader = errors.New("the cluster's leader changed while the lease was renewed")
+
+// renew renews the lease, and looks at the queue.
+//
+// That a lease was renewed proves little: a member that believes it leads answers by
+// itself. One whose disk hangs goes on believing so, while the others have elected
+// another leader, with whom the lease runs out (in servers before 3.4.31 and 3.5.13). A
+// watch, too, tells nothing if its member hangs. So what counts is a read that a majority
+// has agreed to, after the renewal and with the same leader: it finds our entry, and
+// whether the one before it is still there.
+//
+// A member that does not answer leaves time for the next one.
+func (e *entry) renew(ctx context.Context) error {
+	granted := e.granted()
+	for pause := new(backoff.Backoff); ; {
+		err := e.renewOnce(ctx, granted)
+		if err == nil || !transient(err) && !errors.Is(err, errOtherLeader) || pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+func (e *entry) renewOnce(ctx context.Context, granted time.Duration) error {
+	limited, cancel := e.c.half(ctx)
+	defer cancel()
+	ttl, term, err := e.c.keepAlive(limited, e.id)
+	switch {
+	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
+		e.lose(errExpired)
+		return e.whyOver()
+	case err == nil && ttl < granted:
+		return fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
+	case err != nil:
+		return err
+	}
+	if err := e.confirm(ctx, term); err != nil {
+		return err
+	}
+	return e.whyOver() // now, or while we asked
+}
+
+// confirm looks at the queue, if the cluster has the leader of a term.
+func (e *entry) confirm(ctx context.Context, term uint64) error {
+	e.mu.Lock()
+	entered, ahead := e.entered, e.ahead
+	e.mu.Unlock()
+	look := []*pb.RequestOp{opRange(e.rangeOwn())}
+	if ahead != "" {
+		look = append(look, opRange(&pb.RangeRequest{Key: []byte(ahead), KeysOnly: true}))
+	}
+	limited, cancel := e.c.half(ctx)
+	defer cancel()
+	resp, err := call(limited, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
+	if err != nil {
+		return err
+	}
+	if term != 0 && resp.Header.RaftTerm != term { // a proxy tells none
+		return errOtherLeader
+	}
+	switch own := first(resp, 0); {
+	case entered == 0: // we are not in the queue yet
+	case own == nil:
+		e.lose(errDeleted)
+	case own.CreateRevision != entered || own.Lease != e.id:
+		e.lose(errReplaced)
+	}
+	if ahead != "" && first(resp, 1) == nil {
+		select {
+		case e.moved <- struct{}{}:
+		default: // that is still to be heard
+		}
+	}
+	return nil
+}
+
+// joined notes the revision that created our entry.
+func (e *entry) joined(created int64) {
+	e.mu.Lock()
+	e.entered = created
+	e.mu.Unlock()
+}
+
+// awaits notes the key of the entry before ours; "": there is none.
+func (e *entry) awaits(key string) {
+	e.mu.Lock()
+	e.ahead = key
+	e.mu.Unlock()
+}
