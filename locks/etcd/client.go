@@ -15,6 +15,8 @@ import (
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
 const (
@@ -140,13 +142,20 @@ func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, c.timeout)
 }
 
-// half bounds one request of several that are to be made until ctx ends.
-func (c *client) half(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if c.members == 1 || !ok {
-		return context.WithCancel(ctx)
+// again makes a request until it has an answer or ctx ends. Of several members none gets
+// more than half of the time that is left.
+func (c *client) again(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
+	for {
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if end, ok := ctx.Deadline(); ok && c.members > 1 {
+			limited, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		}
+		err := request(limited)
+		cancel()
+		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
+			return err
+		}
 	}
-	return context.WithTimeout(ctx, time.Until(end)/2)
 }
 
 // call makes one request, and one more if the server wants a new login. Errors

@@ -35,17 +35,20 @@
 // # Liveness
 //
 // The lease is etcd's, in whole seconds, and at least 1.5 times the server's
-// election timeout (2 s with its defaults). Only Renew extends it, with one
-// request each time. While we wait for the lock the place in the queue is the
+// election timeout (2 s with its defaults). Only Renew extends it. After the renewal a
+// read that a majority agrees to must show the same leader, and our entry: before 3.4.31
+// and 3.5.13 a leader whose disk hangs renews leases by itself, which the others let run
+// out (etcd-io/etcd#15247). That read costs one request more. While we wait for the lock the place in the queue is the
 // same lease. The server may end a lease later than it runs out, by about half
 // a second, and a change of the cluster's leader extends all leases; neither
 // matters to the holder, who counts by itself.
 //
 // With several hosts given, requests go to each in turn, so that a member that
-// is down costs nothing, and one that has gone silent costs single attempts. A
-// watch that has gone silent is noticed after up to 13 s, which can delay a
-// hand-over by as much; a member that closes its connections, or whose machine
-// has lost power, is noticed sooner.
+// is down costs nothing, and one that has gone silent costs half of an attempt. A
+// watch tells nothing if its member hangs, and does not end as long as that answers
+// pings. So each renewal of a place also looks for the entry that it waits for, by
+// another member in turn, and who listens or watches looks again every 10 s. That can
+// delay a hand-over by a few renewals.
 //
 // # Record and requests
 //
@@ -61,9 +64,8 @@
 // for it, of the holder's TTL and a minute, which nobody renews: what is not
 // heard does not stay. Before, it is read who leads, and it is written only if
 // that has not changed. The holder watches that key, too, on a stream of its
-// own, and looks at it after a watch that has ended; so what was left while it
-// was cut off is heard later, and once. That costs one request in a term that is
-// longer than 100 ms, and none in a renewal.
+// own, and looks at it every 10 s and after a watch that has ended; so what was left
+// while it was cut off is heard later, and once.
 //
 // # What an operator sees and does
 //
@@ -84,7 +86,7 @@
 // its create_revision, the token: the next in line leads at once, and the holder's
 // watch tells it. Then the lease of that key is ended, if no other key belongs to it,
 // so that the next renewal fails, too. If that cannot be done, a holder whose watch
-// has gone silent hears of its loss up to 13 s later.
+// has gone silent hears of its loss from its next renewal.
 //
 // To forget a lock is to delete the keys PREFIX/NAME%record and PREFIX/NAME%ask in a
 // transaction that compares that the queue is empty. The next token is greater even

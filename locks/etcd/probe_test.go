@@ -69,7 +69,7 @@ func TestProbeEveryVersion(t *testing.T) {
 				found(t, s, check, "ok", text)
 			}
 			if version == "3.4" { // 3.4.23, as Debian has it
-				found(t, s, "version", "warning", "15247")
+				found(t, s, "version", "error", "15247")
 			} else {
 				found(t, s, "version", "ok", version)
 			}

@@ -25,32 +25,39 @@ var errOtherLeader = errors.New("the cluster's leader changed while the lease wa
 //
 // A member that does not answer leaves time for the next one.
 func (e *entry) renew(ctx context.Context) error {
-	granted := e.granted()
-	for pause := new(backoff.Backoff); ; {
-		err := e.renewOnce(ctx, granted)
-		if err == nil || !transient(err) && !errors.Is(err, errOtherLeader) || pause.Wait(ctx) != nil {
+	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
+	for {
+		var term uint64
+		err := e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+			term, err = e.extend(ctx)
+			return err
+		})
+		if over := e.whyOver(); over != nil {
+			return over
+		}
+		if err == nil {
+			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, term) })
+		}
+		switch {
+		case err == nil:
+			return e.whyOver() // now, or while we asked
+		case !errors.Is(err, errOtherLeader) || pause.Wait(ctx) != nil:
 			return err
 		}
 	}
 }
 
-func (e *entry) renewOnce(ctx context.Context, granted time.Duration) error {
-	limited, cancel := e.c.half(ctx)
-	defer cancel()
-	ttl, term, err := e.c.keepAlive(limited, e.id)
+// extend renews the lease. It returns the term of the leader, as the member saw it.
+func (e *entry) extend(ctx context.Context) (term uint64, err error) {
+	granted := e.granted()
+	ttl, term, err := e.c.keepAlive(ctx, e.id)
 	switch {
 	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
 		e.lose(errExpired)
-		return e.whyOver()
 	case err == nil && ttl < granted:
-		return fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
-	case err != nil:
-		return err
+		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
 	}
-	if err := e.confirm(ctx, term); err != nil {
-		return err
-	}
-	return e.whyOver() // now, or while we asked
+	return term, err
 }
 
 // confirm looks at the queue, if the cluster has the leader of a term.
@@ -62,9 +69,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	if ahead != "" {
 		look = append(look, opRange(&pb.RangeRequest{Key: []byte(ahead), KeysOnly: true}))
 	}
-	limited, cancel := e.c.half(ctx)
-	defer cancel()
-	resp, err := call(limited, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
+	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
 	if err != nil {
 		return err
 	}

@@ -28,11 +28,13 @@ func flaws() []flaw {
 	const (
 		crash  = "after a crash under load the members' data may differ (etcd-io/etcd#13766)"
 		auth   = "with authentication on, the members' data may differ (etcd-io/etcd#11651)"
+		former = "a leader whose disk hangs renews leases that its cluster lets run out (etcd-io/etcd#15247)"
 		early  = "a leader that had stalled may end leases too early (etcd-io/etcd#15247), and a watch may miss events (etcd-io/etcd#17529)"
 		renews = "a renewal may succeed although the lease has just ended (etcd-io/etcd#14758)"
 	)
 	return []flaw{
 		{5, 3, levelError, crash}, {4, 8, levelError, auth},
+		{5, 13, levelError, former}, {4, 31, levelError, former},
 		{5, 13, levelWarning, early}, {4, 31, levelWarning, early},
 		{6, 5, levelWarning, renews}, {5, 23, levelWarning, renews}, {4, 38, levelWarning, renews},
 	}
