@@ -10,8 +10,8 @@ import (
 // freeTasks is how many more tasks the user may have.
 func freeTasks() int {
 	var limit unix.Rlimit
-	if os.Geteuid() == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= manyTasks {
-		return manyTasks // root has no limit
+	if unlimited() || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= manyTasks {
+		return manyTasks
 	}
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -27,4 +27,12 @@ func freeTasks() int {
 		}
 	}
 	return free
+}
+
+// unlimited reports whether the limit is none for us: root has none, and who may raise it.
+func unlimited() bool {
+	const exempt = 1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_SYS_ADMIN
+	var have [2]unix.CapUserData
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &have[0])
+	return os.Getuid() == 0 || err == nil && have[0].Effective&exempt != 0
 }

@@ -38,10 +38,10 @@
 // election timeout (2 s with its defaults). Only Renew extends it. After the renewal a
 // read that a majority agrees to must show the same leader, and our entry: before 3.4.31
 // and 3.5.13 a leader whose disk hangs renews leases by itself, which the others let run
-// out (etcd-io/etcd#15247). That read costs one request more. While we wait for the lock the place in the queue is the
-// same lease. The server may end a lease later than it runs out, by about half
-// a second, and a change of the cluster's leader extends all leases; neither
-// matters to the holder, who counts by itself.
+// out (etcd-io/etcd#15247). That read costs one request more. While we wait for the lock
+// the place in the queue is the same lease. The server may end a lease later than it runs
+// out, by about half a second, and a change of the cluster's leader extends all leases;
+// neither matters to the holder, who counts by itself.
 //
 // With several hosts given, requests go to each in turn, so that a member that
 // is down costs nothing, and one that has gone silent costs half of an attempt. A
