@@ -41,7 +41,7 @@ var known = []Backend{
 		Order: "first come", Told: "a watch",
 		Permissions: "with etcd's authentication on, to read and write all keys under the prefix",
 		Limits:      "ttl in whole seconds, 2s or more",
-		Price:       "one request for each renewal",
+		Price:       "two requests for each renewal",
 	},
 	{
 		Scheme: "gcs", URL: "gcs://bucket/prefix",

@@ -259,7 +259,7 @@ func (s *supervisor) ended() {
 	code := exit.Status()
 	s.Logger.Info("exited", "code", code)
 	if exit.Spent && s.killed == 0 {
-		s.Logger.Warn("the kernel has killed the job, as its CPU time is used up (ulimit -t)")
+		s.Logger.Warn("the job was killed, most likely as its CPU time is used up (ulimit -t)")
 	}
 	s.tell(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.WaitChildren {

@@ -134,7 +134,10 @@ func TestUnprivileged(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "test")
-	if err := os.WriteFile(program, self, 0o755); err != nil {
+	syscall.ForkLock.RLock() // what is just being forked would have it open for writing
+	err = os.WriteFile(program, self, 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	c, out := role(t, program, "plain")

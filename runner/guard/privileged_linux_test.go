@@ -39,7 +39,9 @@ func TestMorePrivileged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			syscall.ForkLock.RLock() // what is just being forked would have it open for writing
 			write(t, r.dir+"/privileged", string(program), 0o755)
+			syscall.ForkLock.RUnlock()
 			if err := os.Chmod(r.dir+"/privileged", os.ModeSetuid|0o755); err != nil {
 				t.Fatal(err)
 			}

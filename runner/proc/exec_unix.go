@@ -58,16 +58,16 @@ func Wait(ws *syscall.WaitStatus) (pid int, err error) {
 	return pid, err
 }
 
-// allOf reports whether so much is all the CPU time that we, and what we start, may use.
-// The kernel counts ticks for the limit, and what it reports otherwise: the two part by
-// some hundredths.
+// allOf reports whether so much is, more or less, all the CPU time that what we start may
+// use. The kernel counts ticks for the limit, and what it reports otherwise: on a busy machine
+// the two are far apart.
 func allOf(used syscall.Rusage) bool {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
 		return false
 	}
 	total := time.Duration(used.Utime.Nano() + used.Stime.Nano())
-	return total.Seconds() > 0.9*float64(limit.Max)
+	return total.Seconds() > float64(limit.Max)/2
 }
 
 // ExitOf is how a process ended that was waited for.

@@ -128,7 +128,7 @@ type Starter interface {
 type Exit struct {
 	Code   int       // 0 to 255, if Signal is nil
 	Signal os.Signal // what it died of, or nil
-	// Spent says that the kernel has killed it, as its CPU time was used up.
+	// Spent says that it was killed, most likely by the kernel, as its CPU time was used up.
 	Spent bool
 }
 

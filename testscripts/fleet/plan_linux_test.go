@@ -60,11 +60,7 @@ func (d day) plan(r *rand.Rand, slots []time.Time, rude int) []firing {
 			case n == 1:
 				after = -upTo(r, 90*time.Second)
 			}
-			f := d.fire(r, host, i, begin.Add(after), rude)
-			if i < len(evils) {
-				f.job = evils[i](f.job[1])
-			}
-			all = append(all, f)
+			all = append(all, d.fire(r, host, i, begin.Add(after), rude))
 			if r.IntN(10) == 0 {
 				all = append(all, d.fire(r, host, i, begin.Add(after+upTo(r, long/3)), rude))
 			}
@@ -110,6 +106,9 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	case n < 20:
 		f.kill = 1 + upTo(r, d.fast)
 	}
+	if slot < len(evils) {
+		f.job, f.kill = evils[slot](long.String()), 0
+	}
 	return f
 }
 
@@ -117,9 +116,6 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 // next host. After some of them nothing is to fail any more.
 func (d day) again(r *rand.Rand, before firing, tries int) firing {
 	f := d.fire(r, (before.host+1)%hosts, before.slot, before.at, 0)
-	if f.slot < len(evils) && tries < 3 {
-		f.job = evils[f.slot](f.job[1])
-	}
 	if tries > 3 {
 		f.job, f.kill, f.wait = []string{"job", (d.fast / 10).String(), "success"}, 0, ""
 	}
