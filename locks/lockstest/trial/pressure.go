@@ -11,9 +11,9 @@ import (
 // documentation (Documentation/accounting/psi.rst). Other systems do not.
 const pressureFile = "/proc/pressure/cpu"
 
-// waited returns the time, since the machine was started, for which any process waited
+// Waited returns the time, since the machine was started, for which any process waited
 // for a processor.
-func waited() (total time.Duration, known bool) {
+func Waited() (total time.Duration, known bool) {
 	text, err := os.ReadFile(pressureFile)
 	if err != nil {
 		return 0, false

@@ -27,7 +27,7 @@ const attempts = 4
 // tell, the first failure counts.
 func Steady(tb testing.TB, f func(tb testing.TB, scale int)) {
 	tb.Helper()
-	steady(tb, waited, f)
+	steady(tb, Waited, f)
 }
 
 func steady(tb testing.TB, waited func() (time.Duration, bool), f func(tb testing.TB, scale int)) {

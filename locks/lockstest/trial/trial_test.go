@@ -95,7 +95,7 @@ func TestWaited(t *testing.T) {
 	if _, err := os.Stat(pressureFile); err != nil {
 		t.Skip(err)
 	}
-	if total, known := waited(); !known || total <= 0 {
+	if total, known := Waited(); !known || total <= 0 {
 		t.Errorf("got %v, %v", total, known)
 	}
 	if s := firstScale(); s < 1 || s > 3 {
