@@ -10,7 +10,7 @@ import (
 // freeTasks is how many more tasks the user may have.
 func freeTasks() int {
 	var limit unix.Rlimit
-	if unlimited() || unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= manyTasks {
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= manyTasks || unlimited() {
 		return manyTasks
 	}
 	proc, err := os.Open("/proc")

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -53,25 +52,12 @@ func (l *listener) watch(ctx context.Context, pause *backoff.Backoff) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := l.c.watch(ctx, "asked", string(l.askKey()), clientv3.WithRev(l.revision), clientv3.WithFilterDelete())
-	look := time.NewTicker(l.looks)
-	defer look.Stop()
-	for {
-		select {
-		case resp, ok := <-events:
-			if err := resp.Err(); err != nil || !ok {
-				l.log.Debug("the watch of requests ended", "err", plain(err))
-				return
-			}
-			pause.Reset()
-			for _, ev := range resp.Events {
-				l.take(ev.Kv)
-			}
-		case <-look.C:
-			if err := l.read(ctx); err != nil {
-				l.log.Debug("cannot read requests to the holder", "err", plain(err))
-			}
+	err := l.follow(events, pause, l.take, func() {
+		if err := l.read(ctx); err != nil {
+			l.log.Debug("cannot read requests to the holder", "err", plain(err))
 		}
-	}
+	})
+	l.log.Debug("the watch of requests ended", "err", plain(err))
 }
 
 // read delivers the request that there is, after a watch that may have missed it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -55,7 +56,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 func (w *watcher) run(ctx context.Context) {
 	defer close(w.changed)
 	for pause := new(backoff.Backoff); ; {
-		w.follow(ctx, pause)
+		w.changes(ctx, pause)
 		if pause.Wait(ctx) != nil {
 			return
 		}
@@ -91,34 +92,45 @@ func (w *watcher) look(ctx context.Context) error {
 	return err
 }
 
-// follow tells of changes until the watch ends.
-func (w *watcher) follow(ctx context.Context, pause *backoff.Backoff) {
+// changes tells of changes until the watch ends.
+func (w *watcher) changes(ctx context.Context, pause *backoff.Backoff) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := w.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1))
-	look := time.NewTicker(w.looks)
-	defer look.Stop()
+	err := w.follow(events, pause, w.take, func() {
+		before := w.state
+		if err := w.look(ctx); err != nil {
+			w.log.Debug("cannot look for changes", "err", plain(err))
+		} else if w.state != before {
+			w.tell()
+		}
+	})
+	w.log.Debug("the watch of changes ended", "err", plain(err))
+}
+
+func (w *watcher) take(kv *mvccpb.KeyValue) {
+	w.revision = kv.ModRevision
+	if name, what := w.owner(string(kv.Key)); name != "" && what != theAsk {
+		w.tell()
+	}
+}
+
+// follow hands on what a watch tells until it ends, and calls look from time to time.
+func (l *Lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take func(*mvccpb.KeyValue), look func()) error {
+	looks := time.NewTicker(l.looks)
+	defer looks.Stop()
 	for {
 		select {
 		case resp, ok := <-events:
 			if err := resp.Err(); err != nil || !ok {
-				w.log.Debug("the watch of changes ended", "err", plain(err))
-				return
+				return err
 			}
 			pause.Reset()
 			for _, ev := range resp.Events {
-				w.revision = ev.Kv.ModRevision
-				if name, what := w.owner(string(ev.Kv.Key)); name != "" && what != theAsk {
-					w.tell()
-				}
+				take(ev.Kv)
 			}
-		case <-look.C:
-			before := w.state
-			if err := w.look(ctx); err != nil {
-				w.log.Debug("cannot look for changes", "err", plain(err))
-			} else if w.state != before {
-				w.tell()
-			}
+		case <-looks.C:
+			look()
 		}
 	}
 }
