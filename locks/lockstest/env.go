@@ -34,6 +34,7 @@ func newEnv(t testing.TB, c Config, scale int) *env {
 	e := &env{TB: t, limits: newLimits(scale), c: c, clock: clock.Boot{}}
 	if c.Simulated {
 		e.clock = bubbleClock{}
+		e.patience *= 10 // it costs nothing, and who polls may be unlucky for long
 	}
 	e.u = c.URL(t)
 	e.watchGoroutines()
