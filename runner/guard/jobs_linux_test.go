@@ -166,7 +166,7 @@ var hardy = map[string]string{
 	"bare":           `exec env -i setsid $DEAF <&- >&- 2>&-`,
 	"relay":          `GUARD_TEST_ROLE=relay exec $SELF`,
 	"forks":          `echo ready >$D/ready; n=0; while test $((n += 1)) -lt 10000; do setsid sleep 0.02 & setsid sh -c : & setsid sleep 0.01 & wait; done`,
-	"stopped":        `setsid $DEAF & while ! test -e $D/pid; do sleep 0.01; done; kill -STOP $(cat $D/pid) $$`,
+	"stopped":        `setsid $DEAF & while ! test -s $D/ready; do sleep 0.01; done; kill -STOP $(cat $D/pid) $$`,
 	"big":            `GUARD_TEST_ROLE=big exec $SELF`,
 	"first thread":   `GUARD_TEST_ROLE=headless exec $SELF`,
 	"other thread":   `GUARD_TEST_ROLE=headless setsid $SELF & while :; do sleep 1; done`,
