@@ -315,18 +315,39 @@ func Carrier(l Lock) *os.File {
 // Remote is a Lock that another process keeps for us. It goes on after our
 // death as long as anybody has its input open.
 type Remote interface {
-	// LastWords returns the process's id, its input, and what is to be written
-	// there to have the lock released after our death.
-	LastWords() (pid int, input *os.File, words []byte)
+	// LastWords returns the process's input, and what is to be written there to have
+	// the lock released after our death.
+	LastWords() (input *os.File, words []byte)
+	// Keeps reports whether a process id is that of the process, which may be another
+	// one than before.
+	Keeps(pid int) bool
 }
 
 // LastWords returns what l's process can be told after our death, or zeros if
 // there is no such process.
-func LastWords(l Lock) (pid int, input *os.File, words []byte) {
+func LastWords(l Lock) (input *os.File, words []byte) {
 	if r, ok := l.(Remote); ok {
 		return r.LastWords()
 	}
-	return 0, nil, nil
+	return nil, nil
+}
+
+// Keeps reports whether a process id is that of the process that keeps l for us.
+func Keeps(l Lock, pid int) bool {
+	r, ok := l.(Remote)
+	return ok && r.Keeps(pid)
+}
+
+// An Adopter can go on with the term of another handle, whose process is gone.
+type Adopter interface {
+	// Term returns what another handle on the same lock, opened with the same options,
+	// needs for that: valid UTF-8 of at most MaxRecord bytes. It is called once the lock
+	// is ours. Whoever has the text can renew and release the lock.
+	Term() string
+	// Adopt makes a term this handle's, in place of Acquire. It contacts no server and
+	// extends nothing: the next Renew says whether the lock is still ours. It is an
+	// error if the text makes no sense.
+	Adopt(term string) error
 }
 
 // Slotted is a Lock that several hold at once, each with a slot of its own.

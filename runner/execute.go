@@ -140,7 +140,7 @@ func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, e
 	if err != nil {
 		return nil, err
 	}
-	command.Will.Keep = r.Keep
+	command.Will.Keep = r.keeps
 	job, err := starter.Start(command, killBy)
 	if err != nil {
 		starter.Close()
@@ -151,14 +151,12 @@ func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, e
 
 // will says what becomes of what is ours when we die before our job.
 func (r *run) will() proc.Will {
-	w := willOf(r.lock)
-	w.Litter = r.server.files()
+	w := proc.Will{Hold: locks.Carrier(r.lock), Litter: r.server.files()}
+	w.Release, w.Words = locks.LastWords(r.lock)
 	return w
 }
 
-// willOf says what becomes of a lock when we die before our job.
-func willOf(lock locks.Lock) proc.Will {
-	w := proc.Will{Hold: locks.Carrier(lock)}
-	w.Helper, w.Release, w.Words = locks.LastWords(lock)
-	return w
+// keeps reports of a child of ours whether it is no part of the job.
+func (r *run) keeps(pid int) bool {
+	return locks.Keeps(r.lock, pid) || r.Keep != nil && r.Keep(pid)
 }

@@ -121,7 +121,7 @@ func (r *run) hookFailed(name string, exit proc.Exit, err error) {
 // withoutLease returns what runs a hook that no lease bounds.
 func (r *run) withoutLease() *run {
 	free := newRun(r.Config)
-	free.Signals, free.Alive, free.grant, free.slot = nil, nil, r.grant, r.slot
+	free.Signals, free.Alive, free.lock, free.grant, free.slot = nil, nil, r.lock, r.grant, r.slot
 	return free
 }
 
@@ -141,8 +141,7 @@ func (r *run) standBy(lock locks.Lock, w locks.Waiting) {
 	}
 	r.standby.once.Do(func() {
 		free, c := r.withoutLease(), r.Hooks.Standby
-		free.quit = r.standby.quit
-		c.Will.Helper = willOf(lock).Helper // that is none of the hook's processes
+		free.quit, free.lock = r.standby.quit, lock
 		env := without(r.environment(locks.SecretEnv(lock)), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
 		env = r.hookEnv(env, hookStandby, (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
 		go func() {

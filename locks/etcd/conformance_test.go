@@ -95,6 +95,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.foreign(),
 		TellsLeft:      true,
+		Adopts:         true,
 		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},

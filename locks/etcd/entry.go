@@ -36,8 +36,10 @@ type entry struct {
 	over    error         // why the entry is over; nil: it is not
 }
 
-func (l *Lock) newEntry() *entry {
-	id := rand.Int64N(1<<63-1) + 1
+func (l *Lock) newEntry() *entry { return l.entryOf(rand.Int64N(1<<63-1) + 1) }
+
+// entryOf makes the entry of a lease.
+func (l *Lock) entryOf(id int64) *entry {
 	return &entry{Lock: l, id: id, key: fmt.Sprintf("%s%016x", l.queue, id), ended: make(chan struct{}), moved: make(chan struct{}, 1)}
 }
 

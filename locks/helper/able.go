@@ -10,9 +10,10 @@ import (
 
 // Abilities implements locks.Able.
 func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
+	s := l.serving().session
 	select {
-	case <-l.session.ready:
-		return l.session.abilities()
+	case <-s.ready:
+		return s.abilities()
 	case <-ctx.Done():
 		return nil, l.over(ctx, methodOpen)
 	}
@@ -21,9 +22,10 @@ func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
 // Version returns the version that the helper said it is of, also when it could
 // not open the lock. It blocks until the helper has answered, or ctx ends.
 func (l *Lock) Version(ctx context.Context) (string, error) {
+	s := l.last().session
 	select {
-	case <-l.session.ready:
-		return l.session.greeting()
+	case <-s.ready:
+		return s.greeting()
 	case <-ctx.Done():
 		return "", l.over(ctx, methodOpen)
 	}
@@ -52,8 +54,8 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 // SetRecord implements locks.Recorder.
 func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	err := l.tell(ctx, locks.CanRecord, request{Method: methodSetRecord}, text)
-	if err != nil && l.session.isReleased() {
-		e := l.session.where
+	if err != nil && l.last().session.isReleased() {
+		e := l.where
 		e.Op, e.Class, e.Err = verb(methodSetRecord), locks.ErrLost, errReleased
 		return &e
 	}
@@ -67,7 +69,7 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 }
 
 // Asked implements locks.Asker.
-func (l *Lock) Asked() <-chan []byte { return l.session.asked }
+func (l *Lock) Asked() <-chan []byte { return l.asked }
 
 // tell makes a call with a text.
 func (l *Lock) tell(ctx context.Context, a locks.Ability, r request, text []byte) error {

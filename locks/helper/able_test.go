@@ -178,9 +178,9 @@ func TestOneTextAtATime(t *testing.T) {
 		checkClass(t, "set record", l.SetRecord(ctx, []byte(strings.Repeat("\x01", locks.MaxRecord))), context.DeadlineExceeded)
 		cancel()
 	}
-	l.session.mu.Lock()
-	pending := len(l.session.pending)
-	l.session.mu.Unlock()
+	l.last().session.mu.Lock()
+	pending := len(l.last().session.pending)
+	l.last().session.mu.Unlock()
 	if pending != 1 {
 		t.Errorf("%d requests wait for an answer; want 1", pending)
 	}
@@ -197,9 +197,9 @@ func TestOneListAtATime(t *testing.T) {
 		checkClass(t, "list", err, context.DeadlineExceeded)
 		cancel()
 	}
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	if got := len(l.session.pending); got > 1 {
+	l.last().session.mu.Lock()
+	defer l.last().session.mu.Unlock()
+	if got := len(l.last().session.pending); got > 1 {
 		t.Errorf("%d requests wait for an answer; want 1", got)
 	}
 }

@@ -54,11 +54,26 @@ func (s *server) doOpen(ctx context.Context, r *request) (*result, error) {
 	if err == nil {
 		can, err = offered(ctx, s.handle.lock)
 	}
+	res := &result{Can: can}
+	if err == nil && r.Term != "" {
+		res.handle, err = s.handle, s.adopt(r.Term)
+	}
 	s.openErr = err
 	if err != nil {
 		return nil, err
 	}
-	return &result{SecretEnv: locks.SecretEnv(s.handle.lock), Can: can}, nil
+	res.SecretEnv = locks.SecretEnv(s.handle.lock)
+	return res, nil
+}
+
+// adopt goes on with a term that another helper was granted.
+func (s *server) adopt(term string) error {
+	a, ok := s.handle.lock.(locks.Adopter)
+	if !ok {
+		return cannot("go on with a term")
+	}
+	s.handle.begin()
+	return a.Adopt(term)
 }
 
 // options checks what an open asks for.
@@ -172,7 +187,11 @@ func (s *server) doAcquire(ctx context.Context, r *request) (*result, error) {
 		return nil, context.Canceled
 	default:
 		h.begin()
-		return &result{Token: g.Token, TTL: g.TTL, Clean: g.Clean, handle: h}, nil
+		res := &result{Token: g.Token, TTL: g.TTL, Clean: g.Clean, handle: h}
+		if a, ok := h.lock.(locks.Adopter); ok {
+			res.Term = a.Term()
+		}
+		return res, nil
 	}
 }
 

@@ -15,7 +15,7 @@ func (p *Programs) Begin(scheme string) {
 	if err != nil {
 		return
 	}
-	if proc, err := startProcess(path, prefix+scheme, environment()); err == nil {
+	if proc, err := startProcess(path, prefix+scheme, environment(), nil); err == nil {
 		p.begun.Store(&begun{scheme, path, proc})
 	}
 }
@@ -35,5 +35,5 @@ func (p *Programs) start(path, scheme string) (*process, error) {
 		}
 		b.process.discard()
 	}
-	return startProcess(path, prefix+scheme, environment())
+	return startProcess(path, prefix+scheme, environment(), nil)
 }

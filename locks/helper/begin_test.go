@@ -20,7 +20,7 @@ func TestBegin(t *testing.T) {
 		t.Cleanup(func() { shut(t, l.(*Lock)) })
 		_, err = l.Acquire(t.Context(), true)
 		checkClass(t, "acquire", err, nil)
-		return l.(*Lock).process.child.pid
+		return l.(*Lock).last().process.child.pid
 	}
 	begin := func() *process {
 		p.Begin("fake")

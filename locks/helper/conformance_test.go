@@ -66,7 +66,7 @@ func TestConformance(t *testing.T) {
 		TellsStart: true,
 		AskDelay:   2 * time.Second, // where the file backend cannot watch
 		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) {
-			l.(*Lock).process.kill()
+			l.(*Lock).last().process.kill()
 		},
 	})
 }

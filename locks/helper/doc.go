@@ -71,13 +71,15 @@
 //     no_resign are kept for inspect, and so is pid, the process that holds the
 //     lock. Result: secret_env, a list of the environment variables that hold this
 //     backend's credentials, and can, a list of abilities. An error ends the
-//     session.
+//     session. With a term, the helper holds the lock as if it had been granted
+//     that term itself: see "When a helper dies".
 //   - acquire campaigns for the lock and is answered when it is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result:
 //     token, from 1 up, greater than that of each earlier grant of this lock;
 //     ttl_ns, the lease as granted, in [0, 7 days]; clean, true if the holder
 //     before is known to have released. A ttl_ns of 0 says that the lock lasts
-//     as long as the helper lives. After an error nothing of the attempt is
+//     as long as the helper lives. A term, of at most 4096 bytes, is whatever
+//     another helper would need to renew and to release the lock. After an error nothing of the attempt is
 //     left, or only what ends by itself within the TTL.
 //   - renew extends the lease, or the place in the queue while acquire waits,
 //     by one request to the server. Nothing else may extend it: if the core is
@@ -183,10 +185,21 @@
 // and the helper, and every call returns ErrUnavailable. A helper exits on such
 // a line with a message and status 70.
 //
+// # When a helper dies
+//
 // A helper that is dead or silent is a backend that has stopped to renew: the
-// deadline in the core rules. Only a lock with a ttl_ns of 0 is lost with its
-// helper. A backend whose locks end with its process should not be in a helper
-// at all, as somebody else can have the lock before the core has heard of it.
+// deadline in the core rules. If it had given a term with the grant, the core starts
+// another, with the same open and that term:
+//
+//	{"id":1,"method":"open",…,"term":"…"}
+//
+// It answers without asking the server whether the lock is still ours, and extends
+// nothing: that is what the next renew is for. Its input is the same pipe, without
+// what the first one has not read.
+//
+// Only a lock with a ttl_ns of 0 is lost with its helper. A backend whose locks end
+// with its process should not be in a helper at all, as somebody else can have the
+// lock before the core has heard of it.
 //
 // # When the core is dead
 //

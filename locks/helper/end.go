@@ -45,8 +45,13 @@ func (s *session) end(err error) bool {
 		// would ever tell.
 		s.lose(&remoteError{class: locks.ErrLost, text: err.Error()})
 	}
+	kept := s.hasTerm()
 	s.mu.Unlock()
-	_ = s.in.Close()
+	if kept { // by us: another helper reads what this one has not
+		s.kill()
+	} else {
+		_ = s.in.Close()
+	}
 	return true
 }
 
@@ -77,7 +82,7 @@ func (s *session) released() {
 func (s *session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.grant, s.settled = nil, false
+	s.grant, s.term, s.settled = nil, "", false
 	select {
 	case <-s.asked:
 	default:

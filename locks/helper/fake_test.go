@@ -124,6 +124,18 @@ func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	return locks.Grant{Token: 1<<64 - 1, TTL: ttl, Clean: true}, nil
 }
 
+// Term is the URL's.
+func (f *fake) Term() string { return f.q.Get("term") }
+
+// Adopt loses what it adopts at once, if the URL says so.
+func (f *fake) Adopt(term string) error {
+	f.note(term)
+	if f.q.Get("adopted") != "" {
+		f.lost <- f.do(context.Background(), "adopted")
+	}
+	return f.do(context.Background(), "adopt")
+}
+
 func (f *fake) Renew(ctx context.Context) error   { return f.do(ctx, "renew") }
 func (f *fake) Release(ctx context.Context) error { return f.do(ctx, "release") }
 func (f *fake) Lost() <-chan error                { return f.lost }

@@ -3,9 +3,12 @@
 package helper
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // input is standard input, read through the runtime's poller. A goroutine in a
@@ -16,4 +19,17 @@ func input() io.Reader {
 		return os.Stdin
 	}
 	return os.NewFile(0, os.Stdin.Name())
+}
+
+// reuse returns the pipe for another program to read from, without what the one before
+// it has left unread: that program must have ended.
+func (p *pipe) reuse() *pipe {
+	fd := int(p.r.Fd())
+	_ = unix.SetNonblock(fd, true) // until a program is started with it
+	var unread [4 << 10]byte
+	for {
+		if n, err := unix.Read(fd, unread[:]); n < 1 && !errors.Is(err, unix.EINTR) {
+			return p
+		}
+	}
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -26,31 +27,19 @@ const (
 
 // A Lock is a locks.Lock whose backend runs in a helper program.
 type Lock struct {
-	session *session
-	process *process
-	report  func(locks.Waiting)
-	gone    chan struct{} // closed when the helper is reaped and its output read
-}
+	programs *Programs
+	scheme   string
+	open     request // what an instance is told first
+	where    locks.Error
+	clean    func(string) string
+	log      *slog.Logger
+	report   func(locks.Waiting)
+	lost     chan error  // holds at most one
+	asked    chan []byte // holds the last
 
-// supervise reads what the helper says until it has ended.
-func (l *Lock) supervise(f *forwarder) {
-	defer close(l.gone)
-	defer l.process.closeOutput()
-	logged := make(chan struct{})
-	go func() {
-		defer close(logged)
-		f.forward(l.process.stderr)
-	}()
-	if err := l.session.read(l.process.stdout); !errors.Is(err, io.EOF) {
-		l.session.fail(err)
-	}
-	if !closedWithin(l.process.exited, closeTimeout) {
-		l.session.fail(fmt.Errorf("%s closed its output, but did not end", l.process.name))
-		<-l.process.exited
-	}
-	closedWithin(logged, drainTimeout)
-	l.session.fail(l.process.epitaph(f.lastWords()))
-	<-logged
+	mu     sync.Mutex
+	at     *instance // the latest
+	closed bool
 }
 
 func closedWithin(c <-chan struct{}, d time.Duration) bool {
@@ -98,9 +87,10 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 // be acquired another time. A helper that does not answer is killed, and nobody
 // renews what it may have been granted.
 func (l *Lock) withdraw(p *pending) {
-	l.session.giveUp(p)
+	s := p.session
+	s.giveUp(p)
 	if !closedWithin(p.done, withdrawTimeout) {
-		l.session.fail(fmt.Errorf("%s did not answer when an acquire was given up", l.process.name))
+		s.fail(fmt.Errorf("%s%s did not answer when an acquire was given up", prefix, s.scheme))
 		return
 	}
 	if p.err != nil {
@@ -108,12 +98,12 @@ func (l *Lock) withdraw(p *pending) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
-	l.session.settle()
+	s.settle()
 	if err := l.call(ctx, methodRelease); err != nil {
-		l.session.fail(fmt.Errorf("%s did not release what was not wanted any more", l.process.name))
+		s.fail(fmt.Errorf("%s%s did not release what was not wanted any more", prefix, s.scheme))
 		return
 	}
-	l.session.forget()
+	s.forget()
 }
 
 // Renew implements locks.Lock.
@@ -121,43 +111,43 @@ func (l *Lock) Renew(ctx context.Context) error { return l.call(ctx, methodRenew
 
 // Release implements locks.Lock. After it the helper ends by itself.
 func (l *Lock) Release(ctx context.Context) error {
-	if l.session.settle() {
+	if l.last().session.settle() {
 		return nil
 	}
-	err := l.call(ctx, methodRelease)
+	p, err := l.exchange(ctx, request{Method: methodRelease})
 	if err == nil {
-		l.session.released()
+		p.session.released()
 	}
 	return err
 }
 
 // Lost implements locks.Lock. That a helper has died is no loss, unless the
 // lock has no lease: a lock with a lease runs on, and its deadline rules.
-func (l *Lock) Lost() <-chan error { return l.session.lost }
+func (l *Lock) Lost() <-chan error { return l.lost }
 
 // Close implements locks.Lock. It ends the helper and waits until it is gone.
 func (l *Lock) Close() error {
-	l.session.end(errClosed)
-	if closedWithin(l.gone, closeTimeout) {
-		return nil
-	}
-	l.process.kill()
-	if closedWithin(l.gone, killTimeout) || closedWithin(l.process.exited, 0) {
-		return nil // at worst our log is stuck, and with it the reading of the helper's
-	}
-	return fmt.Errorf("%s (process %d) was killed, but is still there", l.process.name, l.process.child.pid)
+	l.mu.Lock()
+	l.closed = true
+	in := l.at
+	l.mu.Unlock()
+	return in.close()
 }
 
 // LastWords implements locks.Remote.
-func (l *Lock) LastWords() (pid int, input *os.File, words []byte) {
-	return l.process.child.pid, l.process.stdin, []byte(`{"id":"guard","method":"release"}` + "\n")
+func (l *Lock) LastWords() (input *os.File, words []byte) {
+	return l.last().process.input.w, []byte(`{"id":"guard","method":"release"}` + "\n")
 }
+
+// Keeps implements locks.Remote.
+func (l *Lock) Keeps(pid int) bool { return l.last().process.is(pid) }
 
 // SecretEnv implements locks.SecretReader.
 func (l *Lock) SecretEnv() []string {
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	return l.session.secrets
+	s := l.last().session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.secrets
 }
 
 // call makes a call that only succeeds or fails.
@@ -180,16 +170,17 @@ func (l *Lock) await(ctx context.Context, p *pending) (*pending, error) {
 	case <-p.done:
 		return p, l.outcome(ctx, p)
 	case <-ctx.Done():
-		l.session.giveUp(p)
+		p.session.giveUp(p)
 		return nil, l.over(ctx, p.method)
 	}
 }
 
 func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
-	if ctx.Err() != nil || hasText(r.Method) && l.session.texts.take(ctx) != nil {
+	s := l.serving().session
+	if ctx.Err() != nil || hasText(r.Method) && s.texts.take(ctx) != nil {
 		return nil, l.over(ctx, r.Method)
 	}
-	return l.session.send(ctx, r)
+	return s.send(ctx, r)
 }
 
 // outcome is the error of a call that was answered. The helper has the same
@@ -207,7 +198,7 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 
 // over is the error of a call whose context has ended.
 func (l *Lock) over(ctx context.Context, op string) error {
-	e := l.session.where
+	e := l.where
 	e.Op, e.Class, e.Err = verb(op), nil, ctx.Err()
 	return &e
 }

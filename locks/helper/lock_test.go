@@ -31,7 +31,7 @@ func TestGrant(t *testing.T) {
 		t.Error("renewed what was released")
 	}
 	// The helper ends by itself once its term is over, before Close.
-	eventually(t, "the helper has ended", func() bool { return closedWithin(l.gone, 0) })
+	eventually(t, "the helper has ended", func() bool { return closedWithin(l.last().gone, 0) })
 	checkClass(t, "close", l.Close(), nil)
 }
 
@@ -221,7 +221,7 @@ func TestCancelDeaf(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if tt.killed {
-				eventually(t, "the helper is dead", func() bool { return closedWithin(l.gone, 0) })
+				eventually(t, "the helper is dead", func() bool { return closedWithin(l.last().gone, 0) })
 			}
 		})
 	}
@@ -294,8 +294,8 @@ func TestDeath(t *testing.T) {
 			if _, err := l.Acquire(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
-			l.process.kill()
-			eventually(t, "the helper is reaped", func() bool { return closedWithin(l.gone, 0) })
+			l.last().process.kill()
+			eventually(t, "the helper is reaped", func() bool { return closedWithin(l.last().gone, 0) })
 			err := l.Renew(t.Context())
 			checkClass(t, "renew", err, locks.ErrUnavailable)
 			if err == nil || errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "leaderrun-fake ended (signal: killed)") {
@@ -329,8 +329,8 @@ func TestReleaseInDoubt(t *testing.T) {
 		if _, err := l.Acquire(t.Context(), true); err == nil {
 			t.Errorf("%s: acquired", u)
 		}
-		l.process.kill()
-		<-l.gone
+		l.last().process.kill()
+		<-l.last().gone
 		checkClass(t, u+": release", l.Release(t.Context()), want)
 	}
 }

@@ -55,8 +55,8 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before := l.session.replaceLook(p); before != nil {
-		l.session.giveUp(before)
+	if before := p.session.replaceLook(p); before != nil {
+		p.session.giveUp(before)
 	}
 	go l.endWith(ctx, p)
 	select {
@@ -77,7 +77,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 func (l *Lock) endWith(ctx context.Context, p *pending) {
 	select {
 	case <-ctx.Done():
-		l.session.giveUp(p)
+		p.session.giveUp(p)
 	case <-p.done:
 	}
 }

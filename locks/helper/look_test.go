@@ -76,7 +76,7 @@ func TestWatchEnds(t *testing.T) {
 	}{
 		"by itself":  {able("fake://h/?changes=1&end"), func(*Lock) {}},
 		"closed":     {able("fake://h/"), func(l *Lock) { _ = l.Close() }},
-		"helper":     {able("fake://h/"), func(l *Lock) { l.process.kill() }},
+		"helper":     {able("fake://h/"), func(l *Lock) { l.last().process.kill() }},
 		"last words": {"dies-watched://h/", func(*Lock) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,10 +153,10 @@ func TestTenacious(t *testing.T) {
 	cancel()
 	over(t, changed)
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
-	l.session.mu.Lock()
-	defer l.session.mu.Unlock()
-	if len(l.session.pending) != 1 {
-		t.Errorf("%d requests wait for an answer; want 1", len(l.session.pending))
+	l.last().session.mu.Lock()
+	defer l.last().session.mu.Unlock()
+	if len(l.last().session.pending) != 1 {
+		t.Errorf("%d requests wait for an answer; want 1", len(l.last().session.pending))
 	}
 }
 

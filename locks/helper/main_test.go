@@ -92,7 +92,7 @@ func shut(t testing.TB, l *Lock) {
 		t.Errorf("close took %v", took)
 	}
 	// What the helper itself left behind is killed, but it is for others to reap.
-	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.process.child.pid) })
+	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
 }
 
 // checkClass checks an error's class; nil stands for success.

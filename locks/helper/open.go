@@ -25,11 +25,6 @@ func (p *Programs) open(path string, u *url.URL, o locks.Options) (*Lock, error)
 		return nil, &locks.UsageError{What: fmt.Sprintf("a backend URL of more than %d bytes", maxURL)}
 	}
 	where := locks.Error{Op: "open", Backend: address(u), Name: o.Name}
-	proc, err := p.start(path, u.Scheme)
-	if err != nil {
-		where.Class, where.Err = locks.ErrUnavailable, fmt.Errorf("start the helper program: %w", err)
-		return nil, &where
-	}
 	if o.ConnectTimeout == 0 {
 		o.ConnectTimeout = defaultConnectTimeout
 	}
@@ -39,12 +34,19 @@ func (p *Programs) open(path string, u *url.URL, o locks.Options) (*Lock, error)
 	if o.Waiting == nil {
 		o.Waiting = func(locks.Waiting) {}
 	}
-	l := &Lock{session: newSession(u.Scheme, where, proc.stdin), process: proc, report: o.Waiting, gone: make(chan struct{})}
-	l.session.clean = cleaner(u)
-	l.session.kill = proc.kill
-	l.session.hurry(o.ConnectTimeout)
-	go l.supervise(newForwarder(u.Scheme, o.Logger, l.session.clean))
-	if _, err = l.session.send(context.Background(), openRequest(u.String(), o, level(o.Logger))); err != nil {
+	proc, err := p.start(path, u.Scheme)
+	if err != nil {
+		where.Class, where.Err = locks.ErrUnavailable, fmt.Errorf("start the helper program: %w", err)
+		return nil, &where
+	}
+	l := &Lock{
+		programs: p, scheme: u.Scheme, open: openRequest(u.String(), o, level(o.Logger)), where: where, clean: cleaner(u),
+		log: o.Logger, report: o.Waiting, lost: make(chan error, 1), asked: make(chan []byte, 1),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if err := l.launch(proc, l.newSession(proc)); err != nil {
 		_ = l.Close()
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	if err != nil {
 		return locks.Servers{}, err
 	}
-	return withTexts(*p.result.Servers, l.session.clean), nil
+	return withTexts(*p.result.Servers, l.clean), nil
 }
 
 // checkServers reports what cannot be.

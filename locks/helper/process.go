@@ -14,7 +14,7 @@ import (
 type process struct {
 	name   string
 	child  child
-	stdin  *os.File
+	input  *pipe
 	stdout *os.File
 	stderr *os.File
 	exited chan struct{} // closed when it has been reaped
@@ -25,35 +25,50 @@ type process struct {
 	reaped bool
 }
 
+// A pipe is one, with both of its ends. We keep the end that a helper reads from, so
+// that another can read from it after that one, whoever else has the end to write to.
+type pipe struct{ r, w *os.File }
+
+func newPipe() (*pipe, error) {
+	r, w, err := os.Pipe()
+	return &pipe{r, w}, err
+}
+
+// close closes both ends. It may be called twice, and with nil.
+func (p *pipe) close() {
+	if p != nil {
+		_ = p.r.Close()
+		_ = p.w.Close()
+	}
+}
+
 // startProcess starts a program with three pipes, an environment and nothing else
 // of ours: no terminal, and no arguments, which others could read, but to ask for its
-// version.
-func startProcess(path, name string, env []string, args ...string) (*process, error) {
-	var ours, theirs [3]*os.File
-	closeAll := func(files []*os.File) {
-		for _, f := range files {
-			_ = f.Close() // nil is fine
+// version. Input is the first of the pipes; nil: a new one.
+func startProcess(path, name string, env []string, input *pipe, args ...string) (p *process, err error) {
+	var made []*pipe // and closed if there is no process
+	defer func() {
+		for _, m := range made {
+			m.close()
+		}
+	}()
+	pipes := [3]*pipe{input}
+	for i := range pipes {
+		if pipes[i] == nil {
+			if pipes[i], err = newPipe(); err != nil {
+				return nil, err
+			}
+			made = append(made, pipes[i])
 		}
 	}
-	for i := range ours {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(ours[:])
-			closeAll(theirs[:])
-			return nil, err
-		}
-		ours[i], theirs[i] = r, w
-		if i == 0 {
-			ours[i], theirs[i] = w, r
-		}
-	}
-	child, err := spawn(path, append([]string{name}, args...), env, theirs)
-	closeAll(theirs[:])
+	stdin, stdout, stderr := pipes[0], pipes[1], pipes[2]
+	child, err := spawn(path, append([]string{name}, args...), env, [3]*os.File{stdin.r, stdout.w, stderr.w})
 	if err != nil {
-		closeAll(ours[:])
 		return nil, err
 	}
-	p := &process{name: name, child: child, stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
+	made = nil
+	_, _ = stdout.w.Close(), stderr.w.Close()
+	p = &process{name: name, child: child, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
 	go p.reap()
 	return p, nil
 }
@@ -94,9 +109,17 @@ func (p *process) kill() {
 	}
 }
 
+// is reports whether a process id is this one's. Once that has ended it is not, and may
+// be anybody's.
+func (p *process) is(pid int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.reaped && p.child.pid == pid
+}
+
 // discard ends a process to which nothing was said.
 func (p *process) discard() {
-	_ = p.stdin.Close()
+	p.input.close()
 	p.kill()
 	<-p.exited
 	p.closeOutput()

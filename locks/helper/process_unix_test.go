@@ -21,12 +21,12 @@ func TestSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
-		if err := unix.Kill(l.process.child.pid, sig); err != nil {
+		if err := unix.Kill(l.last().process.child.pid, sig); err != nil {
 			t.Fatal(err)
 		}
 		checkClass(t, "renew after "+unix.SignalName(sig), l.Renew(t.Context()), nil)
 	}
-	if group, err := unix.Getpgid(l.process.child.pid); err != nil || group != l.process.child.pid {
+	if group, err := unix.Getpgid(l.last().process.child.pid); err != nil || group != l.last().process.child.pid {
 		t.Errorf("its process group is %d, %v; want its own", group, err)
 	}
 }
@@ -41,26 +41,26 @@ func TestGuard(t *testing.T) {
 	if _, err := l.Acquire(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	fd, err := unix.Dup(int(l.process.stdin.Fd()))
+	fd, err := unix.Dup(int(l.last().process.input.w.Fd()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	guard := os.NewFile(uintptr(fd), "guard")
-	_ = l.process.stdin.Close()
-	_ = l.process.stdout.Close()
-	_ = l.process.stderr.Close()
+	_ = l.last().process.input.w.Close()
+	_ = l.last().process.stdout.Close()
+	_ = l.last().process.stderr.Close()
 	if _, err := guard.WriteString(`{"id":"guard","method":"renew"}` + "\n" + `{"id":"guard2","method":"release"}` + "\n"); err != nil {
 		t.Fatal(err)
 	}
 	awaitNote(t, log, "release")
 	select {
-	case <-l.process.exited:
+	case <-l.last().process.exited:
 		t.Error("the helper ended while its input was open")
 	default:
 	}
 	_ = guard.Close()
-	eventually(t, "it ends", func() bool { return closedWithin(l.process.exited, 0) })
-	if end := l.process.end; end != "exit status 0" {
+	eventually(t, "it ends", func() bool { return closedWithin(l.last().process.exited, 0) })
+	if end := l.last().process.end; end != "exit status 0" {
 		t.Errorf("it ended with %s", end)
 	}
 }
@@ -74,10 +74,10 @@ func TestCoreDies(t *testing.T) {
 	if _, err := l.Acquire(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	_ = l.process.stdin.Close()
-	_ = l.process.stdout.Close()
-	_ = l.process.stderr.Close()
-	eventually(t, "it ends", func() bool { return closedWithin(l.process.exited, 0) })
+	_ = l.last().process.input.w.Close()
+	_ = l.last().process.stdout.Close()
+	_ = l.last().process.stderr.Close()
+	eventually(t, "it ends", func() bool { return closedWithin(l.last().process.exited, 0) })
 	if got, want := read(t, log), "open\ntry=true\nacquire\n"; got != want {
 		t.Errorf("the backend was asked for %q, want %q", got, want)
 	}

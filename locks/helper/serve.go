@@ -176,10 +176,11 @@ func (s *server) run(ctx context.Context, r *request) {
 	delete(s.calls, string(r.ID))
 	s.mu.Unlock()
 	s.send(m)
-	switch { // only now may come what follows from the answer
-	case r.Method == methodOpen:
+	// Only now may come what follows from the answer.
+	if r.Method == methodOpen {
 		close(s.opened)
-	case res != nil && res.handle != nil:
+	}
+	if res != nil && res.handle != nil {
 		s.watch(res.handle)
 	}
 }

@@ -35,8 +35,9 @@ type session struct {
 	texts  turn                // of the requests that may be long
 	ready  chan struct{}       // closed when open was answered, or never will be
 
-	wmu sync.Mutex // one line at a time
-	in  io.WriteCloser
+	wmu  sync.Mutex // one line at a time
+	in   io.WriteCloser
+	over bool // nothing is written any more
 
 	mu      sync.Mutex
 	stage   stage
@@ -48,6 +49,8 @@ type session struct {
 	secrets []string
 	can     []locks.Ability
 	grant   *locks.Grant // of the acquire that succeeded
+	term    string       // by which another session can go on with that; "": none can
+	served  bool         // an acquire or a renewal has succeeded
 	looking *pending     // the last request to watch
 	settled bool         // a release was asked for, or the loss reported
 	doubt   bool         // the session ended before an acquire was answered
@@ -65,6 +68,8 @@ const (
 
 // A pending is a request that waits for its answer.
 type pending struct {
+	session *session
+
 	id     int64
 	method string
 	try    bool
@@ -116,7 +121,7 @@ func (s *session) late() {
 
 // send writes a request. It is done when the pending's channel is closed.
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
-	p := &pending{method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
+	p := &pending{session: s, method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
 	if r.Method == methodWatch {
 		p.look = newLook()
 	}
@@ -176,6 +181,9 @@ func (s *session) write(id int64, r request) {
 	}
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
+	if s.over {
+		return
+	}
 	// An error says that the helper is gone, of which its output tells more.
 	_, _ = s.in.Write(line)
 }

@@ -51,9 +51,9 @@ func TestLastNews(t *testing.T) {
 	t.Parallel()
 	for range 50 { // as a select takes any of what is ready
 		told := 0
-		l := &Lock{report: func(locks.Waiting) { told++ }}
-		l.session = newSession("fake", locks.Error{}, answerer{func() {
-			_ = l.session.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
+		l := &Lock{report: func(locks.Waiting) { told++ }, at: new(instance)}
+		l.at.session = newSession("fake", locks.Error{}, answerer{func() {
+			_ = l.at.session.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
 {"event":"waiting","id":1,"waiting":{}}
 {"id":1,"error":{"class":"lost"}}
 `))
@@ -77,7 +77,7 @@ func (a answerer) Close() error                   { return nil }
 // is certain is not lost over it.
 func TestHelperIsFirst(t *testing.T) {
 	t.Parallel()
-	l := &Lock{session: newSession("fake", locks.Error{}, closer{io.Discard})}
+	l := new(Lock)
 	for class, want := range map[error]error{
 		nil:                  context.DeadlineExceeded,
 		locks.ErrUnavailable: context.DeadlineExceeded,

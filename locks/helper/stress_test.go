@@ -51,8 +51,8 @@ func TestKillDuringFlood(t *testing.T) {
 		checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
 		cancel()
 		begun := time.Now()
-		l.process.kill()
-		<-l.process.exited
+		l.last().process.kill()
+		<-l.last().process.exited
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("the kill took %v", took)
 		}
@@ -165,7 +165,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 	o := options()
 	o.ConnectTimeout = 50 * time.Millisecond
 	l := start(t, "mute://h/", o)
-	eventually(t, "it is killed", func() bool { return closedWithin(l.gone, 0) })
+	eventually(t, "it is killed", func() bool { return closedWithin(l.last().gone, 0) })
 	if _, err := l.Acquire(t.Context(), false); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

@@ -143,6 +143,9 @@ func (s *session) takeResult(p *pending, r *result) error {
 		return checkServers(r.Servers)
 	case p.method == methodWatch && !p.look.begins && !p.gaveUp:
 		return errors.New("the end of a watch that has not begun")
+	case p.method == methodRenew:
+		s.served = true
+		return nil
 	case p.method != methodAcquire:
 		return nil
 	case s.grant != nil:
@@ -151,9 +154,11 @@ func (s *session) takeResult(p *pending, r *result) error {
 		return errors.New("a grant without a token")
 	case r.TTL < 0 || r.TTL > maxTTL:
 		return errors.New("a ttl out of range")
+	case len(r.Term) > locks.MaxRecord:
+		return errors.New("a term that is too long")
 	}
 	p.grant = locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
-	s.grant = &p.grant
+	s.grant, s.term, s.served = &p.grant, r.Term, true
 	return nil
 }
 

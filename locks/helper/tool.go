@@ -21,10 +21,11 @@ type Tool struct {
 // StartTool starts leaderrun-NAME, the program at path, under the name by which it
 // knows what it is to do.
 func StartTool(path, as, name string, log *slog.Logger) (*Tool, error) {
-	p, err := startProcess(path, as, toolEnvironment())
+	p, err := startProcess(path, as, toolEnvironment(), nil)
 	if err != nil {
 		return nil, err
 	}
+	_ = p.input.r.Close() // so that who writes to a Tool that has ended is told
 	p.name = prefix + name
 	t := &Tool{p, newForwarder(name, log, locks.Printable), make(chan struct{})}
 	go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // a library may print
@@ -49,7 +50,7 @@ func toolEnvironment() []string {
 }
 
 // Input is the program's standard input. Whoever has it closes it.
-func (t *Tool) Input() *os.File { return t.p.stdin }
+func (t *Tool) Input() *os.File { return t.p.input.w }
 
 // Ended is closed when the program has ended and nothing is logged any more.
 func (t *Tool) Ended() <-chan struct{} { return t.ended }
@@ -59,11 +60,7 @@ func (t *Tool) Epitaph() error { return t.p.epitaph(t.f.lastWords()) }
 
 // Is reports whether a process id is the program's. Once that has ended it is not,
 // and may be anybody's.
-func (t *Tool) Is(pid int) bool {
-	t.p.mu.Lock()
-	defer t.p.mu.Unlock()
-	return !t.p.reaped && t.p.child.pid == pid
-}
+func (t *Tool) Is(pid int) bool { return t.p.is(pid) }
 
 // End waits for the program to end, after its input was closed, and reports whether
 // it has; one that takes longer than the limit is killed. One that waits for a disk

@@ -45,7 +45,7 @@ func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
 // said to it: it is for no lock.
 func helperVersion(ctx context.Context, path, scheme string) (version string, err error) {
 	err = hear(ctx, path, prefix+scheme, environment(), nil, func(proc *process) error {
-		s := newSession(scheme, locks.Error{}, proc.stdin)
+		s := newSession(scheme, locks.Error{}, proc.input.w)
 		failed := s.read(proc.stdout)
 		var noHello error
 		if version, noHello = s.greeting(); noHello == nil {
@@ -76,13 +76,13 @@ func toolVersion(ctx context.Context, path, name string) (version string, err er
 // hear starts a program without input and has its output read. If that ends too soon,
 // io.EOF, it returns how the program ended instead. The program is gone then.
 func hear(ctx context.Context, path, name string, env, args []string, read func(*process) error) error {
-	proc, err := startProcess(path, name, env, args...)
+	proc, err := startProcess(path, name, env, nil, args...)
 	if err != nil {
 		return err
 	}
 	defer proc.discard()
 	defer context.AfterFunc(ctx, proc.kill)()
-	_ = proc.stdin.Close()
+	proc.input.close()
 	f, logged := newForwarder("", nil, plain), make(chan struct{})
 	go func() {
 		defer close(logged)

@@ -77,6 +77,7 @@ type request struct {
 	Priority       int           `json:"priority,omitempty"`
 	NoResign       bool          `json:"no_resign,omitempty"`
 	PID            int           `json:"pid,omitempty"`
+	Term           string        `json:"term,omitempty"`
 }
 
 // A message is a line from the helper to the core: an event, or the answer to
@@ -106,6 +107,7 @@ type result struct {
 	Token uint64        `json:"token,omitempty"` // acquire, and so on
 	TTL   time.Duration `json:"ttl_ns,omitempty"`
 	Clean bool          `json:"clean,omitempty"`
+	Term  string        `json:"term,omitempty"`
 
 	State  *locks.State `json:"state,omitempty"`  // inspect
 	Record *string      `json:"record,omitempty"` // record; nil: there is none

@@ -16,7 +16,7 @@ var again = []string{
 	"PartitionEndsLease/all", "ShortCutCostsNothing/replies", "RequestsDuringCut/reset", "Unreachable/all",
 	"Abilities", "RequestsOfAbilities", "AbilitiesAfterClose", "InspectTells", "QueueTells", "RecordLives", "RecordNeedsTheLock",
 	"RecordIsIntact", "AskReachesTheHolder", "AskTexts", "ListTells", "ListNames", "WatchTells", "WatchEnds", "BreakEndsTheTerm",
-	"BreakOfAnEarlierTerm", "ProbeTells", "ForgetLeavesNothing", "Leaks",
+	"BreakOfAnEarlierTerm", "ProbeTells", "ForgetLeavesNothing", "AdoptGoesOn", "Leaks",
 }
 
 // RunAgain tests a backend that passes Run in another wrapping, such as its helper

@@ -39,6 +39,9 @@ type Config struct {
 	Anonymous bool
 	// Abilities are those that a handle declares, all of them and no others.
 	Abilities []locks.Ability
+	// Adopts says that a handle can go on with the term of another; of a locks.Remote,
+	// that the process may be killed which keeps the lock.
+	Adopts bool
 	// TellsLeft and TellsStart say that Inspect tells Status.Left and Status.Start.
 	// Without the latter a Grant need never be Clean.
 	TellsLeft, TellsStart bool

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -36,7 +37,7 @@ type resource struct {
 func (e *env) resources() []resource {
 	rs := []resource{{name: "goroutines", count: func() int { return len(e.goroutines()) }}}
 	if runtime.GOOS == "linux" {
-		rs = append(rs, resource{name: "open files", count: openFiles}, resource{name: "children", count: children})
+		rs = append(rs, resource{name: "open files", count: openFiles}, resource{name: "children", count: func() int { return len(children()) }})
 	}
 	if e.c.Connections != nil {
 		rs = append(rs, resource{name: "connections", count: func() (n int) {
@@ -68,9 +69,8 @@ func openFiles() int {
 	return len(fds)
 }
 
-// children counts the processes, dead ones included, whose parent this is.
-func children() int {
-	n := 0
+// children returns the processes, dead ones included, whose parent this is.
+func children() (pids []int) {
 	all, _ := os.ReadDir("/proc")
 	for _, p := range all {
 		stat, err := os.ReadFile("/proc/" + p.Name() + "/stat")
@@ -82,10 +82,11 @@ func children() int {
 		var state string
 		var ppid int
 		if _, err := fmt.Sscan(rest, &state, &ppid); err == nil && ppid == os.Getpid() {
-			n++
+			pid, _ := strconv.Atoi(p.Name())
+			pids = append(pids, pid)
 		}
 	}
-	return n
+	return pids
 }
 
 // cycle is a holder, one that is refused, a waiter that is cancelled, one that

@@ -26,7 +26,7 @@ func oneSlot(c Config) Config {
 		return unit{l.(*slots.Lock)}, nil
 	}
 	c.Abilities = ofUnits(c.Abilities)
-	c.HostileRecords, c.HostileAsks, c.HostileEntries = nil, nil, nil
+	c.HostileRecords, c.HostileAsks, c.HostileEntries, c.Adopts = nil, nil, nil, false
 	number := func(f func(testing.TB, *url.URL, string), number int) func(testing.TB, *url.URL, string) {
 		if f == nil {
 			return nil

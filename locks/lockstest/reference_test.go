@@ -70,6 +70,7 @@ func (m *memory) config() Config {
 		Kept:           func(_ testing.TB, u *url.URL) []string { return m.kept(u.Path + "\x00") },
 		TellsLeft:      true,
 		TellsStart:     true,
+		Adopts:         true,
 		Simulated:      true,
 	}
 }
@@ -82,7 +83,7 @@ func TestReferenceWithoutAbilities(t *testing.T) {
 		l, err := m.open(ctx, u, o)
 		return struct{ locks.Lock }{l}, err
 	}
-	c.Abilities = nil
+	c.Abilities, c.Adopts = nil, false
 	Run(t, c)
 }
 

@@ -40,6 +40,7 @@ var (
 	needCrowd   = need{"Crowd", func(c Config) bool { return c.Crowd != nil }}
 	needLeft    = need{"TellsLeft", func(c Config) bool { return c.TellsLeft }}
 	needStart   = need{"TellsStart", func(c Config) bool { return c.TellsStart }}
+	needAdopts  = need{"Adopts", func(c Config) bool { return c.Adopts }}
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )
 

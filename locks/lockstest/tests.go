@@ -87,6 +87,10 @@ func tests(c Config) []test {
 		{name: "ProbeTells", run: probeTells, needs: []need{able(locks.CanProbe)}},
 		{name: "ForgetLeavesNothing", run: forgetLeavesNothing, needs: []need{able(locks.CanForget)}},
 		{name: "ForgetOfHeldLock", run: forgetOfHeldLock, needs: []need{able(locks.CanForget)}},
+		{name: "AdoptGoesOn", run: adoptGoesOn, needs: []need{needAdopts}},
+		{name: "AdoptExtendsNothing", run: adoptExtendsNothing, needs: []need{needAdopts}},
+		{name: "AdoptIsTold", run: adoptIsTold, needs: []need{needAdopts, needEvict}},
+		{name: "AdoptOfNonsense", run: adoptOfNonsense, needs: []need{needAdopts}},
 		{name: "Restarts", run: restarts, needs: []need{needRestart}, alone: true},
 		{name: "Leaks", run: leaks, alone: true},
 	}

@@ -51,7 +51,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -178,13 +180,8 @@ func (l *Lock) Close() error {
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
-	all := l.parts
+	all := l.all()
 	l.parts = map[locks.Lock]bool{}
-	for _, h := range []locks.Lock{l.gate, l.slot} {
-		if h != nil {
-			all[h] = true
-		}
-	}
 	if l.cancel != nil {
 		l.cancel()
 	}
@@ -194,10 +191,21 @@ func (l *Lock) Close() error {
 	}
 	l.telling.Wait()
 	var errs []error
-	for h := range all {
+	for _, h := range all {
 		errs = append(errs, h.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// all returns each handle that we have; mu is held.
+func (l *Lock) all() []locks.Lock {
+	all := maps.Clone(l.parts)
+	for _, h := range []locks.Lock{l.gate, l.slot} {
+		if h != nil {
+			all[h] = true
+		}
+	}
+	return slices.Collect(maps.Keys(all))
 }
 
 // Permanent implements [locks.Permanent].
@@ -214,8 +222,14 @@ func (l *Lock) SecretEnv() []string {
 func (l *Lock) File() *os.File { return locks.Carrier(l.held()) }
 
 // LastWords implements [locks.Remote].
-func (l *Lock) LastWords() (pid int, input *os.File, words []byte) {
-	return locks.LastWords(l.held())
+func (l *Lock) LastWords() (input *os.File, words []byte) { return locks.LastWords(l.held()) }
+
+// Keeps implements [locks.Remote].
+func (l *Lock) Keeps(pid int) bool {
+	l.mu.Lock()
+	all := l.all()
+	l.mu.Unlock()
+	return slices.ContainsFunc(all, func(h locks.Lock) bool { return locks.Keeps(h, pid) })
 }
 
 var (

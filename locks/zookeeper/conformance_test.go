@@ -97,6 +97,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),
+		Adopts:         true,
 		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
 		},

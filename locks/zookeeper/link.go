@@ -348,6 +348,12 @@ func (l *link) because(err error) error {
 	return fmt.Errorf("%w (%w)", l.failure, err)
 }
 
+// resumes has the link go on with a session of which another process knew that a server
+// had done a transaction.
+func (l *link) resumes(t ticket, zxid int64) {
+	l.change(func() { l.ticket, l.zxid = t, zxid })
+}
+
 // session returns the session as it was last granted; its id is 0 if there is
 // none yet.
 func (l *link) session() ticket {

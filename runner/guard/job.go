@@ -44,8 +44,6 @@ type job struct {
 	will proc.Will
 	pid  int
 	as   started
-	// helper is when the will's helper was started; 0: there is none, or it is hidden.
-	helper uint64
 
 	started chan error    // nil, or why it was not
 	exited  chan struct{} // closed when exit is set
@@ -67,7 +65,7 @@ type job struct {
 
 func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 	return &job{
-		g: g, will: will, helper: proc.Started(will.Helper), wanted: killBy, armed: killBy,
+		g: g, will: will, wanted: killBy, armed: killBy,
 		started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
 		stopped: make(chan os.Signal, 1),
 	}

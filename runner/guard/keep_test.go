@@ -14,17 +14,16 @@ func TestTakeoverSparesOthers(t *testing.T) {
 	t.Parallel()
 	j := &job{
 		g:    &Guard{birth: 100, before: map[int]uint64{5: 50, 6: 0}},
-		will: proc.Will{Helper: 7, Keep: func(pid int) bool { return pid == 8 }}, helper: 200,
+		will: proc.Will{Keep: func(pid int) bool { return pid == 8 }},
 	}
 	for _, tt := range []struct {
 		pid     int
 		started uint64
 		want    bool
 	}{
-		{7, 200, true}, {8, 200, true}, {9, 99, true}, {9, 100, false}, {9, 200, false},
-		{7, 201, false},                              // the helper's id is another's
+		{8, 200, true}, {9, 99, true}, {9, 100, false}, {9, 200, false},
 		{5, 50, true}, {5, 200, false}, {6, 0, true}, // a child from before, and another with its id
-		{7, 0, true}, {8, 0, true}, {9, 0, false}, // hidden
+		{8, 0, true}, {9, 0, false}, // hidden
 	} {
 		if got := j.isNotOfTheJob(tt.pid, tt.started); got != tt.want {
 			t.Errorf("process %d, started at %d: spared is %v, want %v", tt.pid, tt.started, got, tt.want)

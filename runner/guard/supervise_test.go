@@ -173,8 +173,8 @@ func (s *supervisor) will() (w proc.Will) {
 	if s.helper && err == nil {
 		c := exec.Command("sleep", "1000")
 		err = c.Start()
-		w.Helper = c.Process.Pid
-		s.say("helper %d", w.Helper)
+		w.Keep = func(pid int) bool { return pid == c.Process.Pid }
+		s.say("helper %d", c.Process.Pid)
 	}
 	if err != nil {
 		panic(err)

@@ -69,18 +69,17 @@ func (j *job) groups() (all []int) {
 	return all
 }
 
-// isNotOfTheJob is for a helper, for other programs of ours, and for what was our
-// child before we were leaderrun. An id alone says nothing of a helper that has ended:
-// the job may have got it.
+// isNotOfTheJob is for programs of ours, and for what was our child before we were
+// leaderrun.
 func (j *job) isNotOfTheJob(pid int, started uint64) bool {
 	before, known := j.g.before[pid]
 	switch {
 	case known && before == started:
 		return true
-	case started == 0: // it is hidden
-		return pid == j.will.Helper || j.will.Keep != nil && j.will.Keep(pid)
+	case started != 0 && started < j.g.birth: // else it is hidden
+		return true
 	}
-	return started < j.g.birth || pid == j.will.Helper && started == j.helper || j.will.Keep != nil && j.will.Keep(pid)
+	return j.will.Keep != nil && j.will.Keep(pid)
 }
 
 func (j *job) guardIsDead() bool {

@@ -45,10 +45,7 @@ type Will struct {
 	// Litter is removed in this order when no process of the job is left, or we
 	// would have removed it: files and empty directories.
 	Litter []string
-	// Helper is a child of ours that is no part of the job; 0: there is none.
-	Helper int
-	// Keep, if not nil, reports of other children of ours whether they are no part
-	// of the job.
+	// Keep, if not nil, reports of a child of ours whether it is no part of the job.
 	Keep func(pid int) bool
 }
 

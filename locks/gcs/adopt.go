@@ -1,0 +1,23 @@
+package gcs
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Term implements [locks.Adopter]: it is the record that each renewal writes.
+func (l *Lock) Term() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term.record.metadata()[metadataKey]
+}
+
+// Adopt implements [locks.Adopter]. The next renewal reads the object first.
+func (l *Lock) Adopt(text string) error {
+	r, err := parseRecord(map[string]string{metadataKey: text})
+	if err != nil || r.State != held || r.Token == 0 {
+		return &locks.UsageError{What: "not a term of a Cloud Storage lock"}
+	}
+	return l.adopt(&term{record: r, sent: now()})
+}
+
+var _ locks.Adopter = (*Lock)(nil)

@@ -1,0 +1,79 @@
+package helper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// An instance is one run of the helper program, and the session with it.
+type instance struct {
+	session *session
+	process *process
+	gone    chan struct{} // closed when the process is reaped and its output read
+}
+
+// launch tells a helper that was started to open the backend, and does not wait for its
+// answer. The caller holds l.mu, or has the Lock to itself.
+func (l *Lock) launch(p *process, s *session) error {
+	l.at = &instance{session: s, process: p, gone: make(chan struct{})}
+	s.kill = p.kill
+	s.hurry(l.open.ConnectTimeout)
+	go l.supervise(l.at)
+	_, err := s.send(context.Background(), l.open)
+	return err
+}
+
+// newSession makes a session with a helper of which nothing is known yet.
+func (l *Lock) newSession(p *process) *session {
+	s := newSession(l.scheme, l.where, p.input.w)
+	s.clean, s.lost, s.asked = l.clean, l.lost, l.asked
+	return s
+}
+
+// supervise reads what the helper says until it has ended.
+func (l *Lock) supervise(in *instance) {
+	defer close(in.gone)
+	f := newForwarder(l.scheme, l.log, l.clean)
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		f.forward(in.process.stderr)
+	}()
+	if err := in.session.read(in.process.stdout); !errors.Is(err, io.EOF) {
+		in.session.fail(err)
+	}
+	if !closedWithin(in.process.exited, closeTimeout) {
+		in.session.fail(fmt.Errorf("%s closed its output, but did not end", in.process.name))
+		<-in.process.exited
+	}
+	closedWithin(logged, drainTimeout)
+	in.session.fail(in.process.epitaph(f.lastWords()))
+	in.process.closeOutput()
+	<-logged
+	if in.session.hasServed() { // else the next request is soon enough: one that cannot start is not started for ever
+		l.serving()
+	}
+}
+
+// close ends the helper and waits until it is gone.
+func (in *instance) close() error {
+	in.session.end(errClosed)
+	defer in.process.input.close()
+	if closedWithin(in.gone, closeTimeout) {
+		return nil
+	}
+	in.process.kill()
+	if closedWithin(in.gone, killTimeout) || closedWithin(in.process.exited, 0) {
+		return nil // at worst our log is stuck, and with it the reading of the helper's
+	}
+	return fmt.Errorf("%s (process %d) was killed, but is still there", in.process.name, in.process.child.pid)
+}
+
+// last returns the latest instance.
+func (l *Lock) last() *instance {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at
+}

@@ -1,0 +1,156 @@
+package lockstest
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// successor is a handle that goes on with the term of k, whose process is gone. If it
+// was another process than ours, that is the same handle.
+func (k *contender) successor() *contender {
+	k.e.Helper()
+	if r, ok := k.bare.(locks.Remote); ok {
+		k.e.kill(r)
+		return k
+	}
+	term := k.bare.(locks.Adopter).Term()
+	if err := k.Close(); err != nil {
+		k.e.Errorf("%s: close: %v", k.o.Holder, err)
+	}
+	next := k.e.openWith(k.e.u, k.o)
+	if err := next.bare.(locks.Adopter).Adopt(term); err != nil {
+		k.e.Fatalf("%s: adopt: %v", k.o.Holder, err)
+	}
+	next.grant = k.grant
+	return next
+}
+
+// kill kills the process that keeps a lock, if there is one: after a process that was
+// killed before it had done anything there is none until somebody asks for something.
+func (e *env) kill(r locks.Remote) {
+	e.Helper()
+	for _, pid := range children() {
+		if r.Keeps(pid) {
+			if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+				e.Fatalf("cannot kill the process %d", pid)
+			}
+			drive.Eventually(e, e.prompt, "the process is gone", func() bool { return !r.Keeps(pid) })
+			return
+		}
+	}
+}
+
+// adoptGoesOn has another handle do all that a holder can, for longer than the lease
+// would have lasted, and release. Meanwhile somebody waits.
+func adoptGoesOn(e *env) {
+	a := e.open("a")
+	a.hold()
+	if e.can(locks.CanRecord) {
+		a.writes("before")
+	}
+	b := e.open("b").campaign()
+	b.queued()
+	b.k.keep()
+	next := a.successor()
+	stop := next.keep()
+	pause(e.c.TTL * 3 / 2)
+	if e.can(locks.CanRecord) {
+		next.reads("before")
+		next.writes("after")
+	}
+	if e.can(locks.CanAsk) {
+		next.asks(next.grant.Token, "resign")
+		next.hears("resign")
+	}
+	if err := stop(); err != nil {
+		e.Fatalf("what was adopted is lost: %v", err)
+	}
+	next.release()
+	if g := b.won(e.prompt + e.c.Polling); g.Token <= a.grant.Token {
+		e.Errorf("token %d after %d", g.Token, a.grant.Token)
+	}
+	if err := next.renew(); err == nil {
+		e.Error("what was released is renewed")
+	}
+	b.k.release()
+	e.free()
+}
+
+// adoptExtendsNothing: without a renewal, the lease ends when it would have; what is
+// adopted after that is lost, and harms nobody.
+func adoptExtendsNothing(e *env) {
+	a := e.open("a")
+	a.hold()
+	if e.can(locks.CanRecord) {
+		a.writes("a's")
+	}
+	b := e.open("b").campaign()
+	b.queued()
+	b.k.keep()
+	next := a
+	for end := time.Now().Add(a.grant.TTL + e.late()); time.Now().Before(end); {
+		pause(e.c.TTL / 2)
+		next = next.successor()
+	}
+	b.won(e.c.TTL/4 + e.c.Polling) // less than it would take after an extension
+	cannot := func(k *contender) {
+		if err := k.renew(); err == nil {
+			e.Error("what is another's is renewed")
+		}
+		if e.can(locks.CanRecord) {
+			k.cannotWrite("a former holder", "a's")
+		}
+	}
+	cannot(next)
+	last := next.successor()
+	cannot(last)
+	last.release()
+	b.k.isUnharmed()
+	b.k.release()
+	e.free()
+}
+
+// adoptIsTold of an eviction.
+func adoptIsTold(e *env) {
+	a := e.open("a")
+	a.hold()
+	next := a.successor()
+	if err := next.renew(); err != nil {
+		e.Fatalf("renew what was adopted: %v", err)
+	}
+	e.evict()
+	if lost := next.Lost(); lost != nil && !e.c.Unwatched {
+		select {
+		case err := <-lost:
+			if !errors.Is(err, locks.ErrLost) {
+				e.Errorf("Lost delivers %v; want ErrLost", err)
+			}
+		case <-time.After(e.noticed):
+			e.Errorf("Lost has delivered nothing within %v", e.noticed)
+		}
+	}
+	if err := next.renew(); !errors.Is(err, locks.ErrLost) {
+		e.Errorf("renew after eviction: got %v; want ErrLost", err)
+	}
+}
+
+// adoptOfNonsense is an error, and leaves the handle as it was.
+func adoptOfNonsense(e *env) {
+	k := e.open("a")
+	adopter, ok := k.bare.(locks.Adopter)
+	if !ok {
+		return // another process does it
+	}
+	for _, term := range []string{"", "x", "{}", "null", `{"nonce":"x"}`, "\x1b[2J"} {
+		if err := adopter.Adopt(term); err == nil {
+			e.Errorf("%q is adopted", term)
+		}
+	}
+	k.hold()
+	k.release()
+	e.free()
+}
