@@ -148,7 +148,11 @@ func store(backend *url.URL, env []string) string {
 		}
 	}
 	slices.Sort(said)
-	return strings.Join(append([]string{locks.Redact(backend)}, said...), "\n")
+	at := *backend
+	if at.Scheme == "file" {
+		at.RawQuery = "" // fs=any says what is refused, not where the locks are
+	}
+	return strings.Join(append([]string{locks.Redact(&at)}, said...), "\n")
 }
 
 // names reports whether an address variable, or what stands for many, is this one.

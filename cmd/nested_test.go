@@ -108,6 +108,11 @@ func TestStore(t *testing.T) {
 	if other := spell("etcd://u:q@h", "HOME=/", "A=2", "ETCDCTL_USER=v", "ETCDCTL_PASSWORD=q"); one != other {
 		t.Errorf("%q and %q are one store", one, other)
 	}
+	for _, dir := range []string{"file:///a", "file:"} {
+		if one, other := spell(dir), spell(dir+"?fs=any"); one != other {
+			t.Errorf("%q and %q are one store", one, other)
+		}
+	}
 	if other := spell("toy://h"); other != "" {
 		t.Errorf("it is not known what a backend of others heeds: got %q", other)
 	}

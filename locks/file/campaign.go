@@ -93,10 +93,10 @@ func (c *campaign) attempt() (*term, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	if err := checkLocal(dir, c.l.remote); err != nil {
+	if err := c.l.checkLocal(dir); err != nil {
 		return nil, err
 	}
-	f, err := openLock(dir, c.l.path)
+	f, err := c.l.openLock(dir)
 	if isAbsent(err) {
 		return nil, nil // the directory was deleted meanwhile
 	}
@@ -144,7 +144,7 @@ func (c *campaign) flock(f *os.File) error {
 		if ok || err != nil {
 			return err
 		}
-		status, entered := ledger{store: f, boot: c.l.boot()}.status()
+		status, entered := ledger{store: f, boot: c.l.bootOf(f)}.status()
 		if n < glances && (!entered || isInspected(f)) {
 			time.Sleep(glanceSpacing)
 			continue
@@ -183,7 +183,7 @@ func (c *campaign) isAbandoned() bool {
 
 // enter writes us into the locked file as the holder.
 func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
-	g := ledger{store: f, boot: l.boot(), now: l.now}
+	g := ledger{store: f, boot: l.bootOf(f), now: l.now}
 	e, past, err := g.next(newHolder(l.o, l.now()))
 	if err != nil {
 		return nil, err

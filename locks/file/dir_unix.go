@@ -89,12 +89,6 @@ func makeDir(p place) error {
 	return err
 }
 
-// openLock opens the lock file in dir that is at path, and makes it if it is
-// absent.
-func openLock(dir *os.File, path string) (*os.File, error) {
-	return openIn(dir, path, unix.O_RDWR|unix.O_CREAT)
-}
-
 // openIn opens a file in dir that is at path. It waits for nobody, as to read a
 // pipe would.
 func openIn(dir *os.File, path string, flags int) (*os.File, error) {

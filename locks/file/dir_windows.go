@@ -48,11 +48,6 @@ func makeDir(p place) error {
 	return err
 }
 
-// openLock opens the lock file that is at path, and makes it if it is absent.
-func openLock(dir *os.File, path string) (*os.File, error) {
-	return openIn(dir, path, os.O_RDWR|os.O_CREATE)
-}
-
 // openIn opens a file. The prefix keeps a name such as "con" from meaning a
 // device.
 func openIn(_ *os.File, path string, flags int) (*os.File, error) {

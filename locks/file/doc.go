@@ -8,11 +8,13 @@
 //	                 home of the password database if HOME names none
 //	file:///dir      that directory; a "?", "#" or "%" in it is written %3F,
 //	                 %23 or %25
+//	file:///dir?fs=any, file:?fs=any
+//	                 the same directory, though its file system is not known to
+//	                 be local: see Limits
 //
-// There are no parameters. $XDG_RUNTIME_DIR is not used, as cron has none, and
-// a user must meet the same lock in cron and in a shell. A directory that does
-// not exist is made, readable by its owner alone; of an explicit one only the
-// last element.
+// $XDG_RUNTIME_DIR is not used, as cron has none, and a user must meet the same
+// lock in cron and in a shell. A directory that does not exist is made, readable by
+// its owner alone; of an explicit one only the last element.
 //
 // # Liveness
 //
@@ -76,7 +78,7 @@
 // it repeat. Within one boot, told by the kernel's boot id, the page
 // cache is the truth and nothing is synced; after another boot the counter goes
 // on above all that was reserved. Where there is no boot id (outside Linux and
-// macOS, or without /proc) each Acquire syncs.
+// macOS, or without /proc), and with fs=any where that is needed, each Acquire syncs.
 //
 // A new lock's counter starts from the wall clock, in microseconds. So a lock
 // whose file was deleted, or whose content is garbage, goes on above all
@@ -97,9 +99,10 @@
 //
 // # Limits
 //
-// One machine: network and cluster file systems, 9p and FUSE are refused on
-// Linux, macOS and FreeBSD, as their flock may be local to each client, or
-// absent. The default directory of a container is its own; to share a lock,
+// One machine: a directory, or a lock file, on a file system that is not known to be
+// local is refused, as flock may be local to each client there, or absent. With
+// fs=any those are taken that may be local: FUSE, 9p, VxFS and all that leaderrun does
+// not know. What is made for several machines, as NFS is, never is taken. The default directory of a container is its own; to share a lock,
 // mount the same directory. Lock files take 12 KiB each, and no run deletes them: it
 // would break the exclusion. To forget a lock deletes its files, with the lock held:
 // who waits for the file then finds that it is gone, and begins anew. A crash in the midst of writing a record

@@ -60,6 +60,11 @@ func openWith(t testing.TB, dir string, o locks.Options) *Locker {
 	return l.(*Locker)
 }
 
+// on has a handle find its files on a certain file system.
+func on(fs fileSystem) func(*os.File) (fileSystem, error) {
+	return func(*os.File) (fileSystem, error) { return fs, nil }
+}
+
 func hold(t testing.TB, l *Locker) locks.Grant {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), true)

@@ -183,7 +183,7 @@ func TestLookingIsNoChange(t *testing.T) {
 func TestWatchWithoutInotify(t *testing.T) {
 	t.Parallel()
 	l := open(t, testDir(t))
-	l.remote = func(*os.File) (string, error) { return "", syscall.EMFILE }
+	l.fileSystem = func(*os.File) (fileSystem, error) { return fileSystem{}, syscall.EMFILE }
 	pass(t, l.place.dir)
 	changed, err := l.Watch(t.Context(), true)
 	if err != nil {

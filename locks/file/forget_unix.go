@@ -42,7 +42,7 @@ func (l *Locker) forget(ctx context.Context) error {
 
 // forgetIn is done unless the file that it has locked is not the lock's any more.
 func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
-	f, err := openLock(dir, l.path) // makes it if it is absent: else what is beside it could be a holder's
+	f, err := l.openLock(dir) // makes it if it is absent: else what is beside it could be a holder's
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,48 +12,136 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-func TestRemoteFileSystem(t *testing.T) {
+// TestFileSystems takes what is known to be local, and nothing else; fs=any lets in
+// what is not known, and nothing that is made for several machines.
+func TestFileSystems(t *testing.T) {
 	t.Parallel()
-	for magic, name := range map[uint32]string{
-		0x6969: "NFS", 0xff534d42: "SMB", 0xfe534d42: "SMB", 0x517b: "SMB",
-		0x01021997: "9p", 0x65735546: "FUSE", 0x00c36400: "Ceph", 0x5346414f: "AFS",
+	for _, tt := range []struct {
+		reach  reach
+		magics map[uint32]string
+	}{
+		{local, map[uint32]string{
+			unix.EXT4_SUPER_MAGIC: "ext4", unix.TMPFS_MAGIC: "tmpfs", unix.XFS_SUPER_MAGIC: "xfs",
+			unix.BTRFS_SUPER_MAGIC: "btrfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", 0x2fc12fc1: "zfs",
+		}},
+		{unknown, map[uint32]string{0x01021997: "9p", 0x65735546: "FUSE", 0xa501fcf5: "VxFS", 0x12345678: "0x12345678"}},
+		{shared, map[uint32]string{
+			0x6969: "NFS", 0xff534d42: "SMB", 0xfe534d42: "SMB", 0x517b: "SMB", 0x00c36400: "Ceph", 0x5346414f: "AFS",
+			0x19830326: "BeeGFS", 0xaad7aaea: "PanFS", 0x20030528: "OrangeFS", 0x61636673: "ACFS",
+			0xbeefdead: "StorNext", 0x013111a8: "IBRIX", 0x7c7c6673: "prl_fs",
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := testDir(t)
-			l := open(t, dir)
-			l.remote = func(*os.File) (string, error) { return remoteType(magic), nil }
-			_, err := l.Acquire(t.Context(), true)
-			refusal(t, err, locks.ErrUsage, dir, name)
-			if _, err := os.Stat(l.path); err == nil {
-				t.Error("a lock file was made")
+		for magic, name := range tt.magics {
+			for _, anyFS := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, anyFS), func(t *testing.T) {
+					t.Parallel()
+					dir := testDir(t)
+					l := open(t, dir)
+					l.fileSystem, l.place.anyFS = on(byMagic(magic)), anyFS
+					if tt.reach == local || tt.reach == unknown && anyFS {
+						hold(t, l)
+						return
+					}
+					_, err := l.Acquire(t.Context(), true)
+					refusal(t, err, locks.ErrUsage, dir, name)
+					if got := strings.Contains(locks.Hint(err), "'file://"+dir+"?fs=any'"); got != (tt.reach == unknown) {
+						t.Errorf("the hint is %q", locks.Hint(err))
+					}
+					if _, err := os.Stat(l.path); err == nil {
+						t.Error("a lock file was made")
+					}
+				})
 			}
-		})
+		}
 	}
-	for _, magic := range []uint32{unix.EXT4_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, 0x2fc12fc1 /* ZFS */} {
-		if got := remoteType(magic); got != "" {
-			t.Errorf("%#x is called %s", magic, got)
+	for i, a := range types {
+		for _, b := range types[:i] {
+			if a.magic == b.magic {
+				t.Errorf("%#x is both %s and %s", a.magic, a.name, b.name)
+			}
 		}
 	}
 }
 
-// TestMagic: the number is that of the directory's own file system.
-func TestMagic(t *testing.T) {
+// TestAnyFileSystem: where it is not known what keeps what is written, each token is on
+// disk before it is used, and who holds the lock is told all the same.
+func TestAnyFileSystem(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	var last uint64
+	for range 3 {
+		l := open(t, dir)
+		l.fileSystem, l.place.anyFS = on(fileSystem{"FUSE", unknown}), true
+		g := hold(t, l)
+		if e := l.term.entry; e.boot != "" || e.reserved != g.Token || g.Token <= last {
+			t.Errorf("got %+v after the token %d", e, last)
+		}
+		st, err := l.Inspect(t.Context())
+		if err != nil || st.Holder != l.o.Holder {
+			t.Errorf("got %+v, %v", st, err)
+		}
+		last = g.Token
+		_ = l.Close()
+	}
+}
+
+// TestFileSystemOf asks for the file system that a file is on.
+func TestFileSystemOf(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("/proc")
 	needs(t, err == nil, "/proc")
 	defer f.Close()
-	if got, err := magicOf(f); got != unix.PROC_SUPER_MAGIC || err != nil {
-		t.Errorf("/proc: got %#x, %v; want %#x", got, err, unix.PROC_SUPER_MAGIC)
+	if got, err := fileSystemOf(f); got != (fileSystem{"0x9fa0", unknown}) || err != nil {
+		t.Errorf("/proc: got %v, %v", got, err)
 	}
+}
+
+// TestMountedOver: a file of another file system is mounted over one in a directory
+// that is local.
+func TestMountedOver(t *testing.T) {
+	t.Parallel()
+	huge := mounted(t, "hugetlbfs", "mode=0700") // known to nobody here
+	_, err := open(t, huge).Acquire(t.Context(), true)
+	refusal(t, err, locks.ErrUsage, huge, "0x958458f6", "not known to be local")
+
+	dir := testDir(t)
+	l := open(t, dir)
+	hold(t, l)
+	setRecord(t, l, "text")
+	release(t, l)
+	for _, path := range []string{l.path, l.beside(recordSuffix)} {
+		over := filepath.Join(huge, filepath.Base(path))
+		f, err := os.OpenFile(over, os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		if err := unix.Mount(over, path, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
+	}
+	words := []string{l.path, "0x958458f6"}
+	_, err = open(t, dir).Acquire(t.Context(), true)
+	refusal(t, err, locks.ErrUsage, words...)
+	_, err = l.Inspect(t.Context())
+	refusal(t, err, locks.ErrUsage, words...)
+	refusal(t, l.Forget(t.Context()), locks.ErrUsage, words...)
+	_, err = l.Record(t.Context())
+	refusal(t, err, locks.ErrUsage, l.beside(recordSuffix), "0x958458f6")
 }
 
 // mount mounts a tmpfs of the given size and returns where.
 func mount(t *testing.T, options string) string {
 	t.Helper()
+	return mounted(t, "tmpfs", options)
+}
+
+func mounted(t *testing.T, kind, options string) string {
+	t.Helper()
 	dir := t.TempDir()
-	err := unix.Mount("tmpfs", dir, "tmpfs", 0, options)
-	needs(t, err == nil, "the right to mount a tmpfs")
+	err := unix.Mount(kind, dir, kind, 0, options)
+	needs(t, err == nil, "the right to mount a "+kind)
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir
 }
@@ -128,12 +217,10 @@ func TestProbeVolume(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
-	for magic, want := range map[uint32]string{unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", 1: "0x1"} {
-		if got, lost := volumeType(magic); got != want || lost != "" {
-			t.Errorf("%#x: %q, lost %q", magic, got, lost)
-		}
+	if lost := byMagic(unix.OVERLAYFS_SUPER_MAGIC).lost(); !strings.Contains(lost, "container") {
+		t.Errorf("got %q", lost)
 	}
-	if got, lost := volumeType(unix.OVERLAYFS_SUPER_MAGIC); got != "overlay" || !strings.Contains(lost, "container") {
-		t.Errorf("got %q, lost %q", got, lost)
+	if lost := byMagic(unix.EXT4_SUPER_MAGIC).lost(); lost != "" {
+		t.Errorf("got %q", lost)
 	}
 }

@@ -44,7 +44,7 @@ func (l *Locker) look() (locks.State, error) {
 			return locks.State{}, err
 		}
 		// As in campaign.flock, who is not entered yet is about to be.
-		status, entered := ledger{store: f, boot: l.boot()}.status()
+		status, entered := ledger{store: f, boot: l.bootOf(f)}.status()
 		if entered || n == glances {
 			return locks.State{Status: status}, nil
 		}
@@ -76,7 +76,7 @@ func (l *Locker) openBeside(suffix string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = dir.Close() }() // it was only read
-	return openIn(dir, l.beside(suffix), flags)
+	return l.openLocal(dir, l.beside(suffix), flags)
 }
 
 // findLocalDir opens the directory of the locks if it is there, and one that flock
@@ -86,7 +86,7 @@ func (l *Locker) findLocalDir() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLocal(dir, l.remote); err != nil {
+	if err := l.checkLocal(dir); err != nil {
 		_ = dir.Close() // nothing was written
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func cutSuffixes(s string, suffixes ...string) (string, bool) {
 // other is a handle on another lock in the same directory, to look at it.
 func (l *Locker) other(name string) *Locker {
 	o := newLocker(l.place, locks.Options{Name: name, Logger: l.log})
-	o.remote, o.boot, o.now = l.remote, l.boot, l.now
+	o.fileSystem, o.boot, o.now = l.fileSystem, l.boot, l.now
 	return o
 }
 

@@ -21,9 +21,9 @@ type Locker struct {
 	place place
 	path  string // of the lock file
 
-	remote func(dir *os.File) (string, error) // names a file system of several machines, "" for others
-	boot   func() string                      // identifies this boot of the system; "" if it cannot be told
-	now    func() time.Time
+	fileSystem func(*os.File) (fileSystem, error) // on which a file is
+	boot       func() string                      // identifies this boot of the system; "" if it cannot be told
+	now        func() time.Time
 
 	lost   chan error
 	asked  chan []byte
@@ -47,15 +47,15 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 
 func newLocker(p place, o locks.Options) *Locker {
 	l := &Locker{
-		o:      o,
-		log:    o.Logger,
-		place:  p,
-		path:   filepath.Join(p.dir, fileName(o.Name)),
-		remote: remote,
-		boot:   bootID,
-		now:    time.Now,
-		closed: make(chan struct{}),
-		asked:  make(chan []byte, 1),
+		o:          o,
+		log:        o.Logger,
+		place:      p,
+		path:       filepath.Join(p.dir, fileName(o.Name)),
+		fileSystem: fileSystemOf,
+		boot:       bootID,
+		now:        time.Now,
+		closed:     make(chan struct{}),
+		asked:      make(chan []byte, 1),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)

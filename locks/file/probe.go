@@ -20,10 +20,8 @@ const (
 	fewInodes, lowInodes = 16, 1000
 )
 
-// A volume is what is known of a file system.
+// A volume is how much is left on a file system.
 type volume struct {
-	kind    string // "ext4"; "": not known
-	lost    string // when what is on it is lost, if it is; else ""
 	counted bool   // it is known what is left:
 	bytes   uint64 // for us
 	inodes  uint64 // or unlimited
@@ -90,7 +88,7 @@ func (p *probe) look(l *Locker) {
 	if !p.fail("directory", mayWrite(dir)) {
 		p.find("directory", "ok", ownership(dir), "")
 	}
-	if p.volume(dir, l.remote) { // else to lock it may take long
+	if p.volume(l, dir) { // else to lock it may take long
 		server.RTT, err = roundTrip(l.place)
 		p.fail("lock", err)
 	}
@@ -116,29 +114,31 @@ func (p *probe) absent(l *Locker) {
 		return
 	}
 	p.find("directory", "ok", "it is not there yet; the first run makes it", "")
-	p.volume(above, l.remote)
+	p.volume(l, above)
 }
 
 // volume looks at the file system of a directory, and says whether locks can be
 // kept there.
-func (p *probe) volume(dir *os.File, remote func(*os.File) (string, error)) bool {
+func (p *probe) volume(l *Locker, dir *os.File) bool {
 	const check = "file system"
 	v, err := volumeOf(dir)
 	if p.fail(check, err) {
 		return false
 	}
-	if kind, _ := remote(dir); kind != "" { // an error is told next
-		v.kind = kind
-	}
-	p.Servers.Servers[0].Version = v.kind
-	if p.fail(check, checkLocal(dir, remote)) {
+	fs, _ := l.fileSystem(dir) // an error is told next
+	p.Servers.Servers[0].Version = fs.name
+	if p.fail(check, l.checkLocal(dir)) {
 		return false
 	}
-	if v.lost == "" {
-		p.find(check, "ok", v.kind, "")
-	} else {
-		p.find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", v.kind, v.lost),
+	switch lost := fs.lost(); {
+	case lost != "":
+		p.find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", fs.name, lost),
 			"name a directory on a disk that stays with -b file:///dir, unless nobody minds")
+	case fs.reach == unknown:
+		p.find(check, "warning", fs.name+": it is not known to be local to this machine, and is used as fs=any is said",
+			"make sure that no other machine can see it, or name a directory on a local disk with -b file:///dir")
+	default:
+		p.find(check, "ok", fs.name, "")
 	}
 	p.room(v)
 	return true

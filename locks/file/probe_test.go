@@ -108,16 +108,28 @@ func TestProbeFindsDistrust(t *testing.T) {
 	}
 }
 
-// TestProbeFindsRemote tells of a file system where locks cannot be kept.
-func TestProbeFindsRemote(t *testing.T) {
+// TestProbeFindsForeign tells of a file system where locks cannot be kept, or perhaps
+// not.
+func TestProbeFindsForeign(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	pass(t, dir)
-	l := open(t, dir)
-	l.remote = func(*os.File) (string, error) { return "NFS", nil }
-	s := probing(t, l)
-	found(t, s, "file system", "error", "NFS")
-	if got := s.Servers[0]; got.Version != "NFS" || got.RTT != 0 {
-		t.Errorf("got %+v", got)
+	for _, tt := range []struct {
+		fs    fileSystem
+		anyFS bool
+		level string
+	}{
+		{fileSystem{"NFS", shared}, false, "error"},
+		{fileSystem{"NFS", shared}, true, "error"},
+		{fileSystem{"FUSE", unknown}, false, "error"},
+		{fileSystem{"FUSE", unknown}, true, "warning"},
+	} {
+		l := open(t, dir)
+		l.fileSystem, l.place.anyFS = on(tt.fs), tt.anyFS
+		s := probing(t, l)
+		found(t, s, "file system", tt.level, tt.fs.name)
+		if got := s.Servers[0]; got.Version != tt.fs.name || (got.RTT == 0) != (tt.level == "error") {
+			t.Errorf("got %+v", got)
+		}
 	}
 }

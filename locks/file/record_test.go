@@ -98,6 +98,14 @@ func TestRecordOfOthers(t *testing.T) {
 	refusal(t, err, locks.ErrDenied, "can be written by other users")
 }
 
+// hanging has a handle hang when it next asks for a file system, as on the way to the
+// record, until goOn is closed.
+func hanging(l *Locker) (begun, goOn chan struct{}) {
+	begun, goOn = make(chan struct{}), make(chan struct{})
+	l.fileSystem = func(*os.File) (fileSystem, error) { close(begun); <-goOn; return fileSystem{"ext4", local}, nil }
+	return begun, goOn
+}
+
 // TestReleaseWaitsForTheRecord: a record under way is written before the lock is
 // another's, or not at all. A disk that hangs stands for any slow one.
 func TestReleaseWaitsForTheRecord(t *testing.T) {
@@ -105,12 +113,7 @@ func TestReleaseWaitsForTheRecord(t *testing.T) {
 	dir := testDir(t)
 	l := open(t, dir)
 	hold(t, l)
-	goOn, begun := make(chan struct{}), make(chan struct{})
-	l.remote = func(*os.File) (string, error) { // asked for on the way to the record
-		close(begun)
-		<-goOn
-		return "", nil
-	}
+	begun, goOn := hanging(l)
 	set := make(chan error, 1)
 	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
 	within(t, begun, "SetRecord")
@@ -153,8 +156,7 @@ func TestCloseBesideTheRecord(t *testing.T) {
 	dir := testDir(t)
 	l := open(t, dir)
 	hold(t, l)
-	goOn, begun := make(chan struct{}), make(chan struct{})
-	l.remote = func(*os.File) (string, error) { close(begun); <-goOn; return "", nil }
+	begun, goOn := hanging(l)
 	set := make(chan error, 1)
 	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
 	within(t, begun, "SetRecord")

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	passwd "os/user"
@@ -20,6 +21,7 @@ const dirVar = "LEADERRUN_FILE_DIR"
 type place struct {
 	dir     string // absolute, clean
 	parents bool   // its parents, too, are made if they are absent
+	anyFS   bool   // its file system need not be known to be local
 }
 
 func (p place) String() string {
@@ -28,9 +30,20 @@ func (p place) String() string {
 
 // whichPlace reads a file URL.
 func whichPlace(u *url.URL, getenv func(string) string) (place, error) {
-	if err := locks.CheckParams(u); err != nil {
+	if err := locks.CheckParams(u, "fs"); err != nil {
 		return place{}, err
 	}
+	p, err := whichDir(u, getenv)
+	if q := u.Query(); err == nil && q.Has("fs") {
+		if fs := q.Get("fs"); fs != "any" {
+			return place{}, usage(fmt.Sprintf("file parameter fs=%q is not any", locks.Abbreviate(fs)))
+		}
+		p.anyFS = true
+	}
+	return p, err
+}
+
+func whichDir(u *url.URL, getenv func(string) string) (place, error) {
 	switch {
 	case u.Opaque != "":
 		return place{}, usage("file URL: the path is relative; write file:///dir")

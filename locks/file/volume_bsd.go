@@ -8,20 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// volumeOf tells of the file system of a directory.
+// volumeOf tells how much is left on the file system of a directory.
 func volumeOf(dir *os.File) (volume, error) {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
 		return volume{}, &os.PathError{Op: "statfs", Path: dir.Name(), Err: err}
 	}
-	v := volume{
-		kind:    unix.ByteSliceToString(st.Fstypename[:]),
+	return volume{
 		counted: true,
 		bytes:   uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), // below 0: only root has room
 		inodes:  uint64(max(int64(st.Ffree), 0)),
-	}
-	if v.kind == "tmpfs" {
-		v.lost = "at a reboot"
-	}
-	return v, nil
+	}, nil
 }
