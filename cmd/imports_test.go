@@ -34,7 +34,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks", []string{"/locks"}},
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
-		{"/locks/file", []string{"/locks", "/locks/file"}},
+		{"/locks/file", []string{"/locks", "/locks/trust", "/locks/file"}},
 		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/locks/helper"}},
 		{"/locks/trust", []string{"/locks/trust"}},
 		{"/locks/threads", []string{"/locks/threads"}},

@@ -13,10 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/trust"
 )
 
 // openDir opens the directory of the locks, and makes it if it is absent. It
-// does not follow a symbolic link there, and trusts no other user.
+// trusts no other user, and follows no symbolic link there that another could have
+// made, or could change.
 func openDir(p place) (*os.File, error) {
 	f, err := findDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,13 +42,17 @@ func findDir(p place) (*os.File, error) {
 // peekDir opens a directory, trusted or not.
 func peekDir(path string) (*os.File, error) {
 	f, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, explain(path, err)
+	if err == nil || !isLink(path) {
+		return f, err
 	}
-	return f, nil
+	to, err := trust.Dir(path)
+	if err != nil { // which, if nothing is there, is not that the directory could be made
+		return nil, fault(locks.ErrDenied, "write the path that it leads to, or "+ownDir, "%q is a symbolic link that is not followed: %v", path, err)
+	}
+	return openAt(unix.AT_FDCWD, to, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-func trustDir(dir *os.File) error { return trust(dir, fs.ModeDir) }
+func trustDir(dir *os.File) error { return checkOwner(dir, fs.ModeDir) }
 
 // ownership says whose a directory is.
 func ownership(dir *os.File) string {
@@ -138,17 +144,21 @@ func openAt(dir int, path string, flags int) (*os.File, error) {
 // explain returns why path could not be opened: for a symbolic link the system
 // has many words.
 func explain(path string, err error) error {
-	info, lerr := os.Lstat(path)
-	if lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+	if isLink(path) {
 		return fault(locks.ErrDenied, "no link is followed there: write the path that it leads to", "%q is a symbolic link", path)
 	}
 	return err
 }
 
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
 // trusted returns f if it is of the given type and nobody but us and root can
 // change it, and closes it otherwise.
 func trusted(f *os.File, want fs.FileMode) (*os.File, error) {
-	err := trust(f, want)
+	err := checkOwner(f, want)
 	if err != nil {
 		_ = f.Close() // nothing was written
 		return nil, err
@@ -156,7 +166,7 @@ func trusted(f *os.File, want fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-func trust(f *os.File, want fs.FileMode) error {
+func checkOwner(f *os.File, want fs.FileMode) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

@@ -92,22 +92,26 @@
 // The directory and the lock file must belong to us or to root, and neither may
 // be writable by group or others; we need to read and write both, and to inspect
 // a lock, or to list all, only to read. To forget a lock takes what it takes to
-// hold it. The same holds for the files beside it. The lock file
-// must be a regular file, and neither it nor the last element of the directory
-// a symbolic link. Locks of different users are therefore different locks. On
-// Windows nothing of this is checked.
+// hold it. The same holds for the files beside it. The lock file must be a regular
+// file, and no symbolic link. If the last element of the directory is one, as the
+// StateDirectory of a systemd unit with DynamicUser is, it is followed only if it and
+// all directories on the way are ours or root's and nobody else can write there; a
+// sticky directory such as /tmp may be on the way, but may not have the link in it.
+// Locks of different users are therefore different locks. On Windows nothing of this is
+// checked.
 //
 // # Limits
 //
 // One machine: a directory, or a lock file, on a file system that is not known to be
 // local is refused, as flock may be local to each client there, or absent. With
 // fs=any those are taken that may be local: FUSE, 9p, VxFS and all that leaderrun does
-// not know. What is made for several machines, as NFS is, never is taken. The default directory of a container is its own; to share a lock,
-// mount the same directory. Lock files take 12 KiB each, and no run deletes them: it
+// not know. What is made for several machines, as NFS is, never is taken. The default
+// directory of a container is its own; to share a lock, mount the same directory. Lock
+// files take 12 KiB each, and no run deletes them: it
 // would break the exclusion. To forget a lock deletes its files, with the lock held:
 // who waits for the file then finds that it is gone, and begins anew. A crash in the midst of writing a record
 // leaves a file whose name begins with "~". An overwritten directory higher up than
-// the last element, or one mounted over, goes unnoticed. If the user has no
+// the last element, or a link to it, or one mounted over, goes unnoticed. If the user has no
 // inotify instance left (fs.inotify.max_user_instances, often 128), a deleted
 // lock file goes unnoticed, too. A disk that hangs makes Acquire wait until its
 // context ends.

@@ -91,7 +91,7 @@ func TestProbeParents(t *testing.T) {
 func TestProbeFindsDistrust(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(dir string) error{
-		"is a symbolic link":            func(dir string) error { return errors.Join(os.Rename(dir, dir+"2"), os.Symlink(dir+"2", dir)) },
+		"is a symbolic link":            func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Symlink(dir+"2", dir)) },
 		"can be written by other users": func(dir string) error { return os.Chmod(dir, 0o770) },
 		"not a directory":               func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) },
 	} {

@@ -41,9 +41,31 @@ func TestDistrust(t *testing.T) {
 		spoil func(dir, path string) error
 		words []string
 	}{
-		{"directory is a link", false, func(dir, _ string) error {
-			return errors.Join(os.Rename(dir, dir+".real"), os.Symlink(dir+".real", dir))
-		}, []string{"locks\" is a symbolic link"}},
+		{"directory is another user's link", true, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Lchown(dir, nobody, 0))
+		}, []string{"locks\" is a symbolic link", "locks belongs to user 65534"}},
+		{"directory is a link that others could replace", false, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Chmod(filepath.Dir(dir), 0o777))
+		}, []string{"locks\" is a symbolic link", "can be written by anyone"}},
+		{"directory is a link that a group could replace", false, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Chmod(filepath.Dir(dir), 0o770))
+		}, []string{"locks\" is a symbolic link", "can be written by other users"}},
+		{"directory is a link where others make theirs", false, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Chmod(filepath.Dir(dir), os.ModeSticky|0o777))
+		}, []string{"locks\" is a symbolic link", "can be written by other users"}},
+		{"directory is a link to where others can put another", false, func(dir, _ string) error {
+			open := filepath.Join(filepath.Dir(dir), "open")
+			return errors.Join(os.Mkdir(open, 0o700), os.Rename(dir, open+"/real"), os.Symlink("open/real", dir), os.Chmod(open, 0o777))
+		}, []string{"locks\" is a symbolic link", "open can be written by anyone"}},
+		{"directory is a link to what its group can write", false, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Chmod(dir, 0o770))
+		}, []string{"locks.real\" can be written by other users"}},
+		{"directory is a link to another user's", true, func(dir, _ string) error {
+			return errors.Join(relink(dir), os.Chown(dir, nobody, 0))
+		}, []string{"locks.real", "belongs to user 65534"}},
+		{"directory is a link to a file", false, func(dir, path string) error {
+			return errors.Join(os.Rename(path, dir+".file"), os.RemoveAll(dir), os.Symlink(dir+".file", dir))
+		}, []string{"locks\" is a symbolic link", "not a directory"}},
 		{"directory is a link to nothing", false, func(dir, _ string) error {
 			return errors.Join(os.RemoveAll(dir), os.Symlink(dir+".real", dir))
 		}, []string{"locks\" is a symbolic link"}},
@@ -95,6 +117,11 @@ func TestDistrust(t *testing.T) {
 			}
 		})
 	}
+}
+
+// relink moves a directory, and puts a link to it in its place.
+func relink(dir string) error {
+	return errors.Join(os.Rename(dir, dir+".real"), os.Symlink(dir+".real", dir))
 }
 
 // shortDir returns a directory whose path is short enough for a socket.

@@ -19,7 +19,7 @@ const watches = true
 func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone, heed func()) error {
 	// A deleted file that is still open has its link count changed, which is
 	// IN_ATTRIB; it is gone (IN_DELETE_SELF) only when it is closed.
-	events, err := notify(subject{path, unix.IN_ATTRIB | unix.IN_MOVE_SELF}, subject{filepath.Dir(path), unix.IN_MOVE_SELF})
+	events, err := notify(subject{path, unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DONT_FOLLOW}, subject{filepath.Dir(path), unix.IN_MOVE_SELF})
 	if isAbsent(err) {
 		gone()
 		return nil
@@ -54,7 +54,7 @@ type subject struct {
 }
 
 // notify returns a file that can be read when something happened to one of the
-// subjects. No link is followed.
+// subjects.
 func notify(subjects ...subject) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -62,7 +62,7 @@ func notify(subjects ...subject) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), "inotify")
 	for _, s := range subjects {
-		if _, err := unix.InotifyAddWatch(fd, s.path, s.mask|unix.IN_DONT_FOLLOW); err != nil {
+		if _, err := unix.InotifyAddWatch(fd, s.path, s.mask); err != nil {
 			_ = f.Close() // nothing was read
 			return nil, os.NewSyscallError("inotify_add_watch", err)
 		}

@@ -1,5 +1,5 @@
 // Package trust tells files that only we and root can have written from others:
-// for programs that we start, and settings that we act upon.
+// for programs that we start, settings that we act upon, and links to directories.
 package trust
 
 import "errors"

@@ -24,6 +24,32 @@ const maxLinks = 40
 // others are looked at: Debian's /usr/local/bin belongs to a group of
 // administrators. In one with the sticky bit others can change nothing of ours.
 func File(path string) (string, fs.FileInfo, error) {
+	at, fi, err := walk(path, false)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !fi.Mode().IsRegular():
+		return "", nil, ErrNoFile
+	}
+	return at, fi, nil
+}
+
+// Dir returns the directory that path names, links resolved. It is as strict as File
+// and more: no group may write any directory on the way, and in one with a link in it
+// nobody else may make anything, sticky bit or not.
+func Dir(path string) (string, error) {
+	at, fi, err := walk(path, true)
+	switch {
+	case err != nil:
+		return "", err
+	case !fi.IsDir():
+		return "", &os.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
+	}
+	return at, nil
+}
+
+// walk follows a path step by step, and checks each.
+func walk(path string, strict bool) (string, fs.FileInfo, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", nil, err
@@ -42,6 +68,11 @@ func File(path string) (string, fs.FileInfo, error) {
 		if fi, err = check(next); err != nil {
 			break
 		}
+		if strict {
+			if err = alone(at, fi); err != nil {
+				break
+			}
+		}
 		if fi.Mode()&fs.ModeSymlink == 0 {
 			at = next
 			continue
@@ -58,13 +89,21 @@ func File(path string) (string, fs.FileInfo, error) {
 		}
 		rest = append(append(rest[:1:1], strings.Split(to, "/")...), rest[1:]...)
 	}
-	switch {
-	case err != nil:
-		return "", nil, err
-	case !fi.Mode().IsRegular():
-		return "", nil, ErrNoFile
+	return at, fi, err
+}
+
+// alone checks that nobody else can put anything in the place of a child of a
+// directory.
+func alone(dir string, child fs.FileInfo) error {
+	fi, err := os.Lstat(dir)
+	if err != nil {
+		return err
 	}
-	return at, fi, nil
+	sticky := fi.Mode()&fs.ModeSticky != 0 && child.Mode()&fs.ModeSymlink == 0
+	if fi.Mode().Perm()&0o022 != 0 && !sticky {
+		return Distrust(fmt.Sprintf("the directory %s can be written by other users", dir))
+	}
+	return nil
 }
 
 // check checks one step of a path.
