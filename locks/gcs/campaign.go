@@ -169,14 +169,19 @@ func (c *campaign) take(ctx context.Context, v *view, proved bool) (*term, error
 	after, err := c.write(ctx, v, t)
 	why := err
 	c.dirty = c.dirty || !refused(why)
-	if err != nil && !refused(err) {
+	if err != nil && !refused(err) && !isA[*unmovedError](err) {
 		after, err = c.resolve(ctx, t, err)
+	}
+	if err == nil && after != nil && v.exists {
+		err = after.renewed(v)
 	}
 	switch {
 	case stale(err) && !bucketMissing(err):
 		return nil, backoff.Sleep(ctx, randomBelow(ahead))
 	case throttle(err):
 		return nil, c.again(ctx, err, throttled)
+	case isA[*unmovedError](err): // by a clock that was set back it has next time
+		return nil, c.again(ctx, err, backoffMin)
 	case err != nil:
 		return nil, err
 	case after == nil: // it did not, or too long ago

@@ -21,13 +21,14 @@ type cause struct {
 }
 
 const (
-	textAlien  = "something that is not Cloud Storage answered"
-	hintAlien  = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
-	hintSilent = "something there accepts connections and does not answer, or a firewall drops them"
-	hintLogin  = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
-	hintRole   = "the account needs storage.objects.create, get, list and update on the bucket, and to forget a lock delete; the role roles/storage.objectUser has them"
-	hintScope  = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
-	hintKept   = "holds and retention policies forbid to delete an object, and so to forget a lock; else leaderrun only changes metadata, which they allow: then an object that it did not make may be in the way"
+	textAlien   = "something that is not Cloud Storage answered"
+	hintAlien   = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
+	hintSilent  = "something there accepts connections and does not answer, or a firewall drops them"
+	hintLogin   = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
+	hintRole    = "the account needs storage.objects.create, get, list and update on the bucket, and to forget a lock delete; the role roles/storage.objectUser has them"
+	hintScope   = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
+	hintUnmoved = "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too"
+	hintKept    = "holds and retention policies forbid to delete an object, and so to forget a lock; else leaderrun only changes metadata, which they allow: then an object that it did not make may be in the way"
 )
 
 // causes lists what is known; the first that matches counts.
@@ -36,6 +37,7 @@ func causes() []cause {
 		{is: isA[*foreignError], class: locks.ErrUnavailable, hint: "delete the object if it is not needed (gcloud storage rm), or use another prefix"},
 		{is: isA[*keptError], class: locks.ErrUnavailable, hint: "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + keptKey},
 		{is: isA[*roomError], class: locks.ErrUnavailable, hint: "the service keeps 8 KiB of custom metadata for an object; remove from the lock's what is not leaderrun's"},
+		{is: isA[*unmovedError], class: locks.ErrUnavailable, hint: hintUnmoved},
 		{is: isA[*locks.UsageError], class: locks.ErrUsage},
 		{is: bucketMissing, class: locks.ErrUnavailable, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
 		{is: isA[*credentialsError], class: locks.ErrDenied, hint: hintLogin},

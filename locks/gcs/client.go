@@ -149,12 +149,17 @@ func (c *client) create(ctx context.Context, metadata map[string]string) (*view,
 }
 
 // patch replaces the values of some keys of the metadata, if the object is as a
-// view showed it. The service keeps the other keys.
+// view showed it. The service keeps the other keys. If that changes anything, the
+// answer must show it: see unmovedError.
 func (c *client) patch(ctx context.Context, at *view, metadata map[string]string) (*view, error) {
 	conds := storage.Conditions{GenerationMatch: at.generation, MetagenerationMatch: at.metageneration}
-	return c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
+	v, err := c.call(ctx, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		return o.If(conds).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: metadata})
 	})
+	if err == nil && !at.has(metadata) {
+		err = v.changed(at)
+	}
+	return v, err
 }
 
 // delete deletes the object, if it is as a view showed it.

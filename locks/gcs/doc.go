@@ -43,6 +43,12 @@
 // Otherwise the lock is surely lost. Nothing tells a holder between two
 // renewals that the lock was taken from it.
 //
+// Others see a renewal by the object's metageneration and "updated". The service
+// promises that a change moves them, and nothing of a write that changes nothing: so
+// each renewal counts up a number in the record. The answer must show that both have
+// risen; else the renewal has failed, whatever its status, and the error says which
+// has not. The same goes for the write that takes the lock.
+//
 // That a holder has gone is judged in one of two ways, neither of which
 // compares the clocks of two machines that lease or want the lock:
 //

@@ -105,7 +105,7 @@ func unreachable(err error) bool {
 
 // transient reports that the same request may succeed soon.
 func transient(err error) bool {
-	if _, ok := errors.AsType[*credentialsError](err); ok {
+	if isA[*credentialsError](err) || isA[*unmovedError](err) {
 		return false
 	}
 	if e, ok := errors.AsType[*auth.Error](err); ok && e.Response != nil {

@@ -56,6 +56,8 @@ type record struct {
 	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock: for people
 	Version string    `json:"version,omitempty"`
 
+	Renewals uint64 `json:"renewals,omitempty"` // another number with each, so that each is a change
+
 	NoResign bool   `json:"no_resign,omitempty"`
 	Start    string `json:"start,omitempty"`  // as [locks.Status] has it
 	Broken   string `json:"broken,omitempty"` // of a lock that was taken away: the nonce of who did it

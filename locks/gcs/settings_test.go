@@ -3,6 +3,7 @@ package gcs
 import (
 	"crypto/rand"
 	"errors"
+	"math"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,7 +103,7 @@ func TestMetadataFits(t *testing.T) {
 	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000), strings.Repeat("x", 5000), "x" + strings.Repeat("\x01é", 2000)} {
 		o := locks.Options{Holder: holder, RunID: holder, Version: holder, NoResign: true}
 		full := newRecord(o, strings.Repeat("n", 40), maxTTL, maxToken)
-		full.Start, full.Broken = locks.StartTakeover, rand.Text()
+		full.Start, full.Broken, full.Renewals = locks.StartTakeover, rand.Text(), math.MaxUint64
 		m := full.metadata()
 		kept := encode(make([]byte, locks.MaxRecord))
 		if n := len(m[metadataKey]) + len(metadataKey) + len(kept) + len(keptKey); n > 8<<10-256 {

@@ -62,6 +62,13 @@ func (t *term) at(v *view) {
 	}
 }
 
+// renewed is the record of a term after a renewal of what a view shows: no write of
+// it changes nothing, not even that of one whose answer was lost.
+func (r record) renewed(at *view) record {
+	r.Renewals = at.record.Renewals + 1
+	return r
+}
+
 // freed is the record of a term that was given up. Its token stays: the next
 // is greater.
 func (r record) freed() record {
@@ -74,7 +81,7 @@ func (r record) freed() record {
 // still ours, the change was an earlier renewal of ours whose answer was lost,
 // or one of a setting that is no concern of ours; then the write is repeated on
 // what was found. So a success always means a write that was sent after Renew
-// was called.
+// was called, and that others can see.
 func (l *Lock) renew(ctx context.Context, t *term) error {
 	if err := l.paced(ctx, t); err != nil {
 		return err
@@ -88,15 +95,20 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 		if err := l.mayWrite(t, sent); err != nil {
 			return err
 		}
-		v, err := l.c.patch(ctx, at, t.record.metadata())
+		v, err := l.c.patch(ctx, at, t.record.renewed(at).metadata())
+		if err == nil {
+			err = v.renewed(at)
+		}
 		if err == nil {
 			l.note(t, v, sent)
 			return l.why()
 		}
+		if stale(err) || isA[*unmovedError](err) {
+			l.note(t, nil, 0)
+		}
 		if !stale(err) {
 			return err
 		}
-		l.note(t, nil, 0)
 	}
 	return errContended
 }

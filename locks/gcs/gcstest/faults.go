@@ -21,16 +21,17 @@ type Request struct {
 
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
-	Late      <-chan struct{}   // it takes effect when this is closed, whoever still waits for the answer
-	Drop      bool              // the connection is closed, and nothing takes effect
-	LoseReply bool              // it takes effect, and the connection is closed
-	Twice     bool              // it arrives twice, and the answer to the second one is sent
-	Hold      <-chan struct{}   // it takes effect, and the answer comes when this is closed
-	Status    int               // it is refused with this status
-	Reason    string            // of the refusal, as the service calls it
-	Message   string            // of the refusal
-	Answer    string            // it is answered with this JSON
-	Header    func(http.Header) // changes the answer's header, which has a Date
+	Late      <-chan struct{}             // it takes effect when this is closed, whoever still waits for the answer
+	Drop      bool                        // the connection is closed, and nothing takes effect
+	LoseReply bool                        // it takes effect, and the connection is closed
+	Twice     bool                        // it arrives twice, and the answer to the second one is sent
+	Hold      <-chan struct{}             // it takes effect, and the answer comes when this is closed
+	Status    int                         // it is refused with this status
+	Reason    string                      // of the refusal, as the service calls it
+	Message   string                      // of the refusal
+	Answer    string                      // it is answered with this JSON
+	Header    func(http.Header)           // changes the answer's header, which has a Date
+	Object    func(fields map[string]any) // changes the object in the answer
 }
 
 func newRequest(r *http.Request) (Request, error) {

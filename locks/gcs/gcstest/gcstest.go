@@ -8,6 +8,8 @@
 //   - an upload's answer has a crc32c, which the SDK checks;
 //   - a change of metadata moves "updated", and times are in milliseconds, in a
 //     list as elsewhere;
+//   - a write that changes nothing moves neither "updated" nor the metageneration:
+//     the service's documentation promises that of a change only;
 //   - a change that leads to more than 8 KiB of custom metadata is refused;
 //   - a bucket that was not made does not exist;
 //   - requests take effect one after the other.
@@ -142,6 +144,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req.Status, req.At = answer.Code, time.Now()
 	s.note(req)
+	if f.Object != nil && answer.Code == http.StatusOK {
+		rewrite(answer, f.Object)
+	}
 	if f.Hold != nil {
 		select {
 		case <-f.Hold:
@@ -173,48 +178,70 @@ func (s *Server) do(req Request) *httptest.ResponseRecorder {
 	}
 	body := req.Body
 	if req.Verb == "patch" {
-		body = withUpdated(body)
+		if o, ok := s.find(req); ok && o.matches(req) && o.has(metadataOf(body)) {
+			req.Method = http.MethodGet
+		} else {
+			body = withUpdated(body, o.Updated)
+		}
 	}
 	r := httptest.NewRequest(req.Method, "/", bytes.NewReader(body))
 	r.URL = &url.URL{Path: req.Path, RawQuery: req.Query.Encode()}
 	r.Header = req.Header
 	s.emu.ServeHTTP(answer, r)
 	if answer.Code == http.StatusOK && (req.Verb == "create" || req.Verb == "patch" || req.Verb == "read" || req.Verb == "list") {
-		rewrite(answer)
+		rewrite(answer, describe)
 	}
 	return answer
 }
 
-// size is how much custom metadata the object of a change would have after it.
-func (s *Server) size(req Request) (n int) {
+// find returns the object of a request. It is called while turn is held.
+func (s *Server) find(req Request) (o Object, ok bool) {
+	answer := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.URL = &url.URL{Path: req.Path, RawQuery: "alt=json"}
+	s.emu.ServeHTTP(answer, r)
+	return o, answer.Code == http.StatusOK && json.Unmarshal(answer.Body.Bytes(), &o) == nil
+}
+
+// metadataOf is the custom metadata that a change sets.
+func metadataOf(body []byte) map[string]string {
 	var change struct {
 		Metadata map[string]string `json:"metadata"`
 	}
-	_ = json.Unmarshal(req.Body, &change)
+	_ = json.Unmarshal(body, &change)
+	return change.Metadata
+}
+
+// size is how much custom metadata the object of a change would have after it.
+func (s *Server) size(req Request) (n int) {
 	o, _ := s.Object(req.Path[strings.LastIndex(req.Path, "/o/")+len("/o/"):])
 	all := map[string]string{}
 	maps.Copy(all, o.Metadata)
-	maps.Copy(all, change.Metadata)
+	maps.Copy(all, metadataOf(req.Body))
 	for k, v := range all {
 		n += len(k) + len(v)
 	}
 	return n
 }
 
-// withUpdated adds the time of the change to a change of metadata.
-func withUpdated(body []byte) []byte {
+// withUpdated adds the time of the change to a change of metadata. No change comes
+// in the same millisecond as the one before: over a network an answer and a request
+// are between them.
+func withUpdated(body []byte, before time.Time) []byte {
 	var fields map[string]any
 	if json.Unmarshal(body, &fields) != nil {
 		return body
+	}
+	if passed := time.Since(before.Truncate(time.Millisecond)); 0 <= passed && passed < time.Millisecond {
+		time.Sleep(time.Millisecond - passed)
 	}
 	fields["updated"] = time.Now().UTC().Format(stamp)
 	b, _ := json.Marshal(fields)
 	return b
 }
 
-// rewrite makes an object's description, or those in a list, what the service would
-// answer.
-func rewrite(answer *httptest.ResponseRecorder) {
+// rewrite changes the description of an object, or those in a list.
+func rewrite(answer *httptest.ResponseRecorder, change func(object map[string]any)) {
 	var fields map[string]any
 	d := json.NewDecoder(answer.Body)
 	d.UseNumber()
@@ -227,7 +254,7 @@ func rewrite(answer *httptest.ResponseRecorder) {
 	}
 	for _, item := range items {
 		if object, ok := item.(map[string]any); ok {
-			describe(object)
+			change(object)
 		}
 	}
 	b, _ := json.Marshal(fields)

@@ -54,6 +54,7 @@ func TestPreconditions(t *testing.T) {
 		{"patch another metageneration", "PATCH", object + generation + "&ifMetagenerationMatch=2", 412},
 		{"patch what is", "PATCH", object + generation + "&ifMetagenerationMatch=1", 200},
 		{"patch it again", "PATCH", object + generation + "&ifMetagenerationMatch=1", 412},
+		{"patch what it is already", "PATCH", object + generation + "&ifMetagenerationMatch=2", 200},
 		{"patch what is not there", "PATCH", object + "y" + generation, 404},
 		{"delete another metageneration", "DELETE", object + "?ifMetagenerationMatch=1", 412},
 		{"read in no bucket", "GET", strings.Replace(object, Bucket, "none", 1), 404},
@@ -69,16 +70,24 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// TestUpdated: a change of metadata moves it, as with the service.
+// TestUpdated: a change of metadata moves it, as with the service, and a write that
+// changes nothing does not, as nobody promises that.
 func TestUpdated(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	s.SetMetadata("x", map[string]string{"k": "v"})
 	s.Age("x", time.Hour)
 	before, _ := s.Object("x")
-	s.SetMetadata("x", map[string]string{"k": "w"})
-	after, _ := s.Object("x")
-	if d := after.Updated.Sub(before.Updated); d < time.Hour {
-		t.Errorf("updated moved by %v", d)
+	s.SetMetadata("x", map[string]string{"k": "v"})
+	if same, _ := s.Object("x"); !same.Updated.Equal(before.Updated) || same.Metageneration != before.Metageneration {
+		t.Errorf("a write that changes nothing made of %+v %+v", before, same)
+	}
+	for _, value := range []string{"w", "x"} {
+		s.SetMetadata("x", map[string]string{"k": value})
+		after, _ := s.Object("x")
+		if d := after.Updated.Sub(before.Updated); d < time.Millisecond || value == "w" && d < time.Hour {
+			t.Errorf("updated moved by %v", d)
+		}
+		before = after
 	}
 }

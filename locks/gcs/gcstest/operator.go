@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,6 +17,25 @@ type Object struct {
 	Created        time.Time         `json:"timeCreated"`
 	Updated        time.Time         `json:"updated"`
 	Metadata       map[string]string `json:"metadata"`
+}
+
+// matches reports that the preconditions of a request hold.
+func (o Object) matches(r Request) bool {
+	holds := func(name string, is int64) bool {
+		want := r.Query.Get(name)
+		return want == "" || want == strconv.FormatInt(is, 10)
+	}
+	return holds("ifGenerationMatch", o.Generation) && holds("ifMetagenerationMatch", o.Metageneration)
+}
+
+// has reports that the object has all of some metadata.
+func (o Object) has(metadata map[string]string) bool {
+	for k, v := range metadata {
+		if is, ok := o.Metadata[k]; !ok || is != v {
+			return false
+		}
+	}
+	return true
 }
 
 // Objects returns those whose names begin with a prefix. It goes around faults,
