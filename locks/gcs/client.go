@@ -134,6 +134,7 @@ func (c *client) create(ctx context.Context, metadata map[string]string) (*view,
 		w.Metadata = metadata
 		w.ContentType = "application/octet-stream"
 		w.CacheControl = "no-store"
+		w.StorageClass = storageClass
 		if _, err := io.WriteString(w, ""); err != nil {
 			return nil, err
 		}

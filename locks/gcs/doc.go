@@ -165,7 +165,9 @@
 // $0.05 for 10,000 about $4.30 a month, and as many reads of what it is asked, at
 // $0.004 for 10,000 about $0.35; each who waits reads 30 times a minute, about
 // $0.52 a month. A run with -n is one read, and one that gets the lock one read
-// and two writes; to set a record is one write more.
+// and two writes; to set a record is one write more. Objects are made in the class
+// Standard, whatever the bucket's default: in the others operations cost several
+// times as much.
 //
 // If an operator deletes the object of a lock that is held, somebody else may
 // have the lock at once, and the holder knows at its next renewal. The record is

@@ -83,10 +83,11 @@ func (p *probe) look(ctx context.Context) error {
 		return err
 	}
 	p.User = p.c.user(ctx)
-	attrs, err := b.Attrs(ctx)
+	attrs, rules, err := describe(ctx, b)
 	switch {
 	case err == nil:
 		p.bucket(attrs)
+		p.lifecycle(rules)
 	case status(err) == http.StatusForbidden && !throttle(err):
 		p.find("bucket", "warning", "what it is like is not known: storage.buckets.get is not allowed, nor needed",
 			"to have it checked, grant the account the role roles/storage.bucketViewer on the bucket")
@@ -144,23 +145,9 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 	if a.SoftDeletePolicy != nil && a.SoftDeletePolicy.RetentionDuration > 0 {
 		p.find("soft deletion", "ok", "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
 	}
-	if slices.ContainsFunc(a.Lifecycle.Rules, p.deletes) {
-		p.find("lifecycle", "error", "a rule deletes objects of the prefix, and so locks that are held: it counts from when they were made, not from their last renewal",
-			"use a bucket without such rules, or limit them to other prefixes")
+	if cold(a.StorageClass) {
+		p.find("storage class", "ok", "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
 	}
-}
-
-// deletes reports whether a rule may delete the live object of a lock.
-func (p *probe) deletes(r storage.LifecycleRule) bool {
-	c := r.Condition
-	old := c.Liveness == storage.Archived || c.NumNewerVersions > 0 || c.DaysSinceNoncurrentTime > 0 || !c.NoncurrentTimeBefore.IsZero()
-	if r.Action.Type != storage.DeleteAction || old || c.DaysSinceCustomTime > 0 || !c.CustomTimeBefore.IsZero() { // locks have no custom time
-		return false
-	}
-	ours := p.c.s.prefix + "/"
-	return len(c.MatchesPrefix) == 0 || slices.ContainsFunc(c.MatchesPrefix, func(theirs string) bool {
-		return strings.HasPrefix(ours, theirs) || strings.HasPrefix(theirs, ours)
-	})
 }
 
 // encryption is the version of TLS of a connection, and when the first of the

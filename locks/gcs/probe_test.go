@@ -122,6 +122,11 @@ func TestProbeBucket(t *testing.T) {
 		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"isLive":false}}]}}`, "lifecycle", "none", ""},
 		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"daysSinceNoncurrentTime":3}}]}}`, "lifecycle", "none", ""},
 		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30}}]}}`, "storage class", "warning", "to NEARLINE"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"STANDARD"},"condition":{"age":30}}]}}`, "storage class", "none", ""},
+		{`{"storageClass":"ARCHIVE"}`, "storage class", "ok", "ARCHIVE"},
+		{`{"storageClass":"STANDARD"}`, "storage class", "none", ""},
+		{`{"lifecycle":"?"}`, "bucket", "warning", ""},
 	} {
 		s := gcstest.Start(t)
 		answering(s, map[string]string{"bucket": tt.bucket})
@@ -130,6 +135,82 @@ func TestProbeBucket(t *testing.T) {
 	s := gcstest.Start(t)
 	s.Next("bucket", gcstest.Fault{Status: 403, Reason: "forbidden", Message: "a@example.com does not have storage.buckets.get access"})
 	found(t, probe(t, s), "bucket", "warning", "storage.buckets.get")
+}
+
+// TestProbeLifecycle: of the rules that delete objects those matter whose conditions the
+// object of a lock can meet. What nobody has thought of yet is said, and no error.
+func TestProbeLifecycle(t *testing.T) {
+	t.Parallel()
+	for condition, level := range map[string]string{
+		`"matchesSuffix":[".tmp"]`:                             "warning", // a lock may be called so
+		`"matchesSuffix":["~ask"]`:                             "warning",
+		`"matchesSuffix":["p/nightly","/x"]`:                   "warning",
+		`"matchesSuffix":["q/nightly"," x","~","x~asked","é"]`: "none",
+		`"matchesPrefix":["p/"],"matchesSuffix":["+"]`:         "none",
+		`"matchesStorageClass":["NEARLINE","ARCHIVE"]`:         "none",
+		`"matchesStorageClass":["STANDARD"]`:                   "error",
+		`"matchesStorageClass":["REGIONAL"]`:                   "error",
+		`"sizeAboveBytes":"0"`:                                 "none",
+		`"sizeBelowBytes":"10"`:                                "error",
+		`"daysSinceNoncurrentTime":0`:                          "none",
+		`"numNewerVersions":0`:                                 "error",
+		`"numNewerVersions":1`:                                 "none",
+		`"isLive":true`:                                        "error",
+		`"daysSinceCustomTime":0`:                              "none",
+		`"matchesPattern":"x.*"`:                               "warning",
+		`"matchesMoon":{"phase":["full"]}`:                     "warning",
+		`"matchesMoon":["full"],"matchesPrefix":["q"]`:         "none",
+	} {
+		t.Run(condition, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			answering(s, map[string]string{"bucket": `{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,` + condition + `}}]}}`})
+			if level == "none" {
+				found(t, probe(t, s), "lifecycle", level)
+				return
+			}
+			found(t, probe(t, s), "lifecycle", level, strings.SplitAfter(condition, ":")[0])
+		})
+	}
+}
+
+// TestProbeMovedThenDeleted: one rule moves objects to the class of which another deletes
+// them, over a third, in whatever order.
+func TestProbeMovedThenDeleted(t *testing.T) {
+	t.Parallel()
+	const toNearline, toArchive, remove = `{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30,"matchesPrefix":["%s"]}}`,
+		`{"action":{"type":"SetStorageClass","storageClass":"ARCHIVE"},"condition":{"age":60,"matchesStorageClass":["NEARLINE"]}}`,
+		`{"action":{"type":"Delete"},"condition":{"age":90,"matchesStorageClass":["ARCHIVE"]}}`
+	for prefix, level := range map[string]string{"p": "error", "q": "none"} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"bucket": `{"lifecycle":{"rule":[` + remove + `,` + toArchive + `,` + strings.Replace(toNearline, "%s", prefix, 1) + `]}}`})
+		got := probe(t, s)
+		found(t, got, "lifecycle", level)
+		found(t, got, "storage class", map[string]string{"error": "warning", "none": "none"}[level])
+	}
+}
+
+// TestStorageClass: objects do not take that of the bucket, where it may be dear.
+func TestStorageClass(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("a"))
+	drive.Hold(t, l)
+	if err := l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	creates := 0
+	for _, r := range s.Requests() {
+		if r.Verb != "create" {
+			continue
+		}
+		if creates++; !strings.Contains(string(r.Body), `"storageClass":"STANDARD"`) {
+			t.Errorf("%s", r.Body)
+		}
+	}
+	if creates != 2 {
+		t.Errorf("%d objects were made; want 2", creates)
+	}
 }
 
 // TestProbeFails: what keeps the bucket from being used is told, and is no error.

@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,7 +40,8 @@ type reply struct {
 	date time.Time            // by the service's clock; zero: not known
 	tls  *tls.ConnectionState // of the connection; nil: it is not encrypted
 
-	limit int // the most that is read of it, in bytes
+	limit int           // the most that is read of it, in bytes
+	copy  *bytes.Buffer // gets what is read of it; nil: nothing does
 }
 
 type replyKey struct{}
@@ -63,12 +65,15 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := maxAnswer
+	body := &limited{resp.Body, maxAnswer}
+	resp.Body = body
 	if note, ok := req.Context().Value(replyKey{}).(*reply); ok {
 		note.date, note.tls = serviceDate(resp.Header), resp.TLS
-		limit = note.limit
+		body.left = note.limit
+		if note.copy != nil {
+			resp.Body = copied{io.TeeReader(body, note.copy), body}
+		}
 	}
-	resp.Body = &limited{resp.Body, limit}
 	return resp, nil
 }
 
@@ -87,6 +92,12 @@ func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p[:min(len(p), l.left)])
 	l.left -= n
 	return n, err
+}
+
+// copied is an answer of which a copy is made.
+type copied struct {
+	io.Reader
+	io.Closer
 }
 
 // serviceDate is the Date of an answer, if nothing speaks against the service
