@@ -83,7 +83,8 @@
 // A new lock's counter starts from the wall clock, in microseconds. So a lock
 // whose file was deleted, or whose content is garbage, goes on above all
 // earlier tokens, as no counter overtakes the clock: a run takes longer than a
-// microsecond. That holds unless the clock was set back. A file that is restored
+// microsecond. That holds unless the clock was set back; a lock is not forgotten
+// while the clock is behind its tokens. A file that is restored
 // from a backup or a snapshot repeats its tokens, and so may one on a disk that
 // is torn off and attached again within one boot.
 //

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -77,6 +79,36 @@ func TestForgetHeld(t *testing.T) {
 	defer f.Close()
 	if err := a.Forget(t.Context()); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("held by another program: got %v", err)
+	}
+}
+
+// TestForgetBehindTheClock deletes nothing while a new file's tokens, which start from
+// the clock, would be below those that were used, in this boot or an earlier one.
+func TestForgetBehindTheClock(t *testing.T) {
+	t.Parallel()
+	for name, boot := range map[string]string{"this boot": "", "another boot": "another", "no boot id": noBoot} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testDir(t)
+			before := pass(t, dir)
+			l := open(t, dir)
+			if boot != "" {
+				l.boot = func() string { return strings.Trim(boot, noBoot) }
+			}
+			l.now = func() time.Time { return time.Now().Add(-time.Minute) }
+			err := l.Forget(t.Context())
+			if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "clock") {
+				t.Errorf("got %v, hint %q", err, locks.Hint(err))
+			}
+			if after := pass(t, dir); after.Token != before.Token+1 {
+				t.Errorf("token %d after %d: the file was not left as it is", after.Token, before.Token)
+			}
+			l.now = time.Now
+			forget(t, l)
+			if after := pass(t, dir); after.Token <= before.Token {
+				t.Errorf("token %d after %d", after.Token, before.Token)
+			}
+		})
 	}
 }
 

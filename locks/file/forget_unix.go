@@ -58,12 +58,39 @@ func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
 	if current, err := isCurrent(l.path, info); !current {
 		return false, err
 	}
+	if err := (ledger{store: f, boot: l.boot(), now: l.now}).mayStartAnew(); err != nil {
+		return false, err
+	}
 	for _, path := range []string{l.beside(askSuffix), l.beside(recordSuffix), l.path} {
 		if err := removeIn(dir, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, &fs.PathError{Op: "remove", Path: path, Err: err}
 		}
 	}
 	return true, nil
+}
+
+// mayStartAnew is an error unless the clock has passed every token in use: those of
+// the next file start from it.
+func (g ledger) mayStartAnew() error {
+	last, err := g.last()
+	if err != nil {
+		return err
+	}
+	copies, _, err := g.copies()
+	if err != nil {
+		return err
+	}
+	used := last.token
+	if last.boot != g.boot || g.boot == "" {
+		used = max(copies[0], copies[1], last.reserved, last.token)
+	}
+	letPass(used, g.clock())
+	if used > g.clock() {
+		return fault(locks.ErrUnavailable,
+			"set this machine's clock; or, if nothing refuses old tokens of this lock, delete its file",
+			"the clock is behind the lock's tokens, and those of a new file would start from it")
+	}
+	return nil
 }
 
 var _ locks.Forgetter = (*Locker)(nil)

@@ -33,7 +33,7 @@ func (g ledger) reserve(last entry) (reserve, error) {
 		return reserve{}, err
 	}
 	r := reserve{from: max(copies[0], copies[1], last.reserved, last.token), seeded: seeded}
-	clock := uint64(max(g.now().UnixMicro(), 1))
+	clock := g.clock()
 	if seeded != unreleased {
 		r.from = max(r.from, clock)
 	} else {
@@ -51,6 +51,9 @@ func (g ledger) reserve(last entry) (reserve, error) {
 	r.to = r.from + step
 	return r, g.commit(copies, r.to)
 }
+
+// clock is the wall clock, as a token.
+func (g ledger) clock() uint64 { return uint64(max(g.now().UnixMicro(), 1)) }
 
 // letPass waits until the clock has passed a token, if that is ahead by no more
 // than one step, as when a lock a millisecond old skips the rest of its first
