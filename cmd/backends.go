@@ -33,7 +33,7 @@ var known = []Backend{
 		Order: "first come, mostly", Told: "flock(2) wakes it",
 		Permissions: "to read and write a directory that belongs to you or root, and that nobody else can write",
 		Limits:      "one machine; no network file system",
-		Price:       "12 KiB of disk for each lock that was ever used",
+		Price:       "12 KiB of disk for each lock that was ever used, until leaderrun forget",
 	},
 	{
 		Scheme: "etcd", URL: "etcd://host:2379,host:2379/prefix",

@@ -62,21 +62,31 @@ func (p *program) completion(ctx context.Context, words []string, cursor string)
 	case err != nil:
 		return completion{}
 	case t.rest != nil:
-		return t.argument()
+		return t.argument(ctx)
 	case strings.HasPrefix(cursor, "--"):
 		return t.long(ctx)
 	case strings.HasPrefix(cursor, "-"):
 		return t.short(ctx)
 	}
-	return t.word()
+	return t.word(ctx)
 }
 
-// argument is what follows all options. Only the job and its arguments do so.
-func (t *typed) argument() completion {
-	if t.runs() {
+// argument is what follows all options: the job and its arguments, or names of locks.
+func (t *typed) argument(ctx context.Context) completion {
+	switch {
+	case t.runs():
 		return commandAt(len(t.before) - len(t.rest))
+	case t.command.Name == forgetName:
+		return t.forgotten(ctx)
 	}
 	return completion{}
+}
+
+// forgotten are the locks that were not named yet.
+func (t *typed) forgotten(ctx context.Context) completion {
+	return wordsOf(t.cursor, slices.DeleteFunc(t.lockNames(ctx), func(c candidate) bool {
+		return slices.Contains(t.names, c.word) || slices.Contains(t.rest, c.word)
+	}))
 }
 
 // runs reports whether words that are no options are a command to run.
@@ -89,7 +99,7 @@ func commandAt(word int, others ...candidate) completion {
 }
 
 // word is the first one that is no option.
-func (t *typed) word() completion {
+func (t *typed) word(ctx context.Context) completion {
 	switch {
 	case !t.named && t.cursor == "": // all programs there are would only hide them
 		return wordsOf("", t.subcommands())
@@ -101,6 +111,8 @@ func (t *typed) word() completion {
 		return wordsOf(t.cursor, []candidate{{showVerb, t.command.Usage}})
 	case t.command.Name == "help":
 		return wordsOf(t.cursor, t.subcommands())
+	case t.command.Name == forgetName:
+		return t.forgotten(ctx)
 	case t.command.Name == "completion":
 		return wordsOf(t.cursor, plainWords(completions.Shells()))
 	case t.cursor == "": // only options can follow

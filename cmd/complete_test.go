@@ -73,7 +73,7 @@ func (p *program) answer(t *testing.T, line string) (head, words string) {
 
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	const subcommands = "run status watch wait check resign release doctor config backends completion version help"
+	const subcommands = "run status watch wait check resign release forget doctor config backends completion version help"
 	dir := t.TempDir()
 	for _, name := range []string{"a b", "ab", ".ac", "b"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {

@@ -49,7 +49,7 @@ func (p *program) status(err error) int {
 	switch {
 	case err == nil:
 		return p.exit
-	case errors.As(err, new(*declinedError)):
+	case errors.As(err, new(declinedError)):
 		return exitDeclined
 	case errors.As(err, new(*configError)):
 		return exitConfig

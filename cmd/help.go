@@ -83,7 +83,7 @@ func commandNames(commands []*cli.Command) []string {
 // if its name is nearly that of a subcommand and no "--" came before it, or is
 // the URL of a backend, which may have a password.
 func (p *program) misnamed(name string, err error) error {
-	known := []string{"run", "status", "watch", "wait", "check", "resign", "release", "doctor", "config", "backends", "completion", "version", "help"}
+	known := []string{"run", "status", "watch", "wait", "check", "resign", "release", "forget", "doctor", "config", "backends", "completion", "version", "help"}
 	near := locks.Nearest(name, known)
 	var start *proc.StartError
 	switch {
@@ -101,7 +101,7 @@ func printHelp(w io.Writer, c *cli.Command) error {
 	var b strings.Builder
 	if c.Name == "run" {
 		b.WriteString(synopsis)
-		b.WriteString("\nOther subcommands: status, watch, wait, check, resign, release, doctor,\nconfig, backends, completion, version, help (leaderrun help NAME).\n")
+		b.WriteString("\nOther subcommands: status, watch, wait, check, resign, release, forget,\ndoctor, config, backends, completion, version, help (leaderrun help NAME).\n")
 		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun\n")
 	} else {
 		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.ArgsUsage), capitalize(c.Usage))

@@ -91,6 +91,7 @@ func (p *program) commands() []*cli.Command {
 		p.checkCommand(),
 		p.resignCommand(),
 		p.releaseCommand(),
+		p.forgetCommand(),
 		p.doctorCommand(),
 		p.configCommand(),
 		p.backendsCommand(),

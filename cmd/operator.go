@@ -15,7 +15,7 @@ import (
 )
 
 // What the subcommands share that look at locks and hold none: status, watch, wait,
-// resign and release.
+// resign, release and forget.
 
 // operatorFlags are the options of such a subcommand: its own, and those that say
 // where a lock is and what to print.

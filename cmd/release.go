@@ -144,7 +144,7 @@ func notices(s locks.Status) string {
 	return "its job is killed when it hears of that; until then another may already hold the lock"
 }
 
-// confirm asks at the terminal. Whoever does not say yes has said no.
+// confirm shows the lock, and asks.
 func (p *program) confirm(o *options, v *visit, before locks.State) error {
 	shown := []view.Lock{{Name: o.lock, State: before}}
 	if seen, err := v.store().Look(context.Background()); err == nil && len(seen) == 1 && seen[0].Token == before.Token {
@@ -155,25 +155,30 @@ func (p *program) confirm(o *options, v *visit, before locks.State) error {
 		return err
 	}
 	fmt.Fprintf(&text, "If you break it, %s loses it: %s.\nBreak it? [y/N] ", holder(before.Status), notices(before.Status))
-	if _, err := os.Stderr.WriteString(text.String()); err != nil {
+	return ask(text.String(), fmt.Sprintf("lock %q was not broken", o.lock))
+}
+
+// ask asks at the terminal. Whoever does not say yes has said no, which is an error.
+func ask(question, declined string) error {
+	if _, err := os.Stderr.WriteString(question); err != nil {
 		return err
 	}
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil { // Ctrl-D: the end is no yes, and no new line either
 		_, _ = os.Stderr.WriteString("\n")
-		return &declinedError{o.lock}
+		return declinedError(declined)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return nil
 	}
-	return &declinedError{o.lock}
+	return declinedError(declined)
 }
 
 // A declinedError says that nothing was done, as asked.
-type declinedError struct{ lock string }
+type declinedError string
 
-func (e *declinedError) Error() string { return fmt.Sprintf("lock %q was not broken", e.lock) }
+func (e declinedError) Error() string { return string(e) }
 
 // canAsk reports whether there is somebody at a terminal.
 func canAsk() bool {

@@ -15,7 +15,8 @@ import (
 // how flock(1) and timeout(1) read theirs: options end at the first argument
 // that is none, or at "--"; short ones may be joined, with a value last, as in
 // "-nE0". The library would read "-nE0" as one option and look for subcommands
-// even after "--".
+// even after "--". Only the names of locks that forget takes may stand before options,
+// as after rm(1): one that a name hides would be a lock to forget.
 
 // route finds the subcommand and spells out its options: it returns program
 // name, subcommand, options as --name=value, "--", and the rest unchanged.
@@ -47,7 +48,7 @@ func route(args []string, commands []*cli.Command) ([]string, error) {
 	if r.verb != "" {
 		out = append(out, r.verb)
 	}
-	return append(out, r.rest...), nil
+	return append(append(out, r.names...), r.rest...), nil
 }
 
 type option struct {
@@ -61,7 +62,8 @@ type router struct {
 	command  *cli.Command // the one that is named, else run
 	named    bool
 	options  []option
-	verb     string // what a command like config is to do, or ""
+	names    []string // of locks, for forget
+	verb     string   // what a command like config is to do, or ""
 	rest     []string
 }
 
@@ -86,6 +88,8 @@ func (r *router) read(args []string) error {
 			r.command, r.named = find(r.commands, arg), true
 		case r.named && r.command.Name == "config" && r.verb == "" && arg == showVerb:
 			r.verb = arg // options may follow
+		case r.named && r.command.Name == forgetName:
+			r.names = append(r.names, arg) // options may follow
 		default:
 			r.rest = append([]string{arg}, args...)
 			return nil
@@ -242,6 +246,9 @@ func unknownOption(c *cli.Command, shown string) error {
 		}
 	}
 	err.Near = locks.Nearest(shown, known)
+	if c.Name == forgetName && (shown == "--lock" || shown == "-l") { // as all others have it
+		return &hinted{err, "name locks without an option: leaderrun forget NAME..."}
+	}
 	return err
 }
 

@@ -69,6 +69,12 @@ func TestRoute(t *testing.T) {
 		{"check now", "check -- now"},
 		{"version", "version --"},
 
+		// Names of locks may stand before options.
+		{"forget a --yes b", "forget --yes=true -- a b"},
+		{"-y forget a -q -- -b --", "forget --yes=true --quiet=true -- a -b --"},
+		{"forget", "forget --"},
+		{"forget status --help", "help -- forget"},
+
 		// Help and version, wherever they are asked for.
 		{"--help", "help -- run"},
 		{"-h", "help -- run"},
@@ -114,6 +120,8 @@ func TestRouteRefuses(t *testing.T) {
 		{"--nonblock=perhaps true", `option --nonblock: "perhaps" is neither true nor false`},
 		{"-w soon true", `option -w: "soon" is no duration like 10, 1.5 or 2m30s`},
 		{"check --for soon", `option --for: "soon" is no duration like 10, 1.5 or 2m30s`},
+		{"forget -l x", "unknown option -l of leaderrun forget"},
+		{"forget x --force", "unknown option --force of leaderrun forget"},
 		{"-n completion", "unknown option -n of leaderrun completion"},
 	} {
 		_, err := route(append([]string{"leaderrun"}, strings.Fields(tt.args)...), testCommands())

@@ -12,13 +12,14 @@ func TestFish(t *testing.T) {
 	t.Parallel()
 	require(t, "fish")
 	for _, c := range [][2]string{
-		{"leaderrun ", "run status watch wait check resign release doctor config backends completion version help"},
+		{"leaderrun ", "run status watch wait check resign release forget doctor config backends completion version help"},
 		{"leaderrun resig", "resign"},
 		{"leaderrun --ba", "--backend"},
 		{"leaderrun --takeover=", "--takeover=fast --takeover=strict"},
 		{"leaderrun -b ", "file file:// toy toy://"},
 		{"leaderrun -b file:///usr/loca", "file:///usr/local/"},
 		{"leaderrun -l jobs:", "jobs:eu jobs:us@2"},
+		{"leaderrun forget jobs:eu jobs:", "jobs:us@2"},
 		{"leaderrun --lock=jobs:e", "--lock=jobs:eu"},
 		{"leaderrun -l 'jobs:e", "jobs:eu"},
 		{"leaderrun -nsTER", "-nsTERM"},

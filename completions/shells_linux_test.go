@@ -33,6 +33,7 @@ var lines = [][2]string{
 	{"leaderrun -ljobs:e", "leaderrun -ljobs:eu "},
 	{"leaderrun -l jobs:us@", "leaderrun -l jobs:us@2 "},
 	{"leaderrun -l team/x", "leaderrun -l team/x "},
+	{"leaderrun forget team/x jobs:e", "leaderrun forget team/x jobs:eu "},
 	{"leaderrun -b to", "leaderrun -b toy"},
 	{"leaderrun -b toy:", "leaderrun -b toy://"},
 	{"leaderrun --backend=toy:", "leaderrun --backend=toy://"},
@@ -71,7 +72,7 @@ var argumentLines = [][2]string{
 
 // Lines with all that their last word can become.
 var lists = [][2]string{
-	{"leaderrun ", "leaderrun run status watch wait check resign release doctor config backends completion version help"},
+	{"leaderrun ", "leaderrun run status watch wait check resign release forget doctor config backends completion version help"},
 	{"leaderrun --takeover ", "leaderrun --takeover fast strict"},
 	{"leaderrun --takeover=", "leaderrun fast strict"},
 	{"leaderrun -b ", "leaderrun -b file file:// toy toy://"},

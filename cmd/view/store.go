@@ -103,6 +103,13 @@ func (s *Store) inspect(ctx context.Context) (Lock, error) {
 
 // list looks at all locks that are wanted.
 func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
+	all, err := s.Kept(ctx, wanted)
+	return seat(all), err
+}
+
+// Kept returns what the backend lists, of what is wanted: turnstiles of slots, too, with
+// number 0. Slots come after the lock that they are of, in order.
+func (s *Store) Kept(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	var all []Lock
 	seen := map[string]bool{}
 	page := func(cursor string) ([]locks.Listed, string, error) { return s.page(ctx, cursor) }
@@ -118,7 +125,7 @@ func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock
 		return nil, err
 	}
 	sortLocks(all)
-	return seat(all), nil
+	return all, nil
 }
 
 func (s *Store) page(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
