@@ -1,14 +1,22 @@
 package cmd
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// freeTasks is how many more tasks the user may have.
+// freeTasks is how many more tasks the user and our cgroups may have.
 func freeTasks() int {
+	own, _ := os.ReadFile("/proc/self/cgroup") // none: then there are no limits of cgroups
+	return min(freeOfUser(), freeInCgroups("/sys/fs/cgroup", string(own)))
+}
+
+func freeOfUser() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= manyTasks || unlimited() {
 		return manyTasks
@@ -35,4 +43,41 @@ func unlimited() bool {
 	var have [2]unix.CapUserData
 	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &have[0])
 	return os.Getuid() == 0 || err == nil && have[0].Effective&exempt != 0
+}
+
+// freeInCgroups looks at our own cgroup, as /proc tells of it, and at those above it, as far
+// as they are where they usually are: in root, or for version 1 below that.
+func freeInCgroups(root, own string) int {
+	free := manyTasks
+	for line := range strings.Lines(own) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // cgroups(7): number, controllers, path
+		if len(fields) < 3 || fields[1] != "" && fields[1] != "pids" || strings.HasPrefix(fields[2], "/..") {
+			continue
+		}
+		top := filepath.Join(root, fields[1])
+		for dir := filepath.Join(top, fields[2]); ; dir = filepath.Dir(dir) {
+			free = min(free, freeIn(dir))
+			if len(dir) <= len(top) {
+				break
+			}
+		}
+	}
+	return free
+}
+
+// freeIn is how many more tasks one cgroup may have.
+func freeIn(dir string) int {
+	number := func(file string) (int, error) {
+		text, err := os.ReadFile(dir + "/" + file)
+		if err != nil {
+			return 0, err
+		}
+		return strconv.Atoi(string(bytes.TrimSpace(text)))
+	}
+	limit, err := number("pids.max")
+	if err != nil || limit >= manyTasks { // "max", and where there is none
+		return manyTasks
+	}
+	now, _ := number("pids.current")
+	return limit - now
 }

@@ -28,7 +28,7 @@ func afford(command string) error {
 	if command == "run" {
 		descriptors = descriptorsOfRun
 		if free := freeTasks(); free < tasksOfRun {
-			return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u)", max(free, 0), tasksOfRun)
+			return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup)", max(free, 0), tasksOfRun)
 		}
 	}
 	if free := freeDescriptors(); free < descriptors {
