@@ -63,6 +63,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 			Backoff:           grpcbackoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
 			MinConnectTimeout: connectTimeout,
 		}),
+		grpc.WithChainStreamInterceptor(passLearners),
 	}
 	if s.tls != nil {
 		dial = append(dial, grpc.WithTransportCredentials(newAlerting(s.tls)))
@@ -169,8 +170,18 @@ func call[Req, Resp any](ctx context.Context, c *client, method func(context.Con
 	return resp, err
 }
 
-// withLogin sends a request with a valid token, if this cluster wants one.
-func (c *client) withLogin(ctx context.Context, send func() error) error {
+// withLogin sends a request with a valid token, if this cluster wants one. What a learner
+// refuses goes to the next member.
+func (c *client) withLogin(ctx context.Context, send func() error) (err error) {
+	for range 2 * c.members { // as other requests take turns, too
+		if err = c.sendOnce(ctx, send); c.members == 1 || !byLearner(err) {
+			return err
+		}
+	}
+	return elsewhere(err)
+}
+
+func (c *client) sendOnce(ctx context.Context, send func() error) error {
 	seen, err := c.login.renewed(ctx, 0, c.auth)
 	if err != nil {
 		return err

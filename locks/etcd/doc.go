@@ -44,11 +44,11 @@
 // neither matters to the holder, who counts by itself.
 //
 // With several hosts given, requests go to each in turn, so that a member that
-// is down costs nothing, and one that has gone silent costs half of an attempt. A
-// watch tells nothing if its member hangs, and does not end as long as that answers
-// pings. So each renewal of a place also looks for the entry that it waits for, by
-// another member in turn, and who listens or watches looks again every 10 s. That can
-// delay a hand-over by a few renewals.
+// is down costs nothing, and one that has gone silent costs half of an attempt. What a
+// learner refuses goes to the next member. A watch tells nothing if its member hangs, and
+// does not end as long as that answers pings. So each renewal of a place also looks for
+// the entry that it waits for, by another member in turn, and who listens or watches looks
+// again every 10 s. That can delay a hand-over by a few renewals.
 //
 // # Record and requests
 //

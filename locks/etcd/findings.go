@@ -37,6 +37,7 @@ func clusterFindings(all []member) []locks.Finding {
 		secret,
 		versionFindings(up),
 		[]locks.Finding{leaderFinding(up), clusterFinding(up)},
+		learnerFindings(up),
 		alarmFindings(up),
 		[]locks.Finding{spaceFinding(up)},
 	)
@@ -65,6 +66,19 @@ func leaderFinding(up []member) locks.Finding {
 	}
 	return locks.Finding{Check: "leader", Level: levelWarning, Text: "cut off from the leader: " + without,
 		Fix: "mend the network between the members"}
+}
+
+func learnerFindings(up []member) []locks.Finding {
+	learners := which(up, func(s *pb.StatusResponse) bool { return s.IsLearner })
+	if learners == "" {
+		return nil
+	}
+	f := locks.Finding{Check: "learners", Level: levelWarning, Text: "without a vote, and so of no use for locks: " + learners,
+		Fix: "omit these addresses, or let the members vote: etcdctl member promote ID"}
+	if which(up, func(s *pb.StatusResponse) bool { return !s.IsLearner }) == "" {
+		f.Level = levelError
+	}
+	return []locks.Finding{f}
 }
 
 // clusterFinding looks for addresses of different clusters: there, each request

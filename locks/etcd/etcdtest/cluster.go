@@ -38,6 +38,30 @@ func (c Cluster) Leader() *Server {
 	return nil
 }
 
+// AddLearner starts one more member, which has no vote.
+func (c Cluster) AddLearner() *Server {
+	o, tb := c[0].o, c[0].tb
+	tb.Helper()
+	client := c[0].Client()
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	s := newServer(tb, len(c)+1, o)
+	for ctx.Err() == nil { // a new cluster does not take members yet
+		if _, err := client.MemberAddAsLearner(ctx, []string{s.peerURL()}); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	var initial []string
+	for _, m := range append(c, s) {
+		initial = append(initial, m.name+"="+m.peerURL())
+	}
+	s.launch(Binary(tb, o.Version, "etcd"), append(s.arguments(strings.Join(initial, ","), len(initial)), "--initial-cluster-state", "existing"))
+	s.WaitReady()
+	return s
+}
+
 // Client returns an operator's client of a server without TLS. Close it.
 func (s *Server) Client() *clientv3.Client {
 	return s.ClientAs("", "")

@@ -60,21 +60,29 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 	c := make(Cluster, n)
 	var initial []string
 	for i := range c {
-		c[i] = &Server{tb: tb, o: o, name: fmt.Sprintf("m%d", i+1), dir: tb.TempDir(),
-			client: realserver.FreePort(tb), peer: realserver.FreePort(tb), metrics: realserver.FreePort(tb)}
+		c[i] = newServer(tb, i+1, o)
 		initial = append(initial, c[i].name+"="+c[i].peerURL())
 	}
 	for _, s := range c {
-		s.process = &realserver.Process{
-			TB: tb, Path: bin, Args: s.arguments(strings.Join(initial, ","), n), LogFile: filepath.Join(s.dir, "log"),
-			Env: []string{"HOME=" + s.dir}, // and no ETCD_… of ours
-		}
-		s.process.Start()
+		s.launch(bin, s.arguments(strings.Join(initial, ","), n))
 	}
 	for _, s := range c {
 		s.WaitReady()
 	}
 	return c
+}
+
+func newServer(tb testing.TB, i int, o Options) *Server {
+	return &Server{tb: tb, o: o, name: fmt.Sprintf("m%d", i), dir: tb.TempDir(),
+		client: realserver.FreePort(tb), peer: realserver.FreePort(tb), metrics: realserver.FreePort(tb)}
+}
+
+func (s *Server) launch(bin string, args []string) {
+	s.process = &realserver.Process{
+		TB: s.tb, Path: bin, Args: args, LogFile: filepath.Join(s.dir, "log"),
+		Env: []string{"HOME=" + s.dir}, // and no ETCD_… of ours
+	}
+	s.process.Start()
 }
 
 // Binary returns the path of a program ("etcd", "etcdctl") of a version. A
