@@ -50,7 +50,7 @@ func (l *Lock) authentication(ctx context.Context, read error) (on, known bool) 
 	if refusedUs(read) {
 		return true, true
 	}
-	if read != nil || l.settings.tls == nil || l.settings.tls.GetClientCertificate == nil {
+	if read != nil || !l.settings.certified() {
 		return false, read == nil
 	}
 	ctx, cancel := l.c.attempt(ctx)
@@ -79,14 +79,19 @@ func (l *Lock) authenticating(on, known bool, user string) locks.Finding {
 
 // identity is as whom etcd's authentication knows us, if it is on.
 func (s *settings) identity() string {
-	if s.user != "" || s.tls == nil || s.tls.GetClientCertificate == nil {
+	if s.user != "" || !s.certified() {
 		return s.user
 	}
-	cert, err := s.tls.GetClientCertificate(&tls.CertificateRequestInfo{})
+	cert, err := s.tls.Config().GetClientCertificate(&tls.CertificateRequestInfo{})
 	if err != nil || cert.Leaf == nil {
 		return ""
 	}
 	return cert.Leaf.Subject.CommonName
+}
+
+// certified reports that we have a client certificate.
+func (s *settings) certified() bool {
+	return s.tls != nil && s.tls.Config().GetClientCertificate != nil
 }
 
 // findings is what can be said about the settings alone.
@@ -97,7 +102,7 @@ func (s *settings) findings() []locks.Finding {
 		return nil
 	case s.tls == nil:
 		f.Text, f.Fix = "the password goes over the network unencrypted", "let the servers speak TLS, and give cacert=FILE"
-	case s.tls.InsecureSkipVerify:
+	case s.tls.Config().InsecureSkipVerify:
 		f.Text, f.Fix = "the servers' certificates are not verified", "unset ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
 	default:
 		return nil

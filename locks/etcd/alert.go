@@ -17,17 +17,20 @@ const alertTimeout = 100 * time.Millisecond
 // 1.3 a server refuses a client's certificate after the handshake is complete
 // for the client: it sends an alert and closes. If the client is writing at
 // that moment, all that it sees is a broken pipe.
+//
+// Each connection has a configuration of its own, as files may have been replaced.
 type alerting struct {
-	credentials.TransportCredentials
+	credentials.TransportCredentials // what is asked before there is a connection
+	config                           func() *tls.Config
 }
 
-func newAlerting(c *tls.Config) credentials.TransportCredentials {
-	return alerting{credentials.NewTLS(c)}
+func newAlerting(c *tls.Config, config func() *tls.Config) credentials.TransportCredentials {
+	return alerting{credentials.NewTLS(c), config}
 }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (a alerting) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := a.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	conn, info, err := credentials.NewTLS(a.config()).ClientHandshake(ctx, authority, raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,7 +39,7 @@ func (a alerting) ClientHandshake(ctx context.Context, authority string, raw net
 
 // Clone implements credentials.TransportCredentials.
 func (a alerting) Clone() credentials.TransportCredentials {
-	return alerting{a.TransportCredentials.Clone()}
+	return alerting{a.TransportCredentials.Clone(), a.config}
 }
 
 type alertConn struct{ net.Conn }

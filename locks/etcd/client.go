@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -65,16 +66,18 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 		}),
 		grpc.WithChainStreamInterceptor(passLearners),
 	}
+	var first *tls.Config
 	if s.tls != nil {
-		dial = append(dial, grpc.WithTransportCredentials(newAlerting(s.tls)))
+		first = s.tls.Config()
+		dial = append(dial, grpc.WithTransportCredentials(newAlerting(first, s.config)))
 	}
-	if s.tls != nil && s.tls.ServerName != "" { // gRPC takes the name from here alone
-		dial = append(dial, grpc.WithAuthority(s.tls.ServerName))
+	if first != nil && first.ServerName != "" { // gRPC takes the name from here alone
+		dial = append(dial, grpc.WithAuthority(first.ServerName))
 	}
 	var err error
 	c.etcd, err = clientv3.New(clientv3.Config{
 		Endpoints:            s.endpoints,
-		TLS:                  s.tls,
+		TLS:                  first,
 		DialKeepAliveTime:    pingAfter,
 		DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries:      1, // that is: none

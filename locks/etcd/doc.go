@@ -29,8 +29,8 @@
 // ETCDCTL_INSECURE_SKIP_TLS_VERIFY, ETCDCTL_USER (user or user:password) and
 // ETCDCTL_PASSWORD, which is the best place for a password; and from
 // LEADERRUN_ETCD_PREFIX. Client certificates work as a means of authentication
-// (--client-cert-auth), too; ours is read anew for each connection, so that its
-// files may be replaced in the middle of a job.
+// (--client-cert-auth), too. All certificates are read anew for each connection, so
+// that the files may be replaced in the middle of a job.
 //
 // # Liveness
 //

@@ -16,12 +16,8 @@ type certificates struct {
 	ours    time.Time // the same of ours; zero: the server did not ask for one
 }
 
-// observe returns a configuration that notes what it meets. Nil stays nil.
-func (n *certificates) observe(c *tls.Config) *tls.Config {
-	if c == nil {
-		return nil
-	}
-	c = c.Clone()
+// observe has a configuration note what it meets.
+func (n *certificates) observe(c *tls.Config) {
 	if get := c.GetClientCertificate; get != nil {
 		c.GetClientCertificate = func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			cert, err := get(r)
@@ -32,7 +28,6 @@ func (n *certificates) observe(c *tls.Config) *tls.Config {
 		}
 	}
 	c.VerifyConnection = n.noteTheirs
-	return c
 }
 
 func (n *certificates) noteOurs(c *tls.Certificate) {

@@ -65,6 +65,9 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", l.addr, "lock", o.Name)
+	if s.tls != nil {
+		s.tls.Log = l.log
+	}
 	if l.c, err = newClient(s, o.ConnectTimeout); err != nil {
 		return nil, &locks.Error{Op: "open", Backend: l.addr, Name: o.Name, Class: locks.ErrUsage, Err: err}
 	}

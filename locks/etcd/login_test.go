@@ -1,6 +1,8 @@
 package etcd_test
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -80,37 +82,95 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 	drive.Release(t, c)
 }
 
-// TestClientCertificateRotates: the files of our certificate are replaced while
-// we hold the lock, and the new one counts from the next connection on.
-func TestClientCertificateRotates(t *testing.T) {
+// TestCertificatesRotate: the CA, and the files of our certificate, are replaced while we
+// hold the lock, and the new ones count from the next connection on. A file that cannot be
+// used is as it was, which the log says.
+func TestCertificatesRotate(t *testing.T) {
 	t.Parallel()
 	ca, next := realserver.NewCA(t), realserver.NewCA(t)
-	serverCert, serverKey := ca.Issue("server", realserver.Cert{})
-	cert, key := ca.Issue("client", realserver.Cert{})
-	newCert, newKey := next.Issue("client", realserver.Cert{})
-	clientCA := filepath.Join(t.TempDir(), "client-ca.pem")
-	replace := func(files ...string) {
-		for i := 0; i < len(files); i += 2 {
-			b, err := os.ReadFile(files[i])
-			if err == nil {
-				err = os.WriteFile(files[i+1], b, 0o600)
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	install := func(ca *realserver.CA, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			from := ca.CertFile
+			if of, _, _ := strings.Cut(name, "."); of != "ca" && of != "client-ca" {
+				cert, key := ca.Issue(of, realserver.Cert{})
+				copyFile(t, key, path(of+".key"))
+				from = cert
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			copyFile(t, from, path(name))
 		}
 	}
-	replace(ca.CertFile, clientCA)
-	s := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: serverCert, KeyFile: serverKey, ClientCAFile: clientCA}})
+	install(ca, "ca.pem", "client-ca.pem", "server.pem", "client.pem")
+	s := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: path("server.pem"), KeyFile: path("server.key"), ClientCAFile: path("client-ca.pem")}})
 	o := options("a")
 	o.TTL = time.Minute
-	l := open(t, s.URL()+"?cacert="+ca.CertFile+"&cert="+cert+"&key="+key, o)
+	var log drive.Log
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	l := open(t, s.URL()+"?cacert="+path("ca.pem")+"&cert="+path("client.pem")+"&key="+path("client.key"), o)
 	drive.Hold(t, l)
+	for _, step := range []struct {
+		name  string
+		files []string
+	}{
+		{"ours", []string{"client-ca.pem", "client.pem"}},
+		{"the CA", []string{"ca.pem", "server.pem"}},
+	} {
+		s.Kill()
+		install(next, step.files...)
+		s.Start()
+		if err := l.Renew(drive.Context(t)); err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
+	}
+	if strings.Contains(log.String(), "certificates") {
+		t.Errorf("it complained:\n%s", log.String())
+	}
 	s.Kill()
-	replace(next.CertFile, clientCA, newCert, cert, newKey, key)
+	if err := os.WriteFile(path("ca.pem"), []byte("-----BEGIN CERT"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s.Start()
 	if err := l.Renew(drive.Context(t)); err != nil {
 		t.Error(err)
 	}
+	if n := strings.Count(log.String(), path("ca.pem")); n != 1 {
+		t.Errorf("it told %d times of a file that is half written:\n%s", n, log.String())
+	}
 	drive.Release(t, l)
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUnknownCA: a renewal that fails for want of the CA says so, also when its time is over.
+func TestUnknownCA(t *testing.T) {
+	t.Parallel()
+	ca, next := realserver.NewCA(t), realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{})
+	s := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: cert, KeyFile: key}})
+	o := options("a")
+	o.TTL = time.Minute
+	l := open(t, s.URL()+"?cacert="+ca.CertFile, o)
+	drive.Hold(t, l)
+	s.Kill()
+	other, otherKey := next.Issue("server", realserver.Cert{})
+	copyFile(t, other, cert)
+	copyFile(t, otherKey, key)
+	s.Start()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := l.Renew(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "signed by unknown authority") || !strings.Contains(locks.Hint(err), "cacert") {
+		t.Errorf("got %v (%s)", err, locks.Hint(err))
+	}
 }

@@ -53,7 +53,7 @@ func (l *Lock) probe(ctx context.Context, endpoint string) member {
 	m := member{Server: locks.Server{Address: hostOf(endpoint)}}
 	var certs certificates
 	s := *l.settings
-	s.endpoints, s.tls = []string{endpoint}, certs.observe(s.tls)
+	s.endpoints, s.certs = []string{endpoint}, &certs
 	c, err := newClient(&s, l.o.ConnectTimeout)
 	if err == nil {
 		defer c.close()

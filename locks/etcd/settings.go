@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 const (
@@ -21,9 +22,10 @@ const (
 
 // settings are what a URL and the environment say.
 type settings struct {
-	endpoints []string // as clientv3 takes them: "http://host:port", "https://host:port"
-	prefix    string   // "/a/b": no slash at the end
-	tls       *tls.Config
+	endpoints []string         // as clientv3 takes them: "http://host:port", "https://host:port"
+	prefix    string           // "/a/b": no slash at the end
+	tls       *tlsfiles.Source // nil: TLS is not spoken
+	certs     *certificates    // notes what connections depend on; nil: nobody does
 	user      string
 	password  string
 }
@@ -53,7 +55,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	scheme := "http"
 	if wanted.on(addrs) {
 		scheme = "https"
-		if s.tls, err = wanted.config(); err != nil {
+		if s.tls, err = wanted.source(); err != nil {
 			return nil, err
 		}
 	}
@@ -61,6 +63,15 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 		s.endpoints = append(s.endpoints, a.url(scheme))
 	}
 	return &s, nil
+}
+
+// config returns the configuration of TLS for a new connection.
+func (s *settings) config() *tls.Config {
+	c := s.tls.Config()
+	if s.certs != nil {
+		s.certs.observe(c)
+	}
+	return c
 }
 
 func usage(format string, args ...any) error {

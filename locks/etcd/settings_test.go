@@ -33,7 +33,8 @@ func (s *settings) String() string {
 		out += " " + s.user + ":" + s.password
 	}
 	if s.tls != nil {
-		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", s.tls.RootCAs != nil, s.tls.GetClientCertificate != nil, s.tls.ServerName, s.tls.InsecureSkipVerify)
+		c := s.tls.Config()
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", c.RootCAs != nil, c.GetClientCertificate != nil, c.ServerName, c.InsecureSkipVerify)
 	}
 	return out
 }
@@ -195,8 +196,8 @@ func TestTLSIsModern(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.tls.MinVersion < tls.VersionTLS12 {
-		t.Errorf("got version %x", s.tls.MinVersion)
+	if s.tls.Config().MinVersion < tls.VersionTLS12 {
+		t.Errorf("got version %x", s.tls.Config().MinVersion)
 	}
 }
 

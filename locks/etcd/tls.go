@@ -2,12 +2,11 @@ package etcd
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"net/url"
-	"os"
 	"strconv"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 // A tlsWish is what was said about TLS.
@@ -67,31 +66,14 @@ func (w *tlsWish) on(addrs []endpoint) bool {
 	return w.ca != "" || w.cert != "" || w.serverName != "" || w.insecure || w.secure
 }
 
-func (w *tlsWish) config() (*tls.Config, error) {
-	c := &tls.Config{ServerName: w.serverName, MinVersion: tls.VersionTLS12}
-	c.InsecureSkipVerify = w.insecure
-	if w.ca != "" {
-		pem, err := os.ReadFile(w.ca)
-		if err != nil {
-			return nil, usage("%s: %v", w.caName, err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usage("%s: no certificate in %s", w.caName, w.ca)
-		}
+// source reads the files.
+func (w *tlsWish) source() (*tlsfiles.Source, error) {
+	s, err := tlsfiles.Open(
+		&tls.Config{ServerName: w.serverName, MinVersion: tls.VersionTLS12, InsecureSkipVerify: w.insecure}, //nolint:gosec // if the user said so
+		tlsfiles.Files{CA: w.ca, Cert: w.cert, Key: w.key, CAName: w.caName, CertName: w.certName},
+	)
+	if err != nil {
+		return nil, usage("%v", err)
 	}
-	if w.cert != "" {
-		if _, err := tls.LoadX509KeyPair(w.cert, w.key); err != nil {
-			return nil, usage("%s: %v", w.certName, err)
-		}
-		c.GetClientCertificate = w.clientCertificate
-	}
-	return c, nil
-}
-
-// clientCertificate reads our certificate anew for each connection: a job may
-// run for longer than a certificate is valid.
-func (w *tlsWish) clientCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(w.cert, w.key)
-	return &pair, err
+	return s, nil
 }
