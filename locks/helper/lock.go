@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 	// drainTimeout bounds how long the output of a helper that has ended is
 	// awaited: a process that it left behind may hold the pipes open.
 	drainTimeout = closeTimeout / 2
+	// lateAnswer is how long a request whose time is over is still listened to: the
+	// helper has the same deadline, and says a moment later why it was not kept.
+	lateAnswer = 20 * time.Millisecond
 )
 
 // A Lock is a locks.Lock whose backend runs in a helper program.
@@ -170,6 +174,9 @@ func (l *Lock) await(ctx context.Context, p *pending) (*pending, error) {
 	case <-p.done:
 		return p, l.outcome(ctx, p)
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && closedWithin(p.done, lateAnswer) {
+			return p, l.outcome(ctx, p)
+		}
 		p.session.giveUp(p)
 		return nil, l.over(ctx, p.method)
 	}
@@ -185,19 +192,28 @@ func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
 
 // outcome is the error of a call that was answered. The helper has the same
 // deadline as we, and if it is the first to notice, its answer says so in
-// words that are no context error any more.
+// words that are no context error any more. They say why all the same.
 func (l *Lock) outcome(ctx context.Context, p *pending) error {
 	deadline, ok := ctx.Deadline()
 	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
 	if open && ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
-		return l.over(ctx, p.method)
+		e, cause := l.over(ctx, p.method), p.err.Error()
+		if of, ok := errors.AsType[*locks.Error](p.err); ok {
+			cause = of.Err.Error()
+		}
+		words, ok := strings.CutPrefix(cause, e.Err.Error())
+		if !ok {
+			words = ": " + cause
+		}
+		e.Err, e.Hint = fmt.Errorf("%w%s", e.Err, words), locks.Hint(p.err)
+		return e
 	}
 	return p.err
 }
 
 // over is the error of a call whose context has ended.
-func (l *Lock) over(ctx context.Context, op string) error {
+func (l *Lock) over(ctx context.Context, op string) *locks.Error {
 	e := l.where
 	e.Op, e.Class, e.Err = verb(op), nil, ctx.Err()
 	return &e

@@ -95,6 +95,28 @@ func TestHelperIsFirst(t *testing.T) {
 	}
 }
 
+// TestHelperSaysWhy: what the helper says of a request whose time is over is in the error,
+// also if it is said a moment later.
+func TestHelperSaysWhy(t *testing.T) {
+	t.Parallel()
+	l := &Lock{where: locks.Error{Backend: "fake://h"}}
+	for cause, want := range map[error]string{
+		&remoteError{locks.ErrUnavailable, "context deadline exceeded"}:                                              "context deadline exceeded",
+		&remoteError{nil, "the disk is full"}:                                                                        "context deadline exceeded: the disk is full",
+		&locks.Error{Op: "renew", Err: &remoteError{nil, "context deadline exceeded (TLS: unknown CA)"}, Hint: "do"}: "context deadline exceeded (TLS: unknown CA)",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		p := &pending{method: methodRenew, done: make(chan struct{}), err: cause}
+		context.AfterFunc(ctx, func() { close(p.done) })
+		_, err := l.await(ctx, p)
+		checkClass(t, "await", err, context.DeadlineExceeded)
+		if got := err.Error(); got != "renew on fake://h: "+want || locks.Hint(err) != locks.Hint(cause) {
+			t.Errorf("got %q (%s), want %q", got, locks.Hint(err), want)
+		}
+	}
+}
+
 // A late context ends a moment after its deadline.
 type late struct {
 	context.Context
