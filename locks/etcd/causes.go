@@ -78,6 +78,7 @@ func commonCauses() []cause {
 		{pattern: "etcdserver: permission denied", denied: true, hint: "the user needs to read and write all keys under the prefix: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX/"},
 		{pattern: "etcdserver: mvcc: database space exceeded", hint: "the server refuses to write: compact, defragment, then etcdctl alarm disarm"},
 		{pattern: "etcdserver: rpc not supported for learner", text: "the member is a learner: it has no vote yet, and serves no locks", hint: "give the address of a member that has a vote, or let this one vote: etcdctl member promote ID"},
+		{pattern: errProxy.Error(), hint: "give the addresses of the servers themselves, or --ttl " + proxyTTL + " at least"},
 		{pattern: "etcdserver: no leader", hint: "the cluster has no quorum at the moment"},
 	}
 }

@@ -3,9 +3,6 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -50,6 +47,7 @@ type client struct {
 
 	maintenance pb.MaintenanceClient
 
+	peers   peers
 	members int           // how many endpoints there are
 	timeout time.Duration // the connect timeout
 }
@@ -92,34 +90,6 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	c.maintenance = pb.NewMaintenanceClient(conn)
 	conn.Connect()
 	return c, nil
-}
-
-// keepAlive renews a lease with one request and returns its TTL after that, 0 or less if
-// there is no such lease, and the term of the cluster's leader as the member saw it; 0:
-// it did not say.
-func (c *client) keepAlive(ctx context.Context, lease int64) (ttl time.Duration, term uint64, err error) {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // ends the stream
-	defer cancel()
-	err = c.withLogin(ctx, func() error {
-		stream, err := c.lease.LeaseKeepAlive(ctx, grpc.WaitForReady(true))
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(&pb.LeaseKeepAliveRequest{ID: lease}); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		} // after io.EOF, Recv knows why
-		resp, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		if resp.ID != lease {
-			return fmt.Errorf("the server answered for the lease %x instead of %x", resp.ID, lease)
-		}
-		_ = stream.CloseSend() // a courtesy
-		ttl, term = time.Duration(resp.TTL)*time.Second, resp.GetHeader().GetRaftTerm()
-		return nil
-	})
-	return ttl, term, err
 }
 
 // watch watches a key. The purpose sets apart watches that are to have streams

@@ -43,6 +43,11 @@
 // out, by about half a second, and a change of the cluster's leader extends all leases;
 // neither matters to the holder, who counts by itself.
 //
+// etcd's grpc-proxy may answer a renewal with an answer that came late to an earlier one.
+// Behind one a renewal is believed when what is left of the lease, which the proxy asks
+// its server for, shows that it is new. The server tells whole seconds, so that takes
+// one second, or one and a half, and with a ttl below 12 s there is no time for it.
+//
 // With several hosts given, requests go to each in turn, so that a member that
 // is down costs nothing, and one that has gone silent costs half of an attempt. What a
 // learner refuses goes to the next member. A watch tells nothing if its member hangs, and

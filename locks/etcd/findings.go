@@ -38,6 +38,7 @@ func clusterFindings(all []member) []locks.Finding {
 		versionFindings(up),
 		[]locks.Finding{leaderFinding(up), clusterFinding(up)},
 		learnerFindings(up),
+		proxyFindings(up),
 		alarmFindings(up),
 		[]locks.Finding{spaceFinding(up)},
 	)
@@ -45,9 +46,13 @@ func clusterFindings(all []member) []locks.Finding {
 
 // which names the members for which something is so.
 func which(all []member, is func(*pb.StatusResponse) bool) string {
+	return those(all, func(m member) bool { return is(m.status) })
+}
+
+func those(all []member, are func(member) bool) string {
 	var names []string
 	for _, m := range all {
-		if is(m.status) {
+		if are(m) {
 			names = append(names, m.Address)
 		}
 	}
@@ -79,6 +84,19 @@ func learnerFindings(up []member) []locks.Finding {
 		f.Level = levelError
 	}
 	return []locks.Finding{f}
+}
+
+// proxyTTL is the least lease with which renewals through a proxy have the time they take:
+// an attempt has two fifteenths of it.
+const proxyTTL = "12s"
+
+func proxyFindings(up []member) []locks.Finding {
+	proxies := those(up, func(m member) bool { return m.proxied })
+	if proxies == "" {
+		return nil
+	}
+	return []locks.Finding{{Check: "proxy", Level: levelWarning, Text: "etcd's grpc-proxy, with which a renewal takes one second, or one and a half: " + proxies,
+		Fix: "give the addresses of the servers, or --ttl " + proxyTTL + " at least"}}
 }
 
 // clusterFinding looks for addresses of different clusters: there, each request

@@ -17,6 +17,7 @@ type member struct {
 	locks.Server
 	status   *pb.StatusResponse // nil: it did not tell
 	rootOnly bool               // it tells others, but not us
+	proxied  bool               // etcd's grpc-proxy is in between
 }
 
 // Probe implements [locks.Prober]. Each endpoint is asked over a connection of its
@@ -67,6 +68,9 @@ func (l *Lock) probe(ctx context.Context, endpoint string) member {
 	sent := time.Now()
 	if again, err := c.status(ctx); err == nil {
 		m.status, m.RTT = again, time.Since(sent)
+	}
+	if m.status.Leader != 0 && !m.status.IsLearner {
+		m.proxied, _ = c.proxied(ctx) // what keeps it from an answer is told of below
 	}
 	m.Version, m.Role = m.status.Version, role(m.status)
 	m.TLS, m.Expires = certs.seen()

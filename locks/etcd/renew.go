@@ -12,7 +12,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
-var errOtherLeader = errors.New("the cluster's leader changed while the lease was renewed")
+var (
+	errOtherLeader = errors.New("the cluster's leader changed while the lease was renewed")
+	errStale       = errors.New("the answer was that to an earlier renewal")
+	errProxy       = errors.New("a grpc-proxy answers, perhaps for an earlier renewal; to rule that out takes a second")
+)
 
 // renew renews the lease, and looks at the queue.
 //
@@ -25,39 +29,64 @@ var errOtherLeader = errors.New("the cluster's leader changed while the lease wa
 //
 // A member that does not answer leaves time for the next one.
 func (e *entry) renew(ctx context.Context) error {
+	start := time.Now()
 	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
 	for {
-		var term uint64
+		var r renewal
 		err := e.c.again(ctx, pause, func(ctx context.Context) (err error) {
-			term, err = e.extend(ctx)
+			r, err = e.extend(ctx)
 			return err
 		})
+		if err == nil && r.proxied {
+			r.term, err = e.measure(ctx, start, pause)
+		}
 		if over := e.whyOver(); over != nil {
 			return over
 		}
 		if err == nil {
-			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, term) })
+			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
 		}
 		switch {
 		case err == nil:
 			return e.whyOver() // now, or while we asked
-		case !errors.Is(err, errOtherLeader) || pause.Wait(ctx) != nil:
+		case !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil:
 			return err
 		}
 	}
 }
 
-// extend renews the lease. It returns the term of the leader, as the member saw it.
-func (e *entry) extend(ctx context.Context) (term uint64, err error) {
+// extend renews the lease.
+func (e *entry) extend(ctx context.Context) (renewal, error) {
 	granted := e.granted()
-	ttl, term, err := e.c.keepAlive(ctx, e.id)
+	r, err := e.c.keepAlive(ctx, e.id)
 	switch {
-	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
+	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
 		e.lose(errExpired)
-	case err == nil && ttl < granted:
-		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", ttl, granted)
+	case err == nil && r.ttl < granted:
+		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", r.ttl, granted)
 	}
-	return term, err
+	return r, err
+}
+
+// measure proves that the lease was renewed after the start, by what is left of it: a proxy
+// asks its server for that each time. The server drops the fraction of a second, and so a
+// second must have passed, or nothing would be proved.
+func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Backoff) (term uint64, err error) {
+	if backoff.Sleep(ctx, time.Until(start.Add(time.Second))) != nil {
+		return 0, errProxy
+	}
+	var asked time.Time
+	var resp *pb.LeaseTimeToLiveResponse
+	err = e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+		asked = time.Now()
+		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
+		return err
+	})
+	left := time.Duration(resp.GetTTL()) * time.Second
+	if err == nil && asked.Sub(start)+left < e.granted() {
+		err = errStale
+	}
+	return resp.GetHeader().GetRaftTerm(), err
 }
 
 // confirm looks at the queue, if the cluster has the leader of a term.
@@ -73,7 +102,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	if err != nil {
 		return err
 	}
-	if term != 0 && resp.Header.RaftTerm != term { // a proxy tells none
+	if resp.Header.RaftTerm != term {
 		return errOtherLeader
 	}
 	switch own := first(resp, 0); {

@@ -1,0 +1,116 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+)
+
+// A renewal is what the answer to a request for one says.
+type renewal struct {
+	ttl  time.Duration // of the lease after it; 0 or less: there is no such lease
+	term uint64        // of the cluster's leader, as the member saw it
+	// proxied says that etcd's grpc-proxy answered. It hands on the next answer that it
+	// gets, which may be that to an earlier request.
+	proxied bool
+}
+
+// keepAlive renews a lease with one request.
+func (c *client) keepAlive(ctx context.Context, lease int64) (r renewal, err error) {
+	err = c.onStream(ctx, func(s keepAliveStream) error {
+		resp, err := askRenewal(s, lease)
+		if err != nil {
+			return err
+		}
+		r.ttl, r.term = time.Duration(resp.TTL)*time.Second, resp.GetHeader().GetRaftTerm()
+		r.proxied, err = c.peers.proxied(s)
+		return err
+	})
+	return r, err
+}
+
+// proxied reports that a grpc-proxy answers.
+func (c *client) proxied(ctx context.Context) (is bool, err error) {
+	err = c.onStream(ctx, func(s keepAliveStream) error {
+		is, err = byProxy(s)
+		return err
+	})
+	return is, err
+}
+
+type keepAliveStream = grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse]
+
+// onStream opens a stream for f, which ends it.
+func (c *client) onStream(ctx context.Context, f func(keepAliveStream) error) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // ends the stream
+	defer cancel()
+	return c.withLogin(ctx, func() error {
+		s, err := c.lease.LeaseKeepAlive(ctx, grpc.WaitForReady(true))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = s.CloseSend() }() // a courtesy
+		return f(s)
+	})
+}
+
+func askRenewal(s keepAliveStream, lease int64) (*pb.LeaseKeepAliveResponse, error) {
+	if err := s.Send(&pb.LeaseKeepAliveRequest{ID: lease}); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	} // after io.EOF, Recv knows why
+	resp, err := s.Recv()
+	if err == nil && resp.ID != lease {
+		err = fmt.Errorf("the server answered for the lease %x instead of %x", resp.ID, lease)
+	}
+	return resp, err
+}
+
+// byProxy asks for a lease that nobody has. A server says that its TTL is 0. A proxy (3.4
+// to 3.7) hears the same, asks for what is left of the lease, and hands on that: -1.
+func byProxy(s keepAliveStream) (bool, error) {
+	resp, err := askRenewal(s, rand.Int64N(1<<63-1)+1)
+	return resp.GetTTL() != 0, err
+}
+
+// peers remembers by whom connections are answered. The zero value is ready for use.
+type peers struct {
+	mu    sync.Mutex
+	known map[[2]string]bool // by both addresses: whether it is a proxy
+}
+
+// maxPeers is how many connections are remembered: more than live at a time.
+const maxPeers = 64
+
+// proxied reports that a stream with an answer belongs to a proxy.
+func (p *peers) proxied(s keepAliveStream) (bool, error) {
+	var conn [2]string
+	if at, ok := peer.FromContext(s.Context()); ok && at.LocalAddr != nil {
+		conn = [2]string{at.LocalAddr.String(), at.Addr.String()}
+	}
+	p.mu.Lock()
+	is, ok := p.known[conn]
+	p.mu.Unlock()
+	if ok {
+		return is, nil
+	}
+	is, err := byProxy(s)
+	if err != nil || conn[0] == "" {
+		return is, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) == maxPeers {
+		p.known = map[[2]string]bool{}
+	}
+	p.known[conn] = is
+	return is, nil
+}
