@@ -18,6 +18,8 @@
 //
 //	cacert=FILE      the CAs that may have signed the servers' certificates, PEM
 //	cert=FILE        our certificate, PEM, with key=FILE
+//	password-file=FILE
+//	                 has the password
 //	servername=NAME  the name that the servers' certificates must have
 //	tls=true|false   speak TLS or not; else TLS is spoken if any of the above,
 //	                 or of the variables below that concern TLS, is given
@@ -27,10 +29,14 @@
 // "https://" and "http://" are allowed, and decide), ETCDCTL_CACERT,
 // ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_INSECURE_TRANSPORT,
 // ETCDCTL_INSECURE_SKIP_TLS_VERIFY, ETCDCTL_USER (user or user:password) and
-// ETCDCTL_PASSWORD, which is the best place for a password; and from
-// LEADERRUN_ETCD_PREFIX. Client certificates work as a means of authentication
-// (--client-cert-auth), too. All certificates are read anew for each connection, so
-// that the files may be replaced in the middle of a job.
+// ETCDCTL_PASSWORD; and from LEADERRUN_ETCD_PREFIX and
+// LEADERRUN_ETCD_PASSWORD_FILE. Client certificates work as a means of
+// authentication (--client-cert-auth), too.
+//
+// Files may be replaced in the middle of a job: certificates are read anew for each
+// connection, and the password for each login. One that cannot be read, or is empty, is
+// as it was. While the file and the server have different passwords, a holder and a
+// waiter go on trying.
 //
 // # Liveness
 //

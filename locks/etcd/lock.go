@@ -68,6 +68,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if s.tls != nil {
 		s.tls.Log = l.log
 	}
+	s.password.log = l.log
 	if l.c, err = newClient(s, o.ConnectTimeout); err != nil {
 		return nil, &locks.Error{Op: "open", Backend: l.addr, Name: o.Name, Class: locks.ErrUsage, Err: err}
 	}
@@ -211,11 +212,11 @@ func (l *Lock) Close() error {
 	return nil
 }
 
-// SecretEnv implements [locks.SecretReader]. The name of the file with the key
-// of the client certificate counts as a secret: with it goes the only way the
-// job had to be told of it.
+// SecretEnv implements [locks.SecretReader]. The names of the files with the
+// password and the key of the client certificate count as secrets: with them
+// goes the only way the job had to be told of them.
 func (l *Lock) SecretEnv() []string {
-	return []string{"ETCDCTL_USER", "ETCDCTL_PASSWORD", "ETCDCTL_KEY"}
+	return []string{"ETCDCTL_USER", "ETCDCTL_PASSWORD", "ETCDCTL_KEY", "LEADERRUN_ETCD_PASSWORD_FILE"}
 }
 
 var (

@@ -13,7 +13,8 @@ import (
 // A login is a user and the token that the server gave for the password. It
 // adds the token to each request.
 type login struct {
-	user, password string // no user: no login
+	user     string   // "": no login
+	password password // belongs to whose turn it is
 
 	turn chan struct{} // holds one element; taken while logging in
 	mu   sync.Mutex
@@ -22,8 +23,8 @@ type login struct {
 	token string
 }
 
-func newLogin(user, password string) *login {
-	return &login{user: user, password: password, turn: make(chan struct{}, 1)}
+func newLogin(user string, p password) *login {
+	return &login{user: user, password: p, turn: make(chan struct{}, 1)}
 }
 
 // renewed logs in unless there was a later login than the one seen.
@@ -43,8 +44,15 @@ func (l *login) renewed(ctx context.Context, seen int, server pb.AuthClient) (n 
 	if n, _ := l.current(); n > seen {
 		return n, nil
 	}
-	resp, err := server.Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: l.password})
-	if err = rpctypes.Error(err); err != nil && !errors.Is(err, rpctypes.ErrAuthNotEnabled) {
+	word, err := l.password.next()
+	if err != nil {
+		return 0, err
+	}
+	resp, err := server.Authenticate(ctx, &pb.AuthenticateRequest{Name: l.user, Password: word})
+	switch err = rpctypes.Error(err); {
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return 0, l.password.refuse(err, seen > 0)
+	case err != nil && !errors.Is(err, rpctypes.ErrAuthNotEnabled):
 		return 0, err
 	}
 	l.mu.Lock()

@@ -82,6 +82,83 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 	drive.Release(t, c)
 }
 
+// TestPasswordChanges: the file with the password is read for each login. Who holds the
+// lock, or waits for it, goes on whether the file or the server is first to have a new one.
+func TestPasswordChanges(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"3.7", "3.4"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{Version: version, Args: []string{"--auth-token-ttl", "1"}})
+			s.EnableAuth("root", etcdtest.User{Name: "user", Password: "one", Prefix: "/mine/"})
+			change := func(word string) {
+				t.Helper()
+				root := s.ClientAs("root", "root")
+				defer root.Close()
+				if _, err := root.UserChangePassword(drive.Context(t), "user", word); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(t.TempDir(), "password")
+			write := func(word string) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(word+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("one")
+			o := options("a")
+			o.TTL = time.Minute
+			var log drive.Log
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			u := "etcd://user@" + s.Addr() + "/mine?password-file=" + file
+			a := open(t, u, o)
+			drive.Hold(t, a)
+			b, done := campaign(drive.Context(t), t, u, o)
+			both := []locks.Lock{a, b}
+			fail := func() {
+				t.Helper()
+				for _, l := range both {
+					drive.Eventually(t, drive.Patience, "another password is refused", func() bool {
+						ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+						defer cancel()
+						return errors.Is(l.Renew(ctx), locks.ErrDenied)
+					})
+				}
+			}
+			renew := func() {
+				t.Helper()
+				for _, l := range both {
+					drive.Renew(t, l)
+				}
+			}
+
+			change("two") // which ends all logins
+			fail()
+			write("two")
+			renew()
+
+			write("three")
+			time.Sleep(tokenLife)
+			fail()
+			change("three")
+			renew()
+
+			write("")
+			time.Sleep(tokenLife)
+			renew()
+			if !strings.Contains(log.String(), "cannot read the password anew") || strings.Contains(log.String(), "three") {
+				t.Errorf("it said:\n%s", log.String())
+			}
+			drive.Release(t, a)
+			if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			drive.Release(t, b)
+		})
+	}
+}
+
 // TestCertificatesRotate: the CA, and the files of our certificate, are replaced while we
 // hold the lock, and the new ones count from the next connection on. A file that cannot be
 // used is as it was, which the log says.

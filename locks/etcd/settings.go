@@ -27,7 +27,7 @@ type settings struct {
 	tls       *tlsfiles.Source // nil: TLS is not spoken
 	certs     *certificates    // notes what connections depend on; nil: nobody does
 	user      string
-	password  string
+	password  password
 }
 
 // parse reads a URL, and for what it leaves open the variables of etcdctl. All
@@ -85,7 +85,7 @@ func checkShape(u *url.URL) error {
 	if u.Fragment != "" {
 		return usage("an etcd URL has no part after #")
 	}
-	return locks.CheckParams(u, "cacert", "cert", "key", "servername", "tls")
+	return locks.CheckParams(u, "cacert", "cert", "key", "password-file", "servername", "tls")
 }
 
 // setting returns a parameter of the URL or else a variable, and its name.
@@ -94,30 +94,6 @@ func setting(u *url.URL, getenv func(string) string, param, variable string) (va
 		return v, param
 	}
 	return getenv(variable), variable
-}
-
-func userAndPassword(u *url.URL, getenv func(string) string) (user, password string, err error) {
-	user, password = getenv("ETCDCTL_USER"), getenv("ETCDCTL_PASSWORD")
-	if name, word, ok := strings.Cut(user, ":"); ok && password == "" {
-		user, password = name, word
-	}
-	if u.User != nil {
-		if name := u.User.Username(); name != user {
-			user, password = name, getenv("ETCDCTL_PASSWORD") // not another user's
-		}
-		if word, ok := u.User.Password(); ok {
-			password = word
-		}
-	}
-	switch {
-	case user == "" && u.User != nil:
-		return "", "", usage("the etcd URL has a password and no user")
-	case user == "":
-		return "", "", nil // as etcdctl: a password alone means nothing
-	case password == "":
-		return "", "", usage("etcd user %q has no password; set ETCDCTL_PASSWORD", locks.Printable(user))
-	}
-	return user, password, nil
 }
 
 func prefix(u *url.URL, getenv func(string) string) (string, error) {

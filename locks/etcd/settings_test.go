@@ -30,7 +30,7 @@ func environment(vars ...string) func(string) string {
 func (s *settings) String() string {
 	out := strings.Join(s.endpoints, ",") + " " + s.prefix
 	if s.user != "" {
-		out += " " + s.user + ":" + s.password
+		out += " " + s.user + ":" + s.password.word
 	}
 	if s.tls != nil {
 		c := s.tls.Config()
@@ -43,6 +43,10 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	ca := realserver.NewCA(t)
 	cert, key := ca.Issue("client", realserver.Cert{})
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("f:g \r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const local = "http://127.0.0.1:2379"
 	tests := []struct {
 		url  string
@@ -65,6 +69,11 @@ func TestParse(t *testing.T) {
 		{"etcd://u@h", []string{"ETCDCTL_USER=u:p"}, "http://h:2379 /leaderrun u:p"},
 		{"etcd://v@h", []string{"ETCDCTL_USER=u:p", "ETCDCTL_PASSWORD=q"}, "http://h:2379 /leaderrun v:q"},
 		{"etcd://h", []string{"ETCDCTL_PASSWORD=p"}, "http://h:2379 /leaderrun"},
+		{"etcd://u@h?password-file=" + file, nil, "http://h:2379 /leaderrun u:f:g "},
+		{"etcd://h?password-file=" + file, []string{"ETCDCTL_USER=u", "ETCDCTL_PASSWORD=q"}, "http://h:2379 /leaderrun u:f:g "},
+		{"etcd://u@h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=" + file}, "http://h:2379 /leaderrun u:f:g "},
+		{"etcd://u:p@h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=/no/such"}, "http://h:2379 /leaderrun u:p"},
+		{"etcd://h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=/no/such"}, "http://h:2379 /leaderrun"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=h:1, i:2"}, "http://h:1,http://i:2 /leaderrun"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h:1/,http://[::1]:2"}, "http://h:1,http://[::1]:2 /leaderrun"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=https://h"}, `https://h:2379 /leaderrun tls(ca=false cert=false name="" skip=false)`},
@@ -124,6 +133,13 @@ func TestParseUsage(t *testing.T) {
 		{"etcd://u@h", nil, "ETCDCTL_PASSWORD"},
 		{"etcd://:" + secret + "@h", nil, "no user"},
 		{"etcd://v@h", []string{"ETCDCTL_USER=u:" + secret}, `"v" has no password`},
+		{"etcd://u:" + secret + "@h?password-file=" + key, nil, "a password and password-file"},
+		{"etcd://h?password-file=" + key, nil, "without a user"},
+		{"etcd://u@h?password-file=/no/such", nil, "password-file: open /no/such"},
+		{"etcd://u@h?password-file=" + empty, nil, "password-file: no password in"},
+		{"etcd://u@h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=/no/such"}, "LEADERRUN_ETCD_PASSWORD_FILE: open /no/such"},
+		{"etcd://u@h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=" + key, "ETCDCTL_PASSWORD=" + secret}, "unset one"},
+		{"etcd://h", []string{"LEADERRUN_ETCD_PASSWORD_FILE=" + key, "ETCDCTL_USER=u:" + secret}, "unset one"},
 		{"etcd://h/a%00b", nil, "cannot be printed"},
 		{"etcd://h?cert=x", nil, "both cert and key"},
 		{"etcd://h?key=" + key, nil, "both cert and key"},
