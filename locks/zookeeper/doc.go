@@ -169,7 +169,10 @@
 // created it, which rises with each transaction of the ensemble, and across
 // changes of its leader. In a queue, who comes later has a node created later;
 // so the tokens rise from holder to holder. The number in the node's name is no
-// token: it begins again when an empty queue was deleted, and after 2³¹ nodes.
+// token: it begins again when an empty queue was deleted, and after 2³¹ nodes
+// servers since 3.6 give the last one again and again. From then on the czxids of
+// a queue's nodes are compared, not their names: who looks at the queue looks at
+// each of its nodes, until the queue was empty for a minute.
 //
 // # Permissions
 //

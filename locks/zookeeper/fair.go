@@ -36,8 +36,8 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 				return nil, err
 			}
 			continue
-		case err != nil && !transient(err):
-			return nil, err
+		case err != nil && !transient(err) && !errors.Is(err, zk.ErrNodeExists):
+			return nil, err // else it may have been made, with an answer that was lost
 		}
 		v, lookErr := e.lookFair(ctx)
 		if lookErr != nil || v.own != nil {
@@ -63,7 +63,11 @@ func (e *entry) lookFair(ctx context.Context) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := e.viewOf(ctx, places(names))
+		all, err := e.s.inOrder(ctx, e.lock, names)
+		if err != nil {
+			return nil, err
+		}
+		v, err := e.viewOf(ctx, all)
 		if !errors.Is(err, zk.ErrNoNode) { // something has just gone
 			return v, err
 		}

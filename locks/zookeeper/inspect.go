@@ -65,7 +65,10 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []pla
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // it was a queue, and may be a holder's node now
 		}
-		all := places(names)
+		if err != nil {
+			return nil, nil, err
+		}
+		all, err := s.inOrder(ctx, lock, names)
 		if err != nil || len(all) == 0 {
 			return nil, nil, err
 		}

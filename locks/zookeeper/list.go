@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// lookers is how many locks of a page are looked at at once.
+// lookers is how many locks of a page, or nodes of a queue, are looked at at once.
 const lookers = 16
 
 // List implements [locks.Lister]. The pages are in the order of the names, and a
@@ -78,16 +78,7 @@ func lockName(node string) (name string, ok bool) {
 // and that have no record.
 func (l *Lock) look(ctx context.Context, s *session, names []string) (listed []locks.Listed, err error) {
 	all, errs := make([]locks.Listed, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, lookers)
-	for i, name := range names {
-		wg.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
-			all[i], errs[i] = l.lookAt(ctx, s, name)
-		})
-	}
-	wg.Wait()
+	inTurns(len(names), func(i int) { all[i], errs[i] = l.lookAt(ctx, s, names[i]) })
 	for i, one := range all {
 		if errs[i] != nil {
 			return nil, errs[i]
@@ -97,6 +88,20 @@ func (l *Lock) look(ctx context.Context, s *session, names []string) (listed []l
 		}
 	}
 	return listed, nil
+}
+
+// inTurns calls f with each number below n, some of them at once.
+func inTurns(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, lookers)
+	for i := range n {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			f(i)
+		})
+	}
+	wg.Wait()
 }
 
 func (l *Lock) lookAt(ctx context.Context, s *session, name string) (locks.Listed, error) {

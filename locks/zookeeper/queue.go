@@ -1,9 +1,14 @@
 package zookeeper
 
 import (
+	"cmp"
+	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/record"
@@ -17,6 +22,7 @@ const mark = "-n_"
 type place struct {
 	name, guid string
 	number     int32
+	czxid      int64 // 0: nobody has asked for it
 }
 
 // places reads a list of nodes and puts them in order: that of their numbers,
@@ -27,17 +33,51 @@ func places(names []string) []place {
 		guid, digits, ok := strings.Cut(name, mark)
 		number, err := strconv.ParseInt(digits, 10, 32)
 		if ok && guid != "" && err == nil {
-			all = append(all, place{name, guid, int32(number)})
+			all = append(all, place{name: name, guid: guid, number: int32(number)})
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int { return order(a.number, b.number) })
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.number, b.number) })
 	return all
 }
 
-// order compares numbers of a counter of 32 bits that begins again at its least
-// value after its greatest (RFC 1982). It is right as long as there are less
-// than 2³¹ nodes between the two.
-func order(a, b int32) int { return int(a - b) }
+// unordered reports that places sorted by number may not be in the order in
+// which they were taken: a counter has come to its end. What servers do then
+// depends on their version (DataTree.createNode). Until 3.5 the least number
+// follows the greatest. Since 3.6 a counter never falls, so the greatest number is
+// given again and again; but a request that is processed while the one before it
+// is not yet applied gets the number after that one's.
+func unordered(all []place) bool {
+	return len(all) > 1 && (all[0].number < 0 || all[len(all)-1].number == math.MaxInt32)
+}
+
+// inOrder returns the places in a queue from a list of its nodes. Their order is
+// that of the transactions that created them, which the names tell until the
+// counter comes to its end. From then on each node is looked at.
+func (s *session) inOrder(ctx context.Context, queue string, names []string) ([]place, error) {
+	all := places(names)
+	if !unordered(all) {
+		return all, nil
+	}
+	errs := make([]error, len(all))
+	inTurns(len(all), func(i int) { all[i].czxid, errs[i] = s.czxid(ctx, queue+"/"+all[i].name) })
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(p place) bool { return p.czxid == 0 }) // it has just gone
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.czxid, b.czxid) })
+	return all, nil
+}
+
+// czxid is the number of the transaction that created a node; 0: there is none.
+func (s *session) czxid(ctx context.Context, path string) (int64, error) {
+	return ask(ctx, s, func(c *zk.Conn) (int64, error) {
+		there, stat, err := c.Exists(path)
+		if err != nil || !there {
+			return 0, at(path, err)
+		}
+		return stat.Czxid, nil
+	})
+}
 
 // A view is what is known of a lock at some moment.
 type view struct {

@@ -10,15 +10,14 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestPlacesAreInOrder by the servers' numbers, whatever the GUIDs, and across
-// the end of the counter.
+// TestPlacesAreInOrder by the servers' numbers, whatever the GUIDs.
 func TestPlacesAreInOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ names, want []string }{
 		{nil, nil},
 		{[]string{"A-n_0000000002", "Z-n_0000000001"}, []string{"Z-n_0000000001", "A-n_0000000002"}},
 		{[]string{"a-n_0000000010", "b-n_0000000009"}, []string{"b-n_0000000009", "a-n_0000000010"}},
-		{[]string{"a-n_-2147483648", "b-n_2147483647", "c-n_-2147483647"}, []string{"b-n_2147483647", "a-n_-2147483648", "c-n_-2147483647"}},
+		{[]string{"a-n_0000000000", "b-n_2147483647", "c-n_-2147483647"}, []string{"c-n_-2147483647", "a-n_0000000000", "b-n_2147483647"}},
 		{[]string{"a-n_0000000000", "b-n_-000000001"}, []string{"b-n_-000000001", "a-n_0000000000"}},
 		{[]string{"x", "-n_0000000001", "a-n_", "a-n_1x", "a-n_99999999999", "a-n_0000000003", ""}, []string{"a-n_0000000003"}},
 	} {
@@ -32,13 +31,27 @@ func TestPlacesAreInOrder(t *testing.T) {
 	}
 }
 
-func TestOrderAcrossTheOverflow(t *testing.T) {
+// TestUnordered: numbers tell the order until the last one.
+func TestUnordered(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ before, after int32 }{
-		{0, 1}, {-1, 0}, {math.MaxInt32, math.MinInt32}, {math.MaxInt32 - 5, math.MinInt32 + 5}, {0, math.MaxInt32},
+	for _, tt := range []struct {
+		numbers []int32
+		want    bool
+	}{
+		{nil, false},
+		{[]int32{math.MaxInt32}, false},
+		{[]int32{0, 1, math.MaxInt32 - 1}, false},
+		{[]int32{0, math.MaxInt32}, true},
+		{[]int32{math.MaxInt32, math.MaxInt32}, true},
+		{[]int32{math.MinInt32, math.MaxInt32 - 1}, true},
+		{[]int32{-1, 0}, true},
 	} {
-		if order(tt.before, tt.after) >= 0 || order(tt.after, tt.before) <= 0 || order(tt.after, tt.after) != 0 {
-			t.Errorf("%d does not come before %d", tt.before, tt.after)
+		var all []place
+		for _, n := range tt.numbers {
+			all = append(all, place{number: n})
+		}
+		if got := unordered(all); got != tt.want {
+			t.Errorf("%d: got %t", tt.numbers, got)
 		}
 	}
 }
