@@ -82,7 +82,7 @@ func newHost(tb testing.TB, o Options) *Host {
 	h.addNetwork(o.Proxied)
 	ip := h.gateway()
 	for _, s := range o.Servers {
-		h.proxies[s] = faultproxy.NewAt(tb, ip, s)
+		h.proxies[s] = faultproxy.NewAt(tb, ip, 0, s)
 	}
 	tb.Cleanup(h.end) // before all else that ends
 	return h

@@ -35,7 +35,7 @@ func visit[T any](ctx context.Context, l *Lock, f func(context.Context, *session
 		return v, err
 	}
 	defer leave()
-	defer s.want()()
+	defer s.want(ctx)()
 	if err = s.await(ctx, 0, true); err == nil {
 		err = s.login(ctx, l.settings.auth)
 	}

@@ -23,8 +23,8 @@ const (
 )
 
 // dialog has f speak with a server on a connection of its own, until ctx ends.
-func dialog(ctx context.Context, server string, config *tls.Config, f func(net.Conn) error) error {
-	conn, err := dialServer(ctx, server, server, config)
+func dialog(ctx context.Context, e endpoint, config *tls.Config, f func(net.Conn) error) error {
+	conn, err := dialServer(ctx, e, config)
 	if err != nil {
 		return err
 	}

@@ -14,14 +14,15 @@ import (
 // one nor try again. It is done, too, if there is no such session any more.
 func (l *link) closeSession(ctx context.Context) error {
 	l.mu.Lock()
-	t, target := l.ticket, l.target
+	t := l.ticket
+	l.patient, _ = ctx.Deadline()
 	l.mu.Unlock()
 	if t.id == 0 {
 		return nil
 	}
 	var lastErr error
-	for pause := new(backoff.Backoff); ; target++ {
-		err := l.closeAt(ctx, l.servers[target%len(l.servers)], &t)
+	for pause := new(backoff.Backoff); ; l.change(l.tour.next) {
+		err := l.closeAt(ctx, l.endpoint(ctx), &t)
 		if err == nil {
 			return nil
 		}
@@ -34,10 +35,10 @@ func (l *link) closeSession(ctx context.Context) error {
 	}
 }
 
-func (l *link) closeAt(ctx context.Context, addr string, t *ticket) error {
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+func (l *link) closeAt(ctx context.Context, e endpoint, t *ticket) error {
+	ctx, cancel := context.WithTimeout(ctx, l.share())
 	defer cancel()
-	return dialog(ctx, addr, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.auth) })
+	return dialog(ctx, e, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.auth) })
 }
 
 // closeOver resumes a session on a fresh connection and closes it. Some servers

@@ -17,7 +17,8 @@
 //	zk://[user:password@]host[:port][,host[:port]…][/chroot][?parameters]
 //
 // The port is 2181 unless given; if one of several hosts has a port, the last
-// must have one. The chroot, above all nodes that are made, is /leaderrun unless
+// must have one. A name that has several addresses stands for all of them. The
+// chroot, above all nodes that are made, is /leaderrun unless
 // given. Parameters:
 //
 //	mode=fair|unfair  see above
@@ -80,8 +81,10 @@
 // from their last renewal; 100 of them with a renewal every 3 s are some 30
 // small transactions a second.
 //
-// With several hosts given, the next one is tried when a connection fails or a
-// renewal does. A waiter whose connection has broken learns of a hand-over with
+// With several hosts given, or addresses that a name has, the next one is tried
+// when a connection fails or a renewal does. Names are looked up again for each
+// round. None of several addresses gets more than half of the time that is left of
+// a renewal. A waiter whose connection has broken learns of a hand-over with
 // its next renewal.
 //
 // # Inspecting, record and requests

@@ -191,8 +191,8 @@ func TestPromiseThroughFollower(t *testing.T) {
 	drive.Release(t, b)
 }
 
-// testSilentServer: an address that has gone silent costs one renewal, however
-// short the time for one is.
+// testSilentServer: an address that has gone silent costs no renewal, however long
+// an attempt to connect may take.
 func testSilentServer(t *testing.T, s *root) {
 	proxies := []*faultproxy.Proxy{faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())}
 	o := options("a")
@@ -206,12 +206,6 @@ func testSilentServer(t *testing.T, s *root) {
 			if p.Open() > 0 {
 				p.CutAll()
 			}
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-		err := l.Renew(ctx)
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("renew over a connection that is cut: %v", err)
 		}
 		renewSoon(t, l)
 		for _, p := range proxies {

@@ -77,6 +77,7 @@ func startServers(t *testing.T) servers {
 // connections are what follows zk:// where it works.
 func (s servers) connections(t *testing.T) map[string]string {
 	client, key := s.ca.Issue("client", realserver.Cert{})
+	names.set("zk.example", "127.0.0.9", "127.0.0.1")
 	trust := "?cacert=" + s.ca.CertFile
 	return map[string]string{
 		"plain":              s.plain.Addr(),
@@ -84,6 +85,7 @@ func (s servers) connections(t *testing.T) map[string]string {
 		"user":               "user:" + password + "@" + s.plain.Addr() + "/ours",
 		"TLS":                s.secure.Addr() + "/tls" + trust,
 		"TLS and user":       "user:" + password + "@" + s.secure.Addr() + "/ours" + trust + "&servername=localhost",
+		"name of addresses":  "zk.example:" + portOf(s.misnamed) + trust,
 		"client certificate": s.mutual.Addr() + trust + "&cert=" + client + "&key=" + key,
 	}
 }
@@ -161,6 +163,7 @@ func (s servers) troubles(t *testing.T) []troubled {
 	hole := faultproxy.New(t, plain.Addr())
 	hole.CutAll()
 	down := nobody(t)
+	names.set("zk.other", "127.0.0.1")
 
 	return []troubled{
 		{"server down", down, locks.ErrUnavailable, "connection refused", "check that ZooKeeper runs", false},
@@ -179,6 +182,7 @@ func (s servers) troubles(t *testing.T) []troubled {
 		{"TLS to HTTP server", web.Listener.Addr().String() + trust, locks.ErrUnavailable, "does not speak it", "does not speak TLS", false},
 		{"unknown CA", secure.Addr() + "?cacert=" + other.CertFile, locks.ErrUnavailable, "signed by unknown authority", "cacert=FILE", false},
 		{"other address in certificate", misnamed.Addr() + trust, locks.ErrUnavailable, "IP SANs", "servername=NAME", false},
+		{"other name in certificate", "zk.other:" + portOf(misnamed) + trust, locks.ErrUnavailable, "valid for zk.example, not zk.other", "servername=NAME", false},
 		{"no client certificate", mutual.Addr() + trust, locks.ErrDenied, "client certificate", "cert=FILE", false},
 		{"no client certificate, to newer Java", refuses + trust, locks.ErrDenied, "client certificate", "cert=FILE", false},
 		{"wrong password", "user:" + wrongPassword + "@" + plain.Addr() + "/mine", locks.ErrDenied, "/mine", "ZK_AUTH", false},

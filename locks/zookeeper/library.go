@@ -6,20 +6,24 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// dialServer connects to a server at an address, with TLS if so configured.
-func dialServer(ctx context.Context, server, addr string, config *tls.Config) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+// dialServer connects to a server, with TLS if so configured.
+func dialServer(ctx context.Context, e endpoint, config *tls.Config) (net.Conn, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", e.addr)
 	if err != nil || config == nil {
 		return conn, err
 	}
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(server)
+		config.ServerName, _, _ = net.SplitHostPort(e.server)
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -31,7 +35,7 @@ func dialServer(ctx context.Context, server, addr string, config *tls.Config) (n
 
 // connectLibrary has the library use a link for all its connections.
 func connectLibrary(l *link, spawn func(func())) error {
-	conn, events, err := zk.Connect(l.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
+	conn, events, err := zk.Connect(l.tour.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
 		zk.WithDialer(l.dial), zk.WithHostProvider(l), zk.WithLogger(logger{l.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
 	if err != nil {
 		return err
@@ -61,14 +65,12 @@ func (l *link) limit(n int) { zk.WithMaxBufferSize(n)(l.library) }
 func (l *link) Init([]string) error { return nil }
 
 // Len implements zk.HostProvider.
-func (l *link) Len() int { return len(l.servers) }
+func (l *link) Len() int { return len(l.tour.servers) }
 
-// Next implements zk.HostProvider. Once all servers are said to have been
-// tried, the library pauses, and looks whether it has been closed.
+// Next implements zk.HostProvider: dial chooses among all servers. Once these are
+// said to have been tried, the library pauses, and looks whether it has been closed.
 func (l *link) Next() (server string, retryStart bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.next(), l.over != nil
+	return strings.Join(l.tour.servers, ","), l.whyOver() != nil
 }
 
 // Connected implements zk.HostProvider.

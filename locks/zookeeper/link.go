@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -23,10 +22,9 @@ import (
 // dials servers as it likes, and gets what dial has; by itself it would go on
 // with another session once ours has ended.
 type link struct {
-	servers []string // "host:port"
 	tls     *tls.Config
 	auth    string        // "user:password"; "": none
-	timeout time.Duration // for one attempt to connect
+	timeout time.Duration // for one attempt to connect, if there is one address
 	log     *slog.Logger
 	library *zk.Conn
 	asking  sync.RWMutex    // held by who asks the library, for reading, and by who closes it
@@ -36,15 +34,17 @@ type link struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when something below changes
 	wanted  int           // how many requests want a connection
-	target  int           // which server is next
-	abort   func()        // ends the attempt under way; nil: there is none
-	slow    bool          // pause before the next attempt
-	failure error         // why the last attempt failed; nil after a success
-	refused int           // how many attempts in a row met an error that lasts
-	wire    *wire         // the connection that has the session; nil: none
-	ready   *wire         // the one after it, which the library has still to take; nil: none
-	unknown bool          // the server may not know that we are connected with it
-	serial  int           // how many connections there have been
+	patient time.Time     // until when the last of them waits; zero: for ever
+	tour    tour
+	abort   func() // ends the attempt under way; nil: there is none
+	slow    bool   // pause before the next round
+	failure error  // why the last attempt failed; nil after a success
+	refused int    // how many attempts of this round met an error that lasts
+	vain    bool   // all of the round before did
+	wire    *wire  // the connection that has the session; nil: none
+	ready   *wire  // the one after it, which the library has still to take; nil: none
+	unknown bool   // the server may not know that we are connected with it
+	serial  int    // how many connections there have been
 	ticket  ticket
 	zxid    int64                   // the last transaction that we know of
 	watched map[string]zk.EventType // the event that ends each watch
@@ -52,12 +52,9 @@ type link struct {
 }
 
 func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
-	if len(s.servers) > 1 {
-		timeout /= 4 // so that a server that is silent does not use up all the time
-	}
 	return &link{
-		servers: s.servers, tls: s.tls, auth: s.auth, timeout: timeout, log: log, done: make(chan struct{}),
-		changed: make(chan struct{}), target: rand.N(len(s.servers)), ticket: ticket{timeout: ttl}, watched: map[string]zk.EventType{},
+		tls: s.tls, auth: s.auth, timeout: timeout, log: log, done: make(chan struct{}),
+		changed: make(chan struct{}), tour: newTour(s.servers), ticket: ticket{timeout: ttl}, watched: map[string]zk.EventType{},
 	}
 }
 
@@ -78,20 +75,19 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	return w, nil
 }
 
-// connect makes a connection to the next server.
+// connect makes a connection to the next address.
 func (l *link) connect() (*wire, error) {
 	ctx, abort := context.WithCancel(context.Background())
 	defer abort()
-	server, slow := l.begin(abort)
-	if slow && l.pause.Wait(ctx) != nil {
+	slow, round := l.begin(abort)
+	if slow && round && l.pause.Wait(ctx) != nil {
 		return nil, context.Canceled // another attempt is wanted at once
 	}
 	if !slow {
 		l.pause.Reset()
 	}
-	limited, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	w, err := l.attempt(limited, server, server)
+	e := l.endpoint(ctx)
+	w, err := l.attempt(ctx, e)
 	if err == nil {
 		err = l.publish(ctx, w)
 	}
@@ -99,7 +95,7 @@ func (l *link) connect() (*wire, error) {
 		return w, nil
 	}
 	if ctx.Err() == nil {
-		l.log.Debug("cannot connect", "server", server, "err", err)
+		l.log.Debug("cannot connect", "server", e.String(), "err", err)
 		l.failed(err)
 	}
 	return nil, err
@@ -115,19 +111,57 @@ func (l *link) permitted() (ok bool) {
 	return ok
 }
 
-// begin returns the server whose turn it is, and whether to pause first.
-func (l *link) begin(abort func()) (server string, slow bool) {
-	l.change(func() { l.abort, server, slow = abort, l.next(), l.slow })
-	return server, slow
+// begin notes an attempt, and returns whether to pause before the next round, and
+// whether that begins.
+func (l *link) begin(abort func()) (slow, round bool) {
+	l.change(func() { l.abort, slow, round = abort, l.slow, len(l.tour.left) == 0 })
+	return slow, round
 }
 
-// next is called with the link locked.
-func (l *link) next() (server string) { return l.servers[l.target%len(l.servers)] }
+// endpoint begins the turn of an address, and a round when there is none left.
+func (l *link) endpoint(ctx context.Context) (e endpoint) {
+	for {
+		l.change(func() {
+			if len(l.tour.left) > 0 {
+				e, l.tour.begun = l.tour.left[0], true
+			}
+		})
+		if e.addr != "" {
+			return e
+		}
+		limited, cancel := context.WithTimeout(ctx, l.share())
+		found := lookUp(limited, l.tour.servers)
+		cancel()
+		if err := ctx.Err(); err != nil {
+			return endpoint{err: err}
+		}
+		l.change(func() { l.tour.round(found) })
+	}
+}
 
-// attempt connects to a server, at one of its addresses or by its name, and
-// resumes the session or begins it.
-func (l *link) attempt(ctx context.Context, server, addr string) (*wire, error) {
-	conn, err := dialServer(ctx, server, addr, l.tls)
+// share is how long an attempt may take. If there are others to make, one that
+// meets silence leaves enough time for them, and half of what a renewal has.
+func (l *link) share() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tour.size == 1 {
+		return l.timeout
+	}
+	d := l.timeout / time.Duration(max(4, l.tour.size+1))
+	if left := time.Until(l.patient); left > 0 {
+		d = min(d, max(left/2, shortestShare))
+	}
+	return d
+}
+
+// shortestShare is enough for a server nearby.
+const shortestShare = 50 * time.Millisecond
+
+// attempt connects to an address, and resumes the session or begins it.
+func (l *link) attempt(ctx context.Context, e endpoint) (*wire, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.share())
+	defer cancel()
+	conn, err := dialServer(ctx, e, l.tls)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +175,7 @@ func (l *link) attempt(ctx context.Context, server, addr string) (*wire, error) 
 		err = l.granted(answer)
 	}
 	if err == nil {
-		return newWire(conn, l, raw), nil
+		return newWire(conn, e, l, raw), nil
 	}
 	_ = conn.Close()
 	if ctx.Err() != nil {
@@ -182,7 +216,8 @@ func (l *link) publish(ctx context.Context, w *wire) (err error) {
 
 // connected is called with the link locked.
 func (l *link) connected(w *wire) {
-	l.wire, l.ready, l.abort, l.failure, l.slow, l.refused = w, nil, nil, nil, false, 0
+	l.wire, l.ready, l.abort, l.failure, l.slow, l.refused, l.vain = w, nil, nil, nil, false, 0, false
+	l.tour.settle(w.at)
 	l.serial++
 }
 
@@ -219,7 +254,10 @@ func (l *link) failed(err error) {
 			l.refused++
 		}
 		l.abort, l.failure, l.slow = nil, err, true
-		l.target++
+		l.tour.next()
+		if len(l.tour.left) == 0 {
+			l.vain, l.refused = l.refused >= l.tour.size, 0
+		}
 	})
 }
 
@@ -237,9 +275,13 @@ func (l *link) saw(zxid int64) {
 	l.zxid = max(l.zxid, zxid)
 }
 
-// want allows connecting until done is called.
-func (l *link) want() (done func()) {
-	l.change(func() { l.wanted++ })
+// want allows connecting until done is called. The context only tells how long
+// that will be, at most.
+func (l *link) want(ctx context.Context) (done func()) {
+	l.change(func() {
+		l.wanted++
+		l.patient, _ = ctx.Deadline()
+	})
 	return sync.OnceFunc(func() { l.change(func() { l.wanted-- }) })
 }
 
@@ -269,7 +311,7 @@ func (l *link) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// await waits for a connection later than the one with the given number. If
+// await waits for a connection later than the one with the given number. If all
 // servers refuse to be connected to, an impatient caller need not wait.
 func (l *link) await(ctx context.Context, after int, impatient bool) error {
 	var err error
@@ -279,7 +321,7 @@ func (l *link) await(ctx context.Context, after int, impatient bool) error {
 			err = l.over
 		case l.wire != nil && l.serial > after:
 			err = nil
-		case impatient && l.refused >= len(l.servers):
+		case impatient && l.vain:
 			err = l.failure
 		default:
 			err = l.failure // if the time is up
@@ -297,11 +339,12 @@ func (l *link) await(ctx context.Context, after int, impatient bool) error {
 }
 
 // reconnect breaks the connection there is, or the attempt to make one, and
-// returns its number. With another, the next attempt is made elsewhere.
+// returns its number. With another, the next attempt is made elsewhere, unless
+// the one before has failed already.
 func (l *link) reconnect(another bool) (serial int) {
 	l.change(func() {
-		if another {
-			l.target++
+		if another && l.tour.begun {
+			l.tour.next()
 		}
 		if l.abort != nil {
 			l.abort()

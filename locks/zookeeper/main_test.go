@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"context"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	tester.Forget()
 	drive.Parallel("6")
+	net.DefaultResolver = names.resolver()
 	os.Exit(m.Run())
 }
 

@@ -18,17 +18,33 @@ import (
 func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	ctx, cancel := l.untilClosed(ctx)
 	defer cancel()
-	servers := l.settings.servers[:min(len(l.settings.servers), locks.MaxServers)]
+	servers := l.endpoints(ctx)
 	all := make([]probed, len(servers))
 	var wg sync.WaitGroup
-	for i, addr := range servers {
-		wg.Go(func() { all[i] = l.probe(ctx, addr) })
+	for i, e := range servers {
+		wg.Go(func() { all[i] = l.probe(ctx, e) })
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
 		return locks.Servers{}, l.fail(ctx, "probe", context.Cause(ctx))
 	}
 	return l.verdict(ctx, all), nil
+}
+
+// endpoints returns the servers in the order in which they were given, a name that
+// has several addresses with each of them.
+func (l *Lock) endpoints(ctx context.Context) (all []endpoint) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	found := lookUp(ctx, l.settings.servers)
+	for _, server := range l.settings.servers {
+		if one := found[server]; len(one) > 1 {
+			all = append(all, one...)
+		} else {
+			all = append(all, endpoint{server, server, one[0].err})
+		}
+	}
+	return all[:min(len(all), locks.MaxServers)]
 }
 
 // verdict puts together what was found.
@@ -56,24 +72,24 @@ type probed struct {
 
 // probe asks a server what it says to everybody, and for two sessions, of which
 // the one is to be as short as can be and the other as long.
-func (l *Lock) probe(ctx context.Context, addr string) probed {
+func (l *Lock) probe(ctx context.Context, e endpoint) probed {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
-	p := probed{Server: locks.Server{Address: addr}}
-	err := dialog(ctx, addr, l.settings.tls, func(c net.Conn) (err error) {
+	p := probed{Server: locks.Server{Address: e.String()}}
+	err := dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) {
 		p.TLS, p.Expires = security(c, l.settings.tls)
 		p.banner, err = askBanner(c)
 		return err
 	})
 	if err == nil {
-		err = dialog(ctx, addr, l.settings.tls, func(c net.Conn) (err error) { p.least, p.RTT, err = l.attend(c, time.Millisecond); return err })
+		err = dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.least, p.RTT, err = l.attend(c, time.Millisecond); return err })
 	}
 	if err == nil {
-		err = dialog(ctx, addr, l.settings.tls, func(c net.Conn) (err error) { p.most, _, err = l.attend(c, longest); return err })
+		err = dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.most, _, err = l.attend(c, longest); return err })
 	}
 	if err != nil {
-		e := l.explain(err)
-		p.Server = locks.Server{Address: addr, Error: e.Err.Error(), Class: className(e.Class)}
+		why := l.explain(err)
+		p.Server = locks.Server{Address: p.Address, Error: why.Err.Error(), Class: className(why.Class)}
 		return p
 	}
 	p.Version, p.Role = p.banner.version, p.banner.mode

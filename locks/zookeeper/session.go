@@ -144,7 +144,7 @@ type watch struct {
 // renew proves that the session lasts for its full timeout from some moment
 // after the call. doc.go says why it takes both steps.
 func (s *session) renew(ctx context.Context, path string, another bool) error {
-	defer s.want()()
+	defer s.want(ctx)()
 	before := s.renewConnection(ctx, another)
 	if err := s.await(ctx, before, false); err != nil {
 		return err

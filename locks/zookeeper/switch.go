@@ -30,13 +30,13 @@ const closeTimeout = 250 * time.Millisecond
 // and returns the number that it will be above. With another, it goes to another
 // server. If it fails, connecting goes on elsewhere.
 func (l *link) renewConnection(ctx context.Context, another bool) (before int) {
-	limited, abort := context.WithTimeout(ctx, l.timeout)
+	limited, abort := context.WithCancel(ctx)
 	defer abort()
-	old, server, before := l.beside(abort, another)
+	old, before := l.beside(abort, another)
 	if old == nil {
 		return l.reconnect(another)
 	}
-	w, err := l.attempt(limited, server, old.RemoteAddr().String())
+	w, err := l.attempt(limited, old.at)
 	if err == nil {
 		err = l.offer(limited, w)
 	}
@@ -45,7 +45,7 @@ func (l *link) renewConnection(ctx context.Context, another bool) (before int) {
 		return before
 	}
 	if ctx.Err() == nil {
-		l.log.Debug("cannot connect anew", "server", server, "err", err)
+		l.log.Debug("cannot connect anew", "server", old.at.String(), "err", err)
 		l.failed(err)
 	}
 	return l.reconnect(false)
@@ -53,16 +53,16 @@ func (l *link) renewConnection(ctx context.Context, another bool) (before int) {
 
 // beside begins an attempt to connect beside the connection that there is, and
 // returns that; nil: that cannot be.
-func (l *link) beside(abort func(), another bool) (old *wire, server string, before int) {
+func (l *link) beside(abort func(), another bool) (old *wire, before int) {
 	l.change(func() {
 		if l.wire == nil || l.abort != nil || l.ready != nil || l.unknown || another || l.over != nil {
 			l.unknown = false
 			return
 		}
-		old, server, before = l.wire, l.next(), l.serial
+		old, before = l.wire, l.serial
 		l.abort = abort
 	})
-	return old, server, before
+	return old, before
 }
 
 // offer has the library take a connection when it dials next.

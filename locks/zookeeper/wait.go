@@ -20,7 +20,7 @@ func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
 	defer cancel()
 	ctx, stop := e.untilOver(ctx)
 	defer stop()
-	defer e.s.want()()
+	defer e.s.want(ctx)()
 	sent := clock.Boot{}.Now()
 	if err := e.s.await(ctx, 0, true); err != nil {
 		return nil, err

@@ -91,9 +91,7 @@ func (w *watcher) run(ctx context.Context, begun chan<- error) {
 func (w *watcher) begin(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, w.o.ConnectTimeout)
 	defer cancel()
-	conn, err := w.connect(limited, func(err error, tries int) bool {
-		return !passing(err) && tries >= len(w.settings.servers)
-	})
+	conn, err := w.connect(limited, func(error) bool { return w.link.vain })
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, locks.ErrLost) {
 		err = cause
 	}
@@ -107,7 +105,7 @@ func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
 		return old, ctx.Err()
 	}
 	_ = old.Close()
-	conn, err := w.connect(ctx, func(err error, _ int) bool { return errors.Is(err, errUnknown) })
+	conn, err := w.connect(ctx, func(err error) bool { return errors.Is(err, errUnknown) })
 	if err != nil {
 		w.log.DebugContext(ctx, "cannot go on watching", "err", err)
 		return nil, err
@@ -116,32 +114,33 @@ func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
 	return conn, nil
 }
 
-// connect tries one server after the other, until one of them watches, ctx ends or
+// connect tries one address after the other, until one of them watches, ctx ends or
 // an error is hopeless.
-func (w *watcher) connect(ctx context.Context, hopeless func(err error, tries int) bool) (net.Conn, error) {
+func (w *watcher) connect(ctx context.Context, hopeless func(error) bool) (net.Conn, error) {
 	pause := new(backoff.Backoff)
-	for tries := 1; ; tries++ {
-		conn, err := w.try(ctx)
+	for {
+		e := w.link.endpoint(ctx)
+		conn, err := w.try(ctx, e)
 		if err == nil {
+			w.link.change(func() { w.link.tour.settle(e) })
 			return conn, nil
 		}
-		w.log.DebugContext(ctx, "cannot watch", "server", w.link.next(), "err", err)
+		w.log.DebugContext(ctx, "cannot watch", "server", e.String(), "err", err)
+		w.link.failed(err) // the next one's turn
 		if errors.Is(err, errExpired) {
 			w.link = w.newLink()
 		}
-		w.link.failed(err) // the next one's turn
-		if hopeless(err, tries) || pause.Wait(ctx) != nil {
+		if hopeless(err) || pause.Wait(ctx) != nil {
 			return nil, err
 		}
 	}
 }
 
-// try has the next server watch.
-func (w *watcher) try(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.link.timeout)
+// try has a server watch.
+func (w *watcher) try(ctx context.Context, e endpoint) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.link.share())
 	defer cancel()
-	server := w.link.next()
-	c, err := w.link.attempt(ctx, server, server)
+	c, err := w.link.attempt(ctx, e)
 	if err != nil {
 		return nil, err
 	}

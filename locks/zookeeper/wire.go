@@ -39,6 +39,7 @@ var (
 // meanwhile (a race in it), and what is watched has to be looked at again anyway.
 type wire struct {
 	net.Conn
+	at   endpoint
 	link *link
 
 	taken  bool   // the library has sent its connect request
@@ -48,8 +49,8 @@ type wire struct {
 }
 
 // newWire takes a connection, and the answer to the connect request on it.
-func newWire(conn net.Conn, l *link, answer []byte) *wire {
-	return &wire{Conn: conn, link: l, rest: answer}
+func newWire(conn net.Conn, at endpoint, l *link, answer []byte) *wire {
+	return &wire{Conn: conn, at: at, link: l, rest: answer}
 }
 
 // Write sends one packet. The library writes each with one call. The first is

@@ -9,7 +9,7 @@ import (
 func TestWriteThatFails(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
-	w := newWire(ours, newLink(&settings{servers: []string{"a"}}, 0, 0, nil), nil)
+	w := newWire(ours, endpoint{}, newLink(&settings{servers: []string{"a"}}, 0, 0, nil), nil)
 	w.taken, w.begun = true, true
 	_ = theirs.Close()
 	if n, err := w.Write(make([]byte, 20)); n != 20 || err != nil {

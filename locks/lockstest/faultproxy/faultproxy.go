@@ -45,13 +45,13 @@ type pair struct {
 // ends with the test.
 func New(tb testing.TB, target string) *Proxy {
 	tb.Helper()
-	return NewAt(tb, net.IPv4(127, 0, 0, 1), target)
+	return NewAt(tb, net.IPv4(127, 0, 0, 1), 0, target)
 }
 
-// NewAt is New on another address of this machine.
-func NewAt(tb testing.TB, ip net.IP, target string) *Proxy {
+// NewAt is New on another address of this machine; 0 is any free port.
+func NewAt(tb testing.TB, ip net.IP, port int, target string) *Proxy {
 	tb.Helper()
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip})
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip, Port: port})
 	if err != nil {
 		tb.Fatal(err)
 	}
