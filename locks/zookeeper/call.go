@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,8 +22,8 @@ const (
 )
 
 // dialog has f speak with a server on a connection of its own, until ctx ends.
-func dialog(ctx context.Context, e endpoint, config *tls.Config, f func(net.Conn) error) error {
-	conn, err := dialServer(ctx, e, config)
+func dialog(ctx context.Context, e endpoint, certs *certificates, f func(net.Conn) error) error {
+	conn, err := dialServer(ctx, e, certs)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@
 //	tls=true|false    speak TLS or not; else TLS is spoken if any of the three
 //	                  above is given
 //
+// All certificates are read anew for each connection, so that the files may be
+// replaced in the middle of a job.
+//
 // What the URL leaves open comes from variables: ZK_HOSTS (for a URL without a
 // host, such as "zk:": a list of host:port as ZooKeeper's own tools take it,
 // with a chroot at its end or without), ZK_AUTH (user:password; it, or a file,
@@ -77,7 +80,8 @@
 // a check that our node is there. The first proves that the leader has extended
 // the session, the second that it was the leader. A server that is the leader,
 // or alone, does the same. It costs a connection, and a write of some 100 bytes
-// to each log. Waiters do the same, as the first deadline of their term counts
+// to each log. With TLS the connection resumes the TLS session of the one before.
+// Waiters do the same, as the first deadline of their term counts
 // from their last renewal; 100 of them with a renewal every 3 s are some 30
 // small transactions a second.
 //

@@ -12,20 +12,16 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// dialServer connects to a server, with TLS if so configured.
-func dialServer(ctx context.Context, e endpoint, config *tls.Config) (net.Conn, error) {
+// dialServer connects to a server, with TLS if there are certificates.
+func dialServer(ctx context.Context, e endpoint, certs *certificates) (net.Conn, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", e.addr)
-	if err != nil || config == nil {
+	if err != nil || certs == nil {
 		return conn, err
 	}
-	if config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(e.server)
-	}
-	secure := tls.Client(conn, config)
+	secure := tls.Client(conn, certs.config(e.server))
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("TLS: %w", err)

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,7 +21,7 @@ import (
 // dials servers as it likes, and gets what dial has; by itself it would go on
 // with another session once ours has ended.
 type link struct {
-	tls     *tls.Config
+	tls     *certificates // nil: no TLS
 	auth    string        // "user:password"; "": none
 	timeout time.Duration // for one attempt to connect, if there is one address
 	log     *slog.Logger

@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
@@ -24,8 +23,8 @@ type settings struct {
 	servers []string // "host:port"
 	chroot  string   // "/a/b": no slash at the end, and never the root
 	unfair  bool
-	tls     *tls.Config
-	auth    string // "user:password"; "": none
+	tls     *certificates // nil: no TLS
+	auth    string        // "user:password"; "": none
 }
 
 // parse reads a URL, and for what it leaves open the environment. All errors
@@ -57,7 +56,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if s.auth, err = auth(u, getenv); err != nil {
 		return nil, err
 	}
-	s.tls, err = tlsConfig(u, getenv)
+	s.tls, err = newCertificates(u, getenv)
 	return &s, err
 }
 

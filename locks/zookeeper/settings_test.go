@@ -34,7 +34,8 @@ func (s *settings) String() string {
 		out += " " + s.auth
 	}
 	if s.tls != nil {
-		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q)", s.tls.RootCAs != nil, s.tls.GetClientCertificate != nil, s.tls.ServerName)
+		c := s.tls.Config()
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q)", c.RootCAs != nil, c.GetClientCertificate != nil, c.ServerName)
 	}
 	return out
 }

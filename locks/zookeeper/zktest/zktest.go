@@ -82,6 +82,7 @@ func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
 	}
 	for _, s := range e {
 		s.configure(jars, e)
+		s.install()
 		s.Process.Start()
 	}
 	for _, s := range e {
@@ -96,9 +97,11 @@ func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
 // URL returns the address as a leaderrun backend, without a chroot.
 func (s *Server) URL() string { return "zk://" + s.Addr() }
 
-// Start starts a server that was stopped or killed, with its data.
+// Start starts a server that was stopped or killed, with its data, and with its
+// certificate as it is now.
 func (s *Server) Start() {
 	s.TB.Helper()
+	s.install()
 	s.Process.Start()
 	s.WaitReady(s.serves)
 }
@@ -201,12 +204,15 @@ func (s *Server) configure(jars string, e Ensemble) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(s.dir, "zoo.cfg"))
 }
 
-// tls returns the lines of the configuration that concern TLS. ZooKeeper wants
-// a certificate and its key in one file.
-func (s *Server) tls(t *TLS) []string {
+// install copies the server's certificate and its key: ZooKeeper wants both in one
+// file.
+func (s *Server) install() {
 	s.TB.Helper()
+	if s.o.TLS == nil {
+		return
+	}
 	var both []byte
-	for _, name := range []string{t.KeyFile, t.CertFile} {
+	for _, name := range []string{s.o.TLS.KeyFile, s.o.TLS.CertFile} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			s.TB.Fatal(err)
@@ -214,6 +220,10 @@ func (s *Server) tls(t *TLS) []string {
 		both = append(both, b...)
 	}
 	s.write("server.pem", string(both))
+}
+
+// tls returns the lines of the configuration that concern TLS.
+func (s *Server) tls(t *TLS) []string {
 	auth, ca := "none", t.CertFile
 	if t.ClientCAFile != "" {
 		auth, ca = "need", t.ClientCAFile
