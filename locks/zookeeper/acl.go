@@ -20,7 +20,7 @@ func (l *Lock) aboutACL(ctx context.Context) locks.Finding {
 		f.Level, f.Text, f.Fix = levelError, plain(err), hintACL
 	case err != nil:
 		f.Text = "who may use " + root + " cannot be told: " + l.explain(err).Err.Error()
-	case l.settings.auth == "":
+	case len(l.settings.users.now()) == 0:
 		f.Text = "whoever may connect can take and break locks, as no user is given"
 		f.Fix = "give a user with ZK_AUTH or auth-file, and take " + root + " from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
 	case slices.ContainsFunc(acl, forAll):

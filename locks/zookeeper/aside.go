@@ -37,7 +37,7 @@ func visit[T any](ctx context.Context, l *Lock, f func(context.Context, *session
 	defer leave()
 	defer s.want(ctx)()
 	if err = s.await(ctx, 0, true); err == nil {
-		err = s.login(ctx, l.settings.auth)
+		err = s.login(ctx, l.settings.users.now())
 	}
 	if err == nil {
 		v, err = f(ctx, s)

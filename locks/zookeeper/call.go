@@ -84,11 +84,13 @@ func refusal(code int32) error {
 	return fmt.Errorf("the server answers with error %d", code)
 }
 
-// authenticate makes the user known on a connection; "": there is none.
-func authenticate(conn net.Conn, auth string) error {
-	if auth == "" {
-		return nil
+// authenticate makes users known on a connection.
+func authenticate(conn net.Conn, users []string) error {
+	for _, user := range users {
+		body := binary.BigEndian.AppendUint32(nil, 0) // a type, which means nothing
+		if err := call(conn, xidAuth, opAuth, withText(withText(body, "digest"), user)); err != nil {
+			return err
+		}
 	}
-	body := binary.BigEndian.AppendUint32(nil, 0) // a type, which means nothing
-	return call(conn, xidAuth, opAuth, withText(withText(body, "digest"), auth))
+	return nil
 }

@@ -38,13 +38,13 @@ func (l *link) closeSession(ctx context.Context) error {
 func (l *link) closeAt(ctx context.Context, e endpoint, t *ticket) error {
 	ctx, cancel := context.WithTimeout(ctx, l.share())
 	defer cancel()
-	return dialog(ctx, e, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.auth) })
+	return dialog(ctx, e, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.users.now()) })
 }
 
 // closeOver resumes a session on a fresh connection and closes it. Some servers
 // take nothing from users whom they do not know, not even that
 // (enforce.auth.enabled).
-func closeOver(conn net.Conn, t *ticket, auth string) error {
+func closeOver(conn net.Conn, t *ticket, users []string) error {
 	answer, _, err := resume(conn, t, 0)
 	switch {
 	case err != nil:
@@ -54,7 +54,7 @@ func closeOver(conn net.Conn, t *ticket, auth string) error {
 	case answer.id != t.id:
 		return errors.New("the server answered for another session")
 	}
-	if err := authenticate(conn, auth); err != nil {
+	if err := authenticate(conn, users); err != nil {
 		return err
 	}
 	if err := call(conn, xidCall, opCloseSession, nil); err != nil {

@@ -22,7 +22,8 @@
 // given. Parameters:
 //
 //	mode=fair|unfair  see above
-//	auth-file=FILE    has user:password, for the scheme "digest"
+//	auth-file=FILE    has user:password, for the scheme "digest"; several, one a
+//	                  line, are all made known
 //	cacert=FILE       the CAs that may have signed the servers' certificates, PEM
 //	cert=FILE         our certificate, PEM, with key=FILE
 //	servername=NAME   the name that the servers' certificates must have
@@ -189,6 +190,21 @@
 // that is missing, on the node above. All contenders for a lock need the same
 // user. ZooKeeper accepts any password: a wrong one is another user, who is
 // denied what exists already.
+//
+// So to change a password is to change the owner of all nodes. The file of auth-file
+// is read anew for each session and each renewal; one that cannot be read then, or has
+// anything else, is as it was. Who has a session has in it all users that were in the
+// file since it began, and what it makes belongs to all that it has: its own node to
+// those of the beginning. In between nobody is locked out if
+//
+//  1. the file has both users, one a line, wherever there are contenders;
+//  2. after the next renewals, who knows both gives them all that there is (in zkCli,
+//     addauth digest USER:OLD, addauth digest USER:NEW, setAcl -R /leaderrun auth::cdrwa);
+//  3. the old user is deleted from the file;
+//  4. who knows only the new one repeats that setAcl.
+//
+// If the file has only the new user at once, contenders that have a session keep it,
+// and others are denied until all nodes are the new user's.
 //
 // Records and requests have the same ACL, so that the same user can list, watch,
 // break and forget, too. Others take read on the chroot and all below it to list,

@@ -22,7 +22,7 @@ import (
 // with another session once ours has ended.
 type link struct {
 	tls     *certificates // nil: no TLS
-	auth    string        // "user:password"; "": none
+	users   *users
 	timeout time.Duration // for one attempt to connect, if there is one address
 	log     *slog.Logger
 	library *zk.Conn
@@ -47,12 +47,13 @@ type link struct {
 	ticket  ticket
 	zxid    int64                   // the last transaction that we know of
 	watched map[string]zk.EventType // the event that ends each watch
+	shown   []string                // the users that the library makes known on each connection
 	over    error                   // why there are no more connections; nil: there are
 }
 
 func newLink(s *settings, ttl, timeout time.Duration, log *slog.Logger) *link {
 	return &link{
-		tls: s.tls, auth: s.auth, timeout: timeout, log: log, done: make(chan struct{}),
+		tls: s.tls, users: s.users, timeout: timeout, log: log, done: make(chan struct{}),
 		changed: make(chan struct{}), tour: newTour(s.servers), ticket: ticket{timeout: ttl}, watched: map[string]zk.EventType{},
 	}
 }

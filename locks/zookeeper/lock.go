@@ -59,6 +59,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", l.addr, "lock", o.Name)
+	s.users.log = l.log
 	if s.tls != nil {
 		s.tls.Log = l.log
 	}

@@ -49,7 +49,10 @@ func (l *Lock) endpoints(ctx context.Context) (all []endpoint) {
 
 // verdict puts together what was found.
 func (l *Lock) verdict(ctx context.Context, all []probed) locks.Servers {
-	user, _, _ := strings.Cut(l.settings.auth, ":")
+	user := ""
+	if all := l.settings.users.now(); len(all) > 0 {
+		user, _, _ = strings.Cut(all[0], ":")
+	}
 	out := locks.Servers{Product: "ZooKeeper", User: user, Findings: findings(all, l.o.TTL)}
 	served := false
 	for _, p := range all {
@@ -117,7 +120,7 @@ func (l *Lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duratio
 		err = errors.New("the server gave no session")
 	}
 	if err == nil {
-		err = authenticate(c, l.settings.auth)
+		err = authenticate(c, l.settings.users.now())
 	}
 	for range 2 {
 		if err == nil {

@@ -60,6 +60,9 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 		return l.fail(ctx, op, errNotHeld)
 	}
 	_, err := aside(ctx, l, func(ctx context.Context, s *session) (struct{}, error) {
+		if err := s.login(ctx, e.s.identities()); err != nil { // as our node belongs to them
+			return struct{}{}, err
+		}
 		return struct{}{}, again(ctx, func() error { return e.write(ctx, s, text) })
 	})
 	if errors.Is(err, errDeleted) || errors.Is(err, errReplaced) {

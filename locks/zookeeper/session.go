@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -28,7 +29,7 @@ func newSession(s *settings, o locks.Options, log *slog.Logger, spawn func(func(
 		return nil, err
 	}
 	acl := zk.WorldACL(zk.PermAll)
-	if s.auth != "" {
+	if len(s.users.now()) > 0 {
 		acl = zk.AuthACL(zk.PermAll)
 	}
 	return &session{link: l, acl: acl}, nil
@@ -88,13 +89,27 @@ func transient(err error) bool {
 	return network && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// login makes the user known. The library repeats that on each connection.
-func (s *session) login(ctx context.Context, auth string) error {
-	if auth == "" {
-		return nil
+// login makes users known, unless they are. The library repeats that on each
+// connection.
+func (s *session) login(ctx context.Context, users []string) error {
+	for _, user := range users {
+		if slices.Contains(s.identities(), user) {
+			continue
+		}
+		_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.AddAuth("digest", []byte(user)) })
+		if err != nil {
+			return err
+		}
+		s.change(func() { s.shown = append(s.shown, user) })
 	}
-	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.AddAuth("digest", []byte(auth)) })
-	return err
+	return nil
+}
+
+// identities returns the users that were made known.
+func (s *session) identities() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.shown)
 }
 
 // A node is what is known of one.
@@ -147,6 +162,9 @@ func (s *session) renew(ctx context.Context, path string, another bool) error {
 	defer s.want(ctx)()
 	before := s.renewConnection(ctx, another)
 	if err := s.await(ctx, before, false); err != nil {
+		return err
+	}
+	if err := s.login(ctx, s.users.now()); err != nil {
 		return err
 	}
 	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,7 +23,7 @@ type settings struct {
 	chroot  string   // "/a/b": no slash at the end, and never the root
 	unfair  bool
 	tls     *certificates // nil: no TLS
-	auth    string        // "user:password"; "": none
+	users   *users
 }
 
 // parse reads a URL, and for what it leaves open the environment. All errors
@@ -53,7 +52,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if s.unfair, err = unfair(u.Query().Get("mode")); err != nil {
 		return nil, err
 	}
-	if s.auth, err = auth(u, getenv); err != nil {
+	if s.users, err = newUsers(u, getenv); err != nil {
 		return nil, err
 	}
 	s.tls, err = newCertificates(u, getenv)
@@ -114,33 +113,6 @@ func chroot(p string, getenv func(string) string) (string, error) {
 		return "", usage("the chroot /zookeeper is ZooKeeper's own")
 	}
 	return "/" + p, nil
-}
-
-// auth is the user and the password, from the most explicit place.
-func auth(u *url.URL, getenv func(string) string) (string, error) {
-	file := u.Query().Get("auth-file")
-	word, from := getenv("ZK_AUTH"), "ZK_AUTH"
-	switch {
-	case file != "" && u.User != nil:
-		return "", usage("the zk URL has a user and auth-file, too")
-	case file != "":
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", usage("auth-file: %v", err)
-		}
-		word, from = strings.TrimRight(string(b), "\r\n"), "auth-file "+file
-	case u.User != nil:
-		password, _ := u.User.Password()
-		word, from = u.User.Username()+":"+password, "the zk URL"
-	}
-	if word == "" {
-		return "", nil
-	}
-	user, password, _ := strings.Cut(word, ":")
-	if user == "" || password == "" {
-		return "", usage("%s has no user:password", from)
-	}
-	return word, nil
 }
 
 func servers(list, from string) ([]string, error) {

@@ -30,8 +30,8 @@ func (s *settings) String() string {
 	if s.unfair {
 		out += " unfair"
 	}
-	if s.auth != "" {
-		out += " " + s.auth
+	if all := s.users.now(); all != nil {
+		out += " " + strings.Join(all, " and ")
 	}
 	if s.tls != nil {
 		c := s.tls.Config()
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	ca := realserver.NewCA(t)
 	cert, key := ca.Issue("client", realserver.Cert{})
 	file := filepath.Join(t.TempDir(), "auth")
-	if err := os.WriteFile(file, []byte("me:it's a:secret\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("me:it's a:secret\r\n\nalso:me"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const local = "127.0.0.1:2181"
@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		{"zk://i", []string{"ZK_HOSTS=h/c", "LEADERRUN_ZK_CHROOT=x/y"}, "i:2181 /x/y"},
 		{"zk://h", []string{"ZK_AUTH=u:p:q"}, "h:2181 /leaderrun u:p:q"},
 		{"zk://u:p%2F@h", []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun u:p/"},
-		{"zk://h?auth-file=" + file, []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun me:it's a:secret"},
+		{"zk://h?auth-file=" + file, []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun me:it's a:secret and also:me"},
 		{"zk://h?tls=true", nil, `h:2181 /leaderrun tls(ca=false cert=false name="")`},
 		{"zk://h?servername=n&cacert=" + ca.CertFile, nil, `h:2181 /leaderrun tls(ca=true cert=false name="n")`},
 		{"zk://h?tls=false&cacert=" + ca.CertFile, nil, "h:2181 /leaderrun"},
@@ -113,6 +113,8 @@ func TestParseErrors(t *testing.T) {
 		{"zk://:p@h", nil, "no user:password"},
 		{"zk://h", []string{"ZK_AUTH=secretword"}, "ZK_AUTH has no user:password"},
 		{"zk://u:p@h?auth-file=" + empty, nil, "auth-file, too"},
+		{"zk://h?auth-file=" + empty, nil, "no user:password"},
+		{"zk://h?auth-file=" + ca.CertFile, nil, "no user:password"},
 		{"zk://h?auth-file=/nowhere/at-all", nil, "no such file"},
 		{"zk://h?tls=yes", nil, "neither true nor false"},
 		{"zk://h?cert=" + ca.CertFile, nil, "both cert and key"},

@@ -26,7 +26,7 @@ func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
 		return nil, err
 	}
 	e.begin(sent)
-	if err := e.s.login(ctx, e.settings.auth); err != nil {
+	if err := e.s.login(ctx, e.settings.users.now()); err != nil {
 		return nil, err
 	}
 	v, err := e.join(ctx, try)

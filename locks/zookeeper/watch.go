@@ -146,7 +146,7 @@ func (w *watcher) try(ctx context.Context, e endpoint) (net.Conn, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Conn.Close() })
 	defer stop()
-	err = authenticate(c.Conn, w.link.auth)
+	err = authenticate(c.Conn, w.link.users.now())
 	if err == nil {
 		const recursive = 1 // AddWatchMode.PERSISTENT_RECURSIVE
 		err = call(c.Conn, xidCall, opAddWatch, binary.BigEndian.AppendUint32(withText(nil, w.path), recursive))
