@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -19,6 +18,7 @@ type term struct {
 	Node     string   `json:"node"`
 	Token    uint64   `json:"token"`
 	Plain    bool     `json:"plain,omitempty"` // the server knows no containers
+	Users    []string `json:"users,omitempty"` // to whom the node belongs
 }
 
 // Term implements [locks.Adopter].
@@ -26,7 +26,7 @@ func (l *Lock) Term() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, s := l.current, l.current.s.session()
-	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), e.proof, e.token, e.plain.Load()}) // can be encoded
+	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), e.proof, e.token, e.plain.Load(), e.s.identities()}) // can be encoded
 	return string(b)
 }
 
@@ -55,30 +55,11 @@ func (l *Lock) adopt(t term) (*entry, error) {
 		return nil, err
 	}
 	ttl := time.Duration(t.TTLms) * time.Millisecond
-	e.s.resumes(ticket{t.Session, ttl, t.Password}, int64(t.Token))
+	e.s.resumes(ticket{t.Session, ttl, t.Password}, int64(t.Token), t.Users)
 	e.plain.Store(t.Plain)
 	e.ttl, e.expires, e.proof, e.token = ttl, clock.Boot{}.Now().Add(ttl), t.Node, t.Token
-	e.unknown = true
 	l.current = e
 	return e, nil
-}
-
-// introduce makes the user known on the connections of an entry that was adopted.
-func (e *entry) introduce(ctx context.Context) error {
-	e.mu.Lock()
-	needed := e.unknown && e.settings.auth != ""
-	e.mu.Unlock()
-	if !needed {
-		return nil
-	}
-	defer e.s.want()()
-	if err := e.s.login(ctx, e.settings.auth); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.unknown = false
-	return nil
 }
 
 var _ locks.Adopter = (*Lock)(nil)

@@ -29,7 +29,6 @@ type entry struct {
 	token   uint64        // of our node; 0: there is none (yet)
 	leads   bool          // our node was granted the lock
 	failed  bool          // the last renewal did
-	unknown bool          // the servers have still to be told the user: the entry was adopted
 	closed  bool          // the session is surely gone
 	over    error         // why the entry is over; nil: it is not
 }

@@ -47,6 +47,7 @@ type link struct {
 	ticket  ticket
 	zxid    int64                   // the last transaction that we know of
 	watched map[string]zk.EventType // the event that ends each watch
+	owners  []string                // the users who began the session, if another process did
 	shown   []string                // the users that the library makes known on each connection
 	over    error                   // why there are no more connections; nil: there are
 }
@@ -391,10 +392,10 @@ func (l *link) because(err error) error {
 	return fmt.Errorf("%w (%w)", l.failure, err)
 }
 
-// resumes has the link go on with a session of which another process knew that a server
-// had done a transaction.
-func (l *link) resumes(t ticket, zxid int64) {
-	l.change(func() { l.ticket, l.zxid = t, zxid })
+// resumes has the link go on with the session of another process, which knew that the
+// servers had done a transaction, and had shown some users.
+func (l *link) resumes(t ticket, zxid int64, users []string) {
+	l.change(func() { l.ticket, l.zxid, l.owners = t, zxid, users })
 }
 
 // session returns the session as it was last granted; its id is 0 if there is

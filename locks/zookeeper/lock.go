@@ -168,9 +168,6 @@ func (e *entry) renew(ctx context.Context) error {
 	}
 	ctx, cancel := e.untilOver(ctx)
 	defer cancel()
-	if err := e.introduce(ctx); err != nil {
-		return e.renewed(0, err)
-	}
 	sent := clock.Boot{}.Now()
 	err := e.s.renew(ctx, proof, another)
 	if err == nil && token != 0 && e.settings.unfair { // else the name alone is only ours

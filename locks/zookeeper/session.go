@@ -164,7 +164,7 @@ func (s *session) renew(ctx context.Context, path string, another bool) error {
 	if err := s.await(ctx, before, false); err != nil {
 		return err
 	}
-	if err := s.login(ctx, s.users.now()); err != nil {
+	if err := s.login(ctx, slices.Concat(s.owners, s.users.now())); err != nil {
 		return err
 	}
 	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) {
