@@ -91,7 +91,7 @@ func (c changing) give(words ...string) {
 const oldUser, newUser = "me:old", "me:new"
 
 // testPasswordReplaced: whoever has a session goes on when the file has another
-// password, before all nodes are given to the new user and after.
+// password, and so does another process with it, before all nodes are given to the new user and after.
 func testPasswordReplaced(t *testing.T, s *root) {
 	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
 	c.users(oldUser)
@@ -106,6 +106,15 @@ func testPasswordReplaced(t *testing.T, s *root) {
 		write(t, a)
 	}
 	c.users(newUser)
+	renew()
+	term := a.Term()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = handle(t, c.URL(), options("a")) // it has never had the old user
+	if err := a.Adopt(term); err != nil {
+		t.Fatal(err)
+	}
 	renew()
 	c.give(newUser)
 	renew()
