@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/file"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/version"
@@ -16,7 +17,7 @@ func NewEnv(libexec string) Env {
 	registry := new(locks.Registry)
 	registry.Register("file", file.Open)
 	registerBundled(registry)
-	programs := &helper.Programs{Libexec: libexec, Known: knownHelpers(), Linked: registry.Schemes()}
+	programs := &helper.Programs{Libexec: libexec, Known: known.Helpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
 	return Env{Version: version.Number(), Registry: registry, Programs: programs, Now: time.Now}
 }

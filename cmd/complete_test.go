@@ -166,6 +166,12 @@ func TestCompletion(t *testing.T) {
 		{"-b ", "words ", "file file:// shelf shelf://"},
 		{"--backend=sh", "words --backend=", "shelf shelf://"},
 		{"-b shelf://h", "words ", ""},
+		{"-b shelf://h?t", "words ", ""},
+		{"-b etcd://h/p?", "words ", "etcd://h/p?cacert= etcd://h/p?cert= etcd://h/p?key= etcd://h/p?servername= etcd://h/p?tls=true etcd://h/p?tls=false"},
+		{"-b zk:?mode=", "words ", "zk:?mode=fair zk:?mode=unfair"},
+		{"-b zk://h?mode=fair&tls=t", "words ", "zk://h?mode=fair&tls=true"},
+		{"-b zk://h?mode=fair&m", "words ", ""},
+		{"-b file:///d?", "words ", "file:///d?fs=any"},
 	} {
 		head, words := shelved(new(shelf)).answer(t, tt.line)
 		if head != tt.head || words != tt.words {
@@ -196,7 +202,7 @@ func TestCompletionKeepsPasswords(t *testing.T) {
 	t.Parallel()
 	const secret = "shelf://me:secret@h/"
 	p := shelved(&shelf{pages: make([][]locks.Listed, 1)})
-	for _, words := range [][]string{{"-b", secret, ""}, {"-b", secret, "--l"}, {"-b", secret, "-l", ""}, {"-b", secret},
+	for _, words := range [][]string{{"-b", "etcd://me:secret@h?"}, {"-b", "etcd://me:secret?"}, {"-b", secret, ""}, {"-b", secret, "--l"}, {"-b", secret, "-l", ""}, {"-b", secret},
 		{"-b" + secret}, {"--backend=" + secret}, {"-b", secret, "--", ""}, {"-nb" + secret}, {secret}} {
 		last := len(words) - 1
 		if text := p.completion(t.Context(), words[:last], words[last]).String(); strings.Contains(text, "secret") {

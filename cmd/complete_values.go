@@ -13,6 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
@@ -79,12 +81,11 @@ func signalNames(part string) []candidate {
 
 // backends are those that can be used here, by name and as the beginning of a URL.
 func (t *typed) backends(part string) []candidate {
-	if strings.HasPrefix(part, "file://") {
+	switch {
+	case strings.Contains(part, "?"):
+		return parameters(part)
+	case strings.HasPrefix(part, "file://"):
 		return directories(part)
-	}
-	about := map[string]Backend{}
-	for _, b := range known {
-		about[b.Scheme] = b
 	}
 	schemes := t.Registry.Schemes()
 	for _, helper := range t.Programs.List() {
@@ -95,7 +96,39 @@ func (t *typed) backends(part string) []candidate {
 	slices.Sort(schemes)
 	var all []candidate
 	for _, scheme := range slices.Compact(schemes) {
-		all = append(all, candidate{scheme, about[scheme].Limits}, candidate{scheme + "://", about[scheme].URL})
+		about := known.Find(scheme)
+		if about == nil {
+			about = new(backend.Info)
+		}
+		all = append(all, candidate{scheme, about.Limits}, candidate{scheme + "://", about.URL})
+	}
+	return all
+}
+
+// parameters are those that a URL lacks, after its last "?" or "&". A URL that may have a
+// password is not shown.
+func parameters(part string) []candidate {
+	u, err := locks.Parse(part)
+	if err != nil || strings.Contains(part, "@") {
+		return nil
+	}
+	about := known.Find(u.Scheme)
+	if about == nil {
+		return nil
+	}
+	head := part[:strings.LastIndexAny(part, "?&")+1]
+	_, query, _ := strings.Cut(head, "?")
+	var all []candidate
+	for _, p := range about.Params {
+		if strings.HasPrefix(query, p.Name+"=") || strings.Contains(query, "&"+p.Name+"=") {
+			continue
+		}
+		if p.Words == nil {
+			all = append(all, candidate{head + p.Name + "=", p.Usage})
+		}
+		for _, word := range p.Words {
+			all = append(all, candidate{head + p.Name + "=" + word, p.Usage})
+		}
 	}
 	return all
 }
@@ -161,12 +194,12 @@ func (t *typed) backend() (*url.URL, error) {
 // lockNames are those of the locks that the backend knows. Who looks at locks may name
 // a slot, too.
 func (t *typed) lockNames(ctx context.Context) []candidate {
-	backend, err := t.backend()
+	at, err := t.backend()
 	if err != nil {
 		return nil
 	}
 	names := map[string]string{}
-	for _, l := range t.list(ctx, backend) {
+	for _, l := range t.list(ctx, at) {
 		base, slot := locks.CutSlot(l.Name)
 		switch {
 		case locks.CheckSlotName(l.Name) != nil: // somebody else's backend
@@ -194,10 +227,10 @@ func state(s locks.Status) string {
 }
 
 // list returns the locks of a backend, or nothing if that takes too long or fails.
-func (t *typed) list(ctx context.Context, backend *url.URL) (all []locks.Listed) {
+func (t *typed) list(ctx context.Context, at *url.URL) (all []locks.Listed) {
 	ctx, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
-	lock, err := t.Registry.Open(ctx, backend, locks.Options{
+	lock, err := t.Registry.Open(ctx, at, locks.Options{
 		Name:           "leaderrun", // any will do
 		Holder:         newID(),
 		TTL:            newOptions().ttl.d,

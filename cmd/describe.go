@@ -5,13 +5,16 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // A Description is the program as plain data, for who writes about it.
 type Description struct {
 	Commands []Subcommand
 	Headings []string // under which options are shown, in this order
-	Backends []Backend
+	Backends []*backend.Info
 }
 
 // A Subcommand is one with its options. That of leaderrun itself is "run".
@@ -34,7 +37,7 @@ type Option struct {
 
 // Describe describes the options that the program runs on.
 func Describe() Description {
-	d := Description{Headings: slices.Clone(headings), Backends: slices.Clone(known)}
+	d := Description{Headings: slices.Clone(headings), Backends: known.Backends()}
 	var keys []string
 	for _, f := range inFile() {
 		keys = append(keys, f.Names()[0])

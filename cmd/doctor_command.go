@@ -6,19 +6,17 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/cmd/doctor"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
-
-// writeSpacing is for services that take only so many writes to one object.
-var writeSpacing = map[string]time.Duration{"gcs": time.Second}
 
 // A diagnosis is what is asked of leaderrun doctor.
 type diagnosis struct {
@@ -93,20 +91,25 @@ func (p *program) doctor(d *diagnosis) error {
 }
 
 func (p *program) doctorConfig(d *diagnosis, logger *slog.Logger, r *reporter) doctor.Config {
+	info := known.Find(schemeOf(d.backend))
+	if info == nil {
+		info = new(backend.Info) // of a backend that is not ours we know nothing
+	}
 	return doctor.Config{
 		Backend:        d.backend,
 		Source:         p.backendSource(d.options),
 		Open:           p.Registry.Open,
 		Find:           p.findHelper,
-		Foreign:        func(scheme string) bool { return !slices.Contains(knownHelpers(), scheme) },
-		Variables:      heeded,
+		Foreign:        func(scheme string) bool { return known.Find(scheme) == nil },
+		Variables:      info.Heeded(),
+		Addresses:      info.Addresses(),
 		Environ:        os.Environ(),
 		Lock:           d.lock,
 		Holder:         newID(),
 		TTL:            d.ttl.d,
 		Grace:          d.grace(),
 		ConnectTimeout: d.connectTimeout.d,
-		Spacing:        writeSpacing[schemeOf(d.backend)],
+		Spacing:        info.Spacing,
 		Version:        p.Version,
 		Streams:        streams(),
 		Clock:          clock.Boot{},
@@ -135,16 +138,6 @@ func (p *program) backendSource(o *options) string {
 		return "the default"
 	}
 	return "from the config file"
-}
-
-// heeded are the variables that a backend heeds, those that say where it is and
-// those that say who we are, but for the home directory.
-func heeded(scheme string) []string {
-	where := slices.DeleteFunc(slices.Clone(addressVariables[scheme]), func(v string) bool { return !strings.Contains(v, "_") })
-	return append(where, map[string][]string{
-		"zk":  {"ZK_AUTH"},
-		"gcs": {"GOOGLE_APPLICATION_CREDENTIALS"},
-	}[scheme]...)
 }
 
 func schemeOf(backend string) string {

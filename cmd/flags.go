@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
 )
 
@@ -138,7 +140,7 @@ func (o *options) messageFlags() []cli.Flag {
 func (o *options) backendFlag() cli.Flag {
 	return &cli.StringFlag{Name: "backend", Aliases: []string{"b"}, Category: "Which lock", EnvVars: []string{"LEADERRUN_BACKEND"},
 		Destination: &o.backend, Value: "file", DefaultText: "file",
-		Usage: "`NAME|URL` of the system that keeps the lock: file, etcd, zk, gcs, or a URL as etcd://host:2379/prefix"}
+		Usage: "`NAME|URL` of the system that keeps the lock: " + strings.Join(known.Schemes(), ", ") + ", or a URL as etcd://host:2379/prefix"}
 }
 
 func (o *options) connectTimeoutFlag() cli.Flag {

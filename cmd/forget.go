@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // forgetName is the subcommand whose arguments are names of locks.
@@ -161,7 +162,7 @@ func (f *forgetting) confirm(shown []view.Lock) error {
 // after a lock was forgotten.
 func (f *forgetting) tokensRise() bool {
 	backend, err := locks.Parse(f.backend)
-	return err == nil && slices.ContainsFunc(known, func(b Backend) bool { return b.Scheme == backend.Scheme })
+	return err == nil && known.Find(backend.Scheme) != nil
 }
 
 // all forgets one lock after the other. It gives up when the backend does not answer at

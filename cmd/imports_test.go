@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 const module = "github.com/leaderrun/leaderrun"
@@ -21,30 +24,42 @@ func deps(t *testing.T, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
+// A layer is what a package links.
+type layer struct {
+	pkg     string
+	allowed []string // within the module, as patterns
+}
+
+// permits reports whether a package of the module may be in it.
+func (l layer) permits(pkg string) bool {
+	return slices.ContainsFunc(l.allowed, func(pattern string) bool {
+		ok, _ := path.Match(pattern, pkg) // it is sound
+		return ok
+	})
+}
+
 // TestImportsPointDownward holds the layers apart: main → cmd → runner → locks,
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions"})
-	layers := []struct {
-		pkg     string
-		allowed []string // within the module, as prefixes
-	}{
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions",
+		"/locks/backend", "/locks/backend/known", "/locks/*/*info"})
+	// What a backend may import, besides what is in its own folder.
+	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/clock", "/locks/tlsfiles", "/locks/trust"}
+	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/clock", []string{"/locks/clock"}},
 		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
-		{"/locks/file", []string{"/locks", "/locks/trust", "/locks/file"}},
 		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/locks/helper"}},
 		{"/locks/trust", []string{"/locks/trust"}},
 		{"/locks/threads", []string{"/locks/threads"}},
 		{"/locks/version", []string{"/locks/version"}},
-		{"/locks/gcs", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/gcs"}},
+		{"/locks/backend", []string{"/locks", "/locks/backend"}},
+		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/*/*info"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
 		{"/locks/tlsfiles", []string{"/locks/tlsfiles"}},
-		{"/locks/etcd", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/tlsfiles", "/locks/etcd"}},
-		{"/locks/zookeeper", []string{"/locks", "/locks/record", "/locks/backoff", "/locks/clock", "/locks/tlsfiles", "/locks/zookeeper"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/clock", "/locks/threads"}},
@@ -65,9 +80,13 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},
 	}
+	for _, b := range known.Backends() {
+		folder := "/locks/" + b.Folder
+		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info")})
+	}
 	for _, l := range layers {
 		for _, d := range deps(t, module+l.pkg) {
-			if inner, ok := strings.CutPrefix(d, module); ok && !slices.Contains(l.allowed, inner) {
+			if inner, ok := strings.CutPrefix(d, module); ok && !l.permits(inner) {
 				t.Errorf("%s imports %s", l.pkg, inner)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/window"
@@ -84,7 +85,7 @@ func (o *options) serviceFlags() []cli.Flag {
 			Usage:       "do not obey leaderrun resign"},
 		&cli.GenericFlag{Name: "priority", Category: "As a service", EnvVars: []string{"LEADERRUN_PRIORITY"},
 			Value: &o.priority, DefaultText: "0",
-			Usage: "let those go first who wait with a greater `N` (etcd; zk in its fair mode)"},
+			Usage: "let those go first who wait with a greater `N` (" + known.Queues() + ")"},
 	}, o.healthFlags()...)
 }
 

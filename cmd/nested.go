@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -119,43 +120,21 @@ func (p *program) reenter(n *nest, outer socket.Link, command proc.Command) (boo
 	return true, err
 }
 
-// addressVariables are those by which a backend finds its store when the URL
-// does not say where it is; one that ends in "_" stands for all that begin so.
-// Every backend has LEADERRUN_SCHEME_ besides.
-var addressVariables = map[string][]string{
-	"file": {"HOME", "USERPROFILE"},
-	"etcd": {"ETCDCTL_"},
-	"zk":   {"ZK_HOSTS"},
-	"gcs":  {"STORAGE_EMULATOR_HOST"},
-}
-
 // store says in which store a backend keeps its locks, for comparing: its
 // address, and what else may say where that is, but for credentials. Two that
 // differ may yet be the same store. "" says nothing: of a backend that is not
 // ours we do not know what it heeds.
 func store(backend *url.URL, env []string) string {
-	variables, ours := addressVariables[backend.Scheme]
-	if !ours {
+	info := known.Find(backend.Scheme)
+	if info == nil {
 		return ""
 	}
-	variables = append(variables[:len(variables):len(variables)], "LEADERRUN_"+strings.ToUpper(backend.Scheme)+"_")
 	said := []string{fmt.Sprintf("uid=%d", os.Geteuid())} // the default directory of file is another one for root
 	for _, kv := range env {
-		key, _, _ := strings.Cut(kv, "=")
-		secret := strings.Contains(key, "PASSWORD") || strings.Contains(key, "USER") && key != "USERPROFILE"
-		if !secret && slices.ContainsFunc(variables, func(v string) bool { return names(v, key) }) {
+		if key, _, _ := strings.Cut(kv, "="); info.SaysWhere(key) {
 			said = append(said, kv)
 		}
 	}
 	slices.Sort(said)
-	at := *backend
-	if at.Scheme == "file" {
-		at.RawQuery = "" // fs=any says what is refused, not where the locks are
-	}
-	return strings.Join(append([]string{locks.Redact(&at)}, said...), "\n")
-}
-
-// names reports whether an address variable, or what stands for many, is this one.
-func names(variable, key string) bool {
-	return key == variable || strings.HasSuffix(variable, "_") && strings.HasPrefix(key, variable)
+	return strings.Join(append([]string{locks.Redact(info.Where(backend))}, said...), "\n")
 }

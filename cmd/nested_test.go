@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
@@ -116,9 +118,15 @@ func TestStore(t *testing.T) {
 	if other := spell("toy://h"); other != "" {
 		t.Errorf("it is not known what a backend of others heeds: got %q", other)
 	}
-	for _, b := range known {
-		if _, ok := addressVariables[b.Scheme]; !ok {
-			t.Errorf("%s has no address variables", b.Scheme)
+	for _, b := range known.Backends() {
+		if at := b.Scheme + "://h/p"; spell(at) == "" || spell(at) == spell(b.Scheme+"://h/q") {
+			t.Errorf("%s: stores cannot be told from each other", b.Scheme)
+		}
+		for _, v := range b.Variables {
+			differ := spell(b.Scheme+":", v.Name+"=a") != spell(b.Scheme+":", v.Name+"=b")
+			if credentials := v.About == backend.User; differ == credentials {
+				t.Errorf("%s: %s makes it another store: %v", b.Scheme, v.Name, differ)
+			}
 		}
 	}
 }

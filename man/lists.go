@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
 // optionList describes options, under headings if there are many.
@@ -87,7 +88,7 @@ func keyList(headings []string, options []cmd.Option) string {
 }
 
 // facts are what the table of the subcommand backends has of a backend, and more.
-func facts(k cmd.Backend) string {
+func facts(k *backend.Info) string {
 	var b strings.Builder
 	b.WriteString(".Bl -tag -width Permissions -compact\n")
 	fmt.Fprintf(&b, ".It URL\n.Pa %s\n", k.URL)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
 // The comments around a generated part.
@@ -54,7 +55,7 @@ func subcommandOf(file string) string {
 
 func generate(d cmd.Description, subcommand, what string) (string, error) {
 	if scheme, ok := strings.CutPrefix(what, "backend "); ok {
-		i := slices.IndexFunc(d.Backends, func(b cmd.Backend) bool { return b.Scheme == scheme })
+		i := slices.IndexFunc(d.Backends, func(b *backend.Info) bool { return b.Scheme == scheme })
 		if i < 0 {
 			return "", fmt.Errorf("there is no such backend")
 		}

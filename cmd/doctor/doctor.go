@@ -33,10 +33,10 @@ type Config struct {
 	// Foreign reports that a helper is not part of leaderrun, and has versions of
 	// its own.
 	Foreign func(scheme string) bool
-	// Variables are those that this backend heeds, by name; one that ends in "_"
-	// stands for all that begin so.
-	Variables func(scheme string) []string
-	Environ   []string // NAME=value
+	// Variables are those that this backend heeds, besides all that begin with
+	// LEADERRUN_SCHEME_, and Addresses those that name its store.
+	Variables, Addresses []string
+	Environ              []string // NAME=value
 
 	Lock           string        // the scratch lock's name begins so; may be empty
 	Holder         string        // who we are, to others

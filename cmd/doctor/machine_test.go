@@ -32,13 +32,21 @@ func TestHelper(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	environ := []string{"FAKE_HOSTS=h:secret", "FAKE_EMPTY=", "LEADERRUN_FAKE_PASSWORD=secret", "OTHER=secret", "FAKES=1"}
-	for _, tt := range []struct{ backend, want string }{
-		{"fake:", "address from FAKE_HOSTS; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
-		{"fake://u:secret@h", "address from the URL; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+	for _, tt := range []struct {
+		backend   string
+		addresses []string
+		foreign   bool
+		want      string
+	}{
+		{"fake:", []string{"FAKE_HOSTS"}, false, "address from FAKE_HOSTS; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+		{"fake:", nil, false, "address from the backend's default; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+		{"fake:", nil, true, "address from FAKE_HOSTS; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
+		{"fake://u:secret@h", []string{"FAKE_HOSTS"}, false, "address from the URL; set: FAKE_HOSTS, LEADERRUN_FAKE_PASSWORD"},
 	} {
 		checks := examine(t, newStore(), func(c *Config) {
 			c.Backend, c.Environ = tt.backend, environ
-			c.Variables = func(string) []string { return []string{"FAKE_"} }
+			c.Variables = []string{"FAKE_HOSTS", "FAKE_EMPTY"}
+			c.Addresses, c.Foreign = tt.addresses, func(string) bool { return tt.foreign }
 		})
 		if c := find(t, checks, "settings"); c.Text != tt.want {
 			t.Errorf("got %q; want %q", c.Text, tt.want)

@@ -35,25 +35,28 @@ func (e *exam) addressFrom(set []string) string {
 		return "the URL"
 	}
 	for _, name := range set {
-		for _, part := range []string{"ENDPOINTS", "HOSTS", "BUCKET", "_DIR"} {
-			if strings.HasSuffix(name, part) {
-				return name
-			}
+		if slices.Contains(e.Addresses, name) || e.Foreign(e.backend.Scheme) && isAddress(name) {
+			return name
 		}
 	}
 	return "the backend's default"
 }
 
+// isAddress guesses from the name of a variable whether it names a store.
+func isAddress(variable string) bool {
+	return slices.ContainsFunc([]string{"ENDPOINTS", "HOSTS", "BUCKET", "_DIR"}, func(end string) bool {
+		return strings.HasSuffix(variable, end)
+	})
+}
+
 // variables returns the names of those that are set and that the backend heeds.
 // Their values may be secrets.
 func (e *exam) variables() []string {
-	heeded := append(e.Variables(e.backend.Scheme), "LEADERRUN_"+strings.ToUpper(e.backend.Scheme)+"_")
+	own := "LEADERRUN_" + strings.ToUpper(e.backend.Scheme) + "_"
 	var set []string
 	for _, kv := range e.Environ {
 		key, value, _ := strings.Cut(kv, "=")
-		if value != "" && slices.ContainsFunc(heeded, func(v string) bool {
-			return key == v || strings.HasSuffix(v, "_") && strings.HasPrefix(key, v)
-		}) {
+		if value != "" && (slices.Contains(e.Variables, key) || strings.HasPrefix(key, own)) {
 			set = append(set, locks.Printable(key))
 		}
 	}

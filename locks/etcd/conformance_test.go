@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -80,12 +81,9 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Crash: func(t testing.TB, u *url.URL, name string, _ locks.Lock) {
 			s.op.revoke(s.leader(t, u, name).lease)
 		},
-		Restart: func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
-		Hostile: s.hostile(),
-		Abilities: []locks.Ability{
-			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
-			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
-		},
+		Restart:   func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile:   s.hostile(),
+		Abilities: etcdinfo.Info.Abilities,
 		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
 )
 
 // undoTimeout bounds the attempt to undo an Acquire that failed. What it does
@@ -215,9 +216,7 @@ func (l *Lock) Close() error {
 // SecretEnv implements [locks.SecretReader]. The names of the files with the
 // password and the key of the client certificate count as secrets: with them
 // goes the only way the job had to be told of them.
-func (l *Lock) SecretEnv() []string {
-	return []string{"ETCDCTL_USER", "ETCDCTL_PASSWORD", "ETCDCTL_KEY", "LEADERRUN_ETCD_PASSWORD_FILE"}
-}
+func (l *Lock) SecretEnv() []string { return etcdinfo.Info.Secrets() }
 
 var (
 	_ locks.Opener       = Open

@@ -11,14 +11,11 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
-const (
-	defaultPort     = "2379"
-	defaultEndpoint = "127.0.0.1:" + defaultPort
-	defaultPrefix   = "/leaderrun"
-)
+const defaultPrefix = "/leaderrun"
 
 // settings are what a URL and the environment say.
 type settings struct {
@@ -85,7 +82,7 @@ func checkShape(u *url.URL) error {
 	if u.Fragment != "" {
 		return usage("an etcd URL has no part after #")
 	}
-	return locks.CheckParams(u, "cacert", "cert", "key", "password-file", "servername", "tls")
+	return etcdinfo.Info.CheckParams(u)
 }
 
 // setting returns a parameter of the URL or else a variable, and its name.
@@ -119,7 +116,7 @@ func endpoints(u *url.URL, getenv func(string) string) ([]endpoint, error) {
 		list, from = getenv("ETCDCTL_ENDPOINTS"), "ETCDCTL_ENDPOINTS"
 	}
 	if list == "" {
-		return []endpoint{{"", defaultEndpoint}}, nil
+		return []endpoint{{"", net.JoinHostPort("127.0.0.1", etcdinfo.Info.Port)}}, nil
 	}
 	var out []endpoint
 	for item := range strings.SplitSeq(list, ",") {
@@ -146,7 +143,7 @@ func parseEndpoint(s string) (endpoint, error) {
 	rest = strings.TrimSuffix(rest, "/")
 	host, port, err := net.SplitHostPort(rest)
 	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]"), defaultPort
+		host, port = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]"), etcdinfo.Info.Port
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return endpoint{}, fmt.Errorf("has no port between 1 and 65535")

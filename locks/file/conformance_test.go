@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/file/fileinfo"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
@@ -129,11 +131,10 @@ func files(t testing.TB, u *url.URL) []string {
 
 // abilities are those that this system allows.
 func abilities() []locks.Ability {
-	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe, locks.CanForget}
 	if watches {
-		all = append(all, locks.CanWatch)
+		return fileinfo.Info.Abilities
 	}
-	return all
+	return slices.DeleteFunc(slices.Clone(fileinfo.Info.Abilities), func(a locks.Ability) bool { return a == locks.CanWatch })
 }
 
 func TestSlots(t *testing.T) {

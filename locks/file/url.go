@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/file/fileinfo"
 )
 
 // dirVar names the directory for a URL that names none.
@@ -30,7 +31,7 @@ func (p place) String() string {
 
 // whichPlace reads a file URL.
 func whichPlace(u *url.URL, getenv func(string) string) (place, error) {
-	if err := locks.CheckParams(u, "fs"); err != nil {
+	if err := fileinfo.Info.CheckParams(u); err != nil {
 		return place{}, err
 	}
 	p, err := whichDir(u, getenv)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
 )
 
 const (
@@ -275,7 +276,7 @@ func (l *Lock) Close() error {
 
 // SecretEnv implements [locks.SecretReader]. The name of the file with the key
 // counts as a secret: with it goes the only way the job had to be told of it.
-func (l *Lock) SecretEnv() []string { return []string{"GOOGLE_APPLICATION_CREDENTIALS"} }
+func (l *Lock) SecretEnv() []string { return gcsinfo.Info.Secrets() }
 
 var (
 	_ locks.Opener       = Open

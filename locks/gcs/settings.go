@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
 )
 
 const (
@@ -71,7 +72,7 @@ func checkShape(u *url.URL) error {
 	case u.Port() != "":
 		return usage("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
 	}
-	return locks.CheckParams(u, "endpoint", "userproject")
+	return gcsinfo.Info.CheckParams(u)
 }
 
 // checkBucket refuses what no bucket is called. The service knows the rest of

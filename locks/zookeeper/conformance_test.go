@@ -18,6 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/record"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -89,11 +90,8 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				return err == nil
 			})
 		},
-		Hostile: s.hostile(),
-		Abilities: []locks.Ability{
-			locks.CanInspect, locks.CanRecord, locks.CanAsk,
-			locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
-		},
+		Hostile:        s.hostile(),
+		Abilities:      zkinfo.Info.Abilities,
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),
@@ -108,8 +106,9 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		},
 		Kept: func(_ testing.TB, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
 	}
-	if c.Fair {
-		c.Abilities = append(c.Abilities, locks.CanQueue)
+	if !c.Fair {
+		c.Abilities = slices.DeleteFunc(slices.Clone(c.Abilities), func(a locks.Ability) bool { return a == locks.CanQueue })
+	} else {
 		c.Crowd = func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(record.New(options("crowd"))))

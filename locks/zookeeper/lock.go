@@ -15,6 +15,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
 )
 
 // undoTimeout bounds the attempt to undo an Acquire that failed. What it does
@@ -275,7 +276,7 @@ func (l *Lock) isClosed() bool {
 // SecretEnv implements [locks.SecretReader]. The name of the file with the key
 // of the client certificate counts as a secret: with it goes the only way the
 // job had to be told of it.
-func (l *Lock) SecretEnv() []string { return []string{"ZK_AUTH", "LEADERRUN_ZK_KEY"} }
+func (l *Lock) SecretEnv() []string { return zkinfo.Info.Secrets() }
 
 var (
 	_ locks.Opener       = Open

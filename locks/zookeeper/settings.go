@@ -9,13 +9,10 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
 )
 
-const (
-	defaultPort   = "2181"
-	defaultServer = "127.0.0.1:" + defaultPort
-	defaultChroot = "/leaderrun"
-)
+const defaultChroot = "/leaderrun"
 
 // settings are what a URL and the environment say.
 type settings struct {
@@ -70,7 +67,7 @@ func checkShape(u *url.URL) error {
 	if u.Fragment != "" {
 		return usage("a zk URL has no part after #")
 	}
-	return locks.CheckParams(u, "mode", "auth-file", "cacert", "cert", "key", "servername", "tls")
+	return zkinfo.Info.CheckParams(u)
 }
 
 // setting returns a parameter of the URL or else a variable, and its name.
@@ -117,7 +114,7 @@ func chroot(p string, getenv func(string) string) (string, error) {
 
 func servers(list, from string) ([]string, error) {
 	if list == "" {
-		return []string{defaultServer}, nil
+		return []string{net.JoinHostPort("127.0.0.1", zkinfo.Info.Port)}, nil
 	}
 	var out []string
 	for item := range strings.SplitSeq(list, ",") {
@@ -133,7 +130,7 @@ func servers(list, from string) ([]string, error) {
 func server(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
+		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), zkinfo.Info.Port
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", fmt.Errorf("has no port between 1 and 65535")

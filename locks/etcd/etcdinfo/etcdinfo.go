@@ -1,0 +1,48 @@
+// Package etcdinfo describes the backend etcd, and links nothing of etcd.
+package etcdinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it. The variables are those of etcdctl.
+var Info = backend.Info{
+	Scheme:  "etcd",
+	Product: "etcd",
+	Folder:  "etcd",
+
+	URL:         "etcd://host:2379,host:2379/prefix",
+	Liveness:    "a lease",
+	Token:       "create revision",
+	Order:       "first come",
+	Told:        "a watch",
+	Permissions: "with etcd's authentication on, to read and write all keys under the prefix",
+	Limits:      "ttl in whole seconds, 2s or more",
+	Price:       "two requests for each renewal",
+
+	Port: "2379",
+	Params: []backend.Param{
+		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates"},
+		{Name: "cert", Usage: "FILE with our certificate"},
+		{Name: "key", Usage: "FILE with its key"},
+		{Name: "password-file", Usage: "FILE with the password of the user, read for each login", About: backend.User},
+		{Name: "servername", Usage: "NAME in the servers' certificates"},
+		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}},
+	},
+	Variables: []backend.Variable{
+		{Name: "ETCDCTL_ENDPOINTS", About: backend.Address},
+		{Name: "ETCDCTL_CACERT"},
+		{Name: "ETCDCTL_CERT"},
+		{Name: "ETCDCTL_KEY", Secret: true},
+		{Name: "ETCDCTL_INSECURE_TRANSPORT"},
+		{Name: "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"},
+		{Name: "ETCDCTL_USER", About: backend.User, Secret: true},
+		{Name: "ETCDCTL_PASSWORD", About: backend.User, Secret: true},
+		{Name: "LEADERRUN_ETCD_PASSWORD_FILE", About: backend.User, Secret: true},
+		{Name: "LEADERRUN_ETCD_PREFIX"},
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+}

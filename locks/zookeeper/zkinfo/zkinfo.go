@@ -1,0 +1,46 @@
+// Package zkinfo describes the backend zk, and links nothing of ZooKeeper.
+package zkinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it.
+var Info = backend.Info{
+	Scheme:  "zk",
+	Product: "ZooKeeper",
+	Folder:  "zookeeper",
+
+	URL:         "zk://host:2181,host:2181/chroot",
+	Liveness:    "a session",
+	Token:       "czxid",
+	Order:       "first come; with mode=unfair whoever is quickest",
+	Told:        "a watch",
+	Permissions: "to create, read, write and delete on the chroot, or, if that is missing, on the node above; all contenders need the same user",
+	Limits:      "ttl from 2 to 20 of the server's ticks",
+	Price:       "a connection and a write of some 100 bytes for each renewal",
+
+	Port: "2181",
+	Params: []backend.Param{
+		{Name: "mode", Usage: "a queue, or whoever is quickest", Words: []string{"fair", "unfair"}},
+		{Name: "auth-file", Usage: "FILE with user:password", About: backend.User},
+		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates"},
+		{Name: "cert", Usage: "FILE with our certificate"},
+		{Name: "key", Usage: "FILE with its key"},
+		{Name: "servername", Usage: "NAME in the servers' certificates"},
+		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}},
+	},
+	Variables: []backend.Variable{
+		{Name: "ZK_HOSTS", About: backend.Address},
+		{Name: "ZK_AUTH", About: backend.User, Secret: true},
+		{Name: "LEADERRUN_ZK_CHROOT"},
+		{Name: "LEADERRUN_ZK_CACERT"},
+		{Name: "LEADERRUN_ZK_CERT"},
+		{Name: "LEADERRUN_ZK_KEY", Secret: true},
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+	QueueOnly: "in its fair mode",
+}
