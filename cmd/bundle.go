@@ -4,9 +4,11 @@ package cmd
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
+	// generated: imports
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	// end generated
 	"github.com/leaderrun/leaderrun/runner/metrics"
 	"github.com/leaderrun/leaderrun/runner/probe"
 )
@@ -20,7 +22,9 @@ var linkedProbe = probe.Main
 // registerBundled links every backend into this one file, for people who copy a
 // single binary. It starts slower and is larger with each backend.
 func registerBundled(r *locks.Registry) {
+	// generated: backends
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
 	r.Register("zk", zookeeper.Open)
+	// end generated
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
@@ -25,10 +26,12 @@ type suite struct {
 	shared   *sharedServer
 }
 
-// inBundle are the scripts of what may differ if backends, probe and metrics are linked
-// into leaderrun.
-var inBundle = []string{"abilities", "doctor-gcs", "etcd", "etcd-lost", "etcd-nested", "etcd-secrets", "gcs", "guard", "health",
-	"metrics", "metrics-etcd", "nested-between", "version", "zk"}
+// inBundle returns the scripts of what may differ if backends, probe and metrics are
+// linked into leaderrun, among them one for each backend.
+func inBundle() []string {
+	return append(known.Helpers(), "abilities", "doctor-gcs", "etcd-lost", "etcd-nested", "etcd-secrets", "guard", "health",
+		"metrics", "metrics-etcd", "nested-between", "version")
+}
 
 // withRaces are scripts in which much happens at the same time. They show the whole core
 // to the race detector, which the tests of its parts have anyway.
@@ -44,7 +47,7 @@ func TestScripts(t *testing.T) {
 	t.Run("bundle", func(t *testing.T) {
 		t.Parallel()
 		build(t, &bundle, programs.Leaderrun)
-		suite{"bundle-", []*programs.Programs{&bundle}, shared}.run(t, inBundle)
+		suite{"bundle-", []*programs.Programs{&bundle}, shared}.run(t, inBundle())
 	})
 	t.Run("race", func(t *testing.T) {
 		t.Parallel()
