@@ -98,6 +98,7 @@ func TestStore(t *testing.T) {
 		{spell("etcd:", "ETCDCTL_ENDPOINTS=a"), spell("etcd:", "ETCDCTL_ENDPOINTS=b")},
 		{spell("etcd:///p", "ETCDCTL_ENDPOINTS=a"), spell("etcd:///p", "ETCDCTL_ENDPOINTS=b")},
 		{spell("zk:", "ZK_HOSTS=a"), spell("zk:", "ZK_HOSTS=b")},
+		{spell("zk://h?mode=fair"), spell("zk://h?mode=unfair")},
 		{spell("gcs:", "LEADERRUN_GCS_BUCKET=a"), spell("gcs:", "LEADERRUN_GCS_BUCKET=b")},
 		{spell("gcs://b", "STORAGE_EMULATOR_HOST=a"), spell("gcs://b", "STORAGE_EMULATOR_HOST=b")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},
@@ -109,6 +110,15 @@ func TestStore(t *testing.T) {
 	one := spell("etcd://u:p@h", "A=1", "ETCDCTL_USER=u", "ETCDCTL_PASSWORD=p", "HOME=/")
 	if other := spell("etcd://u:q@h", "HOME=/", "A=2", "ETCDCTL_USER=v", "ETCDCTL_PASSWORD=q"); one != other {
 		t.Errorf("%q and %q are one store", one, other)
+	}
+	for _, same := range []struct{ one, other string }{
+		{spell("zk:", "ZK_AUTH=u:p"), spell("zk:", "ZK_AUTH=v:q")},
+		{spell("zk://h?auth-file=a"), spell("zk://h?auth-file=b")},
+		{spell("gcs://b", "GOOGLE_APPLICATION_CREDENTIALS=a"), spell("gcs://b", "GOOGLE_APPLICATION_CREDENTIALS=b")},
+	} {
+		if same.one != same.other {
+			t.Errorf("%q and %q are one store", same.one, same.other)
+		}
 	}
 	for _, dir := range []string{"file:///a", "file:"} {
 		if one, other := spell(dir), spell(dir+"?fs=any"); one != other {
