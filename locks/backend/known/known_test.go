@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is not where it belongs", b.Scheme)
 		}
 	}
-	if Find("demo") != nil {
+	if Find("imaginary") != nil {
 		t.Error("a backend was found that there is not")
 	}
 	if got, want := Queues(), "etcd; zk in its fair mode"; !strings.HasPrefix(got, want) {

@@ -111,7 +111,7 @@ func (p place) lacks(tree fs.FS, b *backend.Info) []string {
 	var missing []string
 	for _, want := range p.wants(b) {
 		if !has(text, want) {
-			missing = append(missing, fmt.Sprintf("%s lacks %q", file, want))
+			missing = append(missing, want)
 		}
 	}
 	return missing

@@ -17,9 +17,9 @@ func tree() fs.FS { return os.DirFS("../../..") }
 
 // imaginary is a backend that nobody has written.
 var imaginary = &backend.Info{
-	Scheme: "demo", Product: "Demo Store", Folder: "demo",
-	Params:    []backend.Param{{Name: "demolevel"}},
-	Variables: []backend.Variable{{Name: "DEMO_HOSTS"}},
+	Scheme: "imaginary", Product: "Imaginary Store", Folder: "imaginary",
+	Params:    []backend.Param{{Name: "imagined"}},
+	Variables: []backend.Variable{{Name: "IMAGINARY_HOSTS"}},
 }
 
 func TestNothingIsStale(t *testing.T) {
@@ -40,8 +40,8 @@ func TestEveryPlace(t *testing.T) {
 	t.Parallel()
 	for _, b := range known.Backends() {
 		for what, p := range byHand {
-			for _, missing := range p.lacks(tree(), b) {
-				t.Errorf("%s: %s: %s", b.Scheme, what, missing)
+			if missing := p.lacks(tree(), b); len(missing) > 0 {
+				t.Errorf("%s: %s: %s lacks %q", b.Scheme, what, p.file(b), missing)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func TestNothingCanBeForgotten(t *testing.T) {
 		old := read(t, file)
 		for name := range generated()[file] {
 			now, err := Generate(file, old, append(known.Backends(), imaginary))
-			if err != nil || bytes.Contains(partNamed(now, name), []byte("demo")) == bytes.Contains(partNamed(old, name), []byte("demo")) {
+			if err != nil || bytes.Contains(partNamed(now, name), []byte("imaginary")) == bytes.Contains(partNamed(old, name), []byte("imaginary")) {
 				t.Errorf("%s: the part %q does not change with a backend: %v", file, name, err)
 			}
 		}
