@@ -167,7 +167,7 @@ func TestCompletion(t *testing.T) {
 		{"--backend=sh", "words --backend=", "shelf shelf://"},
 		{"-b shelf://h", "words ", ""},
 		{"-b shelf://h?t", "words ", ""},
-		{"-b etcd://h/p?", "words ", "etcd://h/p?cacert= etcd://h/p?cert= etcd://h/p?key= etcd://h/p?servername= etcd://h/p?tls=true etcd://h/p?tls=false"},
+		{"-b etcd://h/p?", "words ", "etcd://h/p?cacert= etcd://h/p?cert= etcd://h/p?key= etcd://h/p?password-file= etcd://h/p?servername= etcd://h/p?tls=true etcd://h/p?tls=false"},
 		{"-b zk:?mode=", "words ", "zk:?mode=fair zk:?mode=unfair"},
 		{"-b zk://h?mode=fair&tls=t", "words ", "zk://h?mode=fair&tls=true"},
 		{"-b zk://h?mode=fair&m", "words ", ""},
