@@ -35,6 +35,9 @@ type Config struct {
 	// Unwatched says that a holder learns of a loss by its next renewal only:
 	// Lost never tells.
 	Unwatched bool
+	// Observed says that a lease which was not renewed is known to be over only to who
+	// has watched it for its whole length, as the store tells no time.
+	Observed bool
 	// Anonymous says that the backend cannot tell who holds a lock.
 	Anonymous bool
 	// Abilities are those that a handle declares, all of them and no others.

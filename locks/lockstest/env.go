@@ -124,9 +124,15 @@ func (e *env) clean() {
 // back, and checks that nothing stays behind.
 func (e *env) free() {
 	e.Helper()
+	e.freeWithin(e.undo())
+}
+
+// freeWithin is the same for a lock that may be had a while later.
+func (e *env) freeWithin(limit time.Duration) {
+	e.Helper()
 	k := e.open("free")
 	var err error
-	if !within(e.undo(), func() bool { _, err = k.try(); return !errors.Is(err, locks.ErrHeld) }) || err != nil {
+	if !within(limit, func() bool { _, err = k.try(); return !errors.Is(err, locks.ErrHeld) }) || err != nil {
 		e.Fatalf("the lock should be free: %v", err)
 	}
 	k.release()

@@ -112,7 +112,11 @@ func expiredStaysExpired(e *env) {
 	if !errors.Is(err, locks.ErrLost) {
 		e.Errorf("a renews a lease that ended %v ago: got %v; want ErrLost", e.late(), err)
 	}
-	e.free()
+	if e.c.Observed {
+		e.freeWithin(a.grant.TTL + e.late())
+	} else {
+		e.free()
+	}
 	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
 		e.Errorf("a renews after another's term: got %v; want ErrLost", err)
 	}
