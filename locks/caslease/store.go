@@ -81,7 +81,7 @@ type Value struct {
 // A store need not return more than MaxRead of what somebody else wrote: see
 // Cell.Foreign.
 const (
-	MaxState   = 2500
+	MaxState   = 2400
 	MaxRequest = 6 << 10
 	MaxRead    = 64 << 10
 )
@@ -169,13 +169,16 @@ type Traits struct {
 	// otherwise now and then.
 	Poll time.Duration
 
+	Product string           // what people call the store: "Cloud Storage"
 	Backend string           // the scheme and the address, for messages: "gcs://bucket"
 	Cell    string           // what a cell is called: "object", "row"
 	Where   func(Key) string // the cell's place, after that word: "gs://bucket/leaderrun/NAME"
 	Text    string           // what the text is called: "a leaderrun-record in its metadata"
 	Version string           // what Version is called: "metageneration"
 	Updated string           // what Updated is called: `"updated"`
-	Probed  string           // what a Prober looks at: "the bucket of"; the lock's name follows
+	// Rose reports whether a Version can follow on another. nil: any other can.
+	Rose   func(since, version string) bool
+	Probed string // what a Prober looks at: "the bucket of"; the lock's name follows
 
 	// Hints for what is wrong with a store, or with what somebody else wrote there.
 	HintForeign, HintText, HintUnmoved, HintSilent string
@@ -205,15 +208,17 @@ type Watcher interface {
 	// a change: one must be there when changes may have been missed, as after a new
 	// connection. Values that nobody has received yet are one. The channel is closed
 	// when ctx ends, or when the store cannot listen any more; then the engine polls,
-	// and tries to watch again later. An error of the kind Refused or Denied says that
-	// this store will never tell of changes (a pooler is in the way, say).
+	// and tries to watch again later. An error of the kind Refused or Denied, or that
+	// wraps [locks.ErrUsage], says that this store will never tell of changes (a pooler
+	// is in the way, say).
 	Watch(ctx context.Context, name string) (<-chan struct{}, error)
 }
 
 // A Prober is a Store that can tell about its servers.
 type Prober interface {
 	Store
-	// Probe does as [locks.Prober] says. With look it reads the cell of the lock, as
-	// often as may help within the connect timeout; its error is explained already.
-	Probe(ctx context.Context, look func(context.Context) (Cell, *locks.Error)) (locks.Servers, error)
+	// Probe does as [locks.Prober] says. To make a request through insist makes it as
+	// often as may help within the connect timeout; its error is explained already, and
+	// nil if the request succeeded.
+	Probe(ctx context.Context, insist func(ctx context.Context, request func(context.Context) error) *locks.Error) (locks.Servers, error)
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
 )
 
 // keyFile writes a service account's key, whose tokens come from an address of
@@ -77,22 +77,22 @@ func TestCredentials(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	dial := func() *client {
-		c := newClient(&settings{bucket: "b-1", prefix: "p", endpoint: service.URL}, "p/x", 5*time.Second)
+	dial := func() *store {
+		c := newStore(&settings{bucket: "b-1", prefix: "p", endpoint: service.URL}, locks.Options{ConnectTimeout: 5 * time.Second})
 		c.transport.TLSClientConfig = service.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-		t.Cleanup(c.close)
+		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
 	c := dial()
 	for range 3 {
-		v, err := c.read(ctx)
+		v, answer, err := c.look(ctx, caslease.Key{Name: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !v.exists || time.Since(v.date) > time.Minute {
+		if v.Version == "" || time.Since(v.Date) > time.Minute {
 			t.Errorf("read %+v", v)
 		}
-		if version, expires := encryption(v.tls); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
+		if version, expires := encryption(answer.tls); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
 			t.Errorf("encrypted by %q until %v", version, expires)
 		}
 	}
@@ -103,10 +103,14 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("%d tokens were asked for 3 requests", n)
 	}
 	refuse.Store(true)
-	_, err := dial().read(ctx)
-	l := &Lock{o: locks.Options{ConnectTimeout: time.Second}}
-	if e := l.explain(err); !errors.Is(e, locks.ErrDenied) || strings.Contains(e.Error(), "opensesame") || e.Hint != hintLogin {
-		t.Errorf("with credentials that are refused: %v (hint: %s), from %v", e, e.Hint, err)
+	_, err := c.Read(ctx, caslease.Key{Name: "x"})
+	if err != nil {
+		t.Fatal(err) // the token that was had is good
+	}
+	c = dial()
+	_, err = c.Read(ctx, caslease.Key{Name: "x"})
+	if f := c.Fault(err); f.Kind != caslease.Denied || strings.Contains(f.Text, "opensesame") || f.Hint != hintLogin {
+		t.Errorf("with credentials that are refused: %+v, from %v", f, err)
 	}
 }
 

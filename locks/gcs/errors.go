@@ -8,44 +8,71 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"cloud.google.com/go/auth"
 	"google.golang.org/api/googleapi"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
 )
 
-// How a term ended.
-const (
-	errReleased    = locks.LostError("the handle was released")
-	errNotHeld     = locks.LostError("the lock is not held")
-	errClosed      = locks.LostError("the handle was closed")
-	errExpired     = locks.LostError("the lease ran out before it was renewed")
-	errDeleted     = locks.LostError("the object was deleted")
-	errOverwritten = locks.LostError("the object was overwritten by someone else")
-	errTaken       = locks.LostError("someone else has taken the lock over")
-	errFreed       = locks.LostError("someone else has marked the lock as free")
-)
+// A credentialsError says that there are no credentials, or none that can be used.
+type credentialsError struct{ error }
 
-var errContended = errors.New("the object is being changed by someone else all the time")
+// A searchError says that looking for credentials has taken too long.
+type searchError struct{ error }
 
-// A foreignError is about an object that is in the way: what it says of the
-// lock's state cannot be believed, and to guess could mean two holders.
-type foreignError struct {
-	c   *client
-	why error
-}
-
-func (e *foreignError) Error() string {
-	return fmt.Sprintf("the object gs://%s/%s %v", e.c.s.bucket, e.c.name, e.why)
-}
+func (e *searchError) Error() string { return "looking for credentials: " + e.error.Error() }
 
 // A bucketError says that there is no such bucket.
-type bucketError struct{ err error }
+type bucketError struct{ error }
 
-func (e *bucketError) Error() string { return e.err.Error() }
-func (e *bucketError) Unwrap() error { return e.err }
+// A roomError says that the service refused to keep the text.
+type roomError struct{ error }
+
+func (e *credentialsError) Unwrap() error { return e.error }
+func (e *searchError) Unwrap() error      { return e.error }
+func (e *bucketError) Unwrap() error      { return e.error }
+func (e *roomError) Unwrap() error        { return e.error }
+
+// Fault implements [caslease.Store]: the first cause that matches counts.
+func (s *store) Fault(err error) caslease.Fault {
+	for _, c := range causes() {
+		if c.is(err) {
+			return caslease.Fault{Kind: kind(err), Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return caslease.Fault{}
+	}
+	return caslease.Fault{Kind: kind(err), Text: plain(err)}
+}
+
+// kind is what the recipe needs to know. Of what failed otherwise (no answer, a 500) it
+// is not known whether it had an effect.
+func kind(err error) caslease.Kind {
+	switch code := status(err); {
+	case isA[*credentialsError](err), tokenRefused(err), reasoned("retentionPolicyNotMet", "objectUnderActiveHold")(err), saying("requester pays")(err):
+		return caslease.Denied
+	case isA[*searchError](err), isA[*auth.Error](err), alien(err):
+		return caslease.Unsent
+	case bucketMissing(err), reasoned("quotaExceeded")(err):
+		return caslease.Refused
+	case throttle(err):
+		return caslease.Throttled
+	case code == http.StatusPreconditionFailed, code == http.StatusNotFound:
+		return caslease.Changed
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return caslease.Denied
+	case unreachable(err):
+		return caslease.Unreachable
+	case 400 <= code && code < 500 && code != http.StatusRequestTimeout:
+		return caslease.Refused
+	}
+	return caslease.Unknown
+}
 
 // status is the HTTP status of an error, or 0.
 func status(err error) int {
@@ -53,11 +80,6 @@ func status(err error) int {
 		return e.Code
 	}
 	return 0
-}
-
-// stale reports that a write was refused because the object is not as it was.
-func stale(err error) bool {
-	return status(err) == http.StatusPreconditionFailed || missing(err) && !bucketMissing(err)
 }
 
 // missing reports that the service says that something is not there.
@@ -71,30 +93,16 @@ func alien(err error) bool {
 	return ok && e.Code == http.StatusNotFound && e.Message == ""
 }
 
-// gone reports that the lock is surely not ours.
-func gone(err error) bool { return errors.Is(err, locks.ErrLost) }
-
 // bucketMissing reports that it is the bucket that there is not. Reading an
 // object of it, the service says so by its text alone.
 func bucketMissing(err error) bool {
-	if _, ok := errors.AsType[*bucketError](err); ok {
-		return true
-	}
 	e, ok := errors.AsType[*googleapi.Error](err)
-	return ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
+	return isA[*bucketError](err) || ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
 }
 
 // throttle reports that the service refused a request because it came too soon.
 func throttle(err error) bool {
-	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusForbidden && hasReason(err, "rateLimitExceeded", "userRateLimitExceeded")
-}
-
-// refused reports that a request surely had no effect: the service said so, or
-// there was no connection to send it on. Of what failed otherwise (no answer, a
-// 500) that is not known.
-func refused(err error) bool {
-	code := status(err)
-	return 400 <= code && code < 500 && code != http.StatusRequestTimeout || unreachable(err)
+	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusForbidden && reasoned("rateLimitExceeded", "userRateLimitExceeded")(err)
 }
 
 // unreachable reports that no connection could be made.
@@ -103,70 +111,31 @@ func unreachable(err error) bool {
 	return ok && op.Op == "dial" && !op.Timeout()
 }
 
-// transient reports that the same request may succeed soon.
-func transient(err error) bool {
-	if isA[*credentialsError](err) || isA[*unmovedError](err) {
-		return false
-	}
-	if e, ok := errors.AsType[*auth.Error](err); ok && e.Response != nil {
-		return e.Response.StatusCode == http.StatusTooManyRequests || e.Response.StatusCode >= 500
-	}
-	code := status(err)
-	return code == 0 || code == http.StatusRequestTimeout || code >= 500 || throttle(err) || alien(err)
+// tokenRefused reports that the server which gives out access tokens refused
+// our credentials.
+func tokenRefused(err error) bool {
+	e, ok := errors.AsType[*auth.Error](err)
+	return ok && e.Response != nil && e.Response.StatusCode != http.StatusTooManyRequests && e.Response.StatusCode < 500
 }
 
-func hasReason(err error, reasons ...string) bool {
-	e, ok := errors.AsType[*googleapi.Error](err)
-	if !ok {
-		return false
-	}
-	for _, item := range e.Errors {
-		for _, r := range reasons {
-			if item.Reason == r {
-				return true
-			}
-		}
-	}
-	return false
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
-func isContext(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+func coded(code int) func(error) bool {
+	return func(err error) bool { return status(err) == code }
 }
 
-// fail adds what an error needs at the boundary of the backend. If the
-// caller's context has ended, that is what the error wraps.
-func (l *Lock) fail(ctx context.Context, op string, err error) error {
-	e := l.explain(err)
-	e.Op, e.Backend, e.Name = op, l.addr, l.o.Name
-	ended := ctx.Err()
-	switch {
-	case ended == nil, errors.Is(err, locks.ErrLost):
-	case isContext(err): // no cause is known
-		e.Err = ended
-	default:
-		e.Err = fmt.Errorf("%w (%w)", ended, e.Err)
+func reasoned(reasons ...string) func(error) bool {
+	return func(err error) bool {
+		e, ok := errors.AsType[*googleapi.Error](err)
+		return ok && slices.ContainsFunc(e.Errors, func(item googleapi.ErrorItem) bool { return slices.Contains(reasons, item.Reason) })
 	}
-	return e
 }
 
-// explain finds the class of an error, a text that fits one line, and a hint.
-func (l *Lock) explain(err error) *locks.Error {
-	switch {
-	case errors.Is(err, locks.ErrLost):
-		return &locks.Error{Class: locks.ErrLost, Err: err}
-	case errors.Is(err, locks.ErrHeld):
-		return &locks.Error{Class: locks.ErrHeld, Err: err}
-	}
-	for _, c := range causes() {
-		if c.is(err) {
-			return &locks.Error{Class: c.class, Err: errors.New(cmp.Or(c.text, plain(err))), Hint: c.hint}
-		}
-	}
-	if isContext(err) {
-		return &locks.Error{Class: locks.ErrUnavailable, Err: fmt.Errorf("no answer within %v", l.o.ConnectTimeout), Hint: hintSilent}
-	}
-	return &locks.Error{Class: locks.ErrUnavailable, Err: errors.New(plain(err))}
+func saying(text string) func(error) bool {
+	return func(err error) bool { return strings.Contains(err.Error(), text) }
 }
 
 // plain is the text of an error without what the SDK puts around it.

@@ -124,14 +124,14 @@ func (s *settings) mayEnd(suffix string) bool {
 // lifecycle judges the rules that delete our objects, or move them to a cold class.
 func (p *probe) lifecycle(rules []lifecycleRule) {
 	const fix = "use a bucket without such rules, or limit them to other prefixes"
-	classes := p.c.s.classes(rules)
+	classes := p.classes(rules)
 	if len(classes) > 0 {
 		p.find("storage class", "warning", "a rule moves objects of the prefix to "+strings.Join(classes, " or ")+", where each renewal and each look costs several times as much", fix)
 	}
 	var worst reach
 	var which lifecycleRule
 	for _, r := range rules {
-		if got := p.c.s.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
+		if got := p.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
 			worst, which = got, r
 		}
 	}

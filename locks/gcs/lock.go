@@ -2,63 +2,17 @@ package gcs
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"log/slog"
 	"net/url"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/caslease"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
 )
 
-const (
-	// undoTimeout bounds the attempt to undo an Acquire that failed. What it does
-	// not reach ends with the lease.
-	undoTimeout = time.Second
-	// lingerTime is how long an answer to a write is awaited when Acquire has
-	// been given up.
-	lingerTime = undoTimeout / 2
-	// shortTTL is the lease below which renewals come more often than the service
-	// promises to take writes: five fit into a lease, and it takes one a second.
-	shortTTL = 5 * time.Second
-)
-
-// A Lock is a handle on one lock in one bucket. It implements [locks.Lock].
-type Lock struct {
-	c    *client
-	asks *client // for the object that has what the holder is asked
-	o    locks.Options
-	addr string // "gcs://bucket", for messages
-	ttl  time.Duration
-	log  *slog.Logger
-	id   string // random: what the nonces of all our attempts begin with
-
-	closed chan struct{}
-	close  func() // closes that, once
-
-	asked chan []byte    // of one; it is sent to under mu
-	looks sync.WaitGroup // what listen has begun
-
-	// What a takeover of ours replaced that may have come too early, and when that
-	// is surely over: see doubt. Acquire's own.
-	doubted   *view
-	notBefore clock.Instant
-
-	mu       sync.Mutex
-	attempts int                // how many nonces were made
-	pending  context.CancelFunc // ends the Acquire under way; nil: there is none
-	waiting  bool               // Acquire waits, and no write of its own is under way
-	term     *term              // what was granted; nil: nothing yet
-	final    error              // why the handle is of no more use; nil: it is
-
-	renewing  chan struct{} // closed when the renewal under way has ended; nil: there is none
-	listening bool          // a look for requests is under way
-	deaf      bool          // we may not look for requests
-}
+// A Lock is a handle on one lock in one bucket.
+type Lock struct{ *caslease.Lock }
 
 // Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
@@ -66,212 +20,42 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLock(s, o)
-	if l.ttl < shortTTL {
-		l.log.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more", "ttl", o.TTL)
+	if o.TTL < shortTTL && o.Logger != nil {
+		o.Logger.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more",
+			"backend", "gcs://"+s.bucket, "lock", o.Name, "ttl", o.TTL)
 	}
-	return l, nil
+	return &Lock{caslease.New(newStore(s, o), traits(s), o)}, nil
 }
 
-func newLock(s *settings, o locks.Options) *Lock {
-	l := &Lock{
-		c:     newClient(s, s.prefix+"/"+locks.EscapeName(o.Name), o.ConnectTimeout),
-		o:     o,
-		addr:  "gcs://" + s.bucket,
-		ttl:   roundTTL(o.TTL),
-		log:   o.Logger,
-		id:    rand.Text(),
-		asked: make(chan []byte, 1),
-	}
-	l.asks = l.c.beside(l.c.name + askSuffix)
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
-	l.log = l.log.With("backend", l.addr, "lock", o.Name)
-	l.closed = make(chan struct{})
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	return l
-}
+const (
+	// pace is the time between two writes to an object which the service promises to
+	// take.
+	pace = time.Second
+	// shortTTL is the lease below which renewals come more often than that: five fit
+	// into a lease.
+	shortTTL = 5 * pace
+	// margin is how far the clock that writes the Date of an answer may be behind or
+	// ahead of the one that stamps objects. Both are Google's, and synchronised far
+	// better than that.
+	margin = time.Second
+	// poll is the mean pause between two looks of those who wait: each is paid for.
+	poll = 2 * time.Second
+)
 
-// roundTTL rounds up to the milliseconds of the service's stamps; less than a
-// second is less than a request may take.
-func roundTTL(ttl time.Duration) time.Duration {
-	return max((ttl + time.Millisecond - 1).Truncate(time.Millisecond), time.Second)
-}
+// traits are what is special about the service. A Date may be a proxy's.
+func traits(s *settings) caslease.Traits {
+	return caslease.Traits{
+		Expiry: caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
+		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
+		Cell: "object", Text: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
+		Rose:  rose,
+		Where: func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
 
-// Acquire implements [locks.Lock].
-func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	bounded, end, err := l.begin(ctx)
-	if err != nil {
-		return locks.Grant{}, l.fail(ctx, "acquire", err)
+		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
+		HintText:    "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
+		HintUnmoved: "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too",
+		HintSilent:  "something there accepts connections and does not answer, or a firewall drops them",
 	}
-	defer end()
-	c := &campaign{Lock: l, try: try, pause: newBackoff(), retry: newBackoff()}
-	t, err := c.run(bounded)
-	if err == nil {
-		err = l.adopt(t)
-		c.dirty = err != nil
-	}
-	if err == nil {
-		return locks.Grant{Token: t.record.Token, TTL: l.ttl, Clean: t.clean}, nil
-	}
-	if over := l.why(); over != nil {
-		err = over // released or closed meanwhile
-	}
-	c.undo(ctx)
-	if held, ok := errors.AsType[*locks.HeldError](err); ok && ctx.Err() == nil {
-		return locks.Grant{}, held
-	}
-	return locks.Grant{}, l.fail(ctx, "acquire", err)
-}
-
-// begin returns a context for a campaign, which Release and Close end, too.
-func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.final != nil {
-		return nil, nil, l.final
-	}
-	ctx, cancel := l.untilClosed(ctx)
-	l.pending = cancel
-	return ctx, func() {
-		cancel()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.pending = nil
-	}, nil
-}
-
-// why returns why the handle is of no more use.
-func (l *Lock) why() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.final
-}
-
-// adopt makes a term ours, unless the handle has ended meanwhile.
-func (l *Lock) adopt(t *term) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.final == nil {
-		l.term = t
-	}
-	return l.final
-}
-
-// finish ends the handle, unless it has ended already.
-func (l *Lock) finish(why error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.final == nil {
-		l.final = why
-	}
-}
-
-// untilClosed returns a context that ends with the handle, too.
-func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	select {
-	case <-l.closed:
-		cancel() // before anything is sent
-		return ctx, cancel
-	default:
-	}
-	go func() {
-		select {
-		case <-l.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
-// Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that
-// may have made the lock ours, it succeeds without a request: a place among
-// those who wait cannot end, and whatever is granted later runs from a later
-// moment. That saves the core the renewal, a write, with which it would
-// otherwise have to begin a term whose campaign began long ago.
-func (l *Lock) Renew(ctx context.Context) error {
-	l.mu.Lock()
-	t, final, waiting := l.term, l.final, l.waiting
-	l.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return l.fail(ctx, "renew", ctx.Err())
-	case final != nil:
-		return l.fail(ctx, "renew", final)
-	case t == nil && waiting:
-		return nil
-	case t == nil:
-		return locks.ErrNoLease
-	}
-	ctx2, cancel := l.untilClosed(ctx)
-	defer cancel()
-	defer l.renewal()()
-	if err := l.renew(ctx2, t); err != nil {
-		return l.fail(ctx, "renew", err)
-	}
-	l.listen(t)
-	return nil
-}
-
-// renewal notes that a renewal is under way, until end is called.
-func (l *Lock) renewal() (end func()) {
-	done := make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.renewing = done
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.renewing = nil
-		close(done)
-	}
-}
-
-// Release implements [locks.Lock].
-func (l *Lock) Release(ctx context.Context) error {
-	t := l.resign()
-	if t == nil {
-		return nil
-	}
-	ctx2, cancel := l.untilClosed(ctx)
-	defer cancel()
-	if err := l.release(ctx2, t); err != nil {
-		return l.fail(ctx, "release", err)
-	}
-	return nil
-}
-
-// resign ends the handle, if there is anything to give up, and returns the term
-// that is.
-func (l *Lock) resign() *term {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.final == nil && (l.term != nil || l.pending != nil) {
-		l.final = errReleased
-	}
-	if l.pending != nil {
-		l.pending()
-	}
-	return l.term
-}
-
-// Lost implements [locks.Lock]. It is nil: the service tells nobody that an
-// object was changed, and only a renewal finds that out.
-func (l *Lock) Lost() <-chan error { return nil }
-
-// Close implements [locks.Lock].
-func (l *Lock) Close() error {
-	l.finish(errClosed)
-	l.close()
-	l.looks.Wait()
-	l.c.close()
-	return nil
 }
 
 // SecretEnv implements [locks.SecretReader]. The name of the file with the key
@@ -280,6 +64,5 @@ func (l *Lock) SecretEnv() []string { return gcsinfo.Info.Secrets() }
 
 var (
 	_ locks.Opener       = Open
-	_ locks.Lock         = (*Lock)(nil)
 	_ locks.SecretReader = (*Lock)(nil)
 )

@@ -14,30 +14,37 @@ import (
 	"cloud.google.com/go/storage"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
 )
 
-// Probe implements [locks.Prober]: the one server is the bucket. It makes five
+// Probe implements [caslease.Prober]: the one server is the bucket. It makes five
 // requests at most, all of which only read.
-func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
-	bounded, cancel := l.untilClosed(ctx)
-	defer cancel()
-	p := probe{Lock: l, Servers: locks.Servers{Product: "Google Cloud Storage"}}
-	if l.c.s.anonymous() {
+func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
+	p := probe{store: s, Servers: locks.Servers{Product: "Google Cloud Storage"}}
+	if s.anonymous() {
 		p.Product = "an emulator of Google Cloud Storage"
 	}
-	err := p.server(bounded)
-	if err == nil {
-		err = p.look(bounded)
+	var answer *reply
+	look := func(ctx context.Context) (err error) {
+		for range 2 { // the second is one on an open connection
+			if _, answer, err = s.look(ctx, caslease.Key{Name: s.name}); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if bounded.Err() != nil {
-		return locks.Servers{}, l.fail(ctx, "probe the bucket of", cmp.Or(err, bounded.Err()))
+	if err := insist(ctx, look); err != nil {
+		p.unusable(err)
+		return p.Servers, nil
 	}
+	p.server(answer)
+	p.beside(ctx)
 	return p.Servers, nil
 }
 
 // A probe collects what is found.
 type probe struct {
-	*Lock
+	*store
 	locks.Servers
 }
 
@@ -45,44 +52,40 @@ func (p *probe) find(check, level, text, fix string) {
 	p.Findings = append(p.Findings, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
 }
 
-// server looks at the lock's object, twice, so that the second request is one on an
-// open connection.
-func (p *probe) server(ctx context.Context) error {
-	s := locks.Server{Address: cmp.Or(p.c.s.endpoint, "https://storage.googleapis.com") + "/" + p.c.s.bucket}
-	v, err := p.glance(ctx, p.c)
-	if err == nil {
-		v, err = p.glance(ctx, p.c)
-	}
-	if err != nil {
-		e := p.explain(err)
-		s.Error, s.Class = e.Err.Error(), className(e)
-		p.find("bucket", "error", e.Err.Error(), e.Hint)
-		p.Servers.Servers = []locks.Server{s}
-		return err
-	}
-	s.RTT = v.heard.Sub(v.sent)
-	if !v.date.IsZero() {
-		s.Time = v.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
-		s.Ours = time.Now().Add(-now().Sub(v.sent) + s.RTT/2)
-	}
-	s.TLS, s.Expires = encryption(v.tls)
-	p.Servers.Servers = []locks.Server{s}
-	if v.date.IsZero() {
-		p.find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
-			"let no cache or proxy answer for the service")
-	}
-	return nil
+// address is where the bucket is.
+func (p *probe) address() string {
+	return cmp.Or(p.endpoint, "https://storage.googleapis.com") + "/" + p.store.bucket
 }
 
-// look finds out what else is to be known. That it cannot is found, too.
-func (p *probe) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, p.o.ConnectTimeout)
-	defer cancel()
-	b, err := p.c.bucket(ctx)
-	if err != nil {
-		return err
+// unusable tells what keeps the bucket from being used.
+func (p *probe) unusable(e *locks.Error) {
+	p.find("bucket", "error", e.Err.Error(), e.Hint)
+	p.Servers.Servers = []locks.Server{{Address: p.address(), Error: e.Err.Error(), Class: className(e)}}
+}
+
+// server tells of a look at the lock's object.
+func (p *probe) server(answer *reply) {
+	s := locks.Server{Address: p.address(), RTT: answer.took}
+	if answer.date.IsZero() {
+		p.find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
+			"let no cache or proxy answer for the service")
+	} else {
+		s.Time = answer.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
+		s.Ours = answer.sent.Add(s.RTT / 2)
 	}
-	p.User = p.c.user(ctx)
+	s.TLS, s.Expires = encryption(answer.tls)
+	p.Servers.Servers = []locks.Server{s}
+}
+
+// beside finds out what else is to be known. That it cannot is found, too.
+func (p *probe) beside(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	b, err := p.open(ctx)
+	if err != nil {
+		return
+	}
+	p.User = p.user(ctx)
 	attrs, rules, err := describe(ctx, b)
 	switch {
 	case err == nil:
@@ -96,13 +99,12 @@ func (p *probe) look(ctx context.Context) error {
 	}
 	has, err := b.IAM().TestPermissions(ctx, permissions())
 	switch {
-	case p.c.s.anonymous() && len(has) == 0: // emulators know of none
+	case p.anonymous() && len(has) == 0: // emulators know of none
 	case err != nil:
 		p.find("permissions", "warning", "they are not known: "+plain(err), "try again")
 	default:
 		p.permissions(has)
 	}
-	return ctx.Err()
 }
 
 // permissions are those that a run needs, and last the one to forget a lock.
@@ -176,5 +178,3 @@ func className(err error) string {
 	}
 	return ""
 }
-
-var _ locks.Prober = (*Lock)(nil)

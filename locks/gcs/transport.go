@@ -39,6 +39,8 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 type reply struct {
 	date time.Time            // by the service's clock; zero: not known
 	tls  *tls.ConnectionState // of the connection; nil: it is not encrypted
+	sent time.Time            // the request, by our clock
+	took time.Duration        // until its answer
 
 	limit int           // the most that is read of it, in bytes
 	copy  *bytes.Buffer // gets what is read of it; nil: nothing does

@@ -13,11 +13,11 @@ import (
 
 // user is the account as whom the service knows us, as far as the credentials
 // tell. It is called once the client is there.
-func (c *service) user(ctx context.Context) string {
-	if c.creds == nil {
+func (s *store) user(ctx context.Context) string {
+	if s.creds == nil {
 		return "anonymous"
 	}
-	if key := c.creds.JSON(); key != nil {
+	if key := s.creds.JSON(); key != nil {
 		return userOf(key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)

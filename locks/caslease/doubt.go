@@ -1,9 +1,10 @@
-package gcs
+package caslease
 
 import "time"
 
-// A Date may be wrong: a proxy that hides may have written it. So a takeover
-// that relies on it is in doubt until the object's own stamps, before and after,
+// A Date may be wrong, where something on the way can have written it: see
+// [ByStamps]. So a takeover
+// that relies on it is in doubt until the cell's own stamps, before and after,
 // have shown that the previous term was over. Until then three things hold,
 // whatever becomes of the answers and of us:
 //
@@ -24,18 +25,18 @@ func (l *Lock) rest(after *view) time.Duration {
 	if l.doubted == nil {
 		return 0
 	}
-	left := early(l.doubted, after)
+	left := l.traits.early(l.doubted, after)
 	if left <= 0 {
 		l.doubted = nil
 		return 0
 	}
 	l.notBefore = min(l.notBefore, after.heard.Add(left))
-	return l.notBefore.Sub(now())
+	return l.notBefore.Sub(l.now())
 }
 
 // early is how much too early a term was taken over, by the stamps of the last
 // change before and of our own. It is what Date cannot lie about: both stamps
 // are of one clock.
-func early(before, after *view) time.Duration {
-	return before.record.ttl() + margin/2 - after.updated.Sub(before.updated)
+func (t *Traits) early(before, after *view) time.Duration {
+	return before.record.ttl() + t.Margin/2 - after.Updated.Sub(before.Updated)
 }

@@ -1,4 +1,4 @@
-package gcs
+package caslease
 
 import (
 	"context"
@@ -11,26 +11,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
-// pace is the least time between a write that is no renewal, such as the one
-// that began a term, and a renewal, where there is time for it. The service
-// promises to take one write a second for each object, and before the one that
-// began the term there was another, if somebody released the lock.
-const pace = time.Second
-
 // A term is the time for which the lock is ours.
 type term struct {
 	record record
 	clean  bool // the holder before has released the lock
 
-	// Guarded by Lock.mu. A nil view says that it is not known how the object is:
+	// Guarded by Lock.mu. A nil view says that it is not known how the cell is:
 	// it has changed since we last saw it.
 	last  *view
 	sent  clock.Instant // when the last write that surely began the lease anew was sent
 	wrote clock.Instant // when the last write that was not a renewal was sent
 	heard string        // the nonce of what we were asked last
 }
-
-func now() clock.Instant { return clock.Boot{}.Now() }
 
 func randomBelow(d time.Duration) time.Duration { return rand.N(d) }
 
@@ -41,24 +33,24 @@ func (l *Lock) newTerm(v *view) *term {
 	nonce := fmt.Sprintf("%s.%d", l.id, l.attempts)
 	l.mu.Unlock()
 	var token uint64 // of the first term: only the answer tells
-	if v.exists {
+	if v.exists() {
 		token = v.token() + 1
 	}
-	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists && v.record.State == free && v.record.Broken == ""}
+	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists() && v.record.State == free && v.record.Broken == ""}
 	switch {
 	case t.clean:
 		t.record.Start = locks.StartClean
-	case v.exists:
+	case v.exists():
 		t.record.Start = locks.StartTakeover
 	}
 	return t
 }
 
-// at notes how the object is once the term has begun.
+// at notes how the cell is once the term has begun.
 func (t *term) at(v *view) {
 	t.last, t.wrote = v, t.sent
 	if t.record.Token == 0 {
-		t.record.Token = firstToken(v)
+		t.record.Token = v.First
 	}
 }
 
@@ -76,8 +68,8 @@ func (r record) freed() record {
 	return r
 }
 
-// renew extends the lease by one write, which any change of the object by
-// somebody else makes fail. If it fails, the object is read: if the term is
+// renew extends the lease by one write, which any change of the cell by
+// somebody else makes fail. If it fails, the cell is read: if the term is
 // still ours, the change was an earlier renewal of ours whose answer was lost,
 // or one of a setting that is no concern of ours; then the write is repeated on
 // what was found. So a success always means a write that was sent after Renew
@@ -91,32 +83,33 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 		if err != nil {
 			return err
 		}
-		sent := now()
+		sent := l.now()
 		if err := l.mayWrite(t, sent); err != nil {
 			return err
 		}
-		v, err := l.c.patch(ctx, at, t.record.renewed(at).metadata())
+		v, err := l.swap(ctx, Lease, at, Value{State: t.record.renewed(at).encode(), Silent: true})
 		if err == nil {
-			err = v.renewed(at)
+			err = l.traits.renewed(v, at)
 		}
 		if err == nil {
-			l.note(t, v, sent)
+			l.note(t, at, v, sent)
 			return l.why()
 		}
-		if stale(err) || isA[*unmovedError](err) {
-			l.note(t, nil, 0)
+		kind := l.kind(err)
+		if kind == Changed || kind == unmoved {
+			l.note(t, at, nil, 0)
 		}
-		if !stale(err) {
+		if kind != Changed {
 			return err
 		}
 	}
-	return errContended
+	return fmt.Errorf("the %s is being changed by someone else all the time", l.traits.Cell)
 }
 
-// mayWrite is why the term must not be written any more, though the service
+// mayWrite is why the term must not be written any more, though the store
 // would let us; nil: it may be.
 func (l *Lock) mayWrite(t *term, now clock.Instant) error {
-	if why := l.why(); why != nil { // before what Release has made of the object is taken for ours
+	if why := l.why(); why != nil { // before what Release has made of the cell is taken for ours
 		return why
 	}
 	if expired(l.provedAt(t), now, l.ttl) { // somebody may have led since
@@ -125,11 +118,13 @@ func (l *Lock) mayWrite(t *term, now clock.Instant) error {
 	return nil
 }
 
-// paced waits until a second after the last write that was not a renewal, if ctx
-// leaves room for that and for a request.
+// paced keeps a renewal clear of the last write that was none (the one that began the
+// term, before which there was another if somebody released the lock, or one of a
+// text), if ctx leaves room for that and for a request.
 func (l *Lock) paced(ctx context.Context, t *term) error {
 	l.mu.Lock()
-	d := pace - now().Sub(t.wrote)
+	pace := l.traits.Pace
+	d := pace - l.now().Sub(t.wrote)
 	l.mu.Unlock()
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
 		return nil
@@ -137,30 +132,39 @@ func (l *Lock) paced(ctx context.Context, t *term) error {
 	return backoff.Sleep(ctx, d)
 }
 
-// current is how the object is, as far as we know; if we do not, it is read.
+// current is how the cell is, as far as we know; if we do not, it is read.
 // If the term is not ours any more, it is lost.
 func (l *Lock) current(ctx context.Context, t *term) (*view, error) {
-	l.mu.Lock()
-	last := t.last
-	l.mu.Unlock()
-	if last != nil {
+	if last := l.known(t); last != nil {
 		return last, nil
 	}
-	v, err := l.c.read(ctx)
+	return l.check(ctx, t)
+}
+
+func (l *Lock) known(t *term) *view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.last
+}
+
+// check reads how the cell is.
+func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
+	was := l.known(t)
+	v, err := l.read(ctx, Lease)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case !v.exists:
-		return nil, l.lose(errDeleted)
+	case !v.exists():
+		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was deleted"))
 	case v.foreign != nil:
-		return nil, l.lose(errOverwritten)
+		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was overwritten by someone else"))
 	case v.record.Nonce != t.record.Nonce:
 		return nil, l.lose(errTaken)
 	case v.record.State != held:
 		return nil, l.lose(errFreed)
 	}
-	l.note(t, v, 0)
+	l.note(t, was, v, 0)
 	return v, nil
 }
 
@@ -170,17 +174,19 @@ func (l *Lock) lose(why error) error {
 	if l.final == nil {
 		l.final = why
 		l.log.Info("lost the lock", "err", why)
+		l.tell(why)
 	}
 	return l.final
 }
 
-// note notes how the object is, and when the renewal that made it so was sent; 0:
-// none did. An answer may come after that to a later write.
-func (l *Lock) note(t *term, v *view, sent clock.Instant) {
+// note notes how the cell is after it was as we knew it, and when the renewal that
+// made it so was sent; 0: none did. If we know of another by now, the answer came late:
+// a later one says more.
+func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.sent = max(t.sent, sent)
-	if v == nil || t.last == nil || v.metageneration > t.last.metageneration {
+	if t.last == was {
 		t.last = v
 	}
 }
@@ -196,14 +202,15 @@ func (l *Lock) provedAt(t *term) clock.Instant {
 func (l *Lock) release(ctx context.Context, t *term) error {
 	for pause := newBackoff(); ; {
 		err := l.releaseOnce(ctx, t)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil
-		case stale(err):
+		}
+		switch kind := l.kind(err); {
+		case kind == Changed:
 			continue
-		case throttle(err):
-			pause.AtLeast(throttled / 2)
-		case !transient(err):
+		case kind == Throttled:
+			pause.AtLeast(l.traits.Pace / 2)
+		case !kind.transient():
 			return err
 		}
 		if pause.Wait(ctx) != nil {
@@ -225,9 +232,9 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 	if at.record.State == free { // by an earlier Release
 		return nil
 	}
-	v, err := l.c.patch(ctx, at, t.record.freed().metadata())
-	if err == nil || stale(err) {
-		l.note(t, v, 0)
+	v, err := l.swap(ctx, Lease, at, Value{State: t.record.freed().encode()})
+	if err == nil || l.stale(err) {
+		l.note(t, at, v, 0)
 	}
 	return err
 }

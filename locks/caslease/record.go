@@ -1,4 +1,4 @@
-package gcs
+package caslease
 
 import (
 	"cmp"
@@ -14,15 +14,9 @@ import (
 )
 
 const (
-	// metadataKey is the key of the object's custom metadata that has the state of
-	// the lock: what is in one value is changed as one.
-	metadataKey = "leaderrun"
-	// maxRecord is the most that is read of what somebody wrote as a record. The
-	// service itself keeps 8 KiB of custom metadata for an object.
-	maxRecord = 64 << 10
 	// maxHolder, maxHost and maxVersion are the most that is written of a text, in
-	// bytes of JSON, in which one byte may become six. They leave room for what a
-	// Recorder keeps: see TestMetadataFits.
+	// bytes of JSON, in which one byte may become six. With the rest they stay below
+	// MaxState: see TestStateFits.
 	maxHolder  = 1 << 10
 	maxHost    = 256
 	maxVersion = 64
@@ -42,13 +36,13 @@ const (
 	free = "free"
 )
 
-// A record is the state of a lock. Whoever may write the object can put
+// A record is the state of a lock. Whoever may write the cell can put
 // anything there: what does not make sense as a whole is not believed at all.
 type record struct {
 	State   string    `json:"state"`
 	Nonce   string    `json:"nonce"`           // of the attempt that made this term
 	TTLms   int64     `json:"ttl_ms"`          // how long the lease runs after each write
-	Token   uint64    `json:"token,omitempty"` // of this term; 0: see tokenOf
+	Token   uint64    `json:"token,omitempty"` // of this term; 0: see view.token
 	Holder  string    `json:"holder"`
 	Host    string    `json:"host,omitempty"`
 	PID     int       `json:"pid,omitempty"`
@@ -97,23 +91,23 @@ func fit(s string, n int) string {
 	}
 }
 
-func (r record) metadata() map[string]string {
-	b, err := json.Marshal(r)
+func (r record) encode() string { return encodeJSON(r) }
+
+func encodeJSON(v any) string {
+	b, err := json.Marshal(v)
 	if err != nil {
-		panic("gcs: a record of strings cannot be encoded: " + err.Error())
+		panic("caslease: what is made of strings and numbers cannot be encoded: " + err.Error())
 	}
-	return map[string]string{metadataKey: string(b)}
+	return string(b)
 }
 
-// parseRecord reads the metadata of an object, whoever wrote it.
-func parseRecord(metadata map[string]string) (record, error) {
-	text, ok := metadata[metadataKey]
-	if !ok {
-		return record{}, errors.New("was not made by leaderrun")
-	}
+// parseRecord reads the state of a cell, whoever wrote it.
+func parseRecord(text string) (record, error) {
 	var r record
 	switch {
-	case len(text) > maxRecord:
+	case text == "":
+		return record{}, errors.New("was not made by leaderrun")
+	case len(text) > MaxRead:
 		return record{}, fmt.Errorf("has a record of %d bytes", len(text))
 	case json.Unmarshal([]byte(text), &r) != nil:
 		return record{}, errors.New("has a record that is not one of leaderrun's")

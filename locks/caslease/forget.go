@@ -1,4 +1,4 @@
-package gcs
+package caslease
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Forget implements [locks.Forgetter]. An object that says that it is free is
+// Forget implements [locks.Forgetter]. A cell that says that it is free is
 // deleted as it is. If it names a holder, only who can have the lock can know that
 // there is none: so that is acquired first, by a handle of its own.
 func (l *Lock) Forget(ctx context.Context) error {
@@ -37,47 +37,47 @@ type forgetting struct {
 }
 
 func (f *forgetting) once(ctx context.Context) error {
-	v, err := f.readOnce(ctx, f.c)
+	v, err := f.readOnce(ctx, Lease)
 	switch {
 	case err != nil:
 		return err
-	case !v.exists:
-		return f.remove(ctx, f.asks, nil)
+	case !v.exists():
+		return f.remove(ctx, Request, nil)
 	}
 	if v.record.State != free && (f.own == nil || !f.own.ours(v)) {
 		if v, err = f.acquire(ctx); err != nil {
 			return err
 		}
 	}
-	if err := f.remove(ctx, f.c, v); err != nil {
+	if err := f.remove(ctx, Lease, v); err != nil {
 		return err
 	}
-	return f.remove(ctx, f.asks, nil)
+	return f.remove(ctx, Request, nil)
 }
 
-// acquire returns how the object is once the lock is ours.
+// acquire returns how the cell is once the lock is ours.
 func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	f.end(ctx, errReleased) // what we had is somebody else's
-	own := newLock(f.c.s, f.o)
-	own.c, own.asks = f.c, f.asks
+	own := New(f.store, *f.traits, f.o)
+	own.clock = f.clock
 	if _, err := own.Acquire(ctx, true); err != nil {
 		return nil, err
 	}
 	f.own = own
-	return own.term.last, nil
+	return own.known(own.term), nil
 }
 
-// remove deletes an object, if there is one. Without a view, it is read before.
-func (f *forgetting) remove(ctx context.Context, c *client, v *view) error {
+// remove deletes a cell, if there is one. Without a view, it is read before.
+func (f *forgetting) remove(ctx context.Context, p Part, v *view) error {
 	if v == nil {
 		var err error
-		if v, err = f.readOnce(ctx, c); err != nil || !v.exists {
+		if v, err = f.readOnce(ctx, p); err != nil || !v.exists() {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.o.ConnectTimeout/2)
 	defer cancel()
-	return c.delete(ctx, v)
+	return f.store.Delete(ctx, f.key(p), v.Cell)
 }
 
 // end gives back what was acquired, if it was not deleted.
@@ -90,7 +90,7 @@ func (f *forgetting) end(ctx context.Context, why error) {
 		defer cancel()
 		_ = f.own.Release(ctx) // else its lease runs out
 	}
-	_ = f.own.Close()
+	f.own.stop()
 	f.own = nil
 }
 

@@ -1,4 +1,4 @@
-package gcs
+package caslease
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
@@ -8,16 +8,16 @@ import (
 func (l *Lock) Term() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.term.record.metadata()[metadataKey]
+	return l.term.record.encode()
 }
 
-// Adopt implements [locks.Adopter]. The next renewal reads the object first.
+// Adopt implements [locks.Adopter]. The next renewal reads the cell first.
 func (l *Lock) Adopt(text string) error {
-	r, err := parseRecord(map[string]string{metadataKey: text})
+	r, err := parseRecord(text)
 	if err != nil || r.State != held || r.Token == 0 {
-		return &locks.UsageError{What: "not a term of a Cloud Storage lock"}
+		return &locks.UsageError{What: "not a term of a " + l.traits.Product + " lock"}
 	}
-	return l.adopt(&term{record: r, sent: now()})
+	return l.adopt(&term{record: r, sent: l.now()})
 }
 
 var _ locks.Adopter = (*Lock)(nil)
