@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,8 +25,9 @@ const latency = time.Millisecond
 // and to the ways that these take, tests decide.
 type sim struct {
 	expiry  caslease.Expiry
-	watched bool // it tells of changes
-	strict  bool // it compares its clock with Updated in the step that writes
+	watched bool   // it tells of changes
+	defect  string // see storeDefects
+	strict  bool   // it compares its clock with Updated in the step that writes
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -128,7 +130,20 @@ func (s *sim) Requests() []Request {
 	return log
 }
 
-func id(prefix string, k caslease.Key) string { return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name) }
+func id(prefix string, k caslease.Key) string {
+	return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name)
+}
+
+// id is where the cell of a key is.
+func (c *client) id(k caslease.Key) string {
+	switch c.defect {
+	case "names-fold-case":
+		k.Name = strings.ToLower(k.Name)
+	case "parts-are-one":
+		k.Part = caslease.Lease
+	}
+	return id(c.prefix, k)
+}
 
 // show is a cell as an answer shows it. It is called with mu.
 func (s *sim) show(at string) caslease.Cell {
@@ -138,6 +153,16 @@ func (s *sim) show(at string) caslease.Cell {
 	}
 	shown, start := c.Cell, uint64(c.created.UnixMicro())
 	shown.First, shown.Floor = start+1, start+c.writes
+	switch s.defect {
+	case "tokens-begin-again":
+		shown.First, shown.Floor = 1, c.writes
+	case "floor-falls":
+		shown.Floor = shown.First - 1
+	case "empty-text-is-none":
+		if len(shown.Text) == 0 {
+			shown.Text = nil
+		}
+	}
 	switch s.expiry {
 	case caslease.ByWatching:
 		shown.Updated = time.Time{}
@@ -152,10 +177,24 @@ func (s *sim) show(at string) caslease.Cell {
 // swap is called with mu.
 func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error) {
 	c := s.cells[at]
+	switch {
+	case s.defect == "refused-swap-writes-text" && c != nil && c.Version != version:
+		c.Text = to.Text
+	case s.defect == "refused-is-unknown" && (c == nil || c.Version != version) && version != "":
+		return caslease.Cell{}, refuse(caslease.Unknown, "?")
+	case s.defect == "swap-ignores-version" && c != nil && version != "",
+		s.defect == "create-overwrites" && version == "",
+		s.defect == "swap-creates" && c == nil:
+		s.write(at, to)
+		return s.show(at), nil
+	}
 	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.Over {
 		return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
 	}
 	s.write(at, to)
+	if s.defect == "answer-lags" {
+		return caslease.Cell{Version: s.cells[at].Version, State: "{}"}, nil
+	}
 	return s.show(at), nil
 }
 
@@ -168,7 +207,10 @@ func (s *sim) write(at string, to caslease.Value) {
 	}
 	before := *c
 	if to.State != "" {
-		c.State = to.State
+		c.State = to.State[:min(len(to.State), s.most())]
+	}
+	if to.State != "" && s.defect == "text-lost" {
+		c.Text = nil
 	}
 	if to.Text != nil {
 		c.Text, c.BadText = slices.Clone(to.Text), false
@@ -183,9 +225,24 @@ func (s *sim) touch(at string, c *cell, silent bool) {
 	s.versions++
 	c.writes++
 	c.Version, c.Updated = fmt.Sprint("v", s.versions), time.Now()
+	switch s.defect {
+	case "version-by-cell":
+		c.Version = fmt.Sprint("v", c.writes)
+	case "version-by-content":
+		c.Version = fmt.Sprintf("%q%q", c.State, c.Text)
+	case "stamp-of-creation":
+		c.Updated = c.created
+	}
 	if !silent {
 		s.tell(at)
 	}
+}
+
+func (s *sim) most() int {
+	if s.defect == "states-are-cut" {
+		return caslease.MaxState - 1
+	}
+	return 1 << 20
 }
 
 // An operator goes around faults.
@@ -246,6 +303,11 @@ type client struct {
 	*sim
 	path   *path
 	prefix string
+	old    map[caslease.Key]caslease.Cell // what was read, for the one that lags
+}
+
+func (s *sim) client(host, prefix string) *client {
+	return &client{s, s.pathTo(host), prefix, map[caslease.Key]caslease.Cell{}}
 }
 
 // do makes a request.
@@ -294,6 +356,9 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 			return caslease.Cell{}, ctx.Err()
 		}
 	}
+	if f.LoseReply && c.defect == "lost-is-success" {
+		return result, nil
+	}
 	if f.LoseReply {
 		return caslease.Cell{}, refuse(caslease.Unknown, "the connection was closed")
 	}
@@ -316,7 +381,19 @@ func pass(ctx context.Context) error {
 }
 
 func (c *client) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
-	return c.do(ctx, Request{Verb: "read", Key: k}, func() (caslease.Cell, error) { return c.show(id(c.prefix, k)), nil })
+	return c.do(ctx, Request{Verb: "read", Key: k}, func() (caslease.Cell, error) {
+		if c.defect == "absent-is-an-error" && c.cells[c.id(k)] == nil {
+			return caslease.Cell{}, refuse(caslease.Refused, "there is none")
+		}
+		shown := c.show(c.id(k))
+		if c.defect == "reads-lag" && c.old[k].Version != "" && rand.IntN(4) == 0 {
+			return c.old[k], nil
+		}
+		if c.defect == "reads-lag" {
+			c.old[k] = shown
+		}
+		return shown, nil
+	})
 }
 
 func (c *client) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
@@ -324,16 +401,16 @@ func (c *client) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to 
 	if at.Version == "" {
 		verb = "create"
 	}
-	return c.do(ctx, Request{Verb: verb, Key: k, Value: to}, func() (caslease.Cell, error) { return c.swap(id(c.prefix, k), at.Version, to) })
+	return c.do(ctx, Request{Verb: verb, Key: k, Value: to}, func() (caslease.Cell, error) { return c.swap(c.id(k), at.Version, to) })
 }
 
 func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
 	_, err := c.do(ctx, Request{Verb: "delete", Key: k}, func() (caslease.Cell, error) {
-		if is := c.cells[id(c.prefix, k)]; is == nil || is.Version != at.Version {
+		if is := c.cells[c.id(k)]; is == nil || is.Version != at.Version && c.defect != "delete-ignores-version" {
 			return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
 		}
-		delete(c.cells, id(c.prefix, k))
-		c.tell(id(c.prefix, k))
+		delete(c.cells, c.id(k))
+		c.tell(c.id(k))
 		return caslease.Cell{}, nil
 	})
 	return err
@@ -342,12 +419,18 @@ func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) e
 func (c *client) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
 	_, err = c.do(ctx, Request{Verb: "list"}, func() (caslease.Cell, error) {
 		leases := id(c.prefix, caslease.Key{})
+		if c.defect == "list-has-requests" {
+			leases = id(c.prefix, caslease.Key{Part: caslease.Request})
+		}
 		for _, at := range slices.Sorted(maps.Keys(c.cells)) {
 			name, ok := strings.CutPrefix(at, leases)
 			switch {
 			case !ok || name <= cursor:
 			case len(page) == locks.MaxList:
 				next = page[len(page)-1].Name
+				if c.defect == "list-is-one-page" {
+					next = ""
+				}
 				return caslease.Cell{}, nil
 			case len(name) <= locks.MaxCursor:
 				page = append(page, caslease.Entry{Name: name, Cell: c.show(at)})
@@ -370,6 +453,9 @@ func (c *client) Probe(ctx context.Context, insist func(context.Context, func(co
 }
 
 func (c *client) Fault(err error) caslease.Fault {
+	if c.defect == "all-is-unknown" {
+		return caslease.Fault{Text: err.Error()}
+	}
 	if e, ok := errors.AsType[*answer](err); ok {
 		return caslease.Fault{Kind: e.kind, Text: e.text, Hint: "it is simulated"}
 	}
@@ -430,6 +516,9 @@ func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, erro
 // tell is called with mu.
 func (s *sim) tell(at string) {
 	prefix, name, _ := strings.Cut(at, "|")
+	if s.defect == "deletions-are-silent" && s.cells[at] == nil {
+		return
+	}
 	for w := range s.watchers {
 		_, name, _ := strings.Cut(name, "|")
 		if w.about == prefix+"|" || w.about == id(prefix, caslease.Key{Name: name}) {
@@ -520,12 +609,16 @@ func (s *sim) traits() caslease.Traits {
 	}
 }
 
+func (s *sim) store(host, prefix string) caslease.Store {
+	if c := s.client(host, prefix); !s.watched {
+		return c
+	}
+	return watching{s.client(host, prefix)}
+}
+
 // open implements [locks.Opener].
 func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	var store caslease.Store = &client{s, s.pathTo(u.Host), strings.Trim(u.Path, "/")}
-	if s.watched {
-		store = watching{store.(*client)}
-	}
+	store := s.store(u.Host, strings.Trim(u.Path, "/"))
 	return caslease.NewSimulated(store, s.traits(), o), nil
 }
 

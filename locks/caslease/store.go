@@ -26,7 +26,8 @@ type Store interface {
 	//
 	// The Version is another after each change, the one that cells have had before and
 	// since included: a cell that was deleted and made anew has none of the old ones.
-	// (It may be the hash of what is in the cell: State is never twice the same.)
+	// (So a hash of State and Text is none. A store that has only an ETag which may be one
+	// writes something along that never comes again.)
 	Swap(ctx context.Context, key Key, at Cell, to Value) (Cell, error)
 
 	// Delete deletes a cell, if its Version is still at.Version. Otherwise the error

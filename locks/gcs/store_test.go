@@ -1,0 +1,48 @@
+package gcs
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/caslease/storetest"
+	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+)
+
+// TestStore holds the store to what the recipe over it relies on.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	to := func(endpoint string) func(testing.TB) caslease.Store {
+		return func(testing.TB) caslease.Store {
+			return newStore(&settings{bucket: gcstest.Bucket, prefix: "p", endpoint: endpoint}, locks.Options{ConnectTimeout: 10 * time.Second})
+		}
+	}
+	c := storetest.Config{
+		Expiry: caslease.ByStamps, Rose: rose,
+		Open: to("http://" + s.Addr()), Away: to("http://127.0.0.1:1"),
+		Next: func(_ testing.TB, k caslease.Kind) {
+			f := gcstest.Fault{LoseReply: true}
+			if k == caslease.Throttled {
+				f = gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}
+			}
+			done := false
+			s.Fault(func(r gcstest.Request) gcstest.Fault {
+				if done || r.Verb != "create" && r.Verb != "patch" {
+					return gcstest.Fault{}
+				}
+				done = true
+				return f
+			})
+		},
+	}
+	for _, value := range []string{"", "?", strings.Repeat("x", 300<<10)} {
+		c.Hostile = append(c.Hostile, func(_ testing.TB, k caslease.Key) {
+			s.SetMetadata("p/"+locks.EscapeName(k.Name), map[string]string{stateKey: value})
+		})
+	}
+	storetest.Run(t, c)
+}
