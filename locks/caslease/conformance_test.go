@@ -43,7 +43,7 @@ func (s *sim) config() lockstest.Config {
 		Abilities:  []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanForget, locks.CanProbe},
 		TellsStart: true, Adopts: true, TellsLeft: s.expiry != caslease.ByWatching, Observed: s.expiry == caslease.ByWatching,
 		Cut:   func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.sever(s.pathTo(u.Host), how) },
-		Evict: func(_ testing.TB, u *url.URL, name string) { s.Delete(at(u, caslease.Lease, name)) },
+		Evict: func(_ testing.TB, u *url.URL, name string) { s.Delete(cellAt(u, caslease.Lease, name)) },
 		Restart: func(_ testing.TB, u *url.URL) {
 			heal := s.sever(s.pathTo(u.Host), lockstest.CutReset)
 			time.Sleep(200 * time.Millisecond)
@@ -60,7 +60,7 @@ func (s *sim) config() lockstest.Config {
 	return c
 }
 
-func at(u *url.URL, p caslease.Part, name string) string {
+func cellAt(u *url.URL, p caslease.Part, name string) string {
 	return id(strings.Trim(u.Path, "/"), caslease.Key{Name: name, Part: p})
 }
 
@@ -95,16 +95,16 @@ func garbage() []string {
 
 func (s *sim) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range garbage() {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.SetState(at(u, caslease.Lease, name), value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.SetState(cellAt(u, caslease.Lease, name), value) })
 	}
 	return append(all, func(_ testing.TB, u *url.URL, name string) {
-		s.Edit(at(u, caslease.Lease, name), func(c *caslease.Cell) { c.State, c.Foreign = "", "is too large to be read" })
+		s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.State, c.Foreign = "", "is too large to be read" })
 	})
 }
 
 func (s *sim) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range garbage() {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.SetState(at(u, caslease.Request, name), value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.SetState(cellAt(u, caslease.Request, name), value) })
 	}
 	return all
 }
@@ -112,17 +112,17 @@ func (s *sim) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
 func (s *sim) hostileTexts() (all []func(testing.TB, *url.URL, string)) {
 	for _, text := range []string{"\xff\x00\x1b[2J", strings.Repeat("x", locks.MaxRecord+1), "\x00\x1b]0;owned\x07"} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
-			s.Edit(at(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text = []byte(text) })
+			s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text = []byte(text) })
 		})
 	}
 	return append(all, func(_ testing.TB, u *url.URL, name string) {
-		s.Edit(at(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text, c.BadText = []byte("x"), true })
+		s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text, c.BadText = []byte("x"), true })
 	})
 }
 
 func (s *sim) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", "a b", strings.Repeat("x", 9000)} {
-		all = append(all, func(_ testing.TB, u *url.URL) { s.SetState(at(u, caslease.Lease, name), `{"state":"free"}`) })
+		all = append(all, func(_ testing.TB, u *url.URL) { s.SetState(cellAt(u, caslease.Lease, name), `{"state":"free"}`) })
 	}
 	return all
 }

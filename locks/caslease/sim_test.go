@@ -56,6 +56,8 @@ type Request struct {
 	Key   caslease.Key
 	Value caslease.Value
 	At    time.Time
+
+	Refused bool // the cell was not as it was to be
 }
 
 // verb tells requests about what holders are asked from others.
@@ -322,6 +324,9 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 		result, err = effect()
 		if f.Twice {
 			result, err = effect()
+		}
+		if c.Fault(err).Kind == caslease.Changed {
+			c.log = append(c.log, Request{Verb: "refused", Refused: true})
 		}
 		if f.Answer != nil && err == nil {
 			f.Answer(&result)
