@@ -38,8 +38,7 @@ func TestAbilitiesOfNone(t *testing.T) {
 	_, err := l.Abilities(t.Context())
 	checkClass(t, "abilities of what cannot be opened", err, locks.ErrDenied)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := within(t, 50*time.Millisecond)
 	_, err = start(t, "fake://h/?open=hang", options()).Abilities(ctx)
 	checkClass(t, "abilities of what does not answer", err, context.DeadlineExceeded)
 }
@@ -52,8 +51,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", url, got, err, version.Number())
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := within(t, 50*time.Millisecond)
 	_, err := start(t, "fake://h/?open=hang", options()).Version(ctx)
 	checkClass(t, "version of what does not answer", err, context.DeadlineExceeded)
 }
@@ -101,37 +99,6 @@ func TestRecordAndAsk(t *testing.T) {
 	}
 }
 
-// TestAfterRelease: the helper has ended. What was ours to write is not any
-// more; what could be asked is an error, and no loss.
-func TestAfterRelease(t *testing.T) {
-	t.Parallel()
-	l := start(t, able("fake://h/"), options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	changed, err := l.Watch(t.Context(), false)
-	checkClass(t, "watch", err, nil)
-	checkClass(t, "release", l.Release(t.Context()), nil)
-	over(t, changed)
-	checkClass(t, "set record", l.SetRecord(t.Context(), []byte("x")), locks.ErrLost)
-	_, err = l.Inspect(t.Context())
-	checkClass(t, "inspect", err, locks.ErrUnavailable)
-	if !strings.Contains(err.Error(), "the lock was released") {
-		t.Errorf("inspect: got %v", err)
-	}
-	_, err = l.Record(t.Context())
-	checkClass(t, "record", err, locks.ErrUnavailable)
-	checkClass(t, "ask", l.Ask(t.Context(), 1, nil), locks.ErrUnavailable)
-	_, _, err = l.List(t.Context(), "")
-	checkClass(t, "list", err, locks.ErrUnavailable)
-	_, err = l.Watch(t.Context(), false)
-	checkClass(t, "watch", err, locks.ErrUnavailable)
-	checkClass(t, "break", l.Break(t.Context(), 1), locks.ErrUnavailable)
-	_, err = l.Probe(t.Context())
-	checkClass(t, "probe", err, locks.ErrUnavailable)
-	checkClass(t, "forget", l.Forget(t.Context()), locks.ErrUnavailable)
-}
-
 // TestLongQueueFitsALine, and the places that are left out are the last.
 func TestLongQueueFitsALine(t *testing.T) {
 	t.Parallel()
@@ -162,45 +129,6 @@ func TestRecordThatIsNone(t *testing.T) {
 		if _, err := l.Acquire(t.Context(), true); err != nil {
 			t.Errorf("acquire: %v", err)
 		}
-	}
-}
-
-// TestOneTextAtATime: of requests that have a text one is in the pipe, however
-// many were given up. A renewal passes them.
-func TestOneTextAtATime(t *testing.T) {
-	t.Parallel()
-	l := start(t, "fake://h/?can=record&set_record=hang", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * maxPending {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		checkClass(t, "set record", l.SetRecord(ctx, []byte(strings.Repeat("\x01", locks.MaxRecord))), context.DeadlineExceeded)
-		cancel()
-	}
-	l.last().session.mu.Lock()
-	pending := len(l.last().session.pending)
-	l.last().session.mu.Unlock()
-	if pending != 1 {
-		t.Errorf("%d requests wait for an answer; want 1", pending)
-	}
-	checkClass(t, "renew", l.Renew(t.Context()), nil)
-}
-
-// TestOneListAtATime: its cursor may be as long as a text.
-func TestOneListAtATime(t *testing.T) {
-	t.Parallel()
-	l := start(t, "fake://h/?can=list&list=hang", options())
-	for range 2 * maxPending {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		_, _, err := l.List(ctx, strings.Repeat("\x01", locks.MaxCursor))
-		checkClass(t, "list", err, context.DeadlineExceeded)
-		cancel()
-	}
-	l.last().session.mu.Lock()
-	defer l.last().session.mu.Unlock()
-	if got := len(l.last().session.pending); got > 1 {
-		t.Errorf("%d requests wait for an answer; want 1", got)
 	}
 }
 
@@ -243,18 +171,6 @@ func TestNoEventAfterRelease(t *testing.T) {
 	}
 }
 
-// able returns the URL with all abilities.
-func able(u string) string {
-	for _, a := range abilities() {
-		sep := "&"
-		if !strings.Contains(u, "?") {
-			sep = "?"
-		}
-		u += sep + "can=" + string(a)
-	}
-	return u
-}
-
 // TestBreakAndForget cross the pipe, and so do their answers.
 func TestBreakAndForget(t *testing.T) {
 	t.Parallel()
@@ -262,34 +178,14 @@ func TestBreakAndForget(t *testing.T) {
 	l := start(t, able("fake://h"+path), options())
 	checkClass(t, "break", l.Break(t.Context(), 1<<64-1), nil)
 	checkClass(t, "forget", l.Forget(t.Context()), nil)
-	if got, want := read(t, path), "open\nbreak 18446744073709551615\nbreak\nforget\n"; got != want {
-		t.Errorf("the backend was asked %q; want %q", got, want)
-	}
+	checkAsked(t, path, "open\nbreak 18446744073709551615\nbreak\nforget\n")
 	l = start(t, able("fake://h/?break=lost&forget=held"), options())
 	checkClass(t, "break", l.Break(t.Context(), 7), locks.ErrLost)
 	err := l.Forget(t.Context())
 	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.PID != 7 {
 		t.Errorf("forget of a lock that is held: got %v", err)
 	}
-	select {
-	case err := <-l.Lost():
-		t.Errorf("what somebody else lost is taken for ours: %v", err)
-	default:
-	}
-}
-
-// TestWithoutAbilities: what the helper has not declared is not asked for.
-func TestWithoutAbilities(t *testing.T) {
-	t.Parallel()
-	l := start(t, "fake://h/?can=inspect", options())
-	_, _, err := l.List(t.Context(), "")
-	checkClass(t, "list", err, locks.ErrUsage)
-	_, err = l.Watch(t.Context(), true)
-	checkClass(t, "watch", err, locks.ErrUsage)
-	checkClass(t, "break", l.Break(t.Context(), 1), locks.ErrUsage)
-	_, err = l.Probe(t.Context())
-	checkClass(t, "probe", err, locks.ErrUsage)
-	checkClass(t, "forget", l.Forget(t.Context()), locks.ErrUsage)
+	checkNotLost(t, l) // what somebody else lost is not ours
 }
 
 // TestPID: the holder that others see is this process, and not its helper.

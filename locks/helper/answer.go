@@ -5,74 +5,41 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// do makes the call of the backend that a request asks for.
-func (s *server) do(ctx context.Context, r *request) (*result, error) {
-	switch r.Method {
-	case methodOpen:
-		return s.doOpen(ctx, r)
-	case methodAcquire:
-		return s.doAcquire(ctx, r)
-	case methodRenew:
-		return s.simple(ctx, s.renewing, s.renew)
-	case methodRelease:
-		return s.simple(ctx, s.releasing, s.release)
-	case methodInspect:
-		return s.inTurn(ctx, s.inspecting, s.inspect)
-	case methodRecord:
-		return s.inTurn(ctx, s.reading, s.record)
-	case methodSetRecord:
-		return s.simple(ctx, s.writing, s.setRecord(r.Text))
-	case methodAsk:
-		return s.simple(ctx, s.asking, s.ask(r.Token, r.Text))
-	case methodList:
-		return s.inTurn(ctx, s.listing, s.list(r))
-	case methodWatch:
-		return s.inTurn(ctx, s.looking, s.look(r))
-	case methodBreak:
-		return s.simple(ctx, s.breaking, s.breakTerm(r.Token))
-	case methodProbe:
-		return s.inTurn(ctx, s.probing, s.probe)
-	case methodForget:
-		return s.simple(ctx, s.forgetting, s.forget)
-	}
-	return nil, &locks.UsageError{What: "unknown method " + strconv.Quote(locks.Abbreviate(r.Method))}
-}
-
-func (s *server) doOpen(ctx context.Context, r *request) (*result, error) {
-	u, o, err := s.options(r)
-	if err == nil {
-		s.reopen = func(ctx context.Context) (locks.Lock, error) { return s.open(ctx, u, o) }
-		s.handle.lock, err = s.reopen(ctx)
-	}
-	var can []string
-	if err == nil {
-		can, err = offered(ctx, s.handle.lock)
-	}
-	res := &result{Can: can}
-	if err == nil && r.Term != "" {
-		res.handle, err = s.handle, s.adopt(r.Term)
-	}
-	s.openErr = err
+func answerOpen(ctx context.Context, c *call) (err error) {
+	s := c.server
+	u, o, err := s.options(c.request)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	res.SecretEnv = locks.SecretEnv(s.handle.lock)
-	return res, nil
+	s.reopen = func(ctx context.Context) (locks.Lock, error) { return s.open(ctx, u, o) }
+	if c.handle.lock, err = s.reopen(ctx); err != nil {
+		return err
+	}
+	if c.result.Can, err = offered(ctx, c.handle.lock); err != nil {
+		return err
+	}
+	if c.Term != "" {
+		if err := c.handle.adopt(c.Term); err != nil {
+			return err
+		}
+		c.granted = c.handle
+	}
+	c.result.SecretEnv = locks.SecretEnv(c.handle.lock)
+	return nil
 }
 
 // adopt goes on with a term that another helper was granted.
-func (s *server) adopt(term string) error {
-	a, ok := s.handle.lock.(locks.Adopter)
+func (h *handle) adopt(term string) error {
+	a, ok := h.lock.(locks.Adopter)
 	if !ok {
 		return cannot("go on with a term")
 	}
-	s.handle.begin()
+	h.begin()
 	return a.Adopt(term)
 }
 
@@ -128,70 +95,41 @@ func (s *server) ready(ctx context.Context) error {
 	}
 }
 
-// simple makes a call that only succeeds or fails.
-func (s *server) simple(ctx context.Context, t turn, method func(context.Context) error) (*result, error) {
-	return s.inTurn(ctx, t, func(ctx context.Context) (*result, error) { return &result{}, method(ctx) })
-}
-
-// inTurn makes a call once the lock is open and no other of its kind goes on.
-func (s *server) inTurn(ctx context.Context, t turn, method func(context.Context) (*result, error)) (*result, error) {
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
-	if err := t.take(ctx); err != nil {
-		return nil, err
-	}
-	defer t.leave()
-	res, err := method(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
-}
-
-func (s *server) renew(ctx context.Context) error { return s.current().lock.Renew(ctx) }
-
-func (s *server) release(ctx context.Context) error {
-	h := s.current()
-	if err := h.lock.Release(ctx); err != nil {
+func answerRelease(ctx context.Context, l locks.Lock, c *call) error {
+	if err := l.Release(ctx); err != nil {
 		return err
 	}
-	h.end()
+	c.handle.end()
 	return nil
 }
 
-func (s *server) doAcquire(ctx context.Context, r *request) (*result, error) {
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.acquiring.take(ctx); err != nil {
-		return nil, err
-	}
-	defer s.acquiring.leave()
+func answerAcquire(ctx context.Context, c *call) error {
+	s := c.server
 	h, err := s.fresh(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	quiet := func() {}
-	if !r.Try {
-		quiet = s.reportWaiting(r)
+	if !c.Try {
+		quiet = c.reportWaiting()
 	}
-	g, err := h.lock.Acquire(ctx, r.Try)
+	g, err := h.lock.Acquire(ctx, c.Try)
 	quiet()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case <-s.ended: // nobody can have been told of the grant
 		undo(h.lock, s.log)
-		return nil, context.Canceled
+		return context.Canceled
 	default:
 		h.begin()
-		res := &result{Token: g.Token, TTL: g.TTL, Clean: g.Clean, handle: h}
+		c.granted = h
+		c.result.Token, c.result.TTL, c.result.Clean = g.Token, g.TTL, g.Clean
 		if a, ok := h.lock.(locks.Adopter); ok {
-			res.Term = a.Term()
+			c.result.Term = a.Term()
 		}
-		return res, nil
+		return nil
 	}
 }
 
@@ -207,7 +145,8 @@ func undo(lock locks.Lock, log *slog.Logger) {
 // reportWaiting sends what the backend says about its waiting, until the
 // function that it returns is called. A backend must not be held up by a core
 // that does not read, so what is outdated before it is written is left out.
-func (s *server) reportWaiting(r *request) (quiet func()) {
+func (c *call) reportWaiting() (quiet func()) {
+	s := c.server
 	waiting, done := make(chan locks.Waiting, 1), make(chan struct{})
 	s.mu.Lock()
 	s.waiting = waiting
@@ -215,7 +154,7 @@ func (s *server) reportWaiting(r *request) (quiet func()) {
 	go func() {
 		defer close(done)
 		for w := range waiting {
-			s.send(message{ID: r.ID, Event: eventWaiting, Waiting: &w})
+			c.say(message{Event: eventWaiting, Waiting: &w})
 		}
 	}()
 	return func() {
@@ -231,12 +170,7 @@ func (s *server) reportWaiting(r *request) (quiet func()) {
 func (s *server) nowWaiting(w locks.Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting == nil {
-		return
+	if s.waiting != nil {
+		replace(s.waiting, fitWaiting(w))
 	}
-	select {
-	case <-s.waiting:
-	default:
-	}
-	s.waiting <- fitWaiting(w)
 }

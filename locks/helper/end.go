@@ -28,14 +28,14 @@ func (s *session) end(err error) bool {
 		return false
 	}
 	s.err = err
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 	for id, p := range s.pending {
 		delete(s.pending, id)
-		s.doubt = s.doubt || p.method == methodAcquire && !errors.As(err, new(openFailure))
-		p.err = s.failure(p.method)
+		s.doubt = s.doubt || p.method.name == methodAcquire && !errors.As(err, new(openFailure))
+		p.err = s.failure(p.method.name)
 		s.answered(p)
+	}
+	if s.stage == started {
+		close(s.greeted)
 	}
 	if s.stage != opened {
 		close(s.ready)
@@ -83,15 +83,8 @@ func (s *session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.grant, s.term, s.settled = nil, "", false
-	select {
-	case <-s.asked:
-	default:
-	}
-	select {
-	case err := <-s.lost:
-		_ = err // it was lost before it was given back
-	default:
-	}
+	drain(s.asked)
+	drain(s.lost) // it was lost before it was given back
 }
 
 // lose reports the loss of the lock; mu is held.
@@ -116,7 +109,5 @@ func (s *session) failure(op string) error {
 }
 
 func (s *session) unavailable(op string, err error) error {
-	e := s.where
-	e.Op, e.Class, e.Err = verb(op), locks.ErrUnavailable, err
-	return &e
+	return failed(s.where, op, locks.ErrUnavailable, err)
 }

@@ -44,6 +44,16 @@ func newForwarder(scheme string, log *slog.Logger, clean func(string) string) *f
 	return &forwarder{log: log.With("helper", "leaderrun-"+scheme), clean: clean}
 }
 
+// start forwards until the end, when it closes the channel.
+func (f *forwarder) start(r io.Reader) (done chan struct{}) {
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		f.forward(r)
+	}()
+	return done
+}
+
 // forward reads until the end. Of a line that is too long it takes the start.
 func (f *forwarder) forward(r io.Reader) {
 	lines := bufio.NewReaderSize(r, maxLogLine)

@@ -40,7 +40,7 @@ func FuzzHelper(f *testing.F) {
 		s.texts = make(turn, 2) // as two are sent at once
 		var calls []*pending
 		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord, methodList, methodWatch, methodProbe} {
-			if hasText(method) {
+			if s.methods.named(method).long() {
 				_ = s.texts.take(t.Context())
 			}
 			p, err := s.send(t.Context(), request{Method: method})
@@ -59,7 +59,7 @@ func FuzzHelper(f *testing.F) {
 			select {
 			case <-p.done:
 			default:
-				t.Errorf("%s waits for ever", p.method)
+				t.Errorf("%s waits for ever", p.method.name)
 			}
 		}
 		if p := calls[3]; p.err == nil && (p.result.State == nil || len(p.result.State.Queue) > locks.MaxQueue) {
@@ -78,7 +78,7 @@ func FuzzHelper(f *testing.F) {
 		}
 		for range calls[7].look.changed { // until it is closed
 		}
-		if p := calls[7]; p.err == nil && !p.look.begins {
+		if p := calls[7]; p.err == nil && !isClosed(p.look.begun) {
 			t.Error("it was watched, and has not begun")
 		}
 		if p := calls[8]; p.err == nil && (p.result.Servers == nil || len(p.result.Servers.Servers) > locks.MaxServers || len(p.result.Servers.Findings) > locks.MaxFindings) {
@@ -93,7 +93,7 @@ func FuzzHelper(f *testing.F) {
 		if _, err := s.abilities(); (err == nil) != (s.stage == opened) {
 			t.Errorf("the abilities are known: %v, at stage %v", err, s.stage)
 		}
-		if g := calls[1].grant; g != (locks.Grant{}) && (g.Token == 0 || g.TTL < 0 || g.TTL > maxTTL || s.stage != opened) {
+		if g := *calls[1].result.grant(); g != (locks.Grant{}) && (g.Token == 0 || g.TTL < 0 || g.TTL > maxTTL || s.stage != opened) {
 			t.Errorf("granted %+v", g)
 		}
 		if err := calls[1].err; err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {

@@ -26,12 +26,8 @@ func (h *handle) begin() {
 func (h *handle) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	select {
-	case <-h.over:
-	default:
-		if h.began {
-			close(h.over)
-		}
+	if h.began && !isClosed(h.over) {
+		close(h.over)
 	}
 }
 
@@ -39,12 +35,7 @@ func (h *handle) end() {
 func (h *handle) state() (began, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	select {
-	case <-h.over:
-		return h.began, true
-	default:
-		return h.began, false
-	}
+	return h.began, isClosed(h.over)
 }
 
 // current returns the handle that calls are for.
@@ -104,9 +95,7 @@ func (s *server) watch(h *handle) {
 func (s *server) report(h *handle, m message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	select {
-	case <-h.over:
-	default:
+	if !isClosed(h.over) {
 		s.send(m)
 	}
 }

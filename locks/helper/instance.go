@@ -19,7 +19,7 @@ type instance struct {
 func (l *Lock) launch(p *process, s *session) error {
 	l.at = &instance{session: s, process: p, gone: make(chan struct{})}
 	s.kill = p.kill
-	s.hurry(l.open.ConnectTimeout)
+	go s.hurry(l.open.ConnectTimeout)
 	go l.supervise(l.at)
 	_, err := s.send(context.Background(), l.open)
 	return err
@@ -36,11 +36,7 @@ func (l *Lock) newSession(p *process) *session {
 func (l *Lock) supervise(in *instance) {
 	defer close(in.gone)
 	f := newForwarder(l.scheme, l.log, l.clean)
-	logged := make(chan struct{})
-	go func() {
-		defer close(logged)
-		f.forward(in.process.stderr)
-	}()
+	logged := f.start(in.process.stderr)
 	if err := in.session.read(in.process.stdout); !errors.Is(err, io.EOF) {
 		in.session.fail(err)
 	}
@@ -65,7 +61,7 @@ func (in *instance) close() error {
 		return nil
 	}
 	in.process.kill()
-	if closedWithin(in.gone, killTimeout) || closedWithin(in.process.exited, 0) {
+	if closedWithin(in.gone, killTimeout) || isClosed(in.process.exited) {
 		return nil // at worst our log is stuck, and with it the reading of the helper's
 	}
 	return fmt.Errorf("%s (process %d) was killed, but is still there", in.process.name, in.process.child.pid)

@@ -23,23 +23,16 @@ type listed struct {
 // the next page has room beside them, and so has any one of them.
 const maxPage = maxLine - 8<<10
 
-// List implements locks.Lister. After Release the helper has ended, and it is an
-// error.
+// List implements locks.Lister.
 func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
-	if err := locks.CheckCursor(cursor); err != nil {
-		return nil, "", err
-	}
-	p, err := l.exchangeIf(ctx, locks.CanList, request{Method: methodList, Cursor: cursor})
-	if err != nil {
-		return nil, "", err
-	}
-	return p.page, p.result.Next, nil
+	p, err := l.call(ctx, request{Method: methodList, Cursor: cursor})
+	return p.page, p.result.Next, err
 }
 
 // takeListed takes a part of a page that comes before the answer.
 func (s *session) takeListed(m *message) error {
 	p := s.find(m)
-	if p == nil || p.method != methodList {
+	if p == nil || p.method.name != methodList {
 		return errors.New("a part of a list that was not asked for")
 	}
 	return p.takePage(m.Page)
@@ -51,7 +44,6 @@ func (p *pending) takePage(page []listed) error {
 		return errors.New("a page of too many locks")
 	}
 	for _, e := range page {
-		one := locks.Listed{Name: e.Name, Status: e.Status}
 		switch {
 		case locks.CheckSlotName(e.Name) != nil:
 			return errors.New("a list with a name that no lock has")
@@ -59,10 +51,8 @@ func (p *pending) takePage(page []listed) error {
 			return errors.New("a list with a status that makes no sense")
 		case e.Record != nil && len(*e.Record) > locks.MaxRecord:
 			return errors.New("a list with a record that is too long")
-		case e.Record != nil:
-			one.Record = []byte(*e.Record)
 		}
-		p.page = append(p.page, one)
+		p.page = append(p.page, locks.Listed{Name: e.Name, Status: e.Status, Record: bytesOf(e.Record)})
 	}
 	return nil
 }
@@ -72,36 +62,27 @@ func (p *pending) takeList(r *result) error {
 	if locks.CheckCursor(r.Next) != nil {
 		return errors.New("a cursor that is too long")
 	}
-	p.result = r
 	return p.takePage(r.Page)
 }
 
-// list asks the backend, and sends what does not fit into the answer.
-func (s *server) list(r *request) func(context.Context) (*result, error) {
-	return func(ctx context.Context) (*result, error) {
-		l, ok := s.current().lock.(locks.Lister)
-		if !ok {
-			return nil, cannot("list")
-		}
-		if err := locks.CheckCursor(r.Cursor); err != nil {
-			return nil, err
-		}
-		page, next, err := l.List(ctx, r.Cursor)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(page) > locks.MaxList:
-			return nil, fmt.Errorf("a page of %d locks; at most %d are allowed", len(page), locks.MaxList)
-		case locks.CheckCursor(next) != nil:
-			return nil, errors.New("the cursor of the next page is none")
-		}
-		rest := s.fitPage(page)
-		for n := fitting(rest); n < len(rest); n = fitting(rest) {
-			s.send(message{Event: eventListed, ID: r.ID, Page: rest[:n]})
-			rest = rest[n:]
-		}
-		return &result{Page: rest, Next: next}, nil
+// answerList asks the backend, and sends what does not fit into the answer.
+func answerList(ctx context.Context, l locks.Lister, c *call) error {
+	page, next, err := l.List(ctx, c.Cursor)
+	switch {
+	case err != nil:
+		return err
+	case len(page) > locks.MaxList:
+		return fmt.Errorf("a page of %d locks; at most %d are allowed", len(page), locks.MaxList)
+	case locks.CheckCursor(next) != nil:
+		return errors.New("the cursor of the next page is none")
 	}
+	rest := c.server.fitPage(page)
+	for n := fitting(rest); n < len(rest); n = fitting(rest) {
+		c.say(message{Event: eventListed, Page: rest[:n]})
+		rest = rest[n:]
+	}
+	c.result.Page, c.result.Next = rest, next
+	return nil
 }
 
 // fitPage makes each lock fit into a line. What has no lock's name is left out.
@@ -137,5 +118,3 @@ func fitting(page []listed) int {
 	}
 	return len(page)
 }
-
-var _ locks.Lister = (*Lock)(nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,8 @@ const (
 	lateAnswer = 20 * time.Millisecond
 )
 
-// A Lock is a locks.Lock whose backend runs in a helper program.
+// A Lock is a locks.Lock whose backend runs in a helper program. After Release that
+// has ended, and its abilities with it: each of their methods is an error then.
 type Lock struct {
 	programs *Programs
 	scheme   string
@@ -44,22 +46,6 @@ type Lock struct {
 	mu     sync.Mutex
 	at     *instance // the latest
 	closed bool
-}
-
-func closedWithin(c <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c:
-		return true
-	case <-timer.C:
-	}
-	select { // as both may have happened
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // Acquire implements locks.Lock. When its context ends, it waits for a moment
@@ -79,7 +65,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 				l.report(w)
 			default:
 			}
-			return p.grant, l.outcome(ctx, p)
+			return *p.result.grant(), l.outcome(ctx, p)
 		case <-ctx.Done():
 			l.withdraw(p)
 			return locks.Grant{}, l.over(ctx, methodAcquire)
@@ -103,7 +89,7 @@ func (l *Lock) withdraw(p *pending) {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	s.settle()
-	if err := l.call(ctx, methodRelease); err != nil {
+	if err := l.tell(ctx, request{Method: methodRelease}); err != nil {
 		s.fail(fmt.Errorf("%s%s did not release what was not wanted any more", prefix, s.scheme))
 		return
 	}
@@ -111,14 +97,14 @@ func (l *Lock) withdraw(p *pending) {
 }
 
 // Renew implements locks.Lock.
-func (l *Lock) Renew(ctx context.Context) error { return l.call(ctx, methodRenew) }
+func (l *Lock) Renew(ctx context.Context) error { return l.tell(ctx, request{Method: methodRenew}) }
 
 // Release implements locks.Lock. After it the helper ends by itself.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.last().session.settle() {
 		return nil
 	}
-	p, err := l.exchange(ctx, request{Method: methodRelease})
+	p, err := l.call(ctx, request{Method: methodRelease})
 	if err == nil {
 		p.session.released()
 	}
@@ -154,37 +140,56 @@ func (l *Lock) SecretEnv() []string {
 	return s.secrets
 }
 
-// call makes a call that only succeeds or fails.
-func (l *Lock) call(ctx context.Context, method string) error {
-	_, err := l.exchange(ctx, request{Method: method})
+// call makes a call and waits for its answer. With an error, nothing is in what it
+// returns.
+func (l *Lock) call(ctx context.Context, r request) (*pending, error) {
+	p, err := l.begin(ctx, r)
+	if err == nil {
+		err = l.await(ctx, p)
+	}
+	if err != nil {
+		return new(pending), err
+	}
+	return p, nil
+}
+
+func (l *Lock) await(ctx context.Context, p *pending) error {
+	select {
+	case <-p.done:
+		return l.outcome(ctx, p)
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && closedWithin(p.done, lateAnswer) {
+			return l.outcome(ctx, p)
+		}
+		p.session.giveUp(p)
+		return l.over(ctx, p.method.name)
+	}
+}
+
+// tell makes a call that only succeeds or fails.
+func (l *Lock) tell(ctx context.Context, r request) error {
+	_, err := l.call(ctx, r)
 	return err
 }
 
-// exchange makes a call and waits for its answer.
-func (l *Lock) exchange(ctx context.Context, r request) (*pending, error) {
-	p, err := l.begin(ctx, r)
-	if err != nil {
+// begin sends a request, if it is as it may be and the helper has declared the
+// ability that it needs: one that has not may not even answer.
+func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
+	m := l.last().session.methods.named(r.Method)
+	if err := m.allows(&r); err != nil {
 		return nil, err
 	}
-	return l.await(ctx, p)
-}
-
-func (l *Lock) await(ctx context.Context, p *pending) (*pending, error) {
-	select {
-	case <-p.done:
-		return p, l.outcome(ctx, p)
-	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && closedWithin(p.done, lateAnswer) {
-			return p, l.outcome(ctx, p)
+	if m.can != "" {
+		can, err := l.Abilities(ctx)
+		if err != nil {
+			return nil, err
 		}
-		p.session.giveUp(p)
-		return nil, l.over(ctx, p.method)
+		if !slices.Contains(can, m.can) {
+			return nil, cannot(string(m.can))
+		}
 	}
-}
-
-func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
 	s := l.serving().session
-	if ctx.Err() != nil || hasText(r.Method) && s.texts.take(ctx) != nil {
+	if ctx.Err() != nil || m.long() && s.texts.take(ctx) != nil {
 		return nil, l.over(ctx, r.Method)
 	}
 	return s.send(ctx, r)
@@ -198,7 +203,7 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
 	if open && ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
-		e, cause := l.over(ctx, p.method), p.err.Error()
+		e, cause := failed(l.where, p.method.name, nil, ctx.Err()), p.err.Error()
 		if of, ok := errors.AsType[*locks.Error](p.err); ok {
 			cause = of.Err.Error()
 		}
@@ -213,10 +218,8 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 }
 
 // over is the error of a call whose context has ended.
-func (l *Lock) over(ctx context.Context, op string) *locks.Error {
-	e := l.where
-	e.Op, e.Class, e.Err = verb(op), nil, ctx.Err()
-	return &e
+func (l *Lock) over(ctx context.Context, op string) error {
+	return failed(l.where, op, nil, ctx.Err())
 }
 
 var (

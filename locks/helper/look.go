@@ -16,7 +16,6 @@ import (
 type look struct {
 	begun   chan struct{} // closed by the first event
 	changed chan struct{} // what the caller of Watch has; closed at the end
-	begins  bool          // begun is closed
 	over    bool          // changed is closed
 }
 
@@ -28,8 +27,7 @@ func newLook() *look {
 func (w *look) tell() {
 	switch {
 	case w.over: // it was given up
-	case !w.begins:
-		w.begins = true
+	case !isClosed(w.begun):
 		close(w.begun)
 	default:
 		select {
@@ -48,10 +46,9 @@ func (w *look) end() {
 	}
 }
 
-// Watch implements locks.Watcher. A second one ends the first. After Release the
-// helper has ended, and it is an error.
+// Watch implements locks.Watcher. A second one ends the first.
 func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	p, err := l.beginIf(ctx, locks.CanWatch, request{Method: methodWatch, All: all})
+	p, err := l.begin(ctx, request{Method: methodWatch, All: all})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +60,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	case <-p.look.begun:
 		return p.look.changed, nil
 	case <-p.done:
-		if err := l.outcome(ctx, p); err != nil && !closedWithin(p.look.begun, 0) {
+		if err := l.outcome(ctx, p); err != nil && !isClosed(p.look.begun) {
 			return nil, err
 		}
 		return p.look.changed, nil // over already
@@ -90,6 +87,14 @@ func (s *session) replaceLook(p *pending) (before *pending) {
 	return before
 }
 
+// takeEnd takes the answer to a request to watch.
+func (p *pending) takeEnd(*result) error {
+	if !isClosed(p.look.begun) && !p.gaveUp {
+		return errors.New("the end of a watch that has not begun")
+	}
+	return nil
+}
+
 func (s *session) takeChanged(m *message) error {
 	p := s.find(m)
 	if p == nil || p.look == nil {
@@ -99,23 +104,15 @@ func (s *session) takeChanged(m *message) error {
 	return nil
 }
 
-// look watches until ctx ends, or the backend does not go on.
-func (s *server) look(r *request) func(context.Context) (*result, error) {
-	return func(ctx context.Context) (*result, error) {
-		w, ok := s.current().lock.(locks.Watcher)
-		if !ok {
-			return nil, cannot("watch")
-		}
-		changed, err := w.Watch(ctx, r.All)
-		if err != nil {
-			return nil, err
-		}
-		s.send(message{Event: eventChanged, ID: r.ID})
-		for range changed {
-			s.send(message{Event: eventChanged, ID: r.ID})
-		}
-		return &result{}, nil
+// answerWatch watches until ctx ends, or the backend does not go on.
+func answerWatch(ctx context.Context, w locks.Watcher, c *call) error {
+	changed, err := w.Watch(ctx, c.All)
+	if err != nil {
+		return err
 	}
+	c.say(message{Event: eventChanged})
+	for range changed {
+		c.say(message{Event: eventChanged})
+	}
+	return nil
 }
-
-var _ locks.Watcher = (*Lock)(nil)

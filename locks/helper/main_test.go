@@ -1,6 +1,7 @@
 package helper
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"os"
@@ -81,6 +82,16 @@ func start(t testing.TB, u string, o locks.Options) *Lock {
 	return l.(*Lock)
 }
 
+// hold opens a lock and acquires it.
+func hold(t testing.TB, u string, o locks.Options) *Lock {
+	t.Helper()
+	l := start(t, u, o)
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // shut closes a lock and checks that nothing of its helper is left.
 func shut(t testing.TB, l *Lock) {
 	t.Helper()
@@ -93,6 +104,42 @@ func shut(t testing.TB, l *Lock) {
 	}
 	// What the helper itself left behind is killed, but it is for others to reap.
 	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
+}
+
+// within returns a context that ends after a while.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// checkNotLost checks that no loss was reported.
+func checkNotLost(t *testing.T, l *Lock) {
+	t.Helper()
+	select {
+	case err := <-l.Lost():
+		t.Errorf("reported as lost: %v", err)
+	default:
+	}
+}
+
+// checkPending checks how many requests wait for an answer.
+func checkPending(t *testing.T, l *Lock, want int) {
+	t.Helper()
+	s := l.last().session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if got := len(s.pending); got != want {
+		t.Errorf("%d requests wait for an answer; want %d", got, want)
+	}
+}
+
+// checkAsked checks what a fake has noted of what it was asked for.
+func checkAsked(t *testing.T, log, want string) {
+	t.Helper()
+	if got := read(t, log); got != want {
+		t.Errorf("the backend was asked for %q, want %q", got, want)
+	}
 }
 
 // checkClass checks an error's class; nil stands for success.

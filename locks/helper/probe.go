@@ -7,18 +7,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Probe implements locks.Prober. After Release the helper has ended, and it is an
-// error.
+// Probe implements locks.Prober.
 func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
-	p, err := l.exchangeIf(ctx, locks.CanProbe, request{Method: methodProbe})
-	if err != nil {
-		return locks.Servers{}, err
-	}
-	return withTexts(*p.result.Servers, l.clean), nil
+	p, err := l.call(ctx, request{Method: methodProbe})
+	return withTexts(value(p.result.Servers), l.clean), err
 }
 
-// checkServers reports what cannot be.
-func checkServers(all *locks.Servers) error {
+// takeServers reports what cannot be.
+func takeServers(_ *pending, r *result) error {
+	all := r.Servers
 	switch {
 	case all == nil:
 		return errors.New("an answer without servers")
@@ -40,16 +37,10 @@ func checkServers(all *locks.Servers) error {
 	return nil
 }
 
-func (s *server) probe(ctx context.Context) (*result, error) {
-	p, ok := s.current().lock.(locks.Prober)
-	if !ok {
-		return nil, cannot("probe")
-	}
+func answerProbe(ctx context.Context, p locks.Prober, c *call) error {
 	all, err := p.Probe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &result{Servers: fitServers(all)}, nil
+	c.result.Servers = fitServers(all)
+	return err
 }
 
 // fitServers makes what a backend was told fit into a line. If all of it does not,
@@ -106,5 +97,3 @@ func fitLevel(level string) string {
 	}
 	return "warning"
 }
-
-var _ locks.Prober = (*Lock)(nil)

@@ -3,7 +3,6 @@ package helper
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -84,6 +83,18 @@ func (r *rogue) dwell() int {
 	return 0
 }
 
+// says says these lines, whatever it is told.
+func says(lines ...string) func(*rogue) int {
+	return func(r *rogue) int {
+		for _, line := range lines {
+			r.say("%s", line)
+		}
+		return r.dwell()
+	}
+}
+
+func hello(scheme string) string { return fmt.Sprintf(helloFor, scheme) }
+
 // line says hello, waits for a method, and says one thing.
 func line(role, until, format string) func(*rogue) int {
 	return func(r *rogue) int {
@@ -131,10 +142,10 @@ type plot struct {
 	text string // a part of the error
 }
 
-var plots = []plot{
-	{"garbage", func(r *rogue) int { r.say("\x00\xff{]"); return r.dwell() }, "acquire", "no message of the protocol"},
-	{"number", func(r *rogue) int { r.say("17"); return r.dwell() }, "acquire", "no message of the protocol"},
-	{"null", func(r *rogue) int { r.say("null"); return r.dwell() }, "acquire", "something other than hello"},
+var plots = append(deaths(), []plot{
+	{"garbage", says("\x00\xff{]"), "acquire", "no message of the protocol"},
+	{"number", says("17"), "acquire", "no message of the protocol"},
+	{"null", says("null"), "acquire", "something other than hello"},
 	{"echo", func(r *rogue) int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 }, "acquire", "no message of the protocol"},
 	{"half", func(r *rogue) int { fmt.Fprint(r.out, `{"event":"hel`); return 0 }, "acquire", "half a line"},
 	{"long", func(r *rogue) int {
@@ -149,15 +160,11 @@ var plots = []plot{
 		}
 	}, "acquire", "more than 64 KiB"},
 	{"mute", (*rogue).dwell, "acquire", "said no hello within"},
-	{"unopened", func(r *rogue) int { r.say(helloFor, "unopened"); return r.dwell() }, "acquire", "did not answer open"},
-	{"protocol2", func(r *rogue) int { r.say(`{"event":"hello","protocol":[2,3],"scheme":"protocol2"}`); return r.dwell() }, "acquire", "another protocol"},
-	{"stranger", func(r *rogue) int { r.say(helloFor, "other"); return r.dwell() }, "acquire", "another scheme"},
-	{"nohello", func(r *rogue) int { r.say(`{"id":1,"result":{}}`); return r.dwell() }, "acquire", "something other than hello"},
-	{"twohellos", func(r *rogue) int {
-		r.say(helloFor, "twohellos")
-		r.say(helloFor, "twohellos")
-		return r.dwell()
-	}, "acquire", "a second hello"},
+	{"unopened", says(hello("unopened")), "acquire", "did not answer open"},
+	{"protocol2", says(`{"event":"hello","protocol":[2,3],"scheme":"protocol2"}`), "acquire", "another protocol"},
+	{"stranger", says(hello("other")), "acquire", "another scheme"},
+	{"nohello", says(`{"id":1,"result":{}}`), "acquire", "something other than hello"},
+	{"twohellos", says(hello("twohellos"), hello("twohellos")), "acquire", "a second hello"},
 	{"newevent", line("newevent", methodAcquire, `{"event":"surprise"}`), "acquire", "unknown event"},
 	{"stray", line("stray", methodAcquire, `{"id":99,"result":{}}`), "acquire", "to no request"},
 	{"stringid", line("stringid", methodAcquire, `{"id":"ID","result":`+granted+`}`), "acquire", "to no request"},
@@ -219,11 +226,6 @@ var plots = []plot{
 	{"badrtt", line("badrtt", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"rtt_ns":-1}]}}}`), "probe", "makes no sense"},
 	{"badclass", line("badclass", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"class":"lost"}]}}}`), "probe", "makes no sense"},
 	{"badlevel", line("badlevel", methodProbe, `{"id":ID,"result":{"servers":{"findings":[{"level":"fine"}]}}}`), "probe", "neither well nor not"},
-	{"dies-list", dies("dies-list", methodList), "list", "(exit status 3): last words"},
-	{"dies-watch", dies("dies-watch", methodWatch), "watch", "(exit status 3): last words"},
-	{"dies-break", dies("dies-break", methodBreak), "break", "(exit status 3): last words"},
-	{"dies-probe", dies("dies-probe", methodProbe), "probe", "(exit status 3): last words"},
-	{"dies-forget", dies("dies-forget", methodForget), "forget", "(exit status 3): last words"},
 	{"dies-watched", func(r *rogue) int {
 		r.say(`%s`, strings.ReplaceAll(`{"event":"changed","id":ID}`, "ID", r.well("dies-watched", methodWatch)))
 		return 3
@@ -243,8 +245,6 @@ var plots = []plot{
 		r.say(`{"id":%s,"result":{}}`, renew)
 		return r.dwell()
 	}, "", ""},
-	{"dies-inspect", dies("dies-inspect", methodInspect), "inspect", "(exit status 3): last words"},
-	{"dies-set", dies("dies-set", methodSetRecord), "set_record", "(exit status 3): last words"},
 	{"secrets", func(r *rogue) int {
 		r.say(helloFor, "secrets")
 		r.say(`{"id":%s,"result":{"secret_env":["A=B"]}}`, r.next(methodOpen))
@@ -257,9 +257,6 @@ var plots = []plot{
 		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
 		return 3
 	}, "acquire", "(exit status 3)"},
-	{"dies-acquire", dies("dies-acquire", methodAcquire), "acquire", "(exit status 3): last words"},
-	{"dies-renew", dies("dies-renew", methodRenew), "renew", "(exit status 3): last words"},
-	{"dies-release", dies("dies-release", methodRelease), "release", "(exit status 3): last words"},
 	{"crash", func(r *rogue) int { r.well("crash", methodRenew); panic("it broke") }, "renew", "(exit status 2): panic: it broke"},
 	{"closes", func(r *rogue) int {
 		r.well("closes", methodRenew)
@@ -284,9 +281,7 @@ var plots = []plot{
 		return r.dwell()
 	}, "", ""},
 	{"flood", func(r *rogue) int {
-		r.say(helloFor, "flood")
-		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
-		id := r.next(methodAcquire)
+		id := r.well("flood", methodAcquire)
 		flood(os.Stderr)
 		r.say(`{"id":%s,"result":%s}`, id, granted)
 		return r.dwell()
@@ -298,9 +293,7 @@ var plots = []plot{
 		}
 	}, "", ""},
 	{"chatty", func(r *rogue) int { // about waiting, as fast as it can
-		r.say(helloFor, "chatty")
-		r.say(`{"id":%s,"result":{}}`, r.next(methodOpen))
-		id := r.next(methodAcquire)
+		id := r.well("chatty", methodAcquire)
 		for i := range 100_000 {
 			r.say(`{"event":"waiting","id":%s,"waiting":{"status":{"held":true},"position":%d}}`, id, 100_000-i)
 		}
@@ -330,6 +323,15 @@ var plots = []plot{
 		return r.dwell()
 	}, "", ""},
 	{"stops-first", func(r *rogue) int { stopMyself(); return 0 }, "acquire", "said no hello within"},
+}...)
+
+// deaths are plots that end with each of the methods.
+func deaths() (all []plot) {
+	for _, m := range methods()[1:] { // open is another story
+		role := "dies-" + strings.ReplaceAll(m.name, "_", "-")
+		all = append(all, plot{role, dies(role, m.name), m.name, "(exit status 3): last words"})
+	}
+	return all
 }
 
 // TestRogues meets each of them. All end in bounded time as a backend that is
@@ -359,11 +361,7 @@ func TestRogues(t *testing.T) {
 			if err != nil && (!strings.Contains(err.Error(), p.text) || strings.Contains(err.Error(), "swordfish")) {
 				t.Errorf("got error %q; want one with %q, and no password", err, p.text)
 			}
-			select {
-			case err := <-l.Lost():
-				t.Errorf("reported as lost: %v", err)
-			default:
-			}
+			checkNotLost(t, l)
 		})
 	}
 }
@@ -371,29 +369,12 @@ func TestRogues(t *testing.T) {
 // run makes the calls up to the one that fails.
 func (p plot) run(t *testing.T, l *Lock) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
-	defer cancel()
-	calls := []struct {
-		name string
-		call func() error
-	}{
-		{"acquire", func() error { _, err := l.Acquire(ctx, p.at != "wait"); return err }},
-		{"inspect", func() error { _, err := l.Inspect(ctx); return err }},
-		{"record", func() error { _, err := l.Record(ctx); return err }},
-		{"set_record", func() error { return l.SetRecord(ctx, []byte("x")) }},
-		{"list", func() error { _, _, err := l.List(ctx, ""); return err }},
-		{"watch", func() error { _, err := l.Watch(ctx, true); return err }},
-		{"break", func() error { return l.Break(ctx, 1) }},
-		{"probe", func() error { _, err := l.Probe(ctx); return err }},
-		{"forget", func() error { return l.Forget(ctx) }},
-		{"renew", func() error { return l.Renew(ctx) }},
-		{"release", func() error { return l.Release(ctx) }},
-	}
-	for _, c := range calls {
+	ctx := within(t, 2*limit)
+	for _, c := range calls(l, p.at != "wait") {
 		if c.name != p.at && !slices.Contains([]string{methodAcquire, methodRenew, methodRelease}, c.name) {
 			continue
 		}
-		err := c.call()
+		err := c.call(ctx)
 		if c.name == p.at || p.at == "wait" {
 			return err
 		}

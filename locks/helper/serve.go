@@ -37,15 +37,14 @@ type server struct {
 	openErr error
 	reopen  func(context.Context) (locks.Lock, error)
 
-	// A backend's methods are not called concurrently with themselves.
-	acquiring, renewing, releasing                  turn
-	inspecting, reading, writing, asking            turn
-	listing, looking, breaking, probing, forgetting turn
+	methods table
+	answers map[string]answer
+	turns   map[string]turn // of each method
 
 	mu      sync.Mutex
 	began   bool // open was asked for
 	handle  *handle
-	calls   map[string]call // under way, by id
+	calls   map[string]*call // under way, by id
 	waiting chan locks.Waiting
 	wg      sync.WaitGroup
 	ended   chan struct{} // closed when the input has ended
@@ -53,33 +52,30 @@ type server struct {
 
 // A call is a request under way.
 type call struct {
-	method string
+	*request
+	server *server
 	cancel context.CancelFunc
+	handle *handle // what it is about, once it is its turn
+
+	result  result
+	granted *handle // what it made ours; nil: nothing
 }
 
 func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 	s := &server{
-		scheme:    scheme,
-		open:      open,
-		out:       out,
-		opened:    make(chan struct{}),
-		handle:    newHandle(nil),
-		acquiring: make(turn, 1),
-		renewing:  make(turn, 1),
-		releasing: make(turn, 1),
-
-		inspecting: make(turn, 1),
-		reading:    make(turn, 1),
-		writing:    make(turn, 1),
-		asking:     make(turn, 1),
-		listing:    make(turn, 1),
-		looking:    make(turn, 1),
-		breaking:   make(turn, 1),
-		probing:    make(turn, 1),
-		forgetting: make(turn, 1),
-
-		calls: map[string]call{},
-		ended: make(chan struct{}),
+		scheme:  scheme,
+		open:    open,
+		out:     out,
+		opened:  make(chan struct{}),
+		methods: methods(),
+		answers: answers(),
+		turns:   map[string]turn{},
+		handle:  newHandle(nil),
+		calls:   map[string]*call{},
+		ended:   make(chan struct{}),
+	}
+	for _, m := range s.methods {
+		s.turns[m.name] = make(turn, 1)
 	}
 	s.level.Set(slog.LevelWarn)
 	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level}))
@@ -150,10 +146,11 @@ func (s *server) start(r *request) error {
 	}
 	s.began = true
 	ctx, cancel := callContext(r.Timeout)
-	s.calls[id] = call{r.Method, cancel}
+	c := &call{request: r, server: s, cancel: cancel}
+	s.calls[id] = c
 	s.wg.Go(func() {
 		defer cancel()
-		s.run(ctx, r)
+		s.run(ctx, c)
 	})
 	return nil
 }
@@ -166,23 +163,29 @@ func callContext(limit time.Duration) (context.Context, context.CancelFunc) {
 }
 
 // run makes a call and answers it.
-func (s *server) run(ctx context.Context, r *request) {
-	res, err := s.do(ctx, r)
-	m := message{ID: r.ID, Result: res}
+func (s *server) run(ctx context.Context, c *call) {
+	m, err := message{Result: &c.result}, s.do(ctx, c)
 	if err != nil {
-		m = message{ID: r.ID, Error: toWire(err)}
+		m = message{Error: toWire(err)}
 	}
 	s.mu.Lock()
-	delete(s.calls, string(r.ID))
+	delete(s.calls, string(c.ID))
 	s.mu.Unlock()
-	s.send(m)
+	c.say(m)
 	// Only now may come what follows from the answer.
-	if r.Method == methodOpen {
+	if c.Method == methodOpen {
+		s.openErr = err
 		close(s.opened)
 	}
-	if res != nil && res.handle != nil {
-		s.watch(res.handle)
+	if c.granted != nil {
+		s.watch(c.granted)
 	}
+}
+
+// say sends a line about the call.
+func (c *call) say(m message) {
+	m.ID = c.ID
+	c.server.send(m)
 }
 
 // cancel ends the context of a call. One that is not under way was answered
@@ -201,7 +204,7 @@ func (s *server) finish() {
 	close(s.ended)
 	s.mu.Lock()
 	for _, c := range s.calls {
-		if c.method != methodRelease {
+		if c.Method != methodRelease {
 			c.cancel()
 		}
 	}
@@ -211,10 +214,7 @@ func (s *server) finish() {
 		s.wg.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-	case <-time.After(linger):
-	}
+	closedWithin(done, linger)
 }
 
 // send writes a line. Its error would mean that the core is gone, which the

@@ -3,6 +3,7 @@ package helper
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,6 +139,8 @@ func TestConversation(t *testing.T) {
 `},
 		{"no such process", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","pid":-1`, 1) + `
 < {"id":1,"error":{"class":"usage","message":"a process id of -1"}}
+> {"id":2,"method":"acquire"}
+< {"id":2,"error":{"class":"usage","message":"a process id of -1"}}
 `},
 		{"no such priority", "fake:", "> " + strings.Replace(openLine, `"n"`, `"n","priority":1001`, 1) + `
 < {"id":1,"error":{"class":"usage","message":"a priority of 1001 is not in [-1000, 1000]"}}
@@ -305,6 +308,25 @@ func TestGrantAfterTheEnd(t *testing.T) {
 	c.hear("error")
 	if !released {
 		t.Error("not released")
+	}
+}
+
+// TestOpenInVain: the backend is asked to open even if the input has ended meanwhile.
+// What was waiting for that finds a lock, or why there is none.
+func TestOpenInVain(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 { // as a select takes any of what is ready
+		s := newServer("fake", openFake, io.Discard, io.Discard)
+		var open request
+		if err := json.Unmarshal([]byte(openLine), &open); err != nil {
+			t.Fatal(err)
+		}
+		s.run(ended, &call{request: &open, server: s})
+		if s.openErr != nil || s.handle.lock == nil {
+			t.Fatalf("got the lock %v, %v", s.handle.lock, s.openErr)
+		}
 	}
 }
 

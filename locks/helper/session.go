@@ -26,14 +26,16 @@ const maxPending = 16
 // A session is the core's end of the pipe: it pairs answers with requests and
 // checks each line. What goes wrong first ends it, for good.
 type session struct {
-	scheme string
-	where  locks.Error         // what an error says of backend and name
-	clean  func(string) string // what is done to a text before it is shown
-	kill   func()              // ends the helper
-	lost   chan error          // holds at most one
-	asked  chan []byte         // holds the last
-	texts  turn                // of the requests that may be long
-	ready  chan struct{}       // closed when open was answered, or never will be
+	scheme  string
+	where   locks.Error // what an error says of backend and name
+	methods table
+	clean   func(string) string // what is done to a text before it is shown
+	kill    func()              // ends the helper
+	lost    chan error          // holds at most one
+	asked   chan []byte         // holds the last
+	texts   turn                // of the requests that may be long
+	greeted chan struct{}       // closed when hello was seen, or never will be
+	ready   chan struct{}       // and when open was answered, or never will be
 
 	wmu  sync.Mutex // one line at a time
 	in   io.WriteCloser
@@ -41,8 +43,6 @@ type session struct {
 
 	mu      sync.Mutex
 	stage   stage
-	timer   *time.Timer        // bounds the stages before opened; nil: nothing does
-	limit   time.Duration      // of each
 	last    int64              // id
 	pending map[int64]*pending // by id
 	version string             // of the helper, as its hello said
@@ -71,16 +71,15 @@ type pending struct {
 	session *session
 
 	id     int64
-	method string
+	method *method
 	try    bool
 	gaveUp bool // nobody waits any more
 
 	waiting chan locks.Waiting // the latest news for a waiting acquire
 	look    *look              // of a request to watch, and of no other
 	done    chan struct{}      // closed when the answer is there: err, or one of these
-	result  *result            // of inspect, record, list or probe
-	page    []locks.Listed     // of list
-	grant   locks.Grant
+	result  result
+	page    []locks.Listed // of list
 	err     error
 }
 
@@ -88,45 +87,39 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 	return &session{
 		scheme:  scheme,
 		where:   where,
+		methods: methods(),
 		clean:   plain,
 		kill:    func() {},
 		lost:    make(chan error, 1),
 		asked:   make(chan []byte, 1),
 		texts:   make(turn, 1),
+		greeted: make(chan struct{}),
 		ready:   make(chan struct{}),
 		in:      in,
 		pending: map[int64]*pending{},
 	}
 }
 
-// hurry gives the helper so long to say hello, and again to answer open.
+// hurry gives the helper so long to say hello, and again, and a moment more, to answer
+// open. It returns when that was answered or the session has ended.
 func (s *session) hurry(limit time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limit = limit
-	s.timer = time.AfterFunc(limit, s.late)
-}
-
-func (s *session) late() {
-	s.mu.Lock()
-	stage := s.stage
-	s.mu.Unlock()
-	switch stage {
-	case started:
-		s.fail(fmt.Errorf("leaderrun-%s said no hello within %v", s.scheme, s.limit))
-	case greeted:
+	switch {
+	case !closedWithin(s.greeted, limit):
+		s.fail(fmt.Errorf("leaderrun-%s said no hello within %v", s.scheme, limit))
+	case !closedWithin(s.ready, limit+withdrawTimeout):
 		s.fail(fmt.Errorf("leaderrun-%s did not answer open", s.scheme))
 	}
 }
 
 // send writes a request. It is done when the pending's channel is closed.
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
-	p := &pending{session: s, method: r.Method, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
+	m := s.methods.named(r.Method)
+	p := &pending{session: s, method: m, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
 	if r.Method == methodWatch {
 		p.look = newLook()
 	}
 	if err := s.register(p); err != nil {
-		if hasText(p.method) {
+		if m.long() {
 			s.texts.leave()
 		}
 		return nil, err
@@ -142,28 +135,28 @@ func (s *session) send(ctx context.Context, r request) (*pending, error) {
 func (s *session) answered(p *pending) {
 	close(p.done)
 	p.look.end()
-	if hasText(p.method) {
+	if p.method.long() {
 		s.texts.leave()
 	}
-}
-
-// hasText reports that a request has to wait for its turn, as it may be long: one
-// is under way at a time, even of those that were given up. See maxPending.
-func hasText(method string) bool {
-	return method == methodSetRecord || method == methodAsk || method == methodList
 }
 
 // verb is what errors call a method.
 func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
 
+// failed is the error of a call.
+func failed(where locks.Error, method string, class, err error) *locks.Error {
+	where.Op, where.Class, where.Err = verb(method), class, err
+	return &where
+}
+
 func (s *session) register(p *pending) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return s.failure(p.method)
+		return s.failure(p.method.name)
 	}
 	if len(s.pending) == maxPending {
-		return s.unavailable(p.method, fmt.Errorf("leaderrun-%s does not answer", s.scheme))
+		return s.unavailable(p.method.name, fmt.Errorf("leaderrun-%s does not answer", s.scheme))
 	}
 	s.last++
 	p.id = s.last

@@ -85,7 +85,7 @@ func TestHelperIsFirst(t *testing.T) {
 		locks.ErrHeld:        locks.ErrHeld,
 		locks.ErrDenied:      locks.ErrDenied,
 	} {
-		err := l.outcome(newLate(t), &pending{err: &remoteError{class, "context deadline exceeded"}})
+		err := l.outcome(newLate(t), &pending{method: new(method), err: &remoteError{class, "context deadline exceeded"}})
 		checkClass(t, "outcome", err, want)
 	}
 	checkClass(t, "outcome of success", l.outcome(newLate(t), &pending{}), nil)
@@ -107,9 +107,9 @@ func TestHelperSaysWhy(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		p := &pending{method: methodRenew, done: make(chan struct{}), err: cause}
+		p := &pending{method: &method{name: methodRenew}, done: make(chan struct{}), err: cause}
 		context.AfterFunc(ctx, func() { close(p.done) })
-		_, err := l.await(ctx, p)
+		err := l.await(ctx, p)
 		checkClass(t, "await", err, context.DeadlineExceeded)
 		if got := err.Error(); got != "renew on fake://h: "+want || locks.Hint(err) != locks.Hint(cause) {
 			t.Errorf("got %q (%s), want %q", got, locks.Hint(err), want)

@@ -54,25 +54,19 @@ func (s *session) takeHello(m *message) error {
 	}
 	s.stage = greeted
 	s.version = s.clean(cut(m.Version, maxVersion))
-	if s.timer != nil {
-		s.timer.Reset(s.limit + withdrawTimeout)
-	}
+	close(s.greeted)
 	return nil
 }
 
 func (s *session) takeWaiting(m *message) error {
 	p := s.find(m)
 	switch {
-	case p == nil || p.method != methodAcquire || p.try:
+	case p == nil || p.method.name != methodAcquire || p.try:
 		return errors.New("waiting for something that was not asked for")
 	case m.Waiting == nil || !sane(m.Waiting):
 		return errors.New("waiting without details that make sense")
 	}
-	select {
-	case <-p.waiting: // outdated before anyone looked
-	default:
-	}
-	p.waiting <- *m.Waiting
+	replace(p.waiting, *m.Waiting)
 	return nil
 }
 
@@ -106,48 +100,42 @@ func (s *session) takeAnswer(m *message) error {
 		return errors.New("a status that makes no sense")
 	}
 	if m.Error != nil {
-		p.err = s.fromWire(p.method, m.Error)
-	} else if err := s.takeResult(p, m.Result); err != nil {
+		p.err = s.fromWire(p.method.name, m.Error)
+	} else if err := p.takeResult(m.Result); err != nil {
 		return err
 	}
-	if p.gaveUp && p.method == methodRenew && errors.Is(p.err, locks.ErrLost) {
+	if p.gaveUp && p.method.name == methodRenew && errors.Is(p.err, locks.ErrLost) {
 		s.lose(p.err) // nobody else would hear of it
 	}
 	delete(s.pending, p.id)
 	s.answered(p)
-	if p.method == methodOpen && p.err != nil {
+	if p.method.name == methodOpen && p.err != nil {
 		return openFailure{p.err}
 	}
 	return nil
 }
 
-func (s *session) takeResult(p *pending, r *result) error {
-	switch {
-	case p.method == methodOpen:
-		return s.takeOpened(r)
-	case s.stage != opened:
+func (p *pending) takeResult(r *result) error {
+	if p.method.name != methodOpen && p.session.stage != opened {
 		return errors.New("success before open was answered")
-	case p.method == methodInspect:
-		p.result = r
-		return checkState(r.State)
-	case p.method == methodRecord:
-		p.result = r
-		if r.Record != nil && len(*r.Record) > locks.MaxRecord {
-			return errors.New("a record that is too long")
+	}
+	if p.method.take != nil {
+		if err := p.method.take(p, r); err != nil {
+			return err
 		}
-		return nil
-	case p.method == methodList:
-		return p.takeList(r)
-	case p.method == methodProbe:
-		p.result = r
-		return checkServers(r.Servers)
-	case p.method == methodWatch && !p.look.begins && !p.gaveUp:
-		return errors.New("the end of a watch that has not begun")
-	case p.method == methodRenew:
-		s.served = true
-		return nil
-	case p.method != methodAcquire:
-		return nil
+	}
+	p.result = *r
+	return nil
+}
+
+func (p *pending) takeRenewal(*result) error {
+	p.session.served = true
+	return nil
+}
+
+func (p *pending) takeGrant(r *result) error {
+	s := p.session
+	switch {
 	case s.grant != nil:
 		return errors.New("a second grant")
 	case r.Token == 0:
@@ -157,12 +145,12 @@ func (s *session) takeResult(p *pending, r *result) error {
 	case len(r.Term) > locks.MaxRecord:
 		return errors.New("a term that is too long")
 	}
-	p.grant = locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
-	s.grant, s.term, s.served = &p.grant, r.Term, true
+	s.grant, s.term, s.served = r.grant(), r.Term, true
 	return nil
 }
 
-func (s *session) takeOpened(r *result) error {
+func (p *pending) takeOpened(r *result) error {
+	s := p.session
 	if len(r.SecretEnv) > 64 {
 		return errors.New("more than 64 secret variables")
 	}
@@ -171,15 +159,12 @@ func (s *session) takeOpened(r *result) error {
 			return errors.New("a secret variable that none can be called")
 		}
 	}
-	if err := s.takeCan(r.Can); err != nil {
-		return err
+	if len(r.Can) > 64 {
+		return errors.New("more than 64 abilities")
 	}
 	s.stage = opened
-	s.secrets = r.SecretEnv
+	s.secrets, s.can = r.SecretEnv, s.methods.abilities(r.Can)
 	close(s.ready)
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 	return nil
 }
 

@@ -101,8 +101,8 @@ type message struct {
 // A result is what a successful request brought; most bring
 // nothing.
 type result struct {
-	SecretEnv []string `json:"secret_env,omitempty"` // open
-	Can       []string `json:"can,omitempty"`        // open
+	SecretEnv []string        `json:"secret_env,omitempty"` // open
+	Can       []locks.Ability `json:"can,omitempty"`        // open
 
 	Token uint64        `json:"token,omitempty"` // acquire, and so on
 	TTL   time.Duration `json:"ttl_ns,omitempty"`
@@ -115,8 +115,19 @@ type result struct {
 	Page    []listed       `json:"page,omitempty"` // list
 	Next    string         `json:"next,omitempty"`
 	Servers *locks.Servers `json:"servers,omitempty"` // probe
+}
 
-	handle *handle // in the helper: what was granted
+// grant is what acquire brought.
+func (r *result) grant() *locks.Grant {
+	return &locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
+}
+
+// value returns what p points at, or what is zero if there is nothing.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
 
 // What is wrong with a line, or with the last one.

@@ -1,0 +1,73 @@
+package helper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Inspect implements locks.Inspector.
+func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
+	p, err := l.call(ctx, request{Method: methodInspect})
+	return value(p.result.State), err
+}
+
+// takeState reports what cannot be.
+func takeState(_ *pending, r *result) error {
+	st := r.State
+	switch {
+	case st == nil:
+		return errors.New("an answer without a state")
+	case !sane(&locks.Waiting{Status: st.Status}):
+		return errors.New("a state that makes no sense")
+	case len(st.Queue) > locks.MaxQueue:
+		return errors.New("a queue that is too long")
+	}
+	for _, p := range st.Queue {
+		if p.Priority < -locks.MaxPriority || p.Priority > locks.MaxPriority {
+			return errors.New("a priority out of range")
+		}
+	}
+	return nil
+}
+
+func answerInspect(ctx context.Context, i locks.Inspector, c *call) error {
+	st, err := i.Inspect(ctx)
+	c.result.State = fitState(st)
+	return err
+}
+
+// fitState makes a state fit into a line: of a queue whose texts are too long
+// the end is left out.
+func fitState(st locks.State) *locks.State {
+	st.Status = fitStatus(st.Status)
+	st.Queue = slices.Clone(st.Queue[:min(len(st.Queue), locks.MaxQueue)])
+	for i := range st.Queue {
+		p := &st.Queue[i]
+		p.Holder, p.RunID = cut(p.Holder, maxPlaceText), cut(p.RunID, maxPlaceText)
+		p.Since = fitTime(p.Since)
+		p.Priority = min(max(p.Priority, -locks.MaxPriority), locks.MaxPriority)
+	}
+	for len(st.Queue) > 0 && jsonSize(st) > maxState {
+		st.Queue = st.Queue[:len(st.Queue)-1]
+	}
+	return &st
+}
+
+const (
+	// maxPlaceText is the longest text of a place in a queue, in bytes.
+	maxPlaceText = 256
+	// maxState is the greatest length of a state. The rest of its line is short.
+	maxState = maxLine - 1<<10
+)
+
+func jsonSize(v any) int {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // its times were made to fit
+	}
+	return len(b)
+}
