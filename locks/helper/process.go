@@ -46,19 +46,19 @@ func (p *pipe) close() {
 // of ours: no terminal, and no arguments, which others could read, but to ask for its
 // version. Input is the first of the pipes; nil: a new one.
 func startProcess(path, name string, env []string, input *pipe, args ...string) (p *process, err error) {
-	var made []*pipe // and closed if there is no process
+	pipes := [3]*pipe{input}
 	defer func() {
-		for _, m := range made {
-			m.close()
+		for _, made := range pipes {
+			if p == nil && made != input {
+				made.close()
+			}
 		}
 	}()
-	pipes := [3]*pipe{input}
 	for i := range pipes {
 		if pipes[i] == nil {
 			if pipes[i], err = newPipe(); err != nil {
 				return nil, err
 			}
-			made = append(made, pipes[i])
 		}
 	}
 	stdin, stdout, stderr := pipes[0], pipes[1], pipes[2]
@@ -66,7 +66,6 @@ func startProcess(path, name string, env []string, input *pipe, args ...string) 
 	if err != nil {
 		return nil, err
 	}
-	made = nil
 	_, _ = stdout.w.Close(), stderr.w.Close()
 	p = &process{name: name, child: child, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
 	go p.reap()

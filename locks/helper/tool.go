@@ -66,20 +66,9 @@ func (t *Tool) Is(pid int) bool { return t.p.is(pid) }
 // it has; one that takes longer than the limit is killed. One that waits for a disk
 // that does not answer may survive even that, and is left behind.
 func (t *Tool) End(limit time.Duration) bool {
-	if t.endsWithin(limit) {
+	if closedWithin(t.ended, limit) {
 		return true
 	}
 	t.p.kill()
-	return t.endsWithin(killTimeout)
-}
-
-func (t *Tool) endsWithin(limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-t.ended:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return closedWithin(t.ended, killTimeout)
 }

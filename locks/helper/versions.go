@@ -16,13 +16,8 @@ import (
 // starts each program to hear which version it is of. It blocks until all have said
 // that, or ctx ends.
 func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
-	list := p.List()
-	for _, name := range tools {
-		path, err := p.Tool(name)
-		list = append(list, Program{Scheme: name, Path: path, Err: bare(err)})
-	}
-	list = slices.DeleteFunc(list, func(f Program) bool { return slices.Contains(linked, f.Scheme) })
-	slices.SortFunc(list, func(a, b Program) int { return strings.Compare(a.Scheme, b.Scheme) })
+	all := Programs{Libexec: p.Libexec, Known: slices.Concat(p.Known, tools), Linked: p.Linked}
+	list := slices.DeleteFunc(all.List(), func(f Program) bool { return slices.Contains(linked, f.Scheme) })
 	var asked sync.WaitGroup
 	for i := range list {
 		f := &list[i]
@@ -83,11 +78,8 @@ func hear(ctx context.Context, path, name string, env, args []string, read func(
 	defer proc.discard()
 	defer context.AfterFunc(ctx, proc.kill)()
 	proc.input.close()
-	f, logged := newForwarder("", nil, plain), make(chan struct{})
-	go func() {
-		defer close(logged)
-		f.forward(proc.stderr)
-	}()
+	f := newForwarder("", nil, plain)
+	logged := f.start(proc.stderr)
 	if err := read(proc); !errors.Is(err, io.EOF) {
 		return err
 	}
