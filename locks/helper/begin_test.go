@@ -35,11 +35,11 @@ func TestBegin(t *testing.T) {
 	}
 	unused := begin()
 	p.End()
-	if !closedWithin(unused.exited, 0) {
+	if !isClosed(unused.exited) {
 		t.Error("End left it")
 	}
 	other := begin()
-	if pid := acquire("file"); pid == other.child.pid || !closedWithin(other.exited, 0) {
+	if pid := acquire("file"); pid == other.child.pid || !isClosed(other.exited) {
 		t.Error("another scheme's helper was used, or left")
 	}
 	p.Begin("none")

@@ -6,10 +6,7 @@ import (
 
 // BenchmarkRoundTrip is what the pipe adds to each call of a backend.
 func BenchmarkRoundTrip(b *testing.B) {
-	l := start(b, "fake://h/", options())
-	if _, err := l.Acquire(b.Context(), true); err != nil {
-		b.Fatal(err)
-	}
+	l := hold(b, "fake://h/", options())
 	for b.Loop() {
 		if err := l.Renew(b.Context()); err != nil {
 			b.Fatal(err)
@@ -21,10 +18,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 // the start of this test program, which is larger than a helper.
 func BenchmarkTerm(b *testing.B) {
 	for b.Loop() {
-		l := start(b, "fake://h/", options())
-		if _, err := l.Acquire(b.Context(), true); err != nil {
-			b.Fatal(err)
-		}
+		l := hold(b, "fake://h/", options())
 		if err := l.Release(b.Context()); err != nil {
 			b.Fatal(err)
 		}

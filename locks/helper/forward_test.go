@@ -158,10 +158,7 @@ func TestLog(t *testing.T) {
 			r := &records{}
 			o := options()
 			o.Logger = slog.New(atLeast{level, r.logger().Handler()})
-			l := start(t, "fake://h/?log=news", o)
-			if _, err := l.Acquire(t.Context(), true); err != nil {
-				t.Fatal(err)
-			}
+			l := hold(t, "fake://h/?log=news", o)
 			checkClass(t, "close", l.Close(), nil)
 			if got := r.all(); got != want {
 				t.Errorf("got\n%swant\n%s", got, want)

@@ -31,7 +31,7 @@ func TestGrant(t *testing.T) {
 		t.Error("renewed what was released")
 	}
 	// The helper ends by itself once its term is over, before Close.
-	eventually(t, "the helper has ended", func() bool { return closedWithin(l.last().gone, 0) })
+	eventually(t, "the helper has ended", func() bool { return isClosed(l.last().gone) })
 	checkClass(t, "close", l.Close(), nil)
 }
 
@@ -44,10 +44,7 @@ func TestErrors(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := start(t, "fake://h/?acquire=ok&renew="+c.name, options())
-			if _, err := l.Acquire(t.Context(), true); err != nil {
-				t.Fatal(err)
-			}
+			l := hold(t, "fake://h/?acquire=ok&renew="+c.name, options())
 			err := l.Renew(t.Context())
 			checkClass(t, "renew", err, c.err)
 			if got, want := err.Error(), `renew "jobs/nightly" on fake://h:1: because`; got != want {
@@ -160,9 +157,7 @@ func TestCancelAcquire(t *testing.T) {
 			t.Errorf("it has the class %q", className(err))
 		}
 	}
-	if got, want := read(t, log), "open\ntry=false\nacquire\nacquire cancelled\n"; got != want {
-		t.Errorf("the backend was asked for %q, want %q", got, want)
-	}
+	checkAsked(t, log, "open\ntry=false\nacquire\nacquire cancelled\n")
 }
 
 // TestCancelGranted cancels an acquire that succeeds nevertheless: what was
@@ -179,14 +174,10 @@ func TestCancelGranted(t *testing.T) {
 	_, err := l.Acquire(ctx, false)
 	checkClass(t, "acquire", err, context.Canceled)
 	const first = "open\ntry=false\nacquire\nlost\nrelease\n"
-	if got := read(t, log); got != first {
-		t.Errorf("the backend was asked for %q, want %q", got, first)
-	}
+	checkAsked(t, log, first)
 	_, err = l.Acquire(t.Context(), true)
 	checkClass(t, "acquire again", err, nil)
-	if got, want := read(t, log), first+"close\nopen\ntry=true\nacquire\nlost\n"; got != want {
-		t.Errorf("the backend was asked for %q, want %q", got, want)
-	}
+	checkAsked(t, log, first+"close\nopen\ntry=true\nacquire\nlost\n")
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 	_, err = l.Acquire(t.Context(), true)
 	checkClass(t, "acquire of what is held", err, locks.ErrUsage)
@@ -221,7 +212,7 @@ func TestCancelDeaf(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if tt.killed {
-				eventually(t, "the helper is dead", func() bool { return closedWithin(l.last().gone, 0) })
+				eventually(t, "the helper is dead", func() bool { return isClosed(l.last().gone) })
 			}
 		})
 	}
@@ -230,16 +221,10 @@ func TestCancelDeaf(t *testing.T) {
 // TestRenewTimeout: a renewal ends with its context, and the next one works.
 func TestRenewTimeout(t *testing.T) {
 	t.Parallel()
-	l := start(t, "fake://h/?renew=wait", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h/?renew=wait", options())
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		begun := time.Now()
-		err := l.Renew(ctx)
-		cancel()
-		checkClass(t, "renew", err, context.DeadlineExceeded)
+		checkClass(t, "renew", l.Renew(within(t, 30*time.Millisecond)), context.DeadlineExceeded)
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -251,8 +236,7 @@ func TestRenewTimeout(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?open=limited&acquire=limited&renew=limited&release=limited", options())
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
+	ctx := within(t, limit)
 	_, err := l.Acquire(ctx, false)
 	checkClass(t, "acquire", err, nil)
 	checkClass(t, "renew", l.Renew(ctx), nil)
@@ -262,10 +246,7 @@ func TestTimeLimit(t *testing.T) {
 // TestLost delivers an early notice.
 func TestLost(t *testing.T) {
 	t.Parallel()
-	l := start(t, "fake://h/?lost=lost", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h/?lost=lost", options())
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 }
 
@@ -273,12 +254,8 @@ func TestLost(t *testing.T) {
 // is lost. Nobody waits for it, but it must not go unheard.
 func TestLateLoss(t *testing.T) {
 	t.Parallel()
-	l := start(t, "late://h/", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
+	l := hold(t, "late://h/", options())
+	ctx := within(t, 30*time.Millisecond)
 	checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 }
@@ -290,12 +267,9 @@ func TestDeath(t *testing.T) {
 	for _, ttl := range []string{"15s", "0s"} {
 		t.Run(ttl, func(t *testing.T) {
 			t.Parallel()
-			l := start(t, "fake://h/?ttl="+ttl, options())
-			if _, err := l.Acquire(t.Context(), true); err != nil {
-				t.Fatal(err)
-			}
+			l := hold(t, "fake://h/?ttl="+ttl, options())
 			l.last().process.kill()
-			eventually(t, "the helper is reaped", func() bool { return closedWithin(l.last().gone, 0) })
+			eventually(t, "the helper is reaped", func() bool { return isClosed(l.last().gone) })
 			err := l.Renew(t.Context())
 			checkClass(t, "renew", err, locks.ErrUnavailable)
 			if err == nil || errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "leaderrun-fake ended (signal: killed)") {
@@ -339,19 +313,12 @@ func TestReleaseInDoubt(t *testing.T) {
 func TestClosedIsNotLost(t *testing.T) {
 	t.Parallel()
 	for _, release := range []bool{true, false} {
-		l := start(t, "fake://h/?ttl=0s", options())
-		if _, err := l.Acquire(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
+		l := hold(t, "fake://h/?ttl=0s", options())
 		if release {
 			checkClass(t, "release", l.Release(t.Context()), nil)
 		}
 		checkClass(t, "close", l.Close(), nil)
-		select {
-		case err := <-l.Lost():
-			t.Errorf("released %v: lost: %v", release, err)
-		default:
-		}
+		checkNotLost(t, l)
 	}
 }
 
@@ -382,20 +349,14 @@ func TestCloseBesides(t *testing.T) {
 		t.Error("acquired what was closed")
 	}
 	// The helper had the time to leave the queue.
-	if got, want := read(t, log), "open\ntry=false\nacquire\nacquire cancelled\n"; got != want {
-		t.Errorf("the backend was asked for %q, want %q", got, want)
-	}
+	checkAsked(t, log, "open\ntry=false\nacquire\nacquire cancelled\n")
 }
 
 // TestCloseHanging closes a lock whose helper does not end.
 func TestCloseHanging(t *testing.T) {
 	t.Parallel()
-	l := start(t, "fake://h/?release=hang", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
+	l := hold(t, "fake://h/?release=hang", options())
+	ctx := within(t, 30*time.Millisecond)
 	checkClass(t, "release", l.Release(ctx), context.DeadlineExceeded)
 	begun := time.Now()
 	checkClass(t, "close", l.Close(), nil)
@@ -408,16 +369,10 @@ func TestCloseHanging(t *testing.T) {
 func TestCloseReleasesNothing(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
-	l := start(t, "fake://h"+log, options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h"+log, options())
 	checkClass(t, "close", l.Close(), nil)
-	if got, want := read(t, log), "open\ntry=true\nacquire\n"; got != want {
-		t.Errorf("the backend was asked for %q, want %q", got, want)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
+	checkAsked(t, log, "open\ntry=true\nacquire\n")
+	ctx := within(t, limit)
 	if _, err := l.Acquire(ctx, true); err == nil || ctx.Err() != nil {
 		t.Errorf("acquire of a closed lock: %v", err)
 	}

@@ -52,8 +52,7 @@ func TestWatch(t *testing.T) {
 func TestSecondWatch(t *testing.T) {
 	t.Parallel()
 	l := start(t, able("fake://h/?changes=1"), options())
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
+	ctx := within(t, limit)
 	first, err := l.Watch(ctx, true)
 	checkClass(t, "watch", err, nil)
 	second, err := l.Watch(ctx, false)
@@ -81,10 +80,7 @@ func TestWatchEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := start(t, tt.url, options())
-			if _, err := l.Acquire(t.Context(), true); err != nil {
-				t.Fatal(err)
-			}
+			l := hold(t, tt.url, options())
 			changed, err := l.Watch(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)
@@ -105,8 +101,7 @@ func TestWatchFails(t *testing.T) {
 			t.Error("there is a channel, although nothing is watched")
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := within(t, 50*time.Millisecond)
 	_, err := start(t, able("fake://h/?watch=hang"), options()).Watch(ctx, true)
 	checkClass(t, "watch", err, context.DeadlineExceeded)
 }
@@ -114,10 +109,7 @@ func TestWatchFails(t *testing.T) {
 // TestRestless: changes that nobody has received are one, and hold nothing up.
 func TestRestless(t *testing.T) {
 	t.Parallel()
-	l := start(t, "restless://h/", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "restless://h/", options())
 	changed, err := l.Watch(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +133,7 @@ func TestRestless(t *testing.T) {
 // costs no more than one of the requests that may wait.
 func TestTenacious(t *testing.T) {
 	t.Parallel()
-	l := start(t, "tenacious://h/", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "tenacious://h/", options())
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := l.Watch(ctx, true)
 	if err != nil {
@@ -153,11 +142,7 @@ func TestTenacious(t *testing.T) {
 	cancel()
 	over(t, changed)
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
-	l.last().session.mu.Lock()
-	defer l.last().session.mu.Unlock()
-	if len(l.last().session.pending) != 1 {
-		t.Errorf("%d requests wait for an answer; want 1", len(l.last().session.pending))
-	}
+	checkPending(t, l, 1)
 }
 
 // TestChangeBeforeTheFirstLook: a change that comes with the news that the helper

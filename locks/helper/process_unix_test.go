@@ -16,10 +16,7 @@ import (
 // for the core to decide.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	l := start(t, "fake://h/", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h/", options())
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
 		if err := unix.Kill(l.last().process.child.pid, sig); err != nil {
 			t.Fatal(err)
@@ -37,10 +34,7 @@ func TestSignals(t *testing.T) {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
-	l := start(t, "fake://h"+log, options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h"+log, options())
 	fd, err := unix.Dup(int(l.last().process.input.w.Fd()))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +53,7 @@ func TestGuard(t *testing.T) {
 	default:
 	}
 	_ = guard.Close()
-	eventually(t, "it ends", func() bool { return closedWithin(l.last().process.exited, 0) })
+	eventually(t, "it ends", func() bool { return isClosed(l.last().process.exited) })
 	if end := l.last().process.end; end != "exit status 0" {
 		t.Errorf("it ended with %s", end)
 	}
@@ -70,17 +64,12 @@ func TestGuard(t *testing.T) {
 func TestCoreDies(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
-	l := start(t, "fake://h"+log, options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "fake://h"+log, options())
 	_ = l.last().process.input.w.Close()
 	_ = l.last().process.stdout.Close()
 	_ = l.last().process.stderr.Close()
-	eventually(t, "it ends", func() bool { return closedWithin(l.last().process.exited, 0) })
-	if got, want := read(t, log), "open\ntry=true\nacquire\n"; got != want {
-		t.Errorf("the backend was asked for %q, want %q", got, want)
-	}
+	eventually(t, "it ends", func() bool { return isClosed(l.last().process.exited) })
+	checkAsked(t, log, "open\ntry=true\nacquire\n")
 }
 
 // TestInherited: a file that leaderrun was given for the job is not the

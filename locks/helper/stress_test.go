@@ -43,13 +43,8 @@ func TestKillDuringFlood(t *testing.T) {
 		}
 		o := options()
 		o.Logger = r.logger()
-		l := start(t, "floods-on://h/", o)
-		if _, err := l.Acquire(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
-		cancel()
+		l := hold(t, "floods-on://h/", o)
+		checkClass(t, "renew", l.Renew(within(t, 100*time.Millisecond)), context.DeadlineExceeded)
 		begun := time.Now()
 		l.last().process.kill()
 		<-l.last().process.exited
@@ -89,16 +84,10 @@ func TestChatty(t *testing.T) {
 // and is ended like any other.
 func TestStopped(t *testing.T) {
 	t.Parallel()
-	l := start(t, "stops://h/", options())
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	l := hold(t, "stops://h/", options())
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		begun := time.Now()
-		err := l.Renew(ctx)
-		cancel()
-		checkClass(t, "renew", err, context.DeadlineExceeded)
+		checkClass(t, "renew", l.Renew(within(t, 50*time.Millisecond)), context.DeadlineExceeded)
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -109,15 +98,10 @@ func TestStopped(t *testing.T) {
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"silent", "stops"} {
-		l := start(t, role+"://h/", options())
-		if _, err := l.Acquire(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
+		l := hold(t, role+"://h/", options())
 		var err error
 		for range 4 * maxPending {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			err = l.Renew(ctx)
-			cancel()
+			err = l.Renew(within(t, time.Millisecond))
 		}
 		checkClass(t, "renew", err, locks.ErrUnavailable)
 		if err == nil || !strings.Contains(err.Error(), "does not answer") {
@@ -132,8 +116,7 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	var wrote counter
 	s := newSession("fake", locks.Error{}, &wrote)
-	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-	defer cancel()
+	ctx := within(t, 24*time.Hour)
 	s.last = 1 << 40 // longer ids than there will ever be
 	for range 100 * maxPending {
 		if p, err := s.send(ctx, request{Method: methodRenew}); err == nil {
@@ -165,7 +148,7 @@ func TestHandshakeIsBounded(t *testing.T) {
 	o := options()
 	o.ConnectTimeout = 50 * time.Millisecond
 	l := start(t, "mute://h/", o)
-	eventually(t, "it is killed", func() bool { return closedWithin(l.last().gone, 0) })
+	eventually(t, "it is killed", func() bool { return isClosed(l.last().gone) })
 	if _, err := l.Acquire(t.Context(), false); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

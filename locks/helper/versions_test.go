@@ -1,7 +1,6 @@
 package helper
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -51,8 +50,7 @@ func TestVersions(t *testing.T) {
 func TestVersionInTime(t *testing.T) {
 	t.Parallel()
 	p := stageFor(t, "deaf")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
+	ctx := within(t, 100*time.Millisecond)
 	begun := time.Now()
 	for _, f := range p.Versions(ctx, nil) {
 		if f.Scheme != "deaf" {
