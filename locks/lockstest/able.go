@@ -142,41 +142,21 @@ func (k *contender) requests() map[string]func(context.Context) error {
 
 func (k *contender) guard() *guarded { return &guarded{k.bare, k.e} }
 
-func (k *contender) abilities(ctx context.Context) (has []locks.Ability, err error) {
+func (k *contender) abilities(ctx context.Context) ([]locks.Ability, error) {
 	able, ok := k.bare.(locks.Able)
 	if !ok {
 		return nil, nil
 	}
-	var got []locks.Ability
-	err = k.guard().call(ctx, "Abilities", func() (err error) { got, err = able.Abilities(ctx); return err })
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(got), nil
+	got, err := guard(ctx, k.guard(), "Abilities", func() ([]locks.Ability, error) { return able.Abilities(ctx) })
+	return slices.Clone(got), err
 }
 
 func (k *contender) inspect(ctx context.Context) (locks.State, error) {
-	var got locks.State
-	err := k.guard().call(ctx, "Inspect", func() (err error) {
-		got, err = k.bare.(locks.Inspector).Inspect(ctx)
-		return err
-	})
-	if err != nil {
-		return locks.State{}, err
-	}
-	return got, nil
+	return guard(ctx, k.guard(), "Inspect", func() (locks.State, error) { return k.bare.(locks.Inspector).Inspect(ctx) })
 }
 
 func (k *contender) record(ctx context.Context) ([]byte, error) {
-	var got []byte
-	err := k.guard().call(ctx, "Record", func() (err error) {
-		got, err = k.bare.(locks.Recorder).Record(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return got, nil
+	return guard(ctx, k.guard(), "Record", func() ([]byte, error) { return k.bare.(locks.Recorder).Record(ctx) })
 }
 
 func (k *contender) setRecord(ctx context.Context, text string) error {
@@ -194,24 +174,16 @@ func (k *contender) list(ctx context.Context, cursor string) (page []locks.Liste
 	return page, next, err
 }
 
-func (k *contender) watch(ctx context.Context, all bool) (changed <-chan struct{}, err error) {
-	err = k.guard().call(ctx, "Watch", func() (err error) {
-		changed, err = k.bare.(locks.Watcher).Watch(ctx, all)
-		return err
-	})
-	return changed, err
+func (k *contender) watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	return guard(ctx, k.guard(), "Watch", func() (<-chan struct{}, error) { return k.bare.(locks.Watcher).Watch(ctx, all) })
 }
 
 func (k *contender) breakTerm(ctx context.Context, token uint64) error {
 	return k.guard().call(ctx, "Break", func() error { return k.bare.(locks.Breaker).Break(ctx, token) })
 }
 
-func (k *contender) probe(ctx context.Context) (all locks.Servers, err error) {
-	err = k.guard().call(ctx, "Probe", func() (err error) {
-		all, err = k.bare.(locks.Prober).Probe(ctx)
-		return err
-	})
-	return all, err
+func (k *contender) probe(ctx context.Context) (locks.Servers, error) {
+	return guard(ctx, k.guard(), "Probe", func() (locks.Servers, error) { return k.bare.(locks.Prober).Probe(ctx) })
 }
 
 func (k *contender) forget(ctx context.Context) error {

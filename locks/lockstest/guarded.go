@@ -24,15 +24,7 @@ var (
 )
 
 func (g *guarded) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	var granted locks.Grant
-	err := g.call(ctx, "Acquire", func() (err error) {
-		granted, err = g.Lock.Acquire(ctx, try)
-		return err
-	})
-	if err != nil {
-		return locks.Grant{}, err
-	}
-	return granted, nil
+	return guard(ctx, g, "Acquire", func() (locks.Grant, error) { return g.Lock.Acquire(ctx, try) })
 }
 
 func (g *guarded) Renew(ctx context.Context) error {
@@ -47,6 +39,17 @@ func (g *guarded) Close() error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	return g.call(ended, "Close", g.Lock.Close)
+}
+
+// guard runs a method that brings something. After an error nothing of that is looked
+// at: the method may not have returned.
+func guard[T any](ctx context.Context, g *guarded, method string, f func() (T, error)) (none T, err error) {
+	var got T
+	err = g.call(ctx, method, func() (err error) { got, err = f(); return err })
+	if err != nil {
+		return none, err
+	}
+	return got, nil
 }
 
 // call runs one method.
