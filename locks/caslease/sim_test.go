@@ -28,6 +28,7 @@ type sim struct {
 	watched bool   // it tells of changes
 	defect  string // see storeDefects
 	strict  bool   // it compares its clock with Updated in the step that writes
+	rose    func(since, version string) bool
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -607,7 +608,7 @@ func (p *path) do(ctx context.Context, f func()) error {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Rose: s.rose, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Text: "a text", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
 		HintForeign: "delete the cell", HintText: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",

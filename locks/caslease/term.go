@@ -95,13 +95,10 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 			l.note(t, at, v, sent)
 			return l.why()
 		}
-		kind := l.kind(err)
-		if kind == Changed || kind == unmoved {
-			l.note(t, at, nil, 0)
-		}
-		if kind != Changed {
+		if !l.stale(err) {
 			return err
 		}
+		l.note(t, at, nil, 0)
 	}
 	return fmt.Errorf("the %s is being changed by someone else all the time", l.traits.Cell)
 }

@@ -118,7 +118,7 @@ func (l *Lock) hearken(t *term) {
 			case <-ctx.Done():
 				return
 			}
-			for pause := newBackoff(); l.look(ctx, t) != nil && pause.Wait(ctx) == nil; {
+			for pause := newBackoff(); l.attend(ctx, t) != nil && pause.Wait(ctx) == nil; {
 			}
 			if l.why() != nil {
 				return
@@ -127,9 +127,9 @@ func (l *Lock) hearken(t *term) {
 	})
 }
 
-// look finds out whether the lock is still ours, and what we are asked. It returns an
+// attend finds out whether the lock is still ours, and what we are asked. It returns an
 // error if it is worth another look.
-func (l *Lock) look(ctx context.Context, t *term) error {
+func (l *Lock) attend(ctx context.Context, t *term) error {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	if _, err := l.check(ctx, t); err != nil && l.kind(err).transient() {

@@ -1,0 +1,118 @@
+package caslease_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+)
+
+// mutants are deliberate defects of the engine, one for each rule: what a file has, what
+// it has instead, and the test, among others, that must fail because of it.
+var mutants = []struct{ rule, file, old, with, caught string }{
+	{"a lease that runs is waited for", "campaign.go", "if left > 0 {\n\t\t\tif v, err", "if left > time.Hour {\n\t\t\tif v, err", "TestInspect|TestByClock$/^Exclusion"},
+	{"a Date proves the end after the lease and the margin", "expiry.go", "return v.record.ttl() + t.Margin", "return v.record.ttl() / 2", "TestDateProvesTheEnd"},
+	{"a Date that is not there proves nothing", "expiry.go", " || v.Date.Before(v.Updated) {", " {", "TestDateNotTrusted"},
+	{"a Date proves nothing where the store says so", "expiry.go", "t.Expiry == ByWatching || ", "", "TestWatchProvesTheEnd"},
+	{"a watch counts from the arrival of an answer", "expiry.go", "v.sent.Sub(o.first.heard)", "v.heard.Sub(o.first.sent)", "TestWatchProvesTheEnd"},
+	{"a watch begins anew with each change", "expiry.go", "o.first == nil || o.first.Version != v.Version", "o.first == nil", "TestWatchProvesTheEnd"},
+	{"a takeover by stamps is in doubt", "campaign.go", "c.doubt(v, t)", "", "TestWrongDate$"},
+	{"a takeover in doubt speaks of the lease before", "doubt.go", "t.record.TTLms = max(t.record.TTLms, before.record.TTLms)", "", "TestWrongDateThenDeath"},
+	{"a takeover in doubt is waited out", "campaign.go", "if left := c.rest(after); left > 0 {", "if left := c.rest(after); left > time.Hour {", "TestWrongDate$"},
+	{"a leftover of ours is waited out", "campaign.go", "return c.rest(v), ByWatching", "return 0, ByWatching", "TestWrongDateAndLostReply"},
+	{"a takeover in doubt is not undone", "campaign.go", " && c.rest(v) <= 0 {", " {", "TestWrongDateIsNotUndone"},
+	{"a release ends all doubt", "campaign.go", "if !c.ours(v) {\n\t\tc.doubted = nil\n\t}", "", "TestWrongDateThenRelease"},
+	{"the store is told what must be over", "campaign.go", "over = c.traits.over(v)", "", "TestOver"},
+	{"a lost answer is resolved by the nonce", "campaign.go", "v.record.Nonce != t.record.Nonce || ", "", "TestAcquireResolvedForAnother"},
+	{"what was freed is not resolved as ours", "campaign.go", "v.record.State != held || c.now()", "c.now()", "TestFreedBeforeResolved"},
+	{"what was resolved too late is not relied on", "campaign.go", " || c.now().Sub(t.sent) > c.ttl/2", "", "TestAcquireResolvedTooLate"},
+	{"a lost answer is resolved at all", "campaign.go", "c.kind(err) == Unknown {", "false {", "TestAcquireIsResolvedByNonce"},
+	{"a failed acquire is undone", "campaign.go", "if !c.dirty {", "if true {", "TestAcquireIsUndone"},
+	{"a write is awaited before it is undone", "campaign.go", "lingering(ctx, lingerTime)", "lingering(ctx, 0)", "TestAcquireAwaitsItsWrite"},
+	{"a takeover must be seen", "campaign.go", "err = c.traits.renewed(after, v)", "", "TestTakeWithoutTrace"},
+	{"failing writes come ever more slowly", "campaign.go", "return c.retry.Wait(ctx)", "c.retry.Reset()\n\treturn c.retry.Wait(ctx)", "TestWritesBackOff"},
+	{"a write that came too soon keeps its distance", "campaign.go", "c.again(ctx, err, c.traits.Pace)", "c.again(ctx, err, backoffMin)", "TestThrottledTake"},
+	{"Renew beside a wait needs no request", "lock.go", "case t == nil && waiting:\n\t\treturn nil\n", "case t == nil && waiting:\n\t\treturn locks.ErrNoLease\n", "TestRenewBesideAcquire"},
+	{"Renew beside a write knows nothing", "campaign.go", "defer c.setWaiting(false)\n\tif s :=", "if s :=", "TestRenewBesideAcquire"},
+	{"each renewal changes the record", "term.go", "r.Renewals = at.record.Renewals + 1", "", "TestRenewalMovesTheCell"},
+	{"a renewal must move the version", "moved.go", "if v.Version == since.Version || ", "if ", "TestStoreThatDoesNotMove"},
+	{"a version must rise where it can", "moved.go", " || t.Rose != nil && !t.Rose(since.Version, v.Version)", "", "TestVersionMustRise"},
+	{"a renewal must move the stamp", "moved.go", "!v.Updated.After(since.Updated)", "false", "TestStoreThatDoesNotMove"},
+	{"after the end nothing is renewed", "term.go", "if expired(l.provedAt(t), now, l.ttl) {", "if false {", "TestRenewAfterTheEnd"},
+	{"a lease counts from the sending", "term.go", "l.note(t, at, v, sent)", "l.note(t, at, v, v.heard)", "TestLeaseCountsFromTheSending"},
+	{"a text extends no lease", "keep.go", "l.note(t, at, v, 0)", "l.note(t, at, v, sent)", "TestRecordExtendsNoLease"},
+	{"a term is known by its nonce", "term.go", "case v.record.Nonce != t.record.Nonce:\n\t\treturn nil, l.lose(errTaken)\n", "", "TestLoss"},
+	{"what was freed is lost", "term.go", "case v.record.State != held:\n\t\treturn nil, l.lose(errFreed)\n", "", "TestLoss"},
+	{"what was deleted is lost", "term.go", "case !v.exists():", "case false:", "TestLoss"},
+	{"a release is not taken for ours", "term.go", "if why := l.why(); why != nil { //", "if why := l.why(); false { //", "TestReleaseBesideRenew"},
+	{"renewals keep clear of other writes", "term.go", "d := pace - l.now().Sub(t.wrote)", "d := 0 * pace", "TestPaced|TestFirstRenewalIsPaced"},
+	{"and do not where there is no time", "term.go", "time.Until(end) < d+pace/2", "time.Until(end) < 0", "TestPaced"},
+	{"an answer that comes late says less", "term.go", "if t.last == was {", "{", "TestLateAnswer"},
+	{"a text waits for the renewal under way", "keep.go", "if err := l.afterRenewal(ctx); err != nil {", "if err := ctx.Err(); err != nil {", "TestRecordAfterRenewal"},
+	{"a text of somebody else is not taken for none", "keep.go", "case v.badText():", "case false:", "TestRecordOfAnother"},
+	{"tokens rise above the floor", "view.go", "max(v.record.Token, v.Floor)", "v.record.Token", "TestTokensRise"},
+	{"a break leaves the next grant unclean", "break.go", "r.Broken = nonce", "", "TestBreak$"},
+	{"a break is of one term", "break.go", " || st.Token != token", "", "TestBreak$"},
+	{"a break knows what it did", "break.go", "case v.exists() && v.record.Broken == nonce:\n\t\treturn nil\n", "", "TestBreakUnheard"},
+	{"only what is free is forgotten as it is", "forget.go", "v.record.State != free && ", "false && ", "TestForgetHeld"},
+	{"a refused deletion gives the lock back", "forget.go", "_ = f.own.Release(ctx)", "_ = ctx", "TestForgetDenied"},
+	{"a request is for one token", "ask.go", "r.Token != t.record.Token || ", "", "TestAsk$"},
+	{"a request is heard once", "ask.go", " || r.Nonce == t.heard", "", "TestAsk$"},
+	{"who may not look does not look again", "ask.go", "l.deaf = true", "", "TestAskedDenied"},
+	{"waiters are woken", "wake.go", "case <-e.changes:\n\t\treturn nil\n", "", "TestWatched$/^WaiterWakes"},
+	{"what was missed is looked for", "wake.go", "poke(to)\n\t\t\tfor range from", "for range from", "TestWatched$/^WatchThroughCut"},
+	{"a holder hears of its loss", "wake.go", "if l.ear.lost != nil {", "if false {", "TestWatched$/^EvictionIsLoss"},
+	{"renewals are silent", "term.go", ".encode(), Silent: true}", ".encode()}", "TestWatched$/^WatchIgnoresRenewals"},
+}
+
+// TestMutants has each rule broken, which is to be found. It is one build each: without
+// LEADERRUN_TEST_LONG=1 it is only seen that what is to be broken is there.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants {
+		t.Run(m.rule, func(t *testing.T) {
+			source, err := os.ReadFile(m.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), m.old); n != 1 {
+				t.Fatalf("%s has %q %d times", m.file, m.old, n)
+			}
+			if !tester.Long() {
+				return
+			}
+			out := broken(t, m.file, strings.Replace(string(source), m.old, m.with, 1), m.caught)
+			if !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "deadlock") && !strings.Contains(out, "panic: ") {
+				t.Errorf("%s does not find it:\n%s", m.caught, out)
+			}
+		})
+	}
+}
+
+// broken runs a test with another source of one file.
+func broken(t *testing.T, file, source, test string) string {
+	t.Helper()
+	dir := t.TempDir()
+	other, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
+	here, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace, _ := json.Marshal(map[string]map[string]string{"Replace": {here: other}})
+	for name, text := range map[string]string{other: source, overlay: string(replace)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-count", "1", "-vet=off", "-timeout", "60s", "-overlay", overlay, "-run", test, ".")
+	cmd.Env = append(os.Environ(), "LEADERRUN_TEST_LONG=")
+	out, err := cmd.CombinedOutput()
+	if err == nil || strings.Contains(string(out), "[build failed]") {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
+	return string(out)
+}
