@@ -67,7 +67,7 @@ func (l *Lock) leaveOnce(ctx context.Context, state string) error {
 	defer cancel()
 	v, err := l.read(ctx, Request)
 	if err == nil && v.Foreign != "" {
-		err = l.foreign(Request, v.foreign)
+		err = l.foreign(Request, v.foreign, l.traits.HintForeign)
 	}
 	if err == nil {
 		_, err = l.swap(ctx, Request, v, Value{State: state})

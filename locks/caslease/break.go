@@ -31,7 +31,7 @@ func (l *Lock) breakOnce(ctx context.Context, token uint64, nonce string) error 
 	case err != nil:
 		return err
 	case v.foreign != nil:
-		return l.foreign(Lease, v.foreign)
+		return l.foreign(Lease, v.foreign, l.traits.HintForeign)
 	case v.exists() && v.record.Broken == nonce:
 		return nil
 	}

@@ -32,7 +32,7 @@ func (c *campaign) run(ctx context.Context) (*term, error) {
 	v, err := c.firstLook(ctx)
 	for err == nil {
 		if v.foreign != nil {
-			return nil, c.foreign(Lease, v.foreign)
+			return nil, c.foreign(Lease, v.foreign, c.traits.HintForeign)
 		}
 		left, by := c.left(v)
 		if left > 0 {
@@ -178,7 +178,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 		return nil, c.again(ctx, why, backoffMin)
 	}
 	if left := c.rest(after); left > 0 {
-		c.log.Warn("a clock between here and "+c.traits.Product+" is wrong; the previous lease has not ended", "left", left)
+		c.log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
 		return nil, nil
 	}
 	t.record.TTLms = c.ttl.Milliseconds()

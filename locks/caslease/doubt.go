@@ -2,11 +2,10 @@ package caslease
 
 import "time"
 
-// A Date may be wrong, where something on the way can have written it: see
-// [ByStamps]. So a takeover
-// that relies on it is in doubt until the cell's own stamps, before and after,
-// have shown that the previous term was over. Until then three things hold,
-// whatever becomes of the answers and of us:
+// A Date may be wrong, where something on the way can have written it: see [ByStamps]. So a
+// takeover that relies on it is in doubt until the cell's own stamps, before and after, have
+// shown that the previous term was over. Until then three things hold, whatever becomes of
+// the answers and of us:
 //
 //   - The record that takes over speaks of a lease no shorter than the one it
 //     replaces. Whoever comes next waits for that, though we may be gone.

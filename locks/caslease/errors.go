@@ -34,8 +34,8 @@ func (e *foreignError) Error() string { return e.what }
 func (e *foreignError) fault() Fault  { return Fault{Kind: settled, Hint: e.hint} }
 
 // foreign is the error about a cell that is in the way.
-func (l *Lock) foreign(p Part, why error) error {
-	return &foreignError{fmt.Sprintf("the %s %s %v", l.traits.Cell, l.traits.Where(l.key(p)), why), l.traits.HintForeign}
+func (l *Lock) foreign(p Part, why error, hint string) error {
+	return &foreignError{fmt.Sprintf("the %s %s %v", l.traits.Cell, l.traits.Where(l.key(p)), why), hint}
 }
 
 // fault judges an error, whether it is the engine's own or the store's.

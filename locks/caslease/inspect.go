@@ -28,7 +28,7 @@ func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
 func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	v, err := l.glance(ctx, Lease)
 	if err == nil && v.foreign != nil {
-		err = l.foreign(Lease, v.foreign)
+		err = l.foreign(Lease, v.foreign, l.traits.HintForeign)
 	}
 	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)

@@ -24,10 +24,9 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	switch {
 	case err != nil:
 	case v.Foreign != "":
-		err = l.foreign(Lease, v.foreign)
+		err = l.foreign(Lease, v.foreign, l.traits.HintForeign)
 	case v.badText(): // to take it for none could mean to run again what was done
-		err = l.foreign(Lease, errors.New("has "+l.traits.Text+" that is not one of leaderrun's"))
-		err.(*foreignError).hint = l.traits.HintText
+		err = l.foreign(Lease, errors.New("has "+l.traits.Text+" that is not one of leaderrun's"), l.traits.HintText)
 	}
 	if err != nil {
 		return nil, l.fail(ctx, "read the record of", err)

@@ -1,13 +1,10 @@
 // Package gcs keeps locks in Google Cloud Storage.
 //
-// A lock is one object without content. Its state is in its custom metadata:
-// whether it is held, by whom, for how long after each write, and under which
-// token. It is made on the condition that there is none (ifGenerationMatch=0),
-// and each later change is a change of metadata on the condition that nobody
-// else has changed it (ifGenerationMatch and ifMetagenerationMatch). Each
-// attempt to take the lock writes a nonce of its own, by which it is recognised
-// if the answer was lost. A release marks the lock as free. No run deletes anything,
-// nor replaces content.
+// It is a store for package caslease, which has the rest of the lock. A cell is one object
+// without content, in whose custom metadata its state is. It is made on the condition that
+// there is none (ifGenerationMatch=0), and each later change is a change of metadata on the
+// condition that nobody else has changed it (ifGenerationMatch and ifMetagenerationMatch).
+// No run deletes anything, nor replaces content.
 //
 // The objects of a lock, after the prefix and a slash:
 //
@@ -34,108 +31,37 @@
 // of "gcloud auth application-default login", else the account of the machine.
 // Over http:// none are looked for, nor sent.
 //
-// # Liveness
+// # Leases
 //
-// The service has no leases: the object says when it was last written, and a
-// lease runs out if it is not written again. A renewal is one write, on the
-// condition that the object is unchanged. If it is not, the object is read:
-// it may be an earlier renewal whose answer was lost, which the nonce tells.
-// Otherwise the lock is surely lost. Nothing tells a holder between two
-// renewals that the lock was taken from it.
+// The service promises that a change moves an object's metageneration and "updated", and
+// nothing of a write that changes nothing. What others judge a lease by is both, and the
+// Date of an answer: see [caslease.ByStamps]. All are the service's. A Date is not relied
+// upon if it is not there, or came with Age, Via or Warning, by which caches and proxies can
+// be told.
 //
-// Others see a renewal by the object's metageneration and "updated". The service
-// promises that a change moves them, and nothing of a write that changes nothing: so
-// each renewal counts up a number in the record. The answer must show that both have
-// risen; else the renewal has failed, whatever its status, and the error says which
-// has not. The same goes for the write that takes the lock.
-//
-// That a holder has gone is judged in one of two ways, neither of which
-// compares the clocks of two machines that lease or want the lock:
-//
-//   - The Date of the service's answer is later than the object's "updated" by
-//     more than the lease and a margin of 1 s. Both times are the service's. So
-//     the lock of a holder that died long ago is had at once. The stamps that
-//     the service puts on the object before and after the takeover must then
-//     differ by the lease as well: if they do not, the Date was wrong, and the
-//     rest of the lease is waited out. Until its first renewal the new record
-//     speaks of a lease no shorter than the one before, in case the new holder
-//     dies before it has compared the stamps. A Date is not relied upon if it is
-//     not there, is before "updated", or came with Age, Via or Warning, by which
-//     caches and proxies can be told.
-//   - Without that, the object has not changed for a whole lease, by the boot
-//     clock of the one who waits.
-//
-// The length of the lease is what the record says, which is at most 24 h. An
-// object whose record makes no sense (no or another record, a ttl of 0 or of
-// more than 24 h) is never taken over, as nobody knows for how long it is held:
-// delete it.
+// An object whose record makes no sense is never taken over, as nobody knows for how long
+// it is held: delete it.
 //
 // Who waits reads the object, in the mean every 2 s, and every second when the
 // lease has less than 3 s left. There is no queue, and no order: who looks first
 // after a release has the lock. A release is noticed after 1 s in the mean by
 // one who waits, after some 0.3 s by the first of five.
 //
-// # Inspecting
-//
-// To inspect a lock is one read. A lock whose lease seems to have run out is told
-// as held, by whom and for how long after each write: one look cannot prove more.
-// What is left of the lease is told by the service's clocks, and may be up to a
-// second too much; below 0, it is over. There is no queue to tell of.
-//
 // To list all locks of a prefix is one request for each 64 objects there; objects
-// that have one more slash in their names are passed over by the service. What is
-// no lock is left out, with a warning if it keeps one from being had. The service
+// that have one more slash in their names are passed over by the service. The service
 // does not tell when an object changes: who wants to know must look.
 //
-// To take a lock away from its holder (break it) is one read and one write, on the
-// condition that the object has not changed in between. The lock is free then, and
-// its record says that this was no release. Its holder learns of it by its next
-// renewal.
-//
-// To forget a lock deletes its object, as it is when it says that it is free. If it
-// names a holder, the lock is acquired first, as only who can have it knows that
-// there is none.
-//
-// # Record
-//
-// The text is written by a change of metadata with the conditions of a renewal.
-// So the service itself refuses it once somebody else has taken the lock, and
-// other changes leave it as it is: it stays through renewals, releases and
-// takeovers. It is gone when somebody deletes the object. It is kept in base64, as
-// the service advises against other bytes than ASCII: 4096 bytes become 5.4 KiB.
+// A text beside the lock is kept in base64, as the service advises against other bytes
+// than ASCII: 4096 bytes become 5.4 KiB.
 // With the largest state they leave 256 bytes and more of the 8 KiB that the
 // service keeps for an object, for metadata of others.
 //
-// To write it extends no lease for the holder. As it moves "updated", and changes
-// the object, others wait for the lease anew from then on. That does no harm: the
-// holder relies on less than they grant it. After the end of its lease it does not
-// write.
-//
-// A write does not begin while a renewal is under way, is tried again when the
-// service refuses it for coming too soon, and the next renewal keeps a second's
-// distance where there is time for that. A renewal does not wait for it: if both
-// are under way, one of them fails, reads the object, and writes again.
-//
-// # Requests to the holder
-//
-// After each renewal that succeeded the holder reads, in the background, what it
-// is asked. So it hears of it a fifth of the ttl later at most. That read extends
-// nothing, and it does no harm if it fails. A holder that is not allowed to make it
-// warns once and does not try again; one that will not resign (NoResign) does not
-// make it. What was asked stays in its object; with the token of an earlier term it
-// is of no effect.
-//
-// Who asks makes a read and a write, and needs the same permissions as a holder.
-//
 // # Fencing token
 //
-// The token is a number in the record. It starts at the time at which the
-// object was made, in microseconds, by the service's clock, and rises with each
-// term: at least to that time plus the object's metageneration, so that no
-// record can make it fall while its object is there. After somebody has deleted
-// the object, the next one was made later. Who writes a far greater token by
-// hand and then deletes the object makes it fall. (The documentation says that
-// generation numbers need not rise, so nothing depends on that.)
+// The token starts at the time at which the object was made, in microseconds, by the
+// service's clock. Who writes a far greater token by hand and then deletes the object makes
+// it fall. (The documentation says that generation numbers need not rise, so nothing depends
+// on that.)
 //
 // # Permissions
 //
@@ -182,7 +108,4 @@
 // Objects of locks stay when nobody uses them any more, until somebody has the lock
 // forgotten. Object versioning and soft deletion keep no copies of what is renewed,
 // as only metadata changes.
-//
-// Grant.Clean is true if the holder before has released the lock. It is false
-// for a lock that has no object: somebody may have deleted it.
 package gcs

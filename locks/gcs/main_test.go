@@ -88,8 +88,3 @@ func verb(r gcstest.Request) string {
 	}
 	return r.Verb
 }
-
-// ofRecord reports that a request sets the text that a Recorder keeps.
-func ofRecord(r gcstest.Request) bool {
-	return r.Verb == "patch" && strings.Contains(string(r.Body), "leaderrun-record")
-}

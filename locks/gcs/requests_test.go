@@ -65,16 +65,6 @@ func TestLongDeadHolder(t *testing.T) {
 	}
 }
 
-// inspect looks at the lock by a handle of its own.
-func inspect(t *testing.T, s *gcstest.Server) locks.State {
-	t.Helper()
-	state, err := at(t, s, options("who asks")).(locks.Inspector).Inspect(drive.Context(t))
-	if err != nil {
-		t.Fatalf("inspect: %v", err)
-	}
-	return state
-}
-
 // TestTokensRise whatever becomes of the object in between.
 func TestTokensRise(t *testing.T) {
 	t.Parallel()

@@ -563,13 +563,9 @@ func watch(t testing.TB, c Config) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	at := caslease.Cell{}
 	for _, p := range []caslease.Part{caslease.Lease, caslease.Request, caslease.Lease} {
-		if k.Part = p; p == caslease.Request {
-			at = caslease.Cell{}
-		} else {
-			at = b.read(other, k)
-		}
+		k.Part = p
+		at := b.read(other, k)
 		if _, err := other.Swap(b.ctx, k, at, caslease.Value{State: `{"s":"` + rand.Text() + `"}`}); err != nil {
 			b.Fatal(err)
 		}
