@@ -31,7 +31,7 @@
 // of "gcloud auth application-default login", else the account of the machine.
 // Over http:// none are looked for, nor sent.
 //
-// # Leases
+// # Liveness
 //
 // The service promises that a change moves an object's metageneration and "updated", and
 // nothing of a write that changes nothing. What others judge a lease by is both, and the
