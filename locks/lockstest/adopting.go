@@ -1,7 +1,6 @@
 package lockstest
 
 import (
-	"errors"
 	"os"
 	"time"
 
@@ -123,19 +122,7 @@ func adoptIsTold(e *env) {
 		e.Fatalf("renew what was adopted: %v", err)
 	}
 	e.evict()
-	if lost := next.Lost(); lost != nil && !e.c.Unwatched {
-		select {
-		case err := <-lost:
-			if !errors.Is(err, locks.ErrLost) {
-				e.Errorf("Lost delivers %v; want ErrLost", err)
-			}
-		case <-time.After(e.noticed):
-			e.Errorf("Lost has delivered nothing within %v", e.noticed)
-		}
-	}
-	if err := next.renew(); !errors.Is(err, locks.ErrLost) {
-		e.Errorf("renew after eviction: got %v; want ErrLost", err)
-	}
+	next.hearsOfEviction()
 }
 
 // adoptOfNonsense is an error, and leaves the handle as it was.

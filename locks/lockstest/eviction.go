@@ -7,6 +7,25 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
+// hearsOfEviction checks that the holder is told, and loses the lock by its next renewal
+// in any case.
+func (k *contender) hearsOfEviction() {
+	k.e.Helper()
+	if lost := k.Lost(); lost != nil && !k.e.c.Unwatched {
+		select {
+		case err := <-lost:
+			if !errors.Is(err, locks.ErrLost) {
+				k.e.Errorf("Lost delivers %v; want ErrLost", err)
+			}
+		case <-time.After(k.e.noticed):
+			k.e.Errorf("Lost has delivered nothing within %v", k.e.noticed)
+		}
+	}
+	if err := k.renew(); !errors.Is(err, locks.ErrLost) {
+		k.e.Errorf("renew after eviction: got %v; want ErrLost", err)
+	}
+}
+
 func evictionIsLoss(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -15,19 +34,7 @@ func evictionIsLoss(e *env) {
 	b.queued()
 	_ = stop()
 	e.evict()
-	if lost := a.Lost(); lost != nil && !e.c.Unwatched {
-		select {
-		case err := <-lost:
-			if !errors.Is(err, locks.ErrLost) {
-				e.Errorf("Lost delivers %v; want ErrLost", err)
-			}
-		case <-time.After(e.noticed):
-			e.Errorf("Lost has delivered nothing within %v", e.noticed)
-		}
-	}
-	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
-		e.Errorf("Renew after eviction: got %v; want ErrLost", err)
-	}
+	a.hearsOfEviction()
 	b.won(e.prompt + e.c.Polling)
 	a.release()
 	e.open("c").refused()
