@@ -118,9 +118,7 @@ func adoptIsTold(e *env) {
 	a := e.open("a")
 	a.hold()
 	next := a.successor()
-	if err := next.renew(); err != nil {
-		e.Fatalf("renew what was adopted: %v", err)
-	}
+	drive.Eventually(e, e.prompt, "what was adopted is renewed", func() bool { return next.renew() == nil })
 	e.evict()
 	next.hearsOfEviction()
 }
