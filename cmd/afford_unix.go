@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/threads"
 )
 
 // What must be free at least; beyond that a backend has to do with what there is. The Go
@@ -16,18 +18,15 @@ const (
 	tasksOfRun        = 22 // threads of ours and of the guard, and the job
 )
 
-// Limits that are higher than these are not looked at more closely.
-const (
-	manyDescriptors = 256
-	manyTasks       = 512
-)
+// manyDescriptors is a limit that is not looked at more closely, as those above it.
+const manyDescriptors = 256
 
 // afford fails if there are too few descriptors or tasks for a subcommand.
 func afford(command string) error {
 	descriptors := descriptorsToRead
 	if command == "run" {
 		descriptors = descriptorsOfRun
-		if free := freeTasks(); free < tasksOfRun {
+		if free := threads.Free(); free < tasksOfRun {
 			return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup)", max(free, 0), tasksOfRun)
 		}
 	}

@@ -1,6 +1,15 @@
 package helper
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leaderrun/leaderrun/locks/threads"
+)
+
+// tasks are what a helper takes until it has the threads that it needs. One that cannot
+// have them is ended by the Go runtime, with pages of text.
+const tasks = 16
 
 // A helper may be killed while the lock that it keeps is well: for want of memory, or
 // by mistake. By what the server knows the holder (a lease, a session, a nonce), the
@@ -30,6 +39,9 @@ func (l *Lock) follow(before *instance) error {
 	path, err := l.programs.Find(l.scheme)
 	if err != nil {
 		return err
+	}
+	if free := threads.Free(); free < tasks {
+		return fmt.Errorf("only %d more threads and processes are allowed", free)
 	}
 	before.session.stopWriting()
 	p, err := startProcess(path, before.process.name, environment(), before.process.input.reuse())

@@ -12,6 +12,10 @@ import (
 // has when its job starts.
 const spare = 6
 
+// Many is more tasks than any program of ours needs. Limits that are higher are not looked
+// at more closely.
+const Many = 512
+
 // Reserve makes threads beside those that are busy, once. Go keeps them for ever, and makes
 // no more as long as they will do.
 var Reserve = sync.OnceFunc(func() { reserve(spare) })

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package threads
+
+// Free is not known.
+func Free() int { return Many }
