@@ -82,8 +82,10 @@ const localDir = "name a directory on a local disk with -b file:///dir, or use a
 // be told, or if what is written to f may be lost within one boot, with the server
 // or the process that keeps it.
 func (l *Locker) bootOf(f *os.File) string {
-	if fs, err := l.fileSystem(f); err != nil || fs.reach != local {
-		return ""
+	if l.place.anyFS { // else checkLocal has let in what is local, and nothing else
+		if fs, err := l.fileSystem(f); err != nil || fs.reach != local {
+			return ""
+		}
 	}
 	return l.boot()
 }

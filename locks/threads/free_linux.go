@@ -11,7 +11,7 @@ import (
 )
 
 // Free is how many more tasks (threads, of whatever process) the user and our cgroups may
-// have, or [Many].
+// have; a limit that is far away is not counted exactly.
 func Free() int {
 	own, _ := os.ReadFile("/proc/self/cgroup") // none: then there are no limits of cgroups
 	return min(freeOfUser(), freeInCgroups("/sys/fs/cgroup", string(own)))
@@ -19,12 +19,12 @@ func Free() int {
 
 func freeOfUser() int {
 	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= Many || unlimited() {
-		return Many
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= many || unlimited() {
+		return many
 	}
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return Many
+		return many
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
@@ -49,7 +49,7 @@ func unlimited() bool {
 // freeInCgroups looks at our own cgroup, as /proc tells of it, and at those above it, as far
 // as they are where they usually are: in root, or for version 1 below that.
 func freeInCgroups(root, own string) int {
-	free := Many
+	free := many
 	for line := range strings.Lines(own) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // cgroups(7): number, controllers, path
 		if len(fields) < 3 || fields[1] != "" && fields[1] != "pids" || strings.HasPrefix(fields[2], "/..") {
@@ -76,8 +76,8 @@ func freeIn(dir string) int {
 		return strconv.Atoi(string(bytes.TrimSpace(text)))
 	}
 	limit, err := number("pids.max")
-	if err != nil || limit >= Many { // "max", and where there is none
-		return Many
+	if err != nil || limit >= many { // "max", and where there is none
+		return many
 	}
 	now, _ := number("pids.current")
 	return limit - now

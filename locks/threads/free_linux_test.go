@@ -14,8 +14,8 @@ func TestFreeInCgroups(t *testing.T) {
 		limits map[string]string
 		want   int
 	}{
-		{nil, Many},
-		{map[string]string{"new/a": "max", "new": "max"}, Many},
+		{nil, many},
+		{map[string]string{"new/a": "max", "new": "max"}, many},
 		{map[string]string{"new/a": "9", "new": "max"}, 5},
 		{map[string]string{"new/a": "max", "new": "9"}, 5},
 		{map[string]string{"new/a": "100000", "": "9"}, 5},
@@ -23,7 +23,7 @@ func TestFreeInCgroups(t *testing.T) {
 		{map[string]string{"new/a": "3"}, -1},
 		{map[string]string{"pids/old/a": "9", "new/a": "12"}, 5},
 		{map[string]string{"pids/old": "9"}, 5},
-		{map[string]string{"new/b": "9", "other": "9", "pids/new/a": "9"}, Many},
+		{map[string]string{"new/b": "9", "other": "9", "pids/new/a": "9"}, many},
 	} {
 		root := t.TempDir()
 		for dir, limit := range tt.limits {
@@ -41,7 +41,7 @@ func TestFreeInCgroups(t *testing.T) {
 			t.Errorf("%v: %d are free, want %d", tt.limits, got, tt.want)
 		}
 	}
-	if got := freeInCgroups(t.TempDir(), "0::/../a\nnonsense\n"); got != Many {
+	if got := freeInCgroups(t.TempDir(), "0::/../a\nnonsense\n"); got != many {
 		t.Errorf("of what cannot be seen %d are free", got)
 	}
 }

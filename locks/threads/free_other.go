@@ -3,4 +3,4 @@
 package threads
 
 // Free is not known.
-func Free() int { return Many }
+func Free() int { return many }

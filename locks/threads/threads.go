@@ -12,9 +12,9 @@ import (
 // has when its job starts.
 const spare = 6
 
-// Many is more tasks than any program of ours needs. Limits that are higher are not looked
+// many is more tasks than any program of ours needs. Limits that are higher are not looked
 // at more closely.
-const Many = 512
+const many = 512
 
 // Reserve makes threads beside those that are busy, once. Go keeps them for ever, and makes
 // no more as long as they will do.
