@@ -3,6 +3,7 @@
 package tlsfiles
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -30,6 +31,7 @@ type Source struct {
 	files Files
 
 	mu      sync.Mutex
+	pem     []byte           // what roots were made of
 	roots   *x509.CertPool   // nil: those of the system
 	pair    *tls.Certificate // nil: we have none
 	trouble string           // why the files could not be read the last time
@@ -75,11 +77,14 @@ func (s *Source) readCA() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.files.CAName, err)
 	}
+	if s.roots != nil && bytes.Equal(pem, s.pem) {
+		return nil // a bundle may have hundreds of them
+	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
 		return fmt.Errorf("%s: no certificate in %s", s.files.CAName, s.files.CA)
 	}
-	s.roots = roots
+	s.roots, s.pem = roots, pem
 	return nil
 }
 
