@@ -133,6 +133,7 @@ func inspectDisturbsNobody(e *env) {
 	w := e.open("watcher")
 	var looks atomic.Int64
 	wg.Go(func() {
+		defer cancel()
 		for ; ctx.Err() == nil; looks.Add(1) {
 			if _, err := w.inspect(ctx); err != nil && ctx.Err() == nil {
 				e.Errorf("inspect: %v", err)
@@ -140,13 +141,16 @@ func inspectDisturbsNobody(e *env) {
 			}
 		}
 	})
-	for i := 0; i < 10 || looks.Load() < 2 && ctx.Err() == nil; i++ { // ten may be done before the first look
+	for i := 0; i < 10 || looks.Load() < 2 && ctx.Err() == nil; i++ {
+		if i >= 10 { // ten may be done before the first look, and in simulated time none ends by itself
+			time.Sleep(time.Millisecond)
+		}
 		k, err := e.tryOpen(e.u, e.options(fmt.Sprintf("contender %d", i)))
 		if err != nil {
 			e.Fatal(err)
 		}
 		if _, err := k.try(); err != nil {
-			e.Errorf("while another inspects, a free lock is not to be had: %v", err)
+			e.Fatalf("while another inspects, a free lock is not to be had: %v", err)
 		}
 		if err := k.renew(); err != nil && !errors.Is(err, locks.ErrNoLease) {
 			e.Errorf("while another inspects, renew: %v", err)
