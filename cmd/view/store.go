@@ -154,8 +154,13 @@ func OfAll(err error) error {
 // Unanswered classes the error of a request that had no answer in its time, if ctx,
 // whose request it was, has not ended: then it is somebody who has given it up.
 func Unanswered(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, locks.ErrUnavailable) {
-		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrUnavailable) {
+		return err
 	}
-	return err
+	if e := (*locks.Error)(nil); errors.As(err, &e) {
+		of := *e
+		of.Class = locks.ErrUnavailable
+		return &of
+	}
+	return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 }
