@@ -59,7 +59,6 @@ func (f *forgetting) once(ctx context.Context) error {
 func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	f.end(ctx, errReleased) // what we had is somebody else's
 	own := New(f.store, *f.traits, f.o)
-	own.clock = f.clock
 	if _, err := own.Acquire(ctx, true); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,6 @@ type Lock struct {
 	log    *slog.Logger
 	id     string // random: what the nonces of all our attempts begin with
 	ear    ear
-	clock  clock.Clock
 
 	closed chan struct{}
 	close  func() // closes that, once
@@ -62,12 +61,11 @@ type Lock struct {
 // when it is closed.
 func New(s Store, t Traits, o locks.Options) *Lock {
 	l := &Lock{
-		store: s, traits: &t,
+		store: s, traits: t.filled(),
 		o:     o,
 		ttl:   roundTTL(o.TTL),
 		log:   o.Logger,
 		id:    rand.Text(),
-		clock: clock.Boot{},
 		asked: make(chan []byte, 1),
 	}
 	if l.log == nil {
@@ -260,7 +258,7 @@ func (l *Lock) Close() error {
 	return l.store.Close()
 }
 
-func (l *Lock) now() clock.Instant { return l.clock.Now() }
+func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
 // stop ends what the handle does, and leaves the store open.
 func (l *Lock) stop() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
@@ -608,7 +609,7 @@ func (p *path) do(ctx context.Context, f func()) error {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Rose: s.rose, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Clock: clock.Bubble{}, Rose: s.rose, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Text: "a text", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
 		HintForeign: "delete the cell", HintText: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",
@@ -625,7 +626,7 @@ func (s *sim) store(host, prefix string) caslease.Store {
 // open implements [locks.Opener].
 func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	store := s.store(u.Host, strings.Trim(u.Path, "/"))
-	return caslease.NewSimulated(store, s.traits(), o), nil
+	return caslease.New(store, s.traits(), o), nil
 }
 
 // url names a prefix that nobody else uses.

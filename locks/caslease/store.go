@@ -1,10 +1,13 @@
 package caslease
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/clock"
 )
 
 // A Store keeps small values, and changes one only if it is as it was read. Each
@@ -158,7 +161,8 @@ const (
 	ByClock
 )
 
-// Traits are what the engine must know of a store, and say of it.
+// Traits are what the engine must know of a store, and say of it. The zero Traits are
+// those of a store that tells no time and takes writes at any distance.
 type Traits struct {
 	Expiry Expiry
 	Margin time.Duration // for ByStamps and ByClock
@@ -167,22 +171,43 @@ type Traits struct {
 	Pace time.Duration
 	// Poll is the mean pause between two looks of those who wait; towards the end of a
 	// lease it is half of it. With a Watcher they look when the lease may be over, and
-	// otherwise now and then.
+	// otherwise now and then. 0: 2 s.
 	Poll time.Duration
+	// Clock tells the time on this machine. nil: its boot clock. Only a store that is
+	// simulated has another: [clock.Bubble].
+	Clock clock.Clock
 
-	Product string           // what people call the store: "Cloud Storage"
-	Backend string           // the scheme and the address, for messages: "gcs://bucket"
-	Cell    string           // what a cell is called: "object", "row"
-	Where   func(Key) string // the cell's place, after that word: "gs://bucket/leaderrun/NAME"
-	Text    string           // what the text is called: "a leaderrun-record in its metadata"
-	Version string           // what Version is called: "metageneration"
-	Updated string           // what Updated is called: `"updated"`
+	// What follows is for messages. Those with a word in parentheses have it if they are
+	// empty.
+
+	Product string           // what people call the store: "Cloud Storage" ("store")
+	Backend string           // the scheme and the address: "gcs://bucket"
+	Cell    string           // what a cell is called: "object", "row" ("cell")
+	Where   func(Key) string // the cell's place, after that word: "gs://bucket/leaderrun/NAME" (the lock's name)
+	Text    string           // what the text is called: "a leaderrun-record in its metadata" ("a text")
+	Version string           // what Version is called: "metageneration" ("version")
+	Updated string           // what Updated is called: `"updated"` ("time")
 	// Rose reports whether a Version can follow on another. nil: any other can.
 	Rose   func(since, version string) bool
-	Probed string // what a Prober looks at: "the bucket of"; the lock's name follows
+	Probed string // what a Prober looks at: "the bucket of" ("the store of"); the lock's name follows
 
-	// Hints for what is wrong with a store, or with what somebody else wrote there.
+	// Hints on what to do: about a cell, or its text, that somebody else wrote; about a
+	// store that accepts a change and shows none; and about one that does not answer.
 	HintForeign, HintText, HintUnmoved, HintSilent string
+}
+
+// filled are the same, with a value for each that has one if it is left out.
+func (t Traits) filled() *Traits {
+	t.Poll = cmp.Or(t.Poll, 2*time.Second)
+	if t.Clock == nil {
+		t.Clock = clock.Boot{}
+	}
+	if t.Where == nil {
+		t.Where = func(k Key) string { return strconv.Quote(k.Name) }
+	}
+	t.Product, t.Cell, t.Text = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Text, "a text")
+	t.Version, t.Updated, t.Probed = cmp.Or(t.Version, "version"), cmp.Or(t.Updated, "time"), cmp.Or(t.Probed, "the store of")
+	return &t
 }
 
 // A Lister is a Store that can list the cells of leases.

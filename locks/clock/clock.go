@@ -34,6 +34,13 @@ type Boot struct{}
 // Now reads the clock. It panics if the system has none.
 func (Boot) Now() Instant { return bootNow() }
 
+// Bubble is a clock for a bubble of testing/synctest, where package time tells a time
+// that is simulated. Elsewhere it would stop in suspend.
+type Bubble struct{}
+
+// Now is what time.Now tells.
+func (Bubble) Now() Instant { return Instant(time.Now().UnixNano()) }
+
 // Bounds of how long a Timer does not look at its clock.
 const (
 	soonest = 10 * time.Millisecond

@@ -33,7 +33,7 @@ func newEnv(t testing.TB, c Config, scale int) *env {
 	c.Late *= time.Duration(scale)
 	e := &env{TB: t, limits: newLimits(scale), c: c, clock: clock.Boot{}}
 	if c.Simulated {
-		e.clock = bubbleClock{}
+		e.clock = clock.Bubble{}
 		e.patience *= 10 // it costs nothing, and who polls may be unlucky for long
 	}
 	e.u = c.URL(t)

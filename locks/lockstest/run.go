@@ -5,9 +5,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
@@ -77,11 +75,6 @@ func (c Config) test(t *testing.T, tt test) {
 		trial.Steady(t, func(t testing.TB, scale int) { tt.run(newEnv(t, c, scale)) })
 	})
 }
-
-// bubbleClock is the boot clock of a simulated test.
-type bubbleClock struct{}
-
-func (bubbleClock) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) }
 
 // wanted returns the tests whose needs c declares, those that run alone last,
 // and logs which there are not.
