@@ -99,10 +99,15 @@ type Cell struct {
 	Foreign string // why the cell as a whole cannot be read: "has a description of …"; "": it can
 
 	// First and Floor make fencing tokens rise for ever. First is fixed when the cell is
-	// made, and greater than all tokens of a cell of that name that was deleted before:
-	// the store's clock in microseconds will do. It is the token of the term that makes
-	// the cell. Floor is First or more: no later token is less, whatever State says. It
-	// may rise by one with each change. Both stay below 1<<62.
+	// made, and greater than all tokens of a cell of that name that was deleted before. It
+	// is the token of the term that makes the cell. Floor is First or more, and never
+	// falls. The token of each later term is one more than that of the term before, or
+	// than Floor, if that is greater, whatever State says. Both stay below 1<<62.
+	//
+	// What will do, if the store has it: the number of the change that made the cell, and
+	// that of its last one, where the store counts the changes of all that it keeps. Or its
+	// clock in microseconds when the cell was made, as no lock is written so often; and
+	// that plus the number of the cell's changes.
 	First, Floor uint64
 
 	// Updated is when the cell was last changed (or made), and Date when the answer
