@@ -34,7 +34,7 @@ type sim struct {
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
 	versions int
-	paths    map[string]*path
+	paths    map[string]*lockstest.Path
 	watchers map[*watcher]bool
 	fault    func(Request) Fault
 	log      []Request
@@ -42,7 +42,7 @@ type sim struct {
 }
 
 func newSim(e caslease.Expiry) *sim {
-	return &sim{expiry: e, cells: map[string]*cell{}, paths: map[string]*path{}, watchers: map[*watcher]bool{}}
+	return &sim{expiry: e, cells: map[string]*cell{}, paths: map[string]*lockstest.Path{}, watchers: map[*watcher]bool{}}
 }
 
 // A cell is what the server keeps.
@@ -305,7 +305,7 @@ func (s *sim) under(prefix string) []string {
 // A client is a [caslease.Store] of the server.
 type client struct {
 	*sim
-	path   *path
+	path   *lockstest.Path
 	prefix string
 	old    map[caslease.Key]caslease.Cell // what was read, for the one that lags
 }
@@ -353,7 +353,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 			return caslease.Cell{}, ctx.Err()
 		}
 	}
-	if e := c.path.do(ctx, locked); e != nil {
+	if e := c.path.Do(ctx, locked); e != nil {
 		return caslease.Cell{}, e
 	}
 	if f.Hold != nil {
@@ -466,6 +466,9 @@ func (c *client) Fault(err error) caslease.Fault {
 	if e, ok := errors.AsType[*answer](err); ok {
 		return caslease.Fault{Kind: e.kind, Text: e.text, Hint: "it is simulated"}
 	}
+	if errors.Is(err, locks.ErrUnavailable) {
+		return caslease.Fault{Kind: caslease.Unreachable, Text: "connection refused", Hint: "it is simulated"}
+	}
 	return caslease.Fault{}
 }
 
@@ -476,7 +479,7 @@ type watching struct{ *client }
 
 // A watcher is one Watch.
 type watcher struct {
-	path    *path
+	path    *lockstest.Path
 	about   string // how the ids of cells begin that it is about
 	changed chan struct{}
 	ctx     context.Context
@@ -511,7 +514,7 @@ func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, erro
 			case <-ctx.Done():
 				return
 			}
-			if c.path.do(ctx, func() {}) != nil {
+			if c.path.Do(ctx, func() {}) != nil {
 				return
 			}
 			poke(told)
@@ -541,29 +544,19 @@ func poke(c chan struct{}) {
 	}
 }
 
-// A path is a way to the server, which can be cut.
-type path struct {
-	mu     sync.Mutex
-	cut    lockstest.Cut
-	healed chan struct{}
-}
-
 // pathTo is the way of those whose URL names a host.
-func (s *sim) pathTo(host string) *path {
+func (s *sim) pathTo(host string) *lockstest.Path {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.paths[host] == nil {
-		s.paths[host] = new(path)
+		s.paths[host] = new(lockstest.Path)
 	}
 	return s.paths[host]
 }
 
 // sever cuts a way. Watches over one that is reset end.
-func (s *sim) sever(p *path, how lockstest.Cut) (heal func()) {
-	p.mu.Lock()
-	healed := make(chan struct{})
-	p.cut, p.healed = how, healed
-	p.mu.Unlock()
+func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
+	heal = p.Cut(how)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.watchers {
@@ -571,40 +564,7 @@ func (s *sim) sever(p *path, how lockstest.Cut) (heal func()) {
 			w.end()
 		}
 	}
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.cut = ""
-		close(healed)
-	})
-}
-
-// do makes one request. What is cut arrives once the path has healed, as TCP has it;
-// what is reset is refused.
-func (p *path) do(ctx context.Context, f func()) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.mu.Lock()
-		cut, healed := p.cut, p.healed
-		p.mu.Unlock()
-		switch cut {
-		case "":
-			f()
-			return nil
-		case lockstest.CutReset:
-			return refuse(caslease.Unreachable, "connection refused")
-		case lockstest.CutReplies:
-			f()
-			f = func() {}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-healed:
-		}
-	}
+	return heal
 }
 
 func (s *sim) traits() caslease.Traits {

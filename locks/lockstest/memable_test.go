@@ -37,7 +37,7 @@ func (l *memLock) request(ctx context.Context, op string, f func()) error {
 	if l.m.is("ability-ignores-context") {
 		ctx = context.WithoutCancel(ctx)
 	}
-	if err := l.path.do(ctx, f); err != nil {
+	if err := l.path.Do(ctx, f); err != nil {
 		if l.m.is("outage-is-loss-of-record") {
 			return l.fail(op, locks.ErrLost, err)
 		}

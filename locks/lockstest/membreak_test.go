@@ -121,7 +121,7 @@ func (l *memLock) Probe(ctx context.Context) (locks.Servers, error) {
 	defer cancel()
 	s := locks.Server{Address: "memory", Version: "1", Ours: time.Now()}
 	sent := time.Now()
-	err := l.path.do(timed, func() {})
+	err := l.path.Do(timed, func() {})
 	s.RTT, s.Time = max(time.Since(sent), 1), time.Now()
 	if l.m.is("probe-without-round-trip") {
 		s.RTT = 0

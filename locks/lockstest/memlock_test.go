@@ -51,7 +51,7 @@ func (m *memory) open(_ context.Context, u *url.URL, o locks.Options) (locks.Loc
 	life, end := context.WithCancel(context.Background())
 	l := &memLock{m: m, path: m.path(u), o: o, key: u.Path + "\x00" + m.storedName(o.Name), life: life, end: end}
 	l.lost, l.inbox = make(chan error, 1), make(chan []byte, 1)
-	l.path.connect(1)
+	l.path.conns.Add(1)
 	switch {
 	case m.is("leaks-file"):
 		r, w, _ := os.Pipe()
@@ -179,7 +179,7 @@ func (l *memLock) enter(ctx context.Context, p *place, try bool) (held bool, err
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var answer error
-	if err := l.path.do(timed, func() { answer = l.m.enter(p, try) }); err != nil {
+	if err := l.path.Do(timed, func() { answer = l.m.enter(p, try) }); err != nil {
 		if ctx.Err() == nil {
 			err = errors.Join(locks.ErrUnavailable, err)
 		}
@@ -206,7 +206,7 @@ func (l *memLock) undo(p *place) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	_ = l.path.do(ctx, func() { l.m.leave(p.key, p.nonce) })
+	_ = l.path.Do(ctx, func() { l.m.leave(p.key, p.nonce) })
 }
 
 // wait returns once the place holds the lock.
@@ -248,7 +248,7 @@ func (l *memLock) wait(ctx context.Context, p *place) error {
 // look asks for the state of a place, through outages.
 func (l *memLock) look(ctx context.Context, p *place) (token bool, pos int, err error) {
 	for {
-		err = l.path.do(ctx, func() {
+		err = l.path.Do(ctx, func() {
 			pos, token = l.m.position(p)
 			token = token && (pos == 0 || l.m.is("grants-two"))
 		})
@@ -273,7 +273,7 @@ func (l *memLock) watch(p *place) {
 		if l.m.is("lost-never-fires") {
 			return
 		}
-		if mine && l.path.do(l.life, func() {}) == nil {
+		if mine && l.path.Do(l.life, func() {}) == nil {
 			l.lost <- l.fail("watch", locks.ErrLost, errors.New("deleted"))
 		}
 	}
@@ -299,7 +299,7 @@ func (l *memLock) Renew(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ok := false
-	if err := l.path.do(ctx, func() { ok = l.m.renew(p) }); err != nil {
+	if err := l.path.Do(ctx, func() { ok = l.m.renew(p) }); err != nil {
 		if l.m.is("outage-is-loss") {
 			return l.fail("renew", locks.ErrLost, err)
 		}
@@ -322,7 +322,7 @@ func (l *memLock) Release(ctx context.Context) error {
 	if p == nil || l.m.is("release-does-nothing") {
 		return nil
 	}
-	if err := l.path.do(ctx, func() { l.m.leave(p.key, p.nonce) }); err != nil {
+	if err := l.path.Do(ctx, func() { l.m.leave(p.key, p.nonce) }); err != nil {
 		return l.fail("release", locks.ErrUnavailable, err)
 	}
 	return nil
@@ -345,7 +345,7 @@ func (l *memLock) Close() error {
 		l.closed = true
 		l.end()
 		if !l.m.is("leaks-connection") {
-			l.path.connect(-1)
+			l.path.conns.Add(-1)
 		}
 		if l.m.is("close-releases") && l.place != nil {
 			l.m.leave(l.place.key, l.place.nonce)

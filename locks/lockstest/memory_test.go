@@ -333,7 +333,7 @@ func (m *memory) contents(prefix string) []string {
 // outage stops the server of a store for a while. Leases are given their full time
 // anew afterwards, as etcd does.
 func (m *memory) outage(u *url.URL, d time.Duration) {
-	heal := m.path(u).sever(CutReset)
+	heal := m.path(u).Cut(CutReset)
 	m.mu.Lock()
 	for key, q := range m.queues {
 		if !strings.HasPrefix(key, u.Path+"\x00") {

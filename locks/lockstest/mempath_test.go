@@ -1,19 +1,14 @@
 package lockstest
 
 import (
-	"context"
 	"net/url"
-	"sync"
-
-	"github.com/leaderrun/leaderrun/locks"
+	"sync/atomic"
 )
 
-// A path is a way to the server, which can be cut.
+// A path is a way to the memory, and counts the connections over it.
 type path struct {
-	mu     sync.Mutex
-	cut    Cut
-	healed chan struct{}
-	conns  int
+	Path
+	conns atomic.Int64
 }
 
 // path finds the way that a URL's host names.
@@ -28,55 +23,7 @@ func (m *memory) path(u *url.URL) *path {
 	return p
 }
 
-func (p *path) sever(how Cut) (heal func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	healed := make(chan struct{})
-	p.cut, p.healed = how, healed
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.cut = ""
-		close(healed)
-	})
-}
-
 func (p *path) isCut() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cut != ""
-}
-
-func (p *path) connect(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns += n
-}
-
-// do makes one request. What is cut arrives once the path has healed, as TCP
-// has it; what is reset is refused.
-func (p *path) do(ctx context.Context, f func()) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.mu.Lock()
-		cut, healed := p.cut, p.healed
-		p.mu.Unlock()
-		switch cut {
-		case "":
-			f()
-			return nil
-		case CutReset:
-			return locks.ErrUnavailable
-		case CutReplies:
-			f()
-			f = func() {}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-healed:
-		}
-	}
+	cut, _ := p.state()
+	return cut != ""
 }

@@ -96,7 +96,7 @@ func (l *memLock) follow(ctx context.Context, w *look, changed chan<- struct{}) 
 func (l *memLock) reach(ctx context.Context) {
 	for l.life.Err() == nil && ctx.Err() == nil {
 		timed, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		err := l.path.do(timed, func() {})
+		err := l.path.Do(timed, func() {})
 		if err == nil {
 			cancel()
 			return

@@ -45,7 +45,7 @@ func (m *memory) config() Config {
 		Fair:   true,
 		Places: true,
 		Late:   time.Second,
-		Cut:    func(_ testing.TB, u *url.URL, how Cut) func() { return m.path(u).sever(how) },
+		Cut:    func(_ testing.TB, u *url.URL, how Cut) func() { return m.path(u).Cut(how) },
 		Evict:  func(_ testing.TB, u *url.URL, name string) { m.deleteAll(key(u, name)) },
 		Crash: func(_ testing.TB, u *url.URL, name string, l locks.Lock) {
 			m.deleteAll(key(u, name))
@@ -59,12 +59,7 @@ func (m *memory) config() Config {
 			q.places[0].unheard = text
 			q.places[0].deliver()
 		}),
-		Connections: func(_ testing.TB, u *url.URL) int {
-			p := m.path(u)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.conns
-		},
+		Connections:    func(_ testing.TB, u *url.URL) int { return int(m.path(u).conns.Load()) },
 		Leftovers:      func(_ testing.TB, u *url.URL) []string { return m.contents(u.Path + "\x00") },
 		HostileEntries: m.hostileEntries(),
 		Kept:           func(_ testing.TB, u *url.URL) []string { return m.kept(u.Path + "\x00") },

@@ -1,0 +1,63 @@
+package lockstest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A Path is the way to a server that is simulated in the process of the test, for
+// Config.Cut. The zero Path is whole. (Package faultproxy has the same for real ones.)
+type Path struct {
+	mu     sync.Mutex
+	cut    Cut
+	healed chan struct{}
+}
+
+// Cut breaks the path until heal is called.
+func (p *Path) Cut(how Cut) (heal func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	healed := make(chan struct{})
+	p.cut, p.healed = how, healed
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.cut = ""
+		close(healed)
+	})
+}
+
+// Do has the server carry out one request, and returns when there is an answer. What is
+// cut arrives once the path has healed, as TCP has it; where connections are reset, the
+// error wraps [locks.ErrUnavailable], and the server has heard nothing.
+func (p *Path) Do(ctx context.Context, request func()) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		cut, healed := p.state()
+		switch cut {
+		case "":
+			request()
+			return nil
+		case CutReset:
+			return locks.ErrUnavailable
+		case CutReplies:
+			request()
+			request = func() {}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-healed:
+		}
+	}
+}
+
+func (p *Path) state() (cut Cut, healed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut, p.healed
+}
