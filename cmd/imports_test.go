@@ -58,7 +58,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/*/*info"}},
 		{"/locks/caslease", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease"}},
-		{"/locks/caslease/storetest", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease", "/locks/caslease/storetest"}},
+		{"/locks/caslease/storetest", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease", "/locks/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/keepalive", "/locks/ledger", "/locks/slots"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
 		{"/locks/tlsfiles", []string{"/locks/tlsfiles"}},

@@ -1,7 +1,6 @@
 package caslease_test
 
 import (
-	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/caslease/storetest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
@@ -34,29 +34,23 @@ func TestWatched(t *testing.T) {
 }
 
 func (s *sim) config() lockstest.Config {
-	c := lockstest.Config{
-		Open: s.open, URL: s.url, Simulated: true,
-		Twin: func(_ testing.TB, u *url.URL) *url.URL {
-			return &url.URL{Scheme: "sim", Host: u.Host + "-twin", Path: u.Path}
-		},
-		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true, AskDelay: time.Second,
-		Abilities:  []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanForget, locks.CanProbe},
-		TellsStart: true, Adopts: true, TellsLeft: s.expiry != caslease.ByWatching, Observed: s.expiry == caslease.ByWatching,
-		Cut:   func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.sever(s.pathTo(u.Host), how) },
-		Evict: func(_ testing.TB, u *url.URL, name string) { s.Delete(cellAt(u, caslease.Lease, name)) },
-		Restart: func(_ testing.TB, u *url.URL) {
-			heal := s.sever(s.pathTo(u.Host), lockstest.CutReset)
-			time.Sleep(200 * time.Millisecond)
-			heal()
-		},
-		Hostile: s.hostile(), HostileRecords: s.hostileTexts(), HostileAsks: s.hostileAsks(), HostileEntries: s.hostileEntries(),
-		Kept:      func(_ testing.TB, u *url.URL) []string { return s.under(strings.Trim(u.Path, "/")) },
-		Leftovers: s.leftovers,
+	c := storetest.Conformance(s.store("", ""), s.traits(), func(_ testing.TB, u *url.URL) caslease.Store {
+		return s.store("direct", strings.Trim(u.Path, "/"))
+	})
+	c.Open, c.URL, c.Simulated, c.TTL = s.open, s.url, true, 3*time.Second
+	c.Twin = func(_ testing.TB, u *url.URL) *url.URL {
+		return &url.URL{Scheme: "sim", Host: u.Host + "-twin", Path: u.Path}
 	}
-	if s.watched {
-		c.Polling, c.Unwatched, c.AskDelay = 0, false, 0
-		c.Abilities = append(c.Abilities, locks.CanWatch)
+	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.sever(s.pathTo(u.Host), how) }
+	c.Restart = func(_ testing.TB, u *url.URL) {
+		heal := s.sever(s.pathTo(u.Host), lockstest.CutReset)
+		time.Sleep(200 * time.Millisecond)
+		heal()
 	}
+	c.Hostile, c.HostileAsks = append(c.Hostile, s.hostile()...), append(c.HostileAsks, s.hostileAsks()...)
+	c.HostileRecords, c.HostileEntries = s.hostileTexts(), s.hostileEntries()
+	c.Kept = func(_ testing.TB, u *url.URL) []string { return s.under(strings.Trim(u.Path, "/") + "|") }
+	c.Leftovers = s.leftovers
 	return c
 }
 
@@ -66,30 +60,19 @@ func cellAt(u *url.URL, p caslease.Part, name string) string {
 
 // leftovers are the cells that keep anybody from having a lock.
 func (s *sim) leftovers(_ testing.TB, u *url.URL) (held []string) {
-	for _, name := range s.under(strings.Trim(u.Path, "/")) {
-		c, _ := s.Cell(name)
-		var r struct {
-			State string
-			TTLms int64 `json:"ttl_ms"`
-		}
-		_ = json.Unmarshal([]byte(c.State), &r)
-		ends := c.Updated.Add(time.Duration(r.TTLms) * time.Millisecond)
-		if r.State == "held" && (r.TTLms <= 0 || time.Now().Before(ends)) {
+	for _, name := range s.under(cellAt(u, caslease.Lease, "")) {
+		if c, _ := s.Cell(name); storetest.Held(c) {
 			held = append(held, name+" = "+c.State)
 		}
 	}
 	return held
 }
 
-// garbage is what no leaderrun would write as a state or a request.
+// garbage is what a store need not keep, and may return.
 func garbage() []string {
 	return []string{
-		" ", "null", "\x00\x1b]0;owned\x07\xff", `{"state":1,"ttl_ms":"x","nonce":{}}`,
-		`{"state":"held","nonce":"\u001b[2J\u0000","ttl_ms":0}`,
-		`{"state":"held","nonce":"n","ttl_ms":1000000000000,"holder":"\n"}`,
-		`{"state":"held","nonce":"n","ttl_ms":2000,"token":18446744073709551615}`,
-		`{"state":"held","nonce":"n","ttl_ms":2000,"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z"}`,
-		strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10), `{"token":-1,"nonce":{}}`,
+		" ", "\x00\x1b]0;owned\x07\xff", `{"state":"held","nonce":"\u0000","ttl_ms":0}`,
+		strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10),
 	}
 }
 

@@ -206,7 +206,7 @@ func TestAcquireIsUndone(t *testing.T) {
 		done := make(chan error, 1)
 		l := at(t, s, patiently("a"))
 		go func() { _, err := l.Acquire(ctx, true); done <- err }()
-		drive.Eventually(t, drive.Patience, "the cell is there", func() bool { return len(s.under("p")) == 1 })
+		drive.Eventually(t, drive.Patience, "the cell is there", func() bool { return len(s.under("p|")) == 1 })
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v; want context.Canceled", err)
@@ -248,7 +248,7 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 		if err == nil {
 			drive.Release(t, l)
 		}
-		drive.Eventually(t, drive.Patience, "the write has arrived", func() bool { return len(s.under("p")) == 1 })
+		drive.Eventually(t, drive.Patience, "the write has arrived", func() bool { return len(s.under("p|")) == 1 })
 		drive.Hold(t, at(t, s, options("b")))
 	})
 }

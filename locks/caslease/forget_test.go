@@ -47,7 +47,7 @@ func TestForget(t *testing.T) {
 				if err := forget(t, w); err != nil {
 					t.Errorf("%s: %v", end, err)
 				}
-				if all := s.under("p"); len(all) != 2 {
+				if all := s.under("p|"); len(all) != 2 {
 					t.Errorf("%s: left: %+v", end, all)
 				}
 			}
@@ -114,8 +114,8 @@ func TestForgetUnheard(t *testing.T) {
 				drive.Hold(t, at(t, s, options("a")))
 				s.Age(leaseCell, time.Hour)
 				s.Next("delete", f)
-				if err := forget(t, at(t, s, patiently("operator"))); err != nil || len(s.under("p")) > 0 {
-					t.Errorf("got %v; left: %+v", err, s.under("p"))
+				if err := forget(t, at(t, s, patiently("operator"))); err != nil || len(s.under("p|")) > 0 {
+					t.Errorf("got %v; left: %+v", err, s.under("p|"))
 				}
 			})
 		})

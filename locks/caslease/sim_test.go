@@ -295,11 +295,11 @@ func (s *sim) Age(at string, d time.Duration) {
 	s.cells[at].Updated = s.cells[at].Updated.Add(-d)
 }
 
-// under are the names of all cells under a prefix.
+// under are the ids of all cells that begin with a text.
 func (s *sim) under(prefix string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.cells)), func(at string) bool { return !strings.HasPrefix(at, prefix+"|") })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.cells)), func(at string) bool { return !strings.HasPrefix(at, prefix) })
 }
 
 // A client is a [caslease.Store] of the server.

@@ -1,7 +1,6 @@
 package gcs_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/caslease/storetest"
 	"github.com/leaderrun/leaderrun/locks/gcs"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
@@ -92,13 +93,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 // stillHeld reports that an object keeps anybody from having the lock. The
 // objects themselves stay: their tokens live on.
 func stillHeld(o gcstest.Object) bool {
-	var r struct {
-		State string
-		TTLms int64 `json:"ttl_ms"`
-	}
-	_ = json.Unmarshal([]byte(o.Metadata["leaderrun"]), &r)
-	ends := o.Updated.Add(time.Duration(r.TTLms) * time.Millisecond)
-	return r.State != "free" && (r.TTLms <= 0 || time.Now().Before(ends))
+	return storetest.Held(caslease.Cell{State: o.Metadata["leaderrun"], Updated: o.Updated})
 }
 
 func object(u *url.URL, name string) string {
