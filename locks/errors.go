@@ -83,6 +83,11 @@ type UsageError struct {
 	Have []string // all that is known, or nil
 }
 
+// Usagef makes the UsageError that says what is wrong.
+func Usagef(format string, args ...any) *UsageError {
+	return &UsageError{What: fmt.Sprintf(format, args...)}
+}
+
 // Unknown makes the UsageError for a word that is none of the known ones. The
 // kind is what the word should have been: "parameter", "backend".
 func Unknown(kind, word string, known []string) *UsageError {

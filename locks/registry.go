@@ -137,3 +137,12 @@ func CheckParams(u *url.URL, known ...string) error {
 	}
 	return nil
 }
+
+// Setting returns a parameter of a URL or, if it has none, a variable; and the name of which
+// it is, for messages.
+func Setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
+	if v := u.Query().Get(param); v != "" {
+		return v, param
+	}
+	return getenv(variable), variable
+}

@@ -2,12 +2,12 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 // access is what the cluster lets us do.
@@ -82,17 +82,11 @@ func (s *settings) identity() string {
 	if s.user != "" || !s.certified() {
 		return s.user
 	}
-	cert, err := s.tls.Config().GetClientCertificate(&tls.CertificateRequestInfo{})
-	if err != nil || cert.Leaf == nil {
-		return ""
-	}
-	return cert.Leaf.Subject.CommonName
+	return tlsfiles.Own(s.tls.Config()).Leaf.Subject.CommonName
 }
 
 // certified reports that we have a client certificate.
-func (s *settings) certified() bool {
-	return s.tls != nil && s.tls.Config().GetClientCertificate != nil
-}
+func (s *settings) certified() bool { return s.tls != nil && tlsfiles.Own(s.tls.Config()) != nil }
 
 // findings is what can be said about the settings alone.
 func (s *settings) findings() []locks.Finding {

@@ -1,24 +1,22 @@
 package etcd
 
 import (
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/reload"
 )
 
 // A password is a word, or a file that has it. The file is read for each login, as the
 // password may be changed while a job runs.
 type password struct {
 	word string
-	file string       // "": there is none
-	from string       // what names the file
-	log  *slog.Logger // told when the file cannot be read any more; nil: nobody is
-	told bool
+	file *reload.Value[string] // nil: there is none
+	log  *slog.Logger          // told when the file cannot be read any more; nil: nobody is
 
 	// What the server refused. With a file there will be another word, but each refusal
 	// costs the server a bcrypt hash.
@@ -45,58 +43,46 @@ func userAndPassword(u *url.URL, getenv func(string) string) (user string, p pas
 	if ok {
 		p.word = inURL
 	}
-	p.file, p.from = setting(u, getenv, "password-file", "LEADERRUN_ETCD_PASSWORD_FILE")
-	explicit := p.file != "" && p.from == "password-file"
+	file, from := locks.Setting(u, getenv, "password-file", "LEADERRUN_ETCD_PASSWORD_FILE")
+	explicit := file != "" && from == "password-file"
 	switch {
 	case explicit && ok:
-		return "", p, usage("the etcd URL has a password and password-file, too; omit one")
+		return "", p, locks.Usagef("the etcd URL has a password and password-file, too; omit one")
 	case explicit && user == "":
-		return "", p, usage("password-file is of no use without a user, as in etcd://USER@HOST or ETCDCTL_USER")
+		return "", p, locks.Usagef("password-file is of no use without a user, as in etcd://USER@HOST or ETCDCTL_USER")
 	case user == "" && u.User != nil:
-		return "", p, usage("the etcd URL has a password and no user")
+		return "", p, locks.Usagef("the etcd URL has a password and no user")
 	case user == "":
 		return "", p, nil // as etcdctl: a password alone means nothing
 	case ok:
-		p.file = ""
-	case p.file != "" && !explicit && p.word != "":
-		return "", p, usage("%s is set, and so is a password (ETCDCTL_PASSWORD or ETCDCTL_USER); unset one", p.from)
+		file = ""
+	case file != "" && !explicit && p.word != "":
+		return "", p, locks.Usagef("%s is set, and so is a password (ETCDCTL_PASSWORD or ETCDCTL_USER); unset one", from)
 	}
-	if p.file != "" {
-		if err := p.read(); err != nil {
-			return "", p, usage("%v", err)
-		}
+	if p.file, err = reload.Open(from, onlyWord, file); err != nil {
+		return "", p, locks.Usagef("%v", err)
 	}
-	if p.word == "" {
-		return "", p, usage("etcd user %q has no password; set ETCDCTL_PASSWORD, or give password-file=FILE", locks.Printable(user))
+	if p.file == nil && p.word == "" {
+		return "", p, locks.Usagef("etcd user %q has no password; set ETCDCTL_PASSWORD, or give password-file=FILE", locks.Printable(user))
 	}
 	return user, p, nil
 }
 
-// read reads the file. The word is what it has, but for the end of the line.
-func (p *password) read() error {
-	b, err := os.ReadFile(p.file)
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.from, err)
-	}
-	word := strings.TrimRight(string(b), "\r\n")
+// onlyWord is what a file has, but for the end of the line.
+func onlyWord(contents [][]byte) (string, error) {
+	word := strings.TrimRight(string(contents[0]), "\r\n")
 	if word == "" {
-		return fmt.Errorf("%s: no password in %s", p.from, p.file)
+		return "", errors.New("no password")
 	}
-	p.word = word
-	return nil
+	return word, nil
 }
 
-// next returns the word for a login. While the file cannot be read, or is just being
-// written, it is the one that was read before.
+// next returns the word for a login.
 func (p *password) next() (string, error) {
-	if p.file == "" {
+	if p.file == nil {
 		return p.word, nil
 	}
-	err := p.read()
-	if err != nil && !p.told && p.log != nil {
-		p.log.Warn("cannot read the password anew; trying the one that was read before", "err", err.Error())
-	}
-	p.told = err != nil
+	p.word = p.file.Now(p.log)
 	if p.word == p.refused && time.Since(p.refusedAt) < refusedFor {
 		return "", p.why
 	}
@@ -106,7 +92,7 @@ func (p *password) next() (string, error) {
 // refuse notes that the server did not accept the word. It returns the error that this is:
 // with a file and after a login that succeeded, one that another attempt may cure.
 func (p *password) refuse(err error, before bool) error {
-	if p.file == "" || !before {
+	if p.file == nil || !before {
 		return err
 	}
 	p.refused, p.refusedAt, p.why = p.word, time.Now(), elsewhere(err)

@@ -45,16 +45,12 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := wantTLS(u, getenv)
-	if err != nil {
+	if s.tls, err = newTLS(u, getenv, addrs); err != nil {
 		return nil, err
 	}
 	scheme := "http"
-	if wanted.on(addrs) {
+	if s.tls != nil {
 		scheme = "https"
-		if s.tls, err = wanted.source(); err != nil {
-			return nil, err
-		}
 	}
 	for _, a := range addrs {
 		s.endpoints = append(s.endpoints, a.url(scheme))
@@ -71,26 +67,14 @@ func (s *settings) config() *tls.Config {
 	return c
 }
 
-func usage(format string, args ...any) error {
-	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
-}
-
 func checkShape(u *url.URL) error {
 	if u.Opaque != "" {
-		return usage("an etcd URL is written etcd://host:port/prefix, with two slashes")
+		return locks.Usagef("an etcd URL is written etcd://host:port/prefix, with two slashes")
 	}
 	if u.Fragment != "" {
-		return usage("an etcd URL has no part after #")
+		return locks.Usagef("an etcd URL has no part after #")
 	}
 	return etcdinfo.Info.CheckParams(u)
-}
-
-// setting returns a parameter of the URL or else a variable, and its name.
-func setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
-	if v := u.Query().Get(param); v != "" {
-		return v, param
-	}
-	return getenv(variable), variable
 }
 
 func prefix(u *url.URL, getenv func(string) string) (string, error) {
@@ -102,7 +86,7 @@ func prefix(u *url.URL, getenv func(string) string) (string, error) {
 		return defaultPrefix, nil
 	}
 	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return "", usage("the prefix of the etcd keys has a character that cannot be printed: %q", locks.Abbreviate(p))
+		return "", locks.Usagef("the prefix of the etcd keys has a character that cannot be printed: %q", locks.Abbreviate(p))
 	}
 	return "/" + p, nil
 }
@@ -122,12 +106,12 @@ func endpoints(u *url.URL, getenv func(string) string) ([]endpoint, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		e, err := parseEndpoint(strings.TrimSpace(item))
 		if err != nil {
-			return nil, usage("%s: endpoint %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+			return nil, locks.Usagef("%s: endpoint %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
 		}
 		out = append(out, e)
 	}
 	if mixed := slices.ContainsFunc(out, func(e endpoint) bool { return e.scheme != out[0].scheme }); mixed {
-		return nil, usage("%s: http:// and https:// endpoints are mixed", from)
+		return nil, locks.Usagef("%s: http:// and https:// endpoints are mixed", from)
 	}
 	return out, nil
 }

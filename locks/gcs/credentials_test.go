@@ -18,6 +18,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 // keyFile writes a service account's key, whose tokens come from an address of
@@ -92,7 +93,7 @@ func TestCredentials(t *testing.T) {
 		if v.Version == "" || time.Since(v.Date) > time.Minute {
 			t.Errorf("read %+v", v)
 		}
-		if version, expires := encryption(answer.tls); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
+		if version, expires := tlsfiles.Security(*answer.tls, nil); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
 			t.Errorf("encrypted by %q until %v", version, expires)
 		}
 	}

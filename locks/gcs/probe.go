@@ -3,8 +3,6 @@ package gcs
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net/http"
 	"slices"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 // Probe implements [caslease.Prober]: the one server is the bucket. It makes five
@@ -73,7 +72,9 @@ func (p *probe) server(answer *reply) {
 		s.Time = answer.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
 		s.Ours = answer.sent.Add(s.RTT / 2)
 	}
-	s.TLS, s.Expires = encryption(answer.tls)
+	if answer.tls != nil {
+		s.TLS, s.Expires = tlsfiles.Security(*answer.tls, nil)
+	}
 	p.Servers.Servers = []locks.Server{s}
 }
 
@@ -150,22 +151,6 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 	if cold(a.StorageClass) {
 		p.find("storage class", "ok", "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
 	}
-}
-
-// encryption is the version of TLS of a connection, and when the first of the
-// certificates ends by which the server is known.
-func encryption(s *tls.ConnectionState) (version string, expires time.Time) {
-	if s == nil {
-		return "", time.Time{}
-	}
-	certs := s.PeerCertificates
-	if len(s.VerifiedChains) > 0 {
-		certs = s.VerifiedChains[0]
-	}
-	if len(certs) > 0 {
-		expires = slices.MinFunc(certs, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
-	}
-	return strings.TrimPrefix(tls.VersionName(s.Version), "TLS "), expires
 }
 
 // className is the class of an error as [locks.Server] has it.

@@ -1,7 +1,6 @@
 package gcs
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"unicode"
@@ -57,20 +56,16 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	return s, err
 }
 
-func usage(format string, args ...any) error {
-	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
-}
-
 func checkShape(u *url.URL) error {
 	switch {
 	case u.Opaque != "":
-		return usage("a gcs URL is written gcs://bucket/prefix, with two slashes")
+		return locks.Usagef("a gcs URL is written gcs://bucket/prefix, with two slashes")
 	case u.Fragment != "":
-		return usage("a gcs URL has no part after #")
+		return locks.Usagef("a gcs URL has no part after #")
 	case u.User != nil:
-		return usage("a gcs URL has no user; credentials come from the environment")
+		return locks.Usagef("a gcs URL has no user; credentials come from the environment")
 	case u.Port() != "":
-		return usage("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
+		return locks.Usagef("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
 	}
 	return gcsinfo.Info.CheckParams(u)
 }
@@ -79,30 +74,30 @@ func checkShape(u *url.URL) error {
 // the rules.
 func checkBucket(name string) error {
 	if name == "" {
-		return usage("no bucket is named; write gcs://bucket/prefix, or set LEADERRUN_GCS_BUCKET")
+		return locks.Usagef("no bucket is named; write gcs://bucket/prefix, or set LEADERRUN_GCS_BUCKET")
 	}
 	valid := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r)
 	}
 	if len(name) < 3 || len(name) > 222 || strings.ContainsFunc(name, func(r rune) bool { return !valid(r) }) {
-		return usage("%q is not the name of a bucket: it has 3 to 222 characters of a-z 0-9 - _ .", locks.Abbreviate(name))
+		return locks.Usagef("%q is not the name of a bucket: it has 3 to 222 characters of a-z 0-9 - _ .", locks.Abbreviate(name))
 	}
 	return nil
 }
 
 func checkPrefix(p string) error {
 	if len(p) > maxPrefix {
-		return usage("the prefix of the objects has %d bytes; at most %d are allowed", len(p), maxPrefix)
+		return locks.Usagef("the prefix of the objects has %d bytes; at most %d are allowed", len(p), maxPrefix)
 	}
 	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return usage("the prefix of the objects has a character that cannot be printed: %q", locks.Abbreviate(p))
+		return locks.Usagef("the prefix of the objects has a character that cannot be printed: %q", locks.Abbreviate(p))
 	}
 	if strings.ContainsAny(p, "#[]*?") {
-		return usage("the prefix of the objects has one of # [ ] * ?, which the tools of Cloud Storage take for patterns")
+		return locks.Usagef("the prefix of the objects has one of # [ ] * ?, which the tools of Cloud Storage take for patterns")
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." {
-			return usage("the prefix of the objects has the part %q between slashes", part)
+			return locks.Usagef("the prefix of the objects has the part %q between slashes", part)
 		}
 	}
 	return nil
@@ -123,7 +118,7 @@ func endpoint(u *url.URL, getenv func(string) string) (string, error) {
 	e, err := url.Parse(value)
 	if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Hostname() == "" || e.User != nil ||
 		strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || e.Fragment != "" {
-		return "", usage("%s %q is not the address of a server, such as https://storage.example.com or http://127.0.0.1:9000", name, locks.Abbreviate(locks.RedactText(value)))
+		return "", locks.Usagef("%s %q is not the address of a server, such as https://storage.example.com or http://127.0.0.1:9000", name, locks.Abbreviate(locks.RedactText(value)))
 	}
 	return e.Scheme + "://" + e.Host, nil
 }

@@ -210,7 +210,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry,
 			continue
 		}
 		if next = it.PageInfo().Token; locks.CheckCursor(next) != nil { // it has the name of an object
-			return nil, "", usage("the prefix of the objects is too long to list them")
+			return nil, "", locks.Usagef("the prefix of the objects is too long to list them")
 		}
 		return page, next, nil
 	}

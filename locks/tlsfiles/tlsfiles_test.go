@@ -3,13 +3,16 @@ package tlsfiles_test
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
+	"errors"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/tlsfiles"
@@ -17,16 +20,13 @@ import (
 
 // A place is where the files are that are replaced.
 type place struct {
-	t     *testing.T
-	files tlsfiles.Files
+	t             *testing.T
+	ca, cert, key string
 }
 
 func newPlace(t *testing.T) place {
 	dir := t.TempDir()
-	return place{t, tlsfiles.Files{
-		CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
-		CAName: "cacert", CertName: "cert",
-	}}
+	return place{t, filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 }
 
 func (p place) write(path, content string) {
@@ -49,14 +49,14 @@ func (p place) read(path string) string {
 func (p place) install(ca *realserver.CA, name string) {
 	p.t.Helper()
 	cert, key := ca.Issue(name, realserver.Cert{})
-	p.write(p.files.CA, p.read(ca.CertFile))
-	p.write(p.files.Cert, p.read(cert))
-	p.write(p.files.Key, p.read(key))
+	p.write(p.ca, p.read(ca.CertFile))
+	p.write(p.cert, p.read(cert))
+	p.write(p.key, p.read(key))
 }
 
 func (p place) open() *tlsfiles.Source {
 	p.t.Helper()
-	s, err := tlsfiles.Open(&tls.Config{ServerName: "here", MinVersion: tls.VersionTLS13}, p.files)
+	s, err := parse(p.t, "servername=here&cacert="+p.ca+"&cert="+p.cert+"&key="+p.key).Open()
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -66,77 +66,42 @@ func (p place) open() *tlsfiles.Source {
 // holds checks what a configuration has: the CA, and the name in our certificate.
 func (p place) holds(c *tls.Config, ca *realserver.CA, name string) {
 	p.t.Helper()
-	pair, err := c.GetClientCertificate(nil)
-	if err != nil || pair.Leaf.Subject.CommonName != name {
-		p.t.Errorf("got the certificate of %v, %v; want that of %s", pair.Leaf.Subject, err, name)
-	}
-	block, _ := pem.Decode([]byte(p.read(ca.CertFile)))
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		p.t.Fatal(err)
+	if own := tlsfiles.Own(c); own == nil || own.Leaf.Subject.CommonName != name {
+		p.t.Errorf("got another certificate than that of %s", name)
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(cert)
+	roots.AppendCertsFromPEM([]byte(p.read(ca.CertFile)))
 	if !c.RootCAs.Equal(roots) {
 		p.t.Error("another CA is trusted")
 	}
-	if c.ServerName != "here" || c.MinVersion != tls.VersionTLS13 {
-		p.t.Errorf("the rest is %q, %x", c.ServerName, c.MinVersion)
+	if c.ServerName != "here" || c.MinVersion != tls.VersionTLS12 || c.InsecureSkipVerify {
+		p.t.Errorf("the rest is %q, %x, %v", c.ServerName, c.MinVersion, c.InsecureSkipVerify)
 	}
 }
 
+// TestReplaced: each configuration has what the files say then. What cannot be used is as it
+// was, which the log says; the rest is new.
 func TestReplaced(t *testing.T) {
-	t.Parallel()
-	p, first, second := newPlace(t), realserver.NewCA(t), realserver.NewCA(t)
-	p.install(first, "one")
-	s := p.open()
-	p.holds(s.Config(), first, "one")
-	p.install(second, "two")
-	c := s.Config()
-	p.holds(c, second, "two")
-	p.install(first, "three")
-	p.holds(c, second, "two") // as it was made
-}
-
-// TestUnreadable: what cannot be used is as it was, and the log says so, once for each
-// reason; the rest is new.
-func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	p, first, second := newPlace(t), realserver.NewCA(t), realserver.NewCA(t)
 	p.install(first, "one")
 	s := p.open()
 	var log drive.Log
 	s.Log = slog.New(slog.NewTextHandler(&log, nil))
-	warned := func(want int) {
-		t.Helper()
-		if n := strings.Count(log.String(), "level=WARN"); n != want {
-			t.Errorf("%d warnings, want %d:\n%s", n, want, log.String())
-		}
-	}
-	for i, spoil := range []func(){
-		func() { p.write(p.files.CA, "") },
-		func() { p.write(p.files.CA, p.read(second.CertFile)[:200]) },
-		func() { _ = os.Remove(p.files.CA) },
-		func() { p.write(p.files.Key, "") },
-		func() { _, key := second.Issue("other", realserver.Cert{}); p.write(p.files.Key, p.read(key)) },
-		func() { _ = os.Remove(p.files.Cert) },
-	} {
-		spoil()
-		p.holds(s.Config(), first, "one")
-		warned(2*i + 1)
-		p.holds(s.Config(), first, "one")
-		warned(2*i + 1)
-		p.install(first, "one")
-		p.holds(s.Config(), first, "one")
-		_ = os.Remove(p.files.CA)
-		p.holds(s.Config(), first, "one")
-		warned(2*i + 2)
-		p.install(first, "one")
-		p.holds(s.Config(), first, "one")
-	}
+	p.holds(s.Config(), first, "one")
 	p.install(second, "two")
-	p.write(p.files.Key, "")
-	p.holds(s.Config(), second, "one")
+	c := s.Config()
+	p.holds(c, second, "two")
+	p.write(p.ca, p.read(second.CertFile)[:200])
+	p.holds(s.Config(), second, "two")
+	p.install(first, "three")
+	_, key := first.Issue("other", realserver.Cert{})
+	p.write(p.key, p.read(key))
+	p.holds(s.Config(), first, "two")
+	p.holds(c, second, "two") // as it was made
+	if text := log.String(); strings.Count(text, "level=WARN") != 2 || !strings.Contains(text, `err="cacert: `) || !strings.Contains(text, `err="cert: `) {
+		t.Errorf("it said:\n%s", text)
+	}
 }
 
 // TestOpen: what cannot be read at first is an error that names the setting.
@@ -144,21 +109,84 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.install(realserver.NewCA(t), "one")
-	for name, spoil := range map[string]func(*tlsfiles.Files){
-		"cacert": func(f *tlsfiles.Files) { f.CA += ".no" },
-		"cert":   func(f *tlsfiles.Files) { f.Key = f.CA },
+	for query, want := range map[string]string{
+		"cacert=" + p.key:                    "cacert: no certificate in " + p.key,
+		"cert=" + p.cert + "&key=" + p.ca:    "cert: tls: ",
+		"cacert=/no/such/file":               "cacert: open /no/such/file",
+		"tls=true&cert=/no/such&key=" + p.ca: "cert: open /no/such",
 	} {
-		f := p.files
-		spoil(&f)
-		if _, err := tlsfiles.Open(&tls.Config{}, f); err == nil || !strings.HasPrefix(err.Error(), name+": ") {
-			t.Errorf("%s: got %v", name, err)
+		if _, err := parse(t, query).Open(); !errors.Is(err, locks.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", query, err)
 		}
 	}
-	s, err := tlsfiles.Open(&tls.Config{}, tlsfiles.Files{})
+	if s, err := parse(t, "tls=true").Open(); err != nil || s.Config().RootCAs != nil || tlsfiles.Own(s.Config()) != nil {
+		t.Errorf("without files: %v", err)
+	}
+}
+
+func unset(string) string { return "" }
+
+func parse(t *testing.T, query string) *tlsfiles.Settings {
+	t.Helper()
+	s, err := tlsfiles.Parse(&url.URL{Scheme: "x", RawQuery: query}, unset, "X_")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := s.Config(); c.RootCAs != nil || c.GetClientCertificate != nil {
-		t.Errorf("without files: %+v", c)
+	return s
+}
+
+// TestParse: TLS is spoken if the parameter tls says so, or else if something else was said
+// about it.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]bool{
+		"": false, "tls=true": true, "tls=false": false, "cacert=f&tls=false": false,
+		"cacert=f": true, "servername=n": true, "cert=c&key=k": true,
+	} {
+		if got := parse(t, query).On(); got != want {
+			t.Errorf("%q: got %v", query, got)
+		}
+	}
+	for query, want := range map[string]string{
+		"tls=yes": "x parameter tls=\"yes\" is neither true nor false", "cert=c": "both cert and key (X_CERT and X_KEY)", "key=k": "both cert and key",
+	} {
+		_, err := tlsfiles.Parse(&url.URL{Scheme: "x", RawQuery: query}, unset, "X_")
+		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", query, err)
+		}
+	}
+}
+
+// TestSecurity: of all certificates on which a connection depends the first that ends counts,
+// whose ever it is; of several chains one is enough.
+func TestSecurity(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	chain := func(hours ...time.Duration) (all []*x509.Certificate) {
+		for _, n := range hours {
+			all = append(all, &x509.Certificate{NotAfter: now.Add(n * time.Hour)})
+		}
+		return all
+	}
+	ours, err := tls.LoadX509KeyPair(realserver.NewCA(t).Issue("client", realserver.Cert{Lasts: 5 * time.Hour}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		chains [][]*x509.Certificate
+		ours   *tls.Certificate
+		want   time.Duration // in hours; 0: none
+	}{
+		{nil, nil, 0},
+		{nil, &ours, 5},
+		{[][]*x509.Certificate{chain(3, 24)}, &ours, 3},
+		{[][]*x509.Certificate{chain(48, 24)}, nil, 24},
+		{[][]*x509.Certificate{chain(6, 24)}, &ours, 5},
+		{[][]*x509.Certificate{chain(48, 3), chain(48, 24), chain(48, 4)}, nil, 24},
+	} {
+		version, ends := tlsfiles.Security(tls.ConnectionState{Version: tls.VersionTLS13, VerifiedChains: tt.chains}, tt.ours)
+		if version != "1.3" || ends.IsZero() != (tt.want == 0) || tt.want != 0 && (ends.Sub(now)-tt.want*time.Hour).Abs() > time.Minute {
+			t.Errorf("%+v: %q until %v", tt, version, ends)
+		}
 	}
 }

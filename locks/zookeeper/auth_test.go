@@ -92,10 +92,14 @@ const oldUser, newUser = "me:old", "me:new"
 
 // testPasswordReplaced: whoever has a session goes on when the file has another
 // password, and so does another process with it, before all nodes are given to the new user and after.
+// A file that cannot be used is as it was, which the log says.
 func testPasswordReplaced(t *testing.T, s *root) {
 	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
 	c.users(oldUser)
-	a := handle(t, c.URL(), options("a"))
+	log := new(drive.Log)
+	o := options("a")
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	a := handle(t, c.URL(), o)
 	token := drive.Hold(t, a).Token
 	write(t, a)
 	b, done := campaign(drive.Context(t), t, c.URL(), options("b"))
@@ -104,6 +108,11 @@ func testPasswordReplaced(t *testing.T, s *root) {
 		drive.Renew(t, a)
 		drive.Renew(t, b)
 		write(t, a)
+	}
+	c.users(newUser, "half")
+	renew()
+	if text := log.String(); strings.Count(text, "level=WARN") != 1 || strings.Contains(text, "half") {
+		t.Errorf("want one warning without a password:\n%s", text)
 	}
 	c.users(newUser)
 	renew()
@@ -157,32 +166,4 @@ func testUsersInTurn(t *testing.T, s *root) {
 		}
 	}
 	drive.Release(t, b)
-}
-
-// testUsersUnreadable: a file that cannot be used is as it was, and the log says so
-// once.
-func testUsersUnreadable(t *testing.T, s *root) {
-	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
-	c.users(oldUser)
-	log := new(drive.Log)
-	o := options("a")
-	o.Logger = slog.New(slog.NewTextHandler(log, nil))
-	a := handle(t, c.URL(), o)
-	drive.Hold(t, a)
-	for i, spoil := range []func(){func() { c.users() }, func() { c.users(newUser, "half") }, func() { _ = os.Remove(c.file) }} {
-		spoil()
-		for range 2 {
-			drive.Renew(t, a)
-		}
-		write(t, a)
-		if n := strings.Count(log.String(), "level=WARN"); n != i+1 {
-			t.Errorf("step %d: %d warnings:\n%s", i, n, log.String())
-		}
-		c.users(oldUser)
-		drive.Renew(t, a)
-	}
-	if strings.Contains(log.String(), "half") {
-		t.Errorf("a password is in the log:\n%s", log.String())
-	}
-	drive.Release(t, a)
 }

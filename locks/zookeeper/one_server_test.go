@@ -28,7 +28,6 @@ func TestOneServer(t *testing.T) {
 		{"CloseIsQuick", testCloseIsQuick},
 		{"PasswordReplaced", testPasswordReplaced},
 		{"UsersInTurn", testUsersInTurn},
-		{"UsersUnreadable", testUsersUnreadable},
 		{"LongQueue", testLongQueue},
 		{"AskWhileCutOff", testAskWhileCutOff},
 		{"AskTwiceWritten", testAskTwiceWritten},

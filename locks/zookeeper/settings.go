@@ -56,26 +56,14 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	return &s, err
 }
 
-func usage(format string, args ...any) error {
-	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
-}
-
 func checkShape(u *url.URL) error {
 	if u.Opaque != "" {
-		return usage("a zk URL is written zk://host:port/chroot, with two slashes")
+		return locks.Usagef("a zk URL is written zk://host:port/chroot, with two slashes")
 	}
 	if u.Fragment != "" {
-		return usage("a zk URL has no part after #")
+		return locks.Usagef("a zk URL has no part after #")
 	}
 	return zkinfo.Info.CheckParams(u)
-}
-
-// setting returns a parameter of the URL or else a variable, and its name.
-func setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
-	if v := u.Query().Get(param); v != "" {
-		return v, param
-	}
-	return getenv(variable), variable
 }
 
 func unfair(mode string) (bool, error) {
@@ -85,7 +73,7 @@ func unfair(mode string) (bool, error) {
 	case "unfair":
 		return true, nil
 	}
-	return false, usage("zk parameter mode=%q is neither fair nor unfair", locks.Abbreviate(mode))
+	return false, locks.Usagef("zk parameter mode=%q is neither fair nor unfair", locks.Abbreviate(mode))
 }
 
 // chroot is the node above all that we make. The root itself is not for us:
@@ -99,15 +87,15 @@ func chroot(p string, getenv func(string) string) (string, error) {
 		return defaultChroot, nil
 	}
 	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return "", usage("the chroot of the zk nodes has a character that cannot be printed: %q", locks.Abbreviate(p))
+		return "", locks.Usagef("the chroot of the zk nodes has a character that cannot be printed: %q", locks.Abbreviate(p))
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." {
-			return "", usage("the chroot of the zk nodes has the part %q: %q", part, locks.Abbreviate(p))
+			return "", locks.Usagef("the chroot of the zk nodes has the part %q: %q", part, locks.Abbreviate(p))
 		}
 	}
 	if p == "zookeeper" || strings.HasPrefix(p, "zookeeper/") {
-		return "", usage("the chroot /zookeeper is ZooKeeper's own")
+		return "", locks.Usagef("the chroot /zookeeper is ZooKeeper's own")
 	}
 	return "/" + p, nil
 }
@@ -120,7 +108,7 @@ func servers(list, from string) ([]string, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		addr, err := server(strings.TrimSpace(item))
 		if err != nil {
-			return nil, usage("%s: server %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+			return nil, locks.Usagef("%s: server %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
 		}
 		out = append(out, addr)
 	}

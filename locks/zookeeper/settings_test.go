@@ -68,9 +68,7 @@ func TestParse(t *testing.T) {
 		{"zk://h", []string{"ZK_AUTH=u:p:q"}, "h:2181 /leaderrun u:p:q"},
 		{"zk://u:p%2F@h", []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun u:p/"},
 		{"zk://h?auth-file=" + file, []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun me:it's a:secret and also:me"},
-		{"zk://h?tls=true", nil, `h:2181 /leaderrun tls(ca=false cert=false name="")`},
 		{"zk://h?servername=n&cacert=" + ca.CertFile, nil, `h:2181 /leaderrun tls(ca=true cert=false name="n")`},
-		{"zk://h?tls=false&cacert=" + ca.CertFile, nil, "h:2181 /leaderrun"},
 		{"zk://h", []string{"LEADERRUN_ZK_CACERT=" + ca.CertFile, "LEADERRUN_ZK_CERT=" + cert, "LEADERRUN_ZK_KEY=" + key}, `h:2181 /leaderrun tls(ca=true cert=true name="")`},
 	} {
 		u, err := url.Parse(tt.url)
@@ -116,10 +114,7 @@ func TestParseErrors(t *testing.T) {
 		{"zk://h?auth-file=" + empty, nil, "no user:password"},
 		{"zk://h?auth-file=" + ca.CertFile, nil, "no user:password"},
 		{"zk://h?auth-file=/nowhere/at-all", nil, "no such file"},
-		{"zk://h?tls=yes", nil, "neither true nor false"},
 		{"zk://h?cert=" + ca.CertFile, nil, "both cert and key"},
-		{"zk://h?cacert=" + empty, nil, "no certificate in"},
-		{"zk://h?cacert=/nowhere/at-all", nil, "no such file"},
 		{"zk:", []string{"ZK_HOSTS=user:secretword@h"}, "user:xxxxx@h"},
 	} {
 		u, err := url.Parse(tt.url)

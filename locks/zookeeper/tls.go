@@ -3,14 +3,11 @@ package zookeeper
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"net"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
@@ -26,26 +23,14 @@ type certificates struct {
 	sessions tls.ClientSessionCache
 }
 
-// newCertificates is nil unless something was said that only makes sense with TLS.
+// newCertificates is nil if TLS is not to be spoken.
 func newCertificates(u *url.URL, getenv func(string) string) (*certificates, error) {
-	explicit, serverName := u.Query().Get("tls"), u.Query().Get("servername")
-	var f tlsfiles.Files
-	f.CA, f.CAName = setting(u, getenv, "cacert", "LEADERRUN_ZK_CACERT")
-	f.Cert, f.CertName = setting(u, getenv, "cert", "LEADERRUN_ZK_CERT")
-	f.Key, _ = setting(u, getenv, "key", "LEADERRUN_ZK_KEY")
-	switch {
-	case explicit != "" && explicit != "true" && explicit != "false":
-		return nil, usage("zk parameter tls=%q is neither true nor false", locks.Abbreviate(explicit))
-	case (f.Cert == "") != (f.Key == ""):
-		return nil, usage("a zk client certificate needs both cert and key (LEADERRUN_ZK_CERT and LEADERRUN_ZK_KEY)")
-	case explicit == "false", explicit == "" && f.CA == "" && f.Cert == "" && serverName == "":
-		return nil, nil
+	s, err := tlsfiles.Parse(u, getenv, "LEADERRUN_ZK_")
+	if err != nil || !s.On() {
+		return nil, err
 	}
-	source, err := tlsfiles.Open(&tls.Config{ServerName: serverName, MinVersion: tls.VersionTLS12}, f)
-	if err != nil {
-		return nil, usage("%v", err)
-	}
-	return &certificates{Source: source, sessions: tls.NewLRUClientSessionCache(0)}, nil
+	source, err := s.Open()
+	return &certificates{Source: source, sessions: tls.NewLRUClientSessionCache(0)}, err
 }
 
 // config returns the configuration for a new connection to a server.
@@ -56,44 +41,17 @@ func (c *certificates) config(server string) *tls.Config {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if own := ownCertificate(config); own != nil && !bytes.Equal(own.Certificate[0], c.own) {
+	if own := tlsfiles.Own(config); own != nil && !bytes.Equal(own.Certificate[0], c.own) {
 		c.own, c.sessions = own.Certificate[0], tls.NewLRUClientSessionCache(0)
 	}
 	config.ClientSessionCache = c.sessions
 	return config
 }
 
-// ownCertificate is nil if there is none.
-func ownCertificate(config *tls.Config) *tls.Certificate {
-	if config.GetClientCertificate == nil {
-		return nil
-	}
-	own, err := config.GetClientCertificate(nil)
-	if err != nil {
-		return nil
-	}
-	return own
-}
-
-// security tells how a connection is encrypted, "1.3" or "" for not at all, and
-// when the first of the certificates ends that it takes.
+// security is [tlsfiles.Security] of a connection, or nothing if it is not encrypted.
 func security(c net.Conn, certs *certificates) (version string, expires time.Time) {
-	secure, ok := c.(*tls.Conn)
-	if !ok {
-		return "", time.Time{}
+	if secure, ok := c.(*tls.Conn); ok {
+		return tlsfiles.Security(secure.ConnectionState(), tlsfiles.Own(certs.Config()))
 	}
-	state := secure.ConnectionState()
-	var all []*x509.Certificate
-	if len(state.VerifiedChains) > 0 {
-		all = state.VerifiedChains[0]
-	}
-	if own := ownCertificate(certs.Config()); own != nil && own.Leaf != nil {
-		all = append(all[:len(all):len(all)], own.Leaf)
-	}
-	for _, cert := range all {
-		if expires.IsZero() || cert.NotAfter.Before(expires) {
-			expires = cert.NotAfter
-		}
-	}
-	return strings.TrimPrefix(tls.VersionName(state.Version), "TLS "), expires
+	return "", expires
 }

@@ -1,12 +1,14 @@
 package zookeeper
 
 import (
-	"fmt"
+	"errors"
 	"log/slog"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
-	"sync"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/reload"
 )
 
 // users are those that we are, each "user:password" of the scheme digest.
@@ -17,38 +19,33 @@ import (
 // anew for each session and each renewal. A session is all users that it has been:
 // its own nodes belong to those of its beginning.
 type users struct {
-	file string       // "": they do not change
-	log  *slog.Logger // told once when the file cannot be read any more
-
-	mu      sync.Mutex
-	known   []string // as last read
-	trouble string   // why the file could not be read the last time
+	one  []string
+	file *reload.Value[[]string] // nil: there is none
+	log  *slog.Logger            // told when the file cannot be read any more
 }
 
 // newUsers takes them from the most explicit place.
 func newUsers(u *url.URL, getenv func(string) string) (*users, error) {
-	s := &users{file: u.Query().Get("auth-file"), log: slog.New(slog.DiscardHandler)}
-	word, from := getenv("ZK_AUTH"), "ZK_AUTH"
-	switch {
-	case s.file != "" && u.User != nil:
-		return nil, usage("the zk URL has a user and auth-file, too")
-	case s.file != "":
-		if err := s.read(); err != nil {
-			return nil, usage("%v", err)
-		}
-		return s, nil
-	case u.User != nil:
+	file, word, from := u.Query().Get("auth-file"), getenv("ZK_AUTH"), "ZK_AUTH"
+	if u.User != nil {
 		password, _ := u.User.Password()
 		word, from = u.User.Username()+":"+password, "the zk URL"
 	}
-	if word == "" {
-		return s, nil
+	var s users
+	var err error
+	switch {
+	case file != "" && u.User != nil:
+		return nil, locks.Usagef("the zk URL has a user and auth-file, too")
+	case file != "":
+		if s.file, err = reload.Open("auth-file", onlyUsers, file); err != nil {
+			return nil, locks.Usagef("%v", err)
+		}
+	case word != "" && !isUser(word):
+		return nil, locks.Usagef("%s has no user:password", from)
+	case word != "":
+		s.one = []string{word}
 	}
-	if !isUser(word) {
-		return nil, usage("%s has no user:password", from)
-	}
-	s.known = []string{word}
-	return s, nil
+	return &s, nil
 }
 
 func isUser(word string) bool {
@@ -56,40 +53,14 @@ func isUser(word string) bool {
 	return user != "" && password != ""
 }
 
-// now returns the users that the file has now or, if it cannot be used, had before.
-func (s *users) now() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.file == "" {
-		return s.known
+// onlyUsers is what a file has, if that is nothing but users.
+func onlyUsers(contents [][]byte) ([]string, error) {
+	all := strings.FieldsFunc(string(contents[0]), func(r rune) bool { return r == '\r' || r == '\n' })
+	if len(all) == 0 || slices.ContainsFunc(all, func(word string) bool { return !isUser(word) }) {
+		return nil, errors.New("no user:password")
 	}
-	trouble := ""
-	if err := s.read(); err != nil {
-		trouble = err.Error()
-	}
-	if trouble != "" && trouble != s.trouble {
-		s.log.Warn("cannot read the user anew; going on with the one that was read before", "err", trouble)
-	}
-	s.trouble = trouble
-	return s.known
+	return all, nil
 }
 
-// read keeps what is known if the file has anything but users.
-func (s *users) read() error {
-	b, err := os.ReadFile(s.file)
-	if err != nil {
-		return fmt.Errorf("auth-file: %w", err)
-	}
-	all := strings.FieldsFunc(string(b), func(r rune) bool { return r == '\r' || r == '\n' })
-	for _, word := range all {
-		if !isUser(word) {
-			all = nil
-			break
-		}
-	}
-	if len(all) == 0 {
-		return fmt.Errorf("auth-file %s has no user:password", s.file)
-	}
-	s.known = all
-	return nil
-}
+// now returns those that we are now.
+func (s *users) now() []string { return append(s.one, s.file.Now(s.log)...) }
