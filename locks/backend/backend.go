@@ -95,6 +95,18 @@ func (i *Info) CheckParams(u *url.URL) error {
 	return locks.CheckParams(u, names...)
 }
 
+// CheckURL returns an ErrUsage if a URL is not of the form scheme://…, if it has a part after
+// #, or for its parameters.
+func (i *Info) CheckURL(u *url.URL) error {
+	switch {
+	case u.Opaque != "":
+		return locks.Usagef("%s URL: write %s, with two slashes", i.Scheme, i.URL)
+	case u.Fragment != "":
+		return locks.Usagef("%s URL: there is a part after #", i.Scheme)
+	}
+	return i.CheckParams(u)
+}
+
 // Secrets are the variables with credentials. It is what a [locks.SecretReader] returns.
 func (i *Info) Secrets() []string {
 	return i.variables(func(v Variable) bool { return v.Secret })

@@ -2,16 +2,13 @@ package etcd
 
 import (
 	"crypto/tls"
-	"fmt"
-	"net"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/hosts"
 	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
@@ -30,7 +27,7 @@ type settings struct {
 // parse reads a URL, and for what it leaves open the variables of etcdctl. All
 // errors wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := checkShape(u); err != nil {
+	if err := etcdinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
 	var s settings
@@ -41,19 +38,19 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if s.prefix, err = prefix(u, getenv); err != nil {
 		return nil, err
 	}
-	addrs, err := endpoints(u, getenv)
+	all, scheme, err := servers(u, getenv)
 	if err != nil {
 		return nil, err
 	}
-	if s.tls, err = newTLS(u, getenv, addrs); err != nil {
+	if s.tls, err = newTLS(u, getenv, scheme); err != nil {
 		return nil, err
 	}
-	scheme := "http"
+	scheme = "http"
 	if s.tls != nil {
 		scheme = "https"
 	}
-	for _, a := range addrs {
-		s.endpoints = append(s.endpoints, a.url(scheme))
+	for _, server := range all {
+		s.endpoints = append(s.endpoints, (&url.URL{Scheme: scheme, Host: server}).String())
 	}
 	return &s, nil
 }
@@ -65,16 +62,6 @@ func (s *settings) config() *tls.Config {
 		s.certs.observe(c)
 	}
 	return c
-}
-
-func checkShape(u *url.URL) error {
-	if u.Opaque != "" {
-		return locks.Usagef("an etcd URL is written etcd://host:port/prefix, with two slashes")
-	}
-	if u.Fragment != "" {
-		return locks.Usagef("an etcd URL has no part after #")
-	}
-	return etcdinfo.Info.CheckParams(u)
 }
 
 func prefix(u *url.URL, getenv func(string) string) (string, error) {
@@ -91,60 +78,26 @@ func prefix(u *url.URL, getenv func(string) string) (string, error) {
 	return "/" + p, nil
 }
 
-// An endpoint is "host:port" and what its URL, if it was one, says about TLS.
-type endpoint struct{ scheme, host string }
-
-func endpoints(u *url.URL, getenv func(string) string) ([]endpoint, error) {
+// servers returns "host:port" of each, and what their URLs, if they are some, say about TLS.
+func servers(u *url.URL, getenv func(string) string) (all []string, scheme string, err error) {
 	list, from := u.Host, "the etcd URL"
 	if list == "" {
 		list, from = getenv("ETCDCTL_ENDPOINTS"), "ETCDCTL_ENDPOINTS"
 	}
-	if list == "" {
-		return []endpoint{{"", net.JoinHostPort("127.0.0.1", etcdinfo.Info.Port)}}, nil
-	}
-	var out []endpoint
-	for item := range strings.SplitSeq(list, ",") {
-		e, err := parseEndpoint(strings.TrimSpace(item))
-		if err != nil {
-			return nil, locks.Usagef("%s: endpoint %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+	items := strings.Split(list, ",")
+	for i, item := range items {
+		of, rest, ok := strings.Cut(strings.TrimSpace(item), "://")
+		if !ok {
+			of, rest = "", item
 		}
-		out = append(out, e)
+		switch {
+		case of != "" && of != "http" && of != "https":
+			return nil, "", locks.Usagef("%s: server %q is neither host:port nor http:// nor https://", from, locks.Abbreviate(locks.RedactText(item)))
+		case i > 0 && of != scheme:
+			return nil, "", locks.Usagef("%s: http:// and https:// endpoints are mixed", from)
+		}
+		scheme, items[i] = of, strings.TrimSuffix(rest, "/")
 	}
-	if mixed := slices.ContainsFunc(out, func(e endpoint) bool { return e.scheme != out[0].scheme }); mixed {
-		return nil, locks.Usagef("%s: http:// and https:// endpoints are mixed", from)
-	}
-	return out, nil
-}
-
-func parseEndpoint(s string) (endpoint, error) {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		scheme, rest = "", s
-	}
-	if scheme != "" && scheme != "http" && scheme != "https" {
-		return endpoint{}, fmt.Errorf("is neither host:port nor http:// nor https://")
-	}
-	rest = strings.TrimSuffix(rest, "/")
-	host, port, err := net.SplitHostPort(rest)
-	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]"), etcdinfo.Info.Port
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return endpoint{}, fmt.Errorf("has no port between 1 and 65535")
-	}
-	if host == "" || strings.ContainsAny(host, "/@[]?# ") || strings.Contains(host, ":") && net.ParseIP(beforeZone(host)) == nil {
-		return endpoint{}, fmt.Errorf("has no valid host")
-	}
-	e := endpoint{scheme, net.JoinHostPort(host, port)}
-	if u, err := url.Parse(e.url("http")); err != nil || u.Host != e.host {
-		return endpoint{}, fmt.Errorf("has no valid host")
-	}
-	return e, nil
-}
-
-func (e endpoint) url(scheme string) string { return (&url.URL{Scheme: scheme, Host: e.host}).String() }
-
-func beforeZone(host string) string {
-	ip, _, _ := strings.Cut(host, "%")
-	return ip
+	all, err = hosts.Parse(strings.Join(items, ","), from, etcdinfo.Info.Port)
+	return all, scheme, err
 }

@@ -60,8 +60,6 @@ func TestParse(t *testing.T) {
 		{"etcd://h/", nil, "http://h:2379 /leaderrun"},
 		{"etcd://h:1,i:2/a/b/", nil, "http://h:1,http://i:2 /a/b"},
 		{"etcd://h,i/a%20b", nil, "http://h:2379,http://i:2379 /a b"},
-		{"etcd://[::1]:1", nil, "http://[::1]:1 /leaderrun"},
-		{"etcd://[::1]", nil, "http://[::1]:2379 /leaderrun"},
 		{"etcd://u:p%40%2F@h", nil, "http://h:2379 /leaderrun u:p@/"},
 		{"etcd://u@h", []string{"ETCDCTL_PASSWORD=p"}, "http://h:2379 /leaderrun u:p"},
 		{"etcd://h", []string{"ETCDCTL_USER=u", "ETCDCTL_PASSWORD=p:q"}, "http://h:2379 /leaderrun u:p:q"},
@@ -119,15 +117,10 @@ func TestParseUsage(t *testing.T) {
 		env  []string
 		want string // in the message
 	}{
-		{"etcd:h:2379", nil, "two slashes"},
 		{"etcd://h#x", nil, "after #"},
 		{"etcd://h?cacrt=x", nil, `did you mean "cacert"?`},
 		{"etcd://h?cacert=a&cacert=b", nil, "twice"},
 		{"etcd://h?tls=maybe", nil, "neither true nor false"},
-		{"etcd://h:0", nil, "no port between"},
-		{"etcd://h:65536", nil, "no port between"},
-		{"etcd://h:1,,i:2", nil, "no valid host"},
-		{"etcd://:1", nil, "no valid host"},
 		{"etcd://u@h", nil, "ETCDCTL_PASSWORD"},
 		{"etcd://:" + secret + "@h", nil, "no user"},
 		{"etcd://v@h", []string{"ETCDCTL_USER=u:" + secret}, `"v" has no password`},
@@ -143,9 +136,7 @@ func TestParseUsage(t *testing.T) {
 		{"etcd://h", []string{"ETCDCTL_CACERT=" + empty}, "ETCDCTL_CACERT: no certificate in"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h,https://i"}, "mixed"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=ftp://h"}, "neither host:port"},
-		{"etcd:", []string{"ETCDCTL_ENDPOINTS=::1"}, ""},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://u:" + secret + "@h"}, "no port between"},
-		{"etcd:", []string{"ETCDCTL_ENDPOINTS=a b"}, "no valid host"},
 		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=perhaps"}, "ETCDCTL_INSECURE_TRANSPORT"},
 	}
 	for _, tt := range tests {
@@ -154,10 +145,6 @@ func TestParseUsage(t *testing.T) {
 			_, err = parse(u, environment(tt.env...))
 		}
 		switch {
-		case tt.want == "":
-			if err != nil {
-				t.Errorf("%s %v: %v", tt.url, tt.env, err)
-			}
 		case !errors.Is(err, locks.ErrUsage), !strings.Contains(err.Error(), tt.want):
 			t.Errorf("%s %v: got %v; want a usage error with %q", tt.url, tt.env, err, tt.want)
 		case strings.Contains(err.Error(), secret):

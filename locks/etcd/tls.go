@@ -9,9 +9,9 @@ import (
 )
 
 // newTLS returns nil if TLS is not to be spoken. What decides is the parameter tls, then the
-// endpoints' own scheme, and then, as for etcdctl, whether anything was said that only makes
+// servers' own scheme, and then, as for etcdctl, whether anything was said that only makes
 // sense with TLS.
-func newTLS(u *url.URL, getenv func(string) string, addrs []endpoint) (*tlsfiles.Source, error) {
+func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.Source, error) {
 	s, err := tlsfiles.Parse(u, getenv, "ETCDCTL_")
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func newTLS(u *url.URL, getenv func(string) string, addrs []endpoint) (*tlsfiles
 		return nil, err
 	}
 	on := s.On() || !plain && s.Explicit == ""
-	if scheme := addrs[0].scheme; scheme != "" && s.Explicit == "" {
+	if scheme != "" && s.Explicit == "" {
 		on = scheme == "https"
 	}
 	if !on {

@@ -31,8 +31,14 @@ func (s *settings) anonymous() bool { return strings.HasPrefix(s.endpoint, "http
 // parse reads a URL, and for what it leaves open the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := checkShape(u); err != nil {
+	if err := gcsinfo.Info.CheckURL(u); err != nil {
 		return nil, err
+	}
+	switch {
+	case u.User != nil:
+		return nil, locks.Usagef("a gcs URL has no user; credentials come from the environment")
+	case u.Port() != "":
+		return nil, locks.Usagef("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
 	}
 	s := &settings{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), userProject: u.Query().Get("userproject")}
 	if s.bucket == "" {
@@ -54,20 +60,6 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	var err error
 	s.endpoint, err = endpoint(u, getenv)
 	return s, err
-}
-
-func checkShape(u *url.URL) error {
-	switch {
-	case u.Opaque != "":
-		return locks.Usagef("a gcs URL is written gcs://bucket/prefix, with two slashes")
-	case u.Fragment != "":
-		return locks.Usagef("a gcs URL has no part after #")
-	case u.User != nil:
-		return locks.Usagef("a gcs URL has no user; credentials come from the environment")
-	case u.Port() != "":
-		return locks.Usagef("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
-	}
-	return gcsinfo.Info.CheckParams(u)
 }
 
 // checkBucket refuses what no bucket is called. The service knows the rest of

@@ -51,7 +51,7 @@ func TestSettingsRefused(t *testing.T) {
 		"gcs:":                                     "no bucket is named",
 		"gcs:///prefix":                            "no bucket is named",
 		"gcs:bucket":                               "with two slashes",
-		"gcs://bucket/p#f":                         "no part after #",
+		"gcs://bucket/p#f":                         "a part after #",
 		"gcs://user@bucket/p":                      "no user",
 		"gcs://bucket:80/p":                        "no port",
 		"gcs://bucket/p?endpont=x":                 `did you mean "endpoint"?`,

@@ -1,14 +1,12 @@
 package zookeeper
 
 import (
-	"fmt"
-	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/hosts"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
 )
 
@@ -26,7 +24,7 @@ type settings struct {
 // parse reads a URL, and for what it leaves open the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := checkShape(u); err != nil {
+	if err := zkinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
 	list, from, root := u.Host, "the zk URL", u.Path
@@ -40,7 +38,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	var s settings
 	var err error
-	if s.servers, err = servers(list, from); err != nil {
+	if s.servers, err = hosts.Parse(list, from, zkinfo.Info.Port); err != nil {
 		return nil, err
 	}
 	if s.chroot, err = chroot(root, getenv); err != nil {
@@ -54,16 +52,6 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	s.tls, err = newCertificates(u, getenv)
 	return &s, err
-}
-
-func checkShape(u *url.URL) error {
-	if u.Opaque != "" {
-		return locks.Usagef("a zk URL is written zk://host:port/chroot, with two slashes")
-	}
-	if u.Fragment != "" {
-		return locks.Usagef("a zk URL has no part after #")
-	}
-	return zkinfo.Info.CheckParams(u)
 }
 
 func unfair(mode string) (bool, error) {
@@ -98,34 +86,4 @@ func chroot(p string, getenv func(string) string) (string, error) {
 		return "", locks.Usagef("the chroot /zookeeper is ZooKeeper's own")
 	}
 	return "/" + p, nil
-}
-
-func servers(list, from string) ([]string, error) {
-	if list == "" {
-		return []string{net.JoinHostPort("127.0.0.1", zkinfo.Info.Port)}, nil
-	}
-	var out []string
-	for item := range strings.SplitSeq(list, ",") {
-		addr, err := server(strings.TrimSpace(item))
-		if err != nil {
-			return nil, locks.Usagef("%s: server %q: %v", from, locks.Abbreviate(locks.RedactText(item)), err)
-		}
-		out = append(out, addr)
-	}
-	return out, nil
-}
-
-func server(s string) (string, error) {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), zkinfo.Info.Port
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return "", fmt.Errorf("has no port between 1 and 65535")
-	}
-	beforeZone, _, _ := strings.Cut(host, "%")
-	if host == "" || strings.ContainsAny(host, "/@[]?# ") || strings.Contains(host, ":") && net.ParseIP(beforeZone) == nil {
-		return "", fmt.Errorf("has no valid host")
-	}
-	return net.JoinHostPort(host, port), nil
 }

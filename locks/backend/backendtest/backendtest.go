@@ -16,7 +16,7 @@ type Parse func(u *url.URL, getenv func(string) string) (settings any, err error
 
 // Settings fails if a backend reads a variable that is not described, if it does not
 // read one that is, or if a parameter that is described changes nothing. That no other
-// parameter is taken is the work of [backend.Info.CheckParams]; at, a URL without any,
+// parameter is taken is the work of [backend.Info.CheckURL]; at, a URL without any,
 // shows that it is called.
 func Settings(t *testing.T, i *backend.Info, at string, parse Parse) {
 	t.Helper()
