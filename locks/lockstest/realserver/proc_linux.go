@@ -11,14 +11,15 @@ import (
 	"testing"
 )
 
+// The signals that freeze a process and let it go on.
 const (
-	pauseSignal  = syscall.SIGSTOP
-	resumeSignal = syscall.SIGCONT
+	PauseSignal  = syscall.SIGSTOP
+	ResumeSignal = syscall.SIGCONT
 )
 
 // dieWithParent has the kernel kill the server when the test process dies.
-func dieWithParent() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+func dieWithParent(asNobody bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: credential(asNobody)}
 }
 
 // stopped reports that no thread of a process runs any more: the signal takes

@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
+// The signals that freeze a process and let it go on.
 const (
-	pauseSignal  = syscall.SIGSTOP
-	resumeSignal = syscall.SIGCONT
+	PauseSignal  = syscall.SIGSTOP
+	ResumeSignal = syscall.SIGCONT
 )
 
 // dieWithParent has no equivalent of Linux's death signal here: a server
 // outlives a test process that is killed.
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func dieWithParent(asNobody bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: credential(asNobody)}
+}
 
 // stopped cannot be told here, and is taken for granted.
 func stopped(int) bool { return true }

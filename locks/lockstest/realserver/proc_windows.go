@@ -5,13 +5,17 @@ import (
 	"testing"
 )
 
-// Windows cannot pause a process: a test that tries fails.
+// The signals that freeze a process and let it go on, elsewhere: Windows cannot pause
+// one, and a test that tries fails.
 const (
-	pauseSignal  = syscall.Signal(0x13)
-	resumeSignal = syscall.Signal(0x12)
+	PauseSignal  = syscall.Signal(0x13)
+	ResumeSignal = syscall.Signal(0x12)
 )
 
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func dieWithParent(bool) *syscall.SysProcAttr { return nil }
+
+// Yield does nothing: the server is of the same user.
+func Yield(testing.TB, ...string) {}
 
 // stopped cannot be told here, and is taken for granted.
 func stopped(int) bool { return true }

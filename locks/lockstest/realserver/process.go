@@ -30,6 +30,11 @@ type Process struct {
 	Args    []string
 	Env     []string // all of it
 	LogFile string   // what the server writes is appended to it
+	// Nobody has it run as the user nobody, if we are root: PostgreSQL refuses to be
+	// root's. What it reads and writes must belong to that user: see Yield.
+	Nobody bool
+	// Stopping is the signal that ends it in an orderly way. Nil: SIGTERM.
+	Stopping os.Signal
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
@@ -49,7 +54,7 @@ func (p *Process) Start() {
 	cmd.Dir = filepath.Dir(p.LogFile) // Java does not serve in one whose name it cannot spell
 	cmd.Env = p.Env
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = dieWithParent(p.Nobody)
 	started, done := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -87,11 +92,32 @@ func (p *Process) WaitReady(ok func() bool) {
 	}
 }
 
+// Wait waits until the process has ended by itself, and fails the test if it has not
+// done well.
+func (p *Process) Wait() {
+	p.TB.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(Ready):
+		p.fail("does not end")
+	}
+	if !p.cmd.ProcessState.Success() {
+		p.fail("has failed")
+	}
+}
+
 // PID returns the process id of the running server.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Stop ends the server in an orderly way.
-func (p *Process) Stop() { p.TB.Helper(); p.end(syscall.SIGTERM) }
+func (p *Process) Stop() {
+	p.TB.Helper()
+	if p.Stopping != nil {
+		p.end(p.Stopping)
+		return
+	}
+	p.end(syscall.SIGTERM)
+}
 
 // Kill ends the server at once.
 func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
@@ -99,16 +125,16 @@ func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
 // Pause freezes the server: connections stay and nothing answers.
 func (p *Process) Pause() {
 	p.TB.Helper()
-	p.signal(pauseSignal)
+	p.signal(PauseSignal)
 	for end := time.Now().Add(Ready); !stopped(p.PID()); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			p.TB.Fatalf("%s does not stop on %v", p.Path, pauseSignal)
+			p.TB.Fatalf("%s does not stop on %v", p.Path, PauseSignal)
 		}
 	}
 }
 
 // Resume ends a Pause.
-func (p *Process) Resume() { p.TB.Helper(); p.signal(resumeSignal) }
+func (p *Process) Resume() { p.TB.Helper(); p.signal(ResumeSignal) }
 
 // Log returns what the server has logged.
 func (p *Process) Log() string {
