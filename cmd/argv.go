@@ -40,9 +40,9 @@ func passwordIn(arg string) string {
 	for head < len(redacted) && head < len(arg) && redacted[head] == arg[head] {
 		head++
 	}
-	// RedactText replaces what stands between ":" and "@"; go back to that ":",
-	// as the password may begin like its replacement.
-	head = strings.LastIndexByte(arg[:head], ':') + 1
-	tail := len(redacted) - (head + len("xxxxx"))
+	// RedactText replaces what stands between ":" and "@", or a parameter after "=";
+	// go back to that, as the password may begin like its replacement.
+	head = strings.LastIndexAny(arg[:head], ":=") + 1
+	tail := len(redacted) - (strings.LastIndex(redacted, "xxxxx") + len("xxxxx")) // there may be two
 	return arg[head : len(arg)-tail]
 }

@@ -24,6 +24,8 @@ func TestPasswordIn(t *testing.T) {
 		"etcd://alice:se:cret@h":                 "se:cret",
 		"etcd://alice:se/cret@h":                 "se/cret",
 		"etcd://:secret@h":                       "secret",
+		"postgres://h:1/d?a=b&password=secret&c": "secret",
+		"-bpostgres://u:one@h/d?sslpassword=two": "one@h/d?sslpassword=two",
 	} {
 		if got := passwordIn(arg); got != want {
 			t.Errorf("passwordIn(%q) = %q; want %q", arg, got, want)

@@ -11,7 +11,23 @@ func Redact(u *url.URL) string {
 	if u.Opaque != "" || u.OmitHost { // as in user:password@host, which is malformed
 		return RedactText(u.String())
 	}
-	return u.Redacted()
+	return redactQuery(u.Redacted())
+}
+
+// redactQuery does so with parameters whose names end in "password", as PostgreSQL has them.
+func redactQuery(s string) string {
+	head, query, ok := strings.Cut(s, "?")
+	if !ok {
+		return s
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); value != "" && (err != nil || strings.HasSuffix(strings.ToLower(plain), "password")) {
+			pairs[i] = name + "=xxxxx"
+		}
+	}
+	return head + "?" + strings.Join(pairs, "&")
 }
 
 // RedactText does the same for a text that may or may not be a URL: whatever
@@ -29,11 +45,11 @@ func RedactText(s string) string {
 	}
 	at := strings.LastIndex(s[start:end], "@")
 	if at < 0 {
-		return s
+		return redactQuery(s)
 	}
 	user, _, hasPassword := strings.Cut(s[start:start+at], ":")
 	if !hasPassword {
-		return s
+		return redactQuery(s)
 	}
-	return s[:start] + user + ":xxxxx" + s[start+at:]
+	return s[:start] + user + ":xxxxx" + redactQuery(s[start+at:])
 }

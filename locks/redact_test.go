@@ -25,6 +25,9 @@ func TestRedactText(t *testing.T) {
 		{"etcd:root:secret@h", "etcd:xxxxx@h"},
 		{"root:secret@h", "root:xxxxx@h"},
 		{"Root:p://secret@h", "Root:xxxxx@h"},
+		{"postgres://h/d?sslmode=require&password=secret&a=b", "postgres://h/d?sslmode=require&password=xxxxx&a=b"},
+		{"postgres://u:secret@h/d?ssl%50assword=secret", "postgres://u:xxxxx@h/d?ssl%50assword=xxxxx"},
+		{"postgres://u:secret@h/d?passfile=/p", "postgres://u:xxxxx@h/d?passfile=/p"},
 		{"file:///home/me@work/locks", "file:///home/me@work/locks"},
 		{"/home/me@work", "/home/me@work"},
 	} {
@@ -40,6 +43,7 @@ func TestRedact(t *testing.T) {
 		{"etcd://h:2379/p%40q?cacert=/home/me@work/ca.pem", "etcd://h:2379/p%40q?cacert=/home/me@work/ca.pem"},
 		{"etcd:root:secret@h", "etcd:xxxxx@h"},
 		{"etcd:", "etcd:"},
+		{"postgres://u:secret@h/d?password=secret", "postgres://u:xxxxx@h/d?password=xxxxx"},
 	} {
 		u, err := url.Parse(tt.in)
 		if err != nil {
