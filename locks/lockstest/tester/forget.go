@@ -12,7 +12,7 @@ import (
 const ours = "LEADERRUN_TEST_"
 
 // theirs begin the names of variables that leaderrun, its backends and their SDKs read.
-var theirs = []string{"LEADERRUN_", "ETCDCTL_", "ZK_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_EMULATOR_HOST"}
+var theirs = []string{"LEADERRUN_", "ETCDCTL_", "ZK_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_EMULATOR_HOST", "PG"}
 
 // Forget takes the tester's settings of leaderrun and of its backends out of the
 // environment of this process, and the directories with helper programs out of PATH.

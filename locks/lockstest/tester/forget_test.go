@@ -13,7 +13,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", strings.Join([]string{with, without}, string(filepath.ListSeparator)))
-	for name, stays := range map[string]bool{"LEADERRUN_BACKEND": false, "ETCDCTL_ENDPOINTS": false, "ZK_HOSTS": false, "LEADERRUN_TEST_LONG": true, "ETCD_NAME": true} {
+	for name, stays := range map[string]bool{"LEADERRUN_BACKEND": false, "ETCDCTL_ENDPOINTS": false, "ZK_HOSTS": false, "PGHOST": false, "LEADERRUN_TEST_LONG": true, "ETCD_NAME": true} {
 		t.Setenv(name, "x")
 		defer func() {
 			if _, ok := os.LookupEnv(name); ok != stays {

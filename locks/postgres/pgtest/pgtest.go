@@ -1,0 +1,312 @@
+// Package pgtest runs real PostgreSQL servers for tests, each with a directory of its
+// own.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// User is the name of the superuser, who needs no password.
+const User = "root"
+
+// Options say what kind of server to run.
+type Options struct {
+	Settings []string // further lines of postgresql.conf
+	TLS      *TLS     // nil: plain TCP
+	Auth     []string // lines of pg_hba.conf that go before "everybody is trusted"
+}
+
+// TLS names the files of a server that speaks TLS.
+type TLS struct{ CertFile, KeyFile, ClientCAFile string }
+
+// A Server is a running one. Its methods fail the test when they cannot do what they
+// say.
+type Server struct {
+	*realserver.Process
+	data string
+	port int
+
+	frozen []*os.Process // what Pause has stopped, besides the first
+}
+
+// Start makes a directory for a server and runs it.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	s := prepare(tb)
+	s.initdb(o)
+	s.Start()
+	return s
+}
+
+// Standby runs another server that follows s, as a hot standby.
+func (s *Server) Standby(settings ...string) *Server {
+	s.TB.Helper()
+	standby := prepare(s.TB)
+	standby.run("pg_basebackup", "--pgdata", standby.data, "--write-recovery-conf", "--checkpoint", "fast",
+		"--dbname", s.URL()+"&application_name=standby")
+	standby.configure(settings)
+	standby.Start()
+	return standby
+}
+
+func prepare(tb testing.TB) *Server {
+	tb.Helper()
+	if _, err := os.Stat(filepath.Join(programs, "initdb")); err != nil {
+		realserver.Missing(tb, "there is no PostgreSQL 15; Debian has it in postgresql-15")
+	}
+	dir := tb.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // another user is to get through it
+		tb.Fatal(err)
+	}
+	realserver.Yield(tb, dir)
+	s := &Server{data: filepath.Join(dir, "data"), port: realserver.FreePort(tb)}
+	s.Process = &realserver.Process{
+		TB: tb, Path: filepath.Join(programs, "postgres"), Args: []string{"-D", s.data}, Env: environ(),
+		LogFile: filepath.Join(dir, "log"), Nobody: true,
+		Stopping: os.Interrupt, // SIGTERM would wait until all clients have gone
+	}
+	return s
+}
+
+// programs is where Debian has the programs of one release. Which others are installed, or
+// run, makes no difference.
+const programs = "/usr/lib/postgresql/15/bin"
+
+func environ() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"} }
+
+// run runs a program of the server until it ends.
+func (s *Server) run(name string, args ...string) {
+	s.TB.Helper()
+	p := &realserver.Process{TB: s.TB, Path: filepath.Join(programs, name), Args: args, Env: s.Env, LogFile: s.LogFile, Nobody: true}
+	p.Start()
+	p.Wait()
+}
+
+func (s *Server) initdb(o Options) {
+	s.TB.Helper()
+	s.run("initdb", "--pgdata", s.data, "--username", User, "--auth", "trust", "--encoding", "UTF8", "--no-locale",
+		"--no-sync", "--wal-segsize", "1")
+	hba := append(slices.Clone(o.Auth), "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust")
+	s.write("pg_hba.conf", strings.Join(hba, "\n")+"\n")
+	settings := o.Settings
+	if t := o.TLS; t != nil {
+		for _, name := range []string{t.CertFile, t.KeyFile, t.ClientCAFile} {
+			if name != "" {
+				realserver.Yield(s.TB, filepath.Dir(name), name)
+			}
+		}
+		settings = append(slices.Clone(settings), "ssl = on", "ssl_cert_file = '"+t.CertFile+"'", "ssl_key_file = '"+t.KeyFile+"'", "ssl_ca_file = '"+t.ClientCAFile+"'")
+	}
+	s.configure(settings)
+}
+
+// configure says where the server listens, and what else was asked for. It writes to
+// disk as it does for users: what it has acknowledged, it has after a crash.
+func (s *Server) configure(settings []string) {
+	s.TB.Helper()
+	lines := append([]string{
+		"listen_addresses = '127.0.0.1'", fmt.Sprintf("port = %d", s.port), "unix_socket_directories = ''",
+		"shared_buffers = 16MB", "max_connections = 1000", "max_wal_size = 32MB",
+	}, settings...)
+	s.write("postgresql.auto.conf", strings.Join(lines, "\n")+"\n", os.O_APPEND)
+}
+
+func (s *Server) write(name, text string, flags ...int) {
+	s.TB.Helper()
+	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if len(flags) > 0 {
+		mode = os.O_WRONLY | os.O_CREATE | flags[0]
+	}
+	f, err := os.OpenFile(filepath.Join(s.data, name), mode, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+		_ = f.Close()
+	}
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// Data is the directory of the server.
+func (s *Server) Data() string { return s.data }
+
+// URL is the address of the server, as its superuser.
+func (s *Server) URL() string { return s.URLAs(User) }
+
+// URLAs is the same as another user, who may have a password after a colon.
+func (s *Server) URLAs(user string) string { return URLOf(user, s.Addr()) }
+
+// URLOf is the address of servers behind others, such as proxies.
+func URLOf(user string, addrs ...string) string {
+	return "postgres://" + user + "@" + strings.Join(addrs, ",") + "/postgres?sslmode=disable"
+}
+
+// Start starts the server, with the data that it has.
+func (s *Server) Start() {
+	s.TB.Helper()
+	s.Process.Start()
+	s.WaitReady(func() bool {
+		c, err := s.connect()
+		if err != nil {
+			return false
+		}
+		return c.Close(context.Background()) == nil
+	})
+}
+
+// Kill ends all processes of the server at once, as a crash of its machine does.
+func (s *Server) Kill() {
+	s.TB.Helper()
+	s.Process.Pause() // it starts no other meanwhile
+	children := s.children()
+	s.Process.Kill()
+	for _, p := range children {
+		_ = p.Kill() // it may have ended by itself
+	}
+	for _, p := range children {
+		for end := time.Now().Add(realserver.Ready); runs(p) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		}
+	}
+}
+
+// Pause freezes all processes of the server: connections stay, and nothing answers.
+func (s *Server) Pause() {
+	s.TB.Helper()
+	s.Process.Pause()
+	s.frozen = s.children()
+	for _, p := range s.frozen {
+		_ = p.Signal(realserver.PauseSignal) // it may have ended by itself
+	}
+}
+
+// Resume ends a Pause.
+func (s *Server) Resume() {
+	s.TB.Helper()
+	for _, p := range s.frozen {
+		_ = p.Signal(realserver.ResumeSignal)
+	}
+	s.Process.Resume()
+}
+
+// children are the processes that the server has started.
+func (s *Server) children() (all []*os.Process) {
+	s.TB.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.PID()))
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+	for _, field := range strings.Fields(string(b)) {
+		var pid int
+		if _, err := fmt.Sscan(field, &pid); err != nil {
+			s.TB.Fatal(err)
+		}
+		if p, err := os.FindProcess(pid); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// runs reports that a process has not ended, and given back the memory that it shares: one
+// that nobody has waited for yet has.
+func runs(p *os.Process) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+	return err == nil && !strings.Contains(string(b), ") Z ") && !strings.Contains(string(b), ") X ")
+}
+
+func (s *Server) connect() (*pgconn.PgConn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), realserver.Ready)
+	defer cancel()
+	return pgconn.Connect(ctx, s.URL())
+}
+
+// Exec runs statements as the superuser, each text in a transaction of its own, and returns
+// the rows of the last.
+func (s *Server) Exec(lines ...string) (rows [][]string) {
+	s.TB.Helper()
+	c, err := s.connect()
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	for _, line := range lines {
+		results, err := c.Exec(context.Background(), line).ReadAll()
+		if err != nil {
+			s.TB.Fatalf("%s: %v", line, err)
+		}
+		rows = nil
+		for _, row := range results[len(results)-1].Rows {
+			var texts []string
+			for _, value := range row {
+				texts = append(texts, string(value))
+			}
+			rows = append(rows, texts)
+		}
+	}
+	return rows
+}
+
+// Until repeats a question until the answer is yes.
+func (s *Server) Until(question string) {
+	s.TB.Helper()
+	for end := time.Now().Add(realserver.Ready); s.Exec(question)[0][0] != "t"; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.TB.Fatalf("still not so: %s", question)
+		}
+	}
+}
+
+// Hold runs a statement in a transaction, which stays open until it is ended.
+func (s *Server) Hold(statement string) (end func()) {
+	s.TB.Helper()
+	c, err := s.connect()
+	if err == nil {
+		_, err = c.Exec(context.Background(), "BEGIN; "+statement).ReadAll()
+	}
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+	return func() { _ = c.Close(context.Background()) }
+}
+
+// FillTablespace makes a tablespace on a small disk, which is full until it is freed.
+func (s *Server) FillTablespace(name string, size int) (free func()) {
+	s.TB.Helper()
+	dir := filepath.Join(filepath.Dir(s.data), name)
+	err := os.Mkdir(dir, 0o700)
+	if err == nil {
+		err = mount(dir, size)
+	}
+	if err != nil {
+		realserver.Missing(s.TB, "cannot mount a small disk: "+err.Error())
+	}
+	s.TB.Cleanup(func() {
+		if err := unmount(dir); err != nil {
+			s.TB.Error(err)
+		}
+	})
+	realserver.Yield(s.TB, dir)
+	s.Exec("CREATE TABLESPACE " + name + " LOCATION '" + dir + "'")
+	full := filepath.Join(dir, "full")
+	_ = os.WriteFile(full, make([]byte, size), 0o600) // as much as there is room for
+	return func() {
+		s.TB.Helper()
+		if err := os.Remove(full); err != nil {
+			s.TB.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Package postgresinfo describes the backend postgres, and links no driver.
+package postgresinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it. Parameters and variables are those of psql, but for passwords in a
+// URL, which too many see.
+var Info = backend.Info{
+	Scheme:  "postgres",
+	Product: "PostgreSQL",
+	Folder:  "postgres",
+
+	URL:         "postgres://host:5432,host:5432/database?schema=public",
+	Liveness:    "a lease",
+	Token:       "a version of the row",
+	Order:       "nobody in particular",
+	Told:        "LISTEN",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks; the first run also CREATE on its schema, or the table is made beforehand",
+	Limits:      "of standbys, only synchronous ones keep all",
+	Price:       "a connection, and a write of one row for each renewal",
+
+	Port: "5432",
+	Params: []backend.Param{
+		{Name: "application_name", Usage: "NAME by which the server shows our sessions", About: backend.User},
+		{Name: "channel_binding", Usage: "whether the login is bound to the TLS connection", Words: []string{"disable", "prefer", "require"}, About: backend.Refusal},
+		{Name: "connect_timeout", Usage: "SECONDS to wait for one server", About: backend.Refusal},
+		{Name: "dbname", Usage: "NAME of the database", About: backend.Address},
+		{Name: "host", Usage: "HOST of the server, or the directory of its socket", About: backend.Address},
+		{Name: "max_protocol_version", Usage: "VERSION of the protocol at most", About: backend.Refusal},
+		{Name: "min_protocol_version", Usage: "VERSION of the protocol at least", About: backend.Refusal},
+		{Name: "options", Usage: "OPTIONS for the server"},
+		{Name: "passfile", Usage: "FILE with passwords", About: backend.User},
+		{Name: "port", Usage: "PORT of the server", About: backend.Address},
+		{Name: "require_auth", Usage: "METHODS of login that are allowed", About: backend.Refusal},
+		{Name: "schema", Usage: "SCHEMA of the table"},
+		{Name: "service", Usage: "NAME in the service file", About: backend.Address},
+		{Name: "servicefile", Usage: "FILE with services", About: backend.Address},
+		{Name: "sslcert", Usage: "FILE with our certificate", About: backend.User},
+		{Name: "sslcertmode", Usage: "whether our certificate is sent", Words: []string{"disable", "allow", "require"}, About: backend.User},
+		{Name: "sslkey", Usage: "FILE with its key", About: backend.User},
+		{Name: "sslmode", Usage: "whether TLS is spoken and the server verified", Words: []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}, About: backend.Refusal},
+		{Name: "sslnegotiation", Usage: "how TLS begins", Words: []string{"postgres", "direct"}, About: backend.Refusal},
+		{Name: "sslrootcert", Usage: "FILE with the authorities of the servers' certificates", About: backend.Refusal},
+		{Name: "sslsni", Usage: "whether the server is told which name is meant", Words: []string{"0", "1"}, About: backend.Refusal},
+		{Name: "target_session_attrs", Usage: "always read-write", Words: []string{"any", "read-write", "primary"}, About: backend.Refusal},
+		{Name: "user", Usage: "NAME of the user; without a database it names that, too"},
+	},
+	Variables: []backend.Variable{
+		{Name: "PGHOST", About: backend.Address, SDK: true},
+		{Name: "PGPORT", About: backend.Address, SDK: true},
+		{Name: "PGDATABASE", About: backend.Address, SDK: true},
+		{Name: "PGSERVICE", About: backend.Address, SDK: true},
+		{Name: "PGSERVICEFILE", About: backend.Address, SDK: true},
+		{Name: "PGUSER", SDK: true}, // without PGDATABASE it names the database, too
+		{Name: "PGPASSWORD", About: backend.User, Secret: true, SDK: true},
+		{Name: "PGPASSFILE", About: backend.User, Secret: true, SDK: true},
+		{Name: "PGSSLMODE", About: backend.Refusal, SDK: true},
+		{Name: "PGSSLROOTCERT", About: backend.Refusal, SDK: true},
+		{Name: "PGSSLCERT", About: backend.User, SDK: true},
+		{Name: "PGSSLKEY", About: backend.User, SDK: true},
+		{Name: "PGSSLPASSWORD", About: backend.User, Secret: true, SDK: true},
+		{Name: "PGOPTIONS", SDK: true},
+		{Name: "HOME", Ambient: true, SDK: true}, // the service file is there
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+}
