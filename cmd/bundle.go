@@ -7,6 +7,7 @@ import (
 	// generated: imports
 	"github.com/leaderrun/leaderrun/locks/etcd"
 	"github.com/leaderrun/leaderrun/locks/gcs"
+	"github.com/leaderrun/leaderrun/locks/postgres"
 	"github.com/leaderrun/leaderrun/locks/zookeeper"
 	// end generated
 	"github.com/leaderrun/leaderrun/runner/metrics"
@@ -25,6 +26,7 @@ func registerBundled(r *locks.Registry) {
 	// generated: backends
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
+	r.Register("postgres", postgres.Open)
 	r.Register("zk", zookeeper.Open)
 	// end generated
 }

@@ -101,6 +101,9 @@ func TestStore(t *testing.T) {
 		{spell("zk://h?mode=fair"), spell("zk://h?mode=unfair")},
 		{spell("gcs:", "LEADERRUN_GCS_BUCKET=a"), spell("gcs:", "LEADERRUN_GCS_BUCKET=b")},
 		{spell("gcs://b", "STORAGE_EMULATOR_HOST=a"), spell("gcs://b", "STORAGE_EMULATOR_HOST=b")},
+		{spell("postgres:", "PGHOST=a"), spell("postgres:", "PGHOST=b")},
+		{spell("postgres://h", "PGUSER=a"), spell("postgres://h", "PGUSER=b")}, // whose name that of the database is
+		{spell("postgres://?service=x", "HOME=/a"), spell("postgres://?service=x", "HOME=/b")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},
 	} {
 		if test.one == test.other {

@@ -34,6 +34,8 @@ func plans() []plan {
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
 		{name: "gcs", backend: "gcs", store: gcsStore},
 		{name: "gcs-strict", backend: "gcs", mode: "strict", store: gcsStore, strict: true},
+		{name: "postgres", backend: "postgres", store: postgresStore},
+		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 	}
 	for _, p := range peers() {
 		all = append(all, plan{name: p.name, backend: p.backend, store: p.store, peer: &p})

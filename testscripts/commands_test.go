@@ -64,6 +64,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"need":      cmdNeed,
 		"etcd":      cmdEtcd,
 		"gcs":       cmdGCS,
+		"postgres":  cmdPostgres,
 		"zk":        cmdZK,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,

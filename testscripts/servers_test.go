@@ -16,15 +16,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
 // servers are those of one script.
 type servers struct {
-	etcd  *etcdtest.Server
-	gcs   *gcstest.Server
-	zk    *zktest.Server
-	proxy *faultproxy.Proxy
+	etcd *etcdtest.Server
+	gcs  *gcstest.Server
+	zk   *zktest.Server
+
+	postgres *pgtest.Server
+	proxy    *faultproxy.Proxy
 }
 
 // cmdEtcd is the command

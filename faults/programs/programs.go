@@ -18,6 +18,7 @@ const (
 	Helpers   = module + "/.../leaderrun-..." // a pattern: with the tools, which are started as helpers are
 	Etcd      = module + "/locks/etcd/leaderrun-etcd"
 	GCS       = module + "/locks/gcs/leaderrun-gcs"
+	Postgres  = module + "/locks/postgres/leaderrun-postgres"
 	ZooKeeper = module + "/locks/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -42,7 +43,9 @@ type pauser interface {
 
 // stores are all of them. Each call starts servers of its own.
 func stores() map[string]func(*testing.T) *store {
-	return map[string]func(*testing.T) *store{"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore}
+	return map[string]func(*testing.T) *store{
+		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
+	}
 }
 
 func fileStore(t *testing.T) *store {
@@ -69,6 +72,12 @@ func gcsStore(t *testing.T) *store {
 		env: func(addr string) []string {
 			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/fleet", "STORAGE_EMULATOR_HOST=" + addr}
 		}}
+}
+
+func postgresStore(t *testing.T) *store {
+	s := pgtest.Start(t, pgtest.Options{})
+	return &store{name: "postgres", server: s, addr: s.Addr(), window: time.Second, rude: 20,
+		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, addr)} }}
 }
 
 // behindProxies puts a proxy before the server for each host.

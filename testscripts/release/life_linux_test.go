@@ -39,7 +39,7 @@ func checkLife(t *testing.T, first, next string) {
 	empty := r.files(t)
 	deb := func(dist, name string) string { return only(t, filepath.Join(dist, name+"_1*.deb")) }
 	all := func(dist string) []string {
-		return []string{deb(dist, "leaderrun"), deb(dist, "leaderrun-etcd"), deb(dist, "leaderrun-gcs"), deb(dist, "leaderrun-zk")}
+		return []string{deb(dist, "leaderrun"), deb(dist, "leaderrun-etcd"), deb(dist, "leaderrun-gcs"), deb(dist, "leaderrun-postgres"), deb(dist, "leaderrun-zk")}
 	}
 
 	if out, err := r.dpkg("-i", deb(first, "leaderrun-etcd")); err == nil || !strings.Contains(out, "leaderrun-etcd depends on leaderrun") {

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/file/fileinfo"
 	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
 )
 
@@ -21,6 +22,7 @@ var backends = [...]*backend.Info{
 	&etcdinfo.Info,
 	&zkinfo.Info,
 	&gcsinfo.Info,
+	&postgresinfo.Info,
 }
 
 // Backends returns all of them, those first that are to be considered first.

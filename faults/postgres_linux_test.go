@@ -1,0 +1,67 @@
+package faults
+
+import (
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
+)
+
+// postgresUser may do no more than a run needs, and make the table.
+const postgresUser = "runner"
+
+// postgresRuns are the sessions of those who have the lock, or want it.
+const postgresRuns = " FROM pg_stat_activity WHERE usename = '" + postgresUser + "'"
+
+func postgresStore(t *testing.T, p plan) *store {
+	s := pgtest.Start(t, pgtest.Options{})
+	s.Exec("CREATE ROLE "+postgresUser+" LOGIN", "GRANT CREATE ON SCHEMA public TO "+postgresUser)
+	reload := "SELECT pg_reload_conf()"
+	end := "SELECT pg_terminate_backend(pid)" + postgresRuns
+	all := append(serverFaults(s),
+		fault{"connections ended", func(*nemesis, *machine) bool { s.Exec(end); return true }},
+		fault{"statements cancelled", func(*nemesis, *machine) bool { s.Exec("SELECT pg_cancel_backend(pid)" + postgresRuns); return true }},
+		postgresState(s, "read-only", []string{"ALTER SYSTEM SET default_transaction_read_only = on", reload},
+			[]string{"ALTER SYSTEM RESET default_transaction_read_only", reload}),
+		postgresState(s, "credentials withdrawn", []string{"ALTER ROLE " + postgresUser + " NOLOGIN", end},
+			[]string{"ALTER ROLE " + postgresUser + " LOGIN"}),
+		fault{"row locked by others", func(n *nemesis, _ *machine) bool {
+			if !postgresTable(s) {
+				return false
+			}
+			free := s.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+			n.pass()
+			free()
+			return true
+		}},
+	)
+	if p.strict {
+		all = append(all, postgresOperator(s, "lock deleted", "DELETE FROM leaderrun_locks WHERE convert_from(state, 'UTF8') LIKE '%\"held\"%' RETURNING true"),
+			postgresOperator(s, "table dropped", "DROP TABLE leaderrun_locks; SELECT true"))
+	}
+	return &store{
+		servers: []string{s.Addr()}, faults: all,
+		env: func(addrs []string) []string {
+			return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(postgresUser, addrs...)}
+		},
+	}
+}
+
+// postgresState is a fault that lasts from some statements to others.
+func postgresState(s *pgtest.Server, name string, begin, end []string) fault {
+	return fault{name, func(n *nemesis, _ *machine) bool {
+		s.Exec(begin...)
+		n.pass()
+		s.Exec(end...)
+		return true
+	}}
+}
+
+// postgresOperator ends terms that are not over.
+func postgresOperator(s *pgtest.Server, name, statement string) fault {
+	return fault{name, func(*nemesis, *machine) bool { return postgresTable(s) && len(s.Exec(statement)) > 0 }}
+}
+
+// postgresTable reports that a run has made the table.
+func postgresTable(s *pgtest.Server) bool {
+	return s.Exec("SELECT to_regclass('leaderrun_locks') IS NOT NULL")[0][0] == "t"
+}
