@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 // TestWatch tells of a release; news of something else is none.
@@ -21,6 +23,7 @@ func TestWatch(t *testing.T) {
 		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "nothing was told"},
 		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended by itself"},
 		"refused":             {func(s *store) { s.fail["watch"] = errors.New("no watches here") }, Error, "no watches here"},
+		"there are none":      {func(s *store) { s.fail["watch"] = &locks.UsageError{What: "no watches here"} }, Left, "no watches here"},
 	} {
 		s := newStore()
 		tt.ruin(s)

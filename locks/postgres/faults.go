@@ -56,7 +56,7 @@ func (s *store) causes() []cause {
 		{"3F000", caslease.Refused, "make it: CREATE SCHEMA " + quote(s.s.schema) + "; or name another with schema="},
 		{"40003", caslease.Unknown, ""},
 		{"40", caslease.Changed, ""}, // somebody else was writing: look again
-		{"42501", caslease.Denied, "have this done by who may: " + s.s.setup()},
+		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.s.setup()},
 		{"42", caslease.Refused, "the table " + s.s.where() + " is not as leaderrun makes it; DROP TABLE if it is not needed, or name another schema"},
 		{"53100", caslease.Unsent, "the server's disk is full"},
 		{"53300", caslease.Throttled, "the server takes no more connections: see max_connections there, and CONNECTION LIMIT of the role and the database"},
@@ -101,7 +101,7 @@ func (s *store) kind(err error) caslease.Kind {
 	switch {
 	case errors.Is(err, errChanged):
 		return caslease.Changed
-	case errors.Is(err, errPooled), errors.Is(err, locks.ErrUsage):
+	case errors.Is(err, locks.ErrUsage):
 		return caslease.Refused
 	case server && !connecting && e.SeverityUnlocalized != "ERROR":
 		return caslease.Unknown
@@ -160,5 +160,6 @@ func text(err error) string {
 func (s *settings) setup() string { return s.tableSQL() + "; " + s.grants() }
 
 func (s *settings) grants() string {
-	return "GRANT USAGE ON SCHEMA " + quote(s.schema) + " TO ROLE; GRANT SELECT, INSERT, UPDATE, DELETE ON " + s.where() + " TO ROLE"
+	role := " TO " + quote(s.user)
+	return "GRANT USAGE ON SCHEMA " + quote(s.schema) + role + "; GRANT SELECT, INSERT, UPDATE, DELETE ON " + s.where() + role
 }

@@ -67,7 +67,7 @@ func TestLeastRights(t *testing.T) {
 	s := openStore(t, server.URLAs("runner")+"&schema=ops")
 	ctx := within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "by who may: ")
+	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "to run: ")
 	if !strings.HasPrefix(todo, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
@@ -78,7 +78,7 @@ func TestLeastRights(t *testing.T) {
 	isKind(t, s, err, caslease.Denied)
 	findings(t, s, "table", levelError, "no access")
 	for grant := range strings.SplitSeq(grants, "; ") {
-		server.Exec(strings.ReplaceAll(grant, "ROLE", "runner"))
+		server.Exec(grant)
 	}
 	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
 	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))

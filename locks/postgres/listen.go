@@ -2,14 +2,14 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"sync"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
 )
 
 // errPooled says that LISTEN is of no use. It would even be heard by somebody else.
-var errPooled = errors.New("a pooler is between here and the server, through which nothing is notified")
+var errPooled error = &locks.UsageError{What: "a pooler is between here and the server, through which nothing is notified"}
 
 // A hub passes on what is notified. All locks of a schema share a channel of the server.
 type hub struct {

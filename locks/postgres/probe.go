@@ -197,9 +197,9 @@ func (f facts) durability(find func(check, level, text, fix string)) {
 func (f facts) access(s *settings, find func(check, level, text, fix string)) {
 	switch {
 	case f.tableThere && !f.mayUse:
-		find("table", levelError, "no access to "+s.where(), "have this done by who may: "+s.grants())
+		find("table", levelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
 	case !f.tableThere && !f.mayMake:
-		find("table", levelError, "there is no "+s.where()+", and we may not make it", "have this done by who may: "+s.setup())
+		find("table", levelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
 	case !f.tableThere:
 		find("table", levelOK, "there is no "+s.where()+" yet; the first run makes it", "")
 	case !f.mayForget:

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -32,6 +33,7 @@ type settings struct {
 	schema   string
 	hosts    []string // "host:port", for messages and for doctor
 	database string
+	user     string
 }
 
 // parse reads a URL. What it leaves open the driver takes from where psql does. All
@@ -59,10 +61,7 @@ func parse(u *url.URL) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.database = c.Database
-	if s.database == "" {
-		s.database = c.User
-	}
+	s.user, s.database = c.User, cmp.Or(c.Database, c.User)
 	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {
 		if addr := address(f.Host, f.Port); !slices.Contains(s.hosts, addr) { // one may be tried with TLS, and without
 			s.hosts = append(s.hosts, addr)
