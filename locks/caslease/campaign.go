@@ -234,7 +234,10 @@ func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, erro
 	if v.foreign != nil || v.record.Nonce != t.record.Nonce || v.record.State != held || c.now().Sub(t.sent) > c.ttl/2 {
 		return nil, nil
 	}
-	return v, nil
+	if !c.traits.ReadsEarly {
+		return v, nil
+	}
+	return c.swap(ctx, Lease, v, Value{State: t.record.renewed(v).encode(), Silent: true})
 }
 
 // undo frees what a failed campaign may have left, unless that replaced a term

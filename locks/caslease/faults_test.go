@@ -129,6 +129,26 @@ func TestAcquireIsResolvedByNonce(t *testing.T) {
 	}
 }
 
+// TestAcquireResolvedByAnswer: where a read may show what another server, which takes over,
+// has not got, the lock is had by a write that is acknowledged.
+func TestAcquireResolvedByAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.early = true
+		s.Next("create", Fault{LoseReply: true})
+		l := at(t, s, options("b"))
+		drive.Hold(t, l)
+		if got, want := verbs(s), map[string]int{"read": 2, "create": 1, "swap": 1}; !maps.Equal(got, want) {
+			t.Errorf("requests: %v; want %v", got, want)
+		}
+		drive.Renew(t, l)
+		drive.Release(t, l)
+		s.Fault(func(r Request) Fault { return Fault{LoseReply: r.Verb == "swap"} })
+		if _, err := at(t, s, options("c")).Acquire(drive.Context(t), false); !errors.Is(err, locks.ErrUnavailable) {
+			t.Errorf("without any answer: %v; want ErrUnavailable", err)
+		}
+	})
+}
+
 // TestAcquireResolvedForAnother: the write was lost, and somebody else's made the
 // lock theirs before it was looked for.
 func TestAcquireResolvedForAnother(t *testing.T) {

@@ -31,6 +31,7 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"what was freed is not resolved as ours", "campaign.go", "v.record.State != held || c.now()", "c.now()", "TestFreedBeforeResolved"},
 	{"what was resolved too late is not relied on", "campaign.go", " || c.now().Sub(t.sent) > c.ttl/2", "", "TestAcquireResolvedTooLate"},
 	{"a lost answer is resolved at all", "campaign.go", "c.kind(err) == Unknown {", "false {", "TestAcquireIsResolvedByNonce"},
+	{"an early read proves nothing", "campaign.go", "if !c.traits.ReadsEarly {", "if true {", "TestAcquireResolvedByAnswer"},
 	{"a failed acquire is undone", "campaign.go", "if !c.dirty {", "if true {", "TestAcquireIsUndone"},
 	{"a write is awaited before it is undone", "campaign.go", "lingering(ctx, lingerTime)", "lingering(ctx, 0)", "TestAcquireAwaitsItsWrite"},
 	{"a takeover must be seen", "campaign.go", "err = c.traits.renewed(after, v)", "", "TestTakeWithoutTrace"},

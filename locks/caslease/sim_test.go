@@ -30,6 +30,7 @@ type sim struct {
 	defect  string // see storeDefects
 	strict  bool   // it compares its clock with Updated in the step that writes
 	rose    func(since, version string) bool
+	early   bool // reads are
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -569,7 +570,7 @@ func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Clock: clock.Bubble{}, Rose: s.rose, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Clock: clock.Bubble{}, Rose: s.rose, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Text: "a text", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
 		HintForeign: "delete the cell", HintText: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",

@@ -62,7 +62,8 @@
 // Each transaction sets synchronous_commit to on for itself, unless it is remote_apply:
 // what is acknowledged is on the server's disk, and on those of its synchronous standbys.
 // An acknowledgement with a warning counts as none: it comes when somebody cancels the
-// wait for a standby. A server in recovery is refused, and so is one that is read-only.
+// wait for a standby. To read afterwards that the row is ours is not enough, either: it is
+// written once more (caslease.Traits.ReadsEarly). A server in recovery is refused, and so is one that is read-only.
 //
 // # Fencing token
 //

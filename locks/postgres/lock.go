@@ -42,7 +42,7 @@ func traits(s *settings) caslease.Traits {
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
 		},
-		Rose: rose,
+		Rose: rose, ReadsEarly: true, // as a commit that was not awaited: see warnedError
 
 		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
 		HintText:    "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
@@ -191,6 +194,26 @@ func TestCancelledWaitForStandby(t *testing.T) {
 	f := isKind(t, s, <-written, caslease.Unknown)
 	if f.Hint != hintWarned {
 		t.Errorf("the hint is %q", f.Hint)
+	}
+	l := caslease.New(s, traits(s.s), locks.Options{Name: "others", TTL: time.Minute, ConnectTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	go func() {
+		_, err := l.Acquire(within(t, realserver.Ready), true)
+		written <- err
+	}()
+	cancelled := 0
+	for err := error(nil); err == nil; {
+		select {
+		case err = <-written:
+			if err == nil {
+				t.Fatal("a lock that no standby knows of was granted")
+			}
+		default:
+			n, _ := strconv.Atoi(server.Exec("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")[0][0])
+			cancelled += n
+		}
+	}
+	if cancelled < 2 {
+		t.Errorf("%d waits were cancelled", cancelled)
 	}
 }
 
