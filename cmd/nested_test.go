@@ -137,7 +137,7 @@ func TestStore(t *testing.T) {
 		}
 		for _, v := range b.Variables {
 			differ := spell(b.Scheme+":", v.Name+"=a") != spell(b.Scheme+":", v.Name+"=b")
-			if credentials := v.About == backend.User; differ == credentials {
+			if place := v.About != backend.User && v.About != backend.Refusal; differ != place {
 				t.Errorf("%s: %s makes it another store: %v", b.Scheme, v.Name, differ)
 			}
 		}

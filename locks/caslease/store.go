@@ -178,6 +178,12 @@ type Traits struct {
 	// lease it is half of it. With a Watcher they look when the lease may be over, and
 	// otherwise now and then. 0: 2 s.
 	Poll time.Duration
+	// Rose reports whether a Version can follow on another; since is "" if there was no
+	// cell. nil: any other can.
+	Rose func(since, version string) bool
+	// ReadsEarly: a Read may show a write before the standby has it that will take over.
+	// Then only a Swap that is acknowledged proves that what it finds stays.
+	ReadsEarly bool
 	// Clock tells the time on this machine. nil: its boot clock. Only a store that is
 	// simulated has another: [clock.Bubble].
 	Clock clock.Clock
@@ -192,13 +198,7 @@ type Traits struct {
 	Text    string           // what the text is called: "a leaderrun-record in its metadata" ("a text")
 	Version string           // what Version is called: "metageneration" ("version")
 	Updated string           // what Updated is called: `"updated"` ("time")
-	// Rose reports whether a Version can follow on another; since is "" if there was no
-	// cell. nil: any other can.
-	Rose func(since, version string) bool
-	// ReadsEarly: a Read may show a write before the standby has it that will take over.
-	// Then only a Swap that is acknowledged proves that what it finds stays.
-	ReadsEarly bool
-	Probed     string // what a Prober looks at: "the bucket of" ("the store of"); the lock's name follows
+	Probed  string           // what a Prober looks at: "the bucket of" ("the store of"); the lock's name follows
 
 	// Hints on what to do: about a cell, or its text, that somebody else wrote; about a
 	// store that accepts a change and shows none; and about one that does not answer.
