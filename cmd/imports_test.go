@@ -46,7 +46,7 @@ func TestImportsPointDownward(t *testing.T) {
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/*/*info"})
 	// What a backend may import, besides what is in its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/caslease", "/locks/clock", "/locks/hosts", "/locks/reload", "/locks/tlsfiles", "/locks/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/caslease", "/locks/causes", "/locks/clock", "/locks/hosts", "/locks/reload", "/locks/tlsfiles", "/locks/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/clock", []string{"/locks/clock"}},
@@ -61,9 +61,10 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/caslease/storetest", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease", "/locks/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/keepalive", "/locks/ledger", "/locks/slots"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
+		{"/locks/causes", []string{"/locks", "/locks/causes"}},
 		{"/locks/hosts", []string{"/locks", "/locks/hosts"}},
 		{"/locks/reload", []string{"/locks/reload"}},
-		{"/locks/tlsfiles", []string{"/locks", "/locks/reload", "/locks/tlsfiles"}},
+		{"/locks/tlsfiles", []string{"/locks", "/locks/causes", "/locks/reload", "/locks/tlsfiles"}},
 		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/clock", "/locks/threads"}},

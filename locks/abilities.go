@@ -254,9 +254,21 @@ type Server struct {
 // A Finding is one fact that is well, or not.
 type Finding struct {
 	Check string `json:"check"`          // what was looked at: "alarms"
-	Level string `json:"level"`          // "ok", "warning" or "error"
+	Level string `json:"level"`          // one of those below
 	Text  string `json:"text,omitempty"` // what was found
 	Fix   string `json:"fix,omitempty"`  // what to do about it
+}
+
+// The levels of a Finding.
+const (
+	LevelOK      = "ok"
+	LevelWarning = "warning"
+	LevelError   = "error"
+)
+
+// Find adds a Finding.
+func (s *Servers) Find(check, level, text, fix string) {
+	s.Findings = append(s.Findings, Finding{Check: check, Level: level, Text: text, Fix: fix})
 }
 
 // MaxServers and MaxFindings are the most that Servers has of each.

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -65,6 +66,31 @@ func (e *Error) Unwrap() []error {
 		return []error{e.Err}
 	}
 	return []error{e.Class, e.Err}
+}
+
+// Ended says that the context of the caller has ended, if it has: that is what the error
+// wraps then, and all that it says if nothing is known but that the time was up. What is lost
+// is lost.
+func (e *Error) Ended(ctx context.Context, onlyTime bool) *Error {
+	switch ended := ctx.Err(); {
+	case ended == nil, errors.Is(e, ErrLost):
+	case onlyTime:
+		e.Err = ended
+	default:
+		e.Err = fmt.Errorf("%w (%w)", ended, e.Err)
+	}
+	return e
+}
+
+// ServerClass returns the class of an error as a [Server] has it.
+func ServerClass(err error) string {
+	switch {
+	case errors.Is(err, ErrDenied):
+		return "denied"
+	case errors.Is(err, ErrUnavailable):
+		return "unavailable"
+	}
+	return ""
 }
 
 // Hint returns the hint that err, or an error that it wraps, carries, or "".

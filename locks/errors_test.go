@@ -80,3 +80,26 @@ func TestUsageError(t *testing.T) {
 		t.Errorf("got %q; want %q", got, want)
 	}
 }
+
+// TestEnded: when the caller's context has ended an error wraps that, but not if it is lost.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		ctx      context.Context
+		class    error
+		onlyTime bool
+		want     string
+	}{
+		{t.Context(), locks.ErrDenied, true, "why"},
+		{over, locks.ErrDenied, false, "context canceled (why)"},
+		{over, locks.ErrUnavailable, true, "context canceled"},
+		{over, locks.ErrLost, true, "why"},
+	} {
+		e := (&locks.Error{Class: tt.class, Err: errors.New("why")}).Ended(tt.ctx, tt.onlyTime)
+		if e.Err.Error() != tt.want || errors.Is(e, context.Canceled) != (tt.want != "why") {
+			t.Errorf("%+v: got %v", tt, e.Err)
+		}
+	}
+}

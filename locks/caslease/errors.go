@@ -71,20 +71,11 @@ func isContext(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// fail adds what an error needs at the boundary of the backend. If the caller's
-// context has ended, that is what the error wraps.
+// fail adds what an error needs at the boundary of the backend.
 func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	e := l.explain(err)
 	e.Op, e.Backend, e.Name = op, l.traits.Backend, l.o.Name
-	ended := ctx.Err()
-	switch {
-	case ended == nil, gone(err):
-	case isContext(err): // no cause is known
-		e.Err = ended
-	default:
-		e.Err = fmt.Errorf("%w (%w)", ended, e.Err)
-	}
-	return e
+	return e.Ended(ctx, isContext(err))
 }
 
 // explain finds the class of an error, a text that fits one line, and a hint.

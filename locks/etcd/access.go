@@ -32,10 +32,10 @@ func (l *Lock) access(ctx context.Context) access {
 }
 
 func (l *Lock) reading(err error) locks.Finding {
-	f := locks.Finding{Check: "read", Level: levelOK, Text: "the keys under " + l.prefix + " can be read"}
+	f := locks.Finding{Check: "read", Level: locks.LevelOK, Text: "the keys under " + l.prefix + " can be read"}
 	if err != nil {
-		text, _ := l.describe(err)
-		f = locks.Finding{Check: "read", Level: levelError, Text: fmt.Sprintf("the keys under %s: %s", l.prefix, text), Fix: l.explain(err).Hint}
+		why := l.explain(err)
+		f = locks.Finding{Check: "read", Level: locks.LevelError, Text: fmt.Sprintf("the keys under %s: %v", l.prefix, why.Err), Fix: why.Hint}
 	}
 	return f
 }
@@ -60,16 +60,16 @@ func (l *Lock) authentication(ctx context.Context, read error) (on, known bool) 
 }
 
 func (l *Lock) authenticating(on, known bool, user string) locks.Finding {
-	f := locks.Finding{Check: "authentication", Level: levelOK}
+	f := locks.Finding{Check: "authentication", Level: locks.LevelOK}
 	switch {
 	case !known:
 		f.Text = "it could not be found out whether authentication is on"
 	case on && user == "":
-		f.Level, f.Text, f.Fix = levelError, "authentication is on, and there is no user", "set ETCDCTL_USER and ETCDCTL_PASSWORD"
+		f.Level, f.Text, f.Fix = locks.LevelError, "authentication is on, and there is no user", "set ETCDCTL_USER and ETCDCTL_PASSWORD"
 	case on:
 		f.Text = fmt.Sprintf("authentication is on; we are %q", user)
 	case l.settings.user != "":
-		f.Level, f.Text = levelWarning, fmt.Sprintf("a user is given (%q), but authentication is off", l.settings.user)
+		f.Level, f.Text = locks.LevelWarning, fmt.Sprintf("a user is given (%q), but authentication is off", l.settings.user)
 		f.Fix = "leave the user away, or etcdctl auth enable"
 	default:
 		f.Text = "authentication is off: whoever can connect can do everything"
@@ -90,7 +90,7 @@ func (s *settings) certified() bool { return s.tls != nil && tlsfiles.Own(s.tls.
 
 // findings is what can be said about the settings alone.
 func (s *settings) findings() []locks.Finding {
-	f := locks.Finding{Check: "encryption", Level: levelWarning}
+	f := locks.Finding{Check: "encryption", Level: locks.LevelWarning}
 	switch {
 	case s.tls == nil && s.user == "":
 		return nil

@@ -12,13 +12,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The levels of a finding.
-const (
-	levelOK      = "ok"
-	levelWarning = "warning"
-	levelError   = "error"
-)
-
 // fullAt is the share of its quota at which a database is nearly full.
 const fullAt = 0.8
 
@@ -26,7 +19,7 @@ const fullAt = 0.8
 func clusterFindings(all []member) []locks.Finding {
 	var secret []locks.Finding
 	if slices.ContainsFunc(all, func(m member) bool { return m.rootOnly }) {
-		secret = []locks.Finding{{Check: "status", Level: levelWarning, Text: "servers tell root alone how they are",
+		secret = []locks.Finding{{Check: "status", Level: locks.LevelWarning, Text: "servers tell root alone how they are",
 			Fix: "probe as the user root, or upgrade to 3.5.32, 3.6.12 or later"}}
 	}
 	up := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.status == nil })
@@ -64,12 +57,12 @@ func leaderFinding(up []member) locks.Finding {
 	with := which(up, func(s *pb.StatusResponse) bool { return s.Leader != 0 })
 	switch {
 	case without == "":
-		return locks.Finding{Check: "leader", Level: levelOK, Text: "there is one"}
+		return locks.Finding{Check: "leader", Level: locks.LevelOK, Text: "there is one"}
 	case with == "":
-		return locks.Finding{Check: "leader", Level: levelError, Text: "no member knows of a leader: there is no quorum",
+		return locks.Finding{Check: "leader", Level: locks.LevelError, Text: "no member knows of a leader: there is no quorum",
 			Fix: "start the members that are down, or mend the network between them"}
 	}
-	return locks.Finding{Check: "leader", Level: levelWarning, Text: "cut off from the leader: " + without,
+	return locks.Finding{Check: "leader", Level: locks.LevelWarning, Text: "cut off from the leader: " + without,
 		Fix: "mend the network between the members"}
 }
 
@@ -78,10 +71,10 @@ func learnerFindings(up []member) []locks.Finding {
 	if learners == "" {
 		return nil
 	}
-	f := locks.Finding{Check: "learners", Level: levelWarning, Text: "without a vote, and so of no use for locks: " + learners,
+	f := locks.Finding{Check: "learners", Level: locks.LevelWarning, Text: "without a vote, and so of no use for locks: " + learners,
 		Fix: "omit these addresses, or let the members vote: etcdctl member promote ID"}
 	if which(up, func(s *pb.StatusResponse) bool { return !s.IsLearner }) == "" {
-		f.Level = levelError
+		f.Level = locks.LevelError
 	}
 	return []locks.Finding{f}
 }
@@ -95,7 +88,7 @@ func proxyFindings(up []member) []locks.Finding {
 	if proxies == "" {
 		return nil
 	}
-	return []locks.Finding{{Check: "proxy", Level: levelWarning, Text: "etcd's grpc-proxy, with which a renewal takes one second, or one and a half: " + proxies,
+	return []locks.Finding{{Check: "proxy", Level: locks.LevelWarning, Text: "etcd's grpc-proxy, with which a renewal takes one second, or one and a half: " + proxies,
 		Fix: "give the addresses of the servers, or --ttl " + proxyTTL + " at least"}}
 }
 
@@ -108,13 +101,13 @@ func clusterFinding(up []member) locks.Finding {
 		clusters[id] = append(clusters[id], m.Address)
 	}
 	if len(clusters) == 1 {
-		return locks.Finding{Check: "cluster", Level: levelOK, Text: "all are of one cluster"}
+		return locks.Finding{Check: "cluster", Level: locks.LevelOK, Text: "all are of one cluster"}
 	}
 	var groups []string
 	for _, addrs := range slices.SortedFunc(maps.Values(clusters), slices.Compare) {
 		groups = append(groups, strings.Join(addrs, ", "))
 	}
-	return locks.Finding{Check: "cluster", Level: levelError, Text: "the addresses are of different clusters: " + strings.Join(groups, "; "),
+	return locks.Finding{Check: "cluster", Level: locks.LevelError, Text: "the addresses are of different clusters: " + strings.Join(groups, "; "),
 		Fix: "give addresses of one cluster only"}
 }
 
@@ -130,7 +123,7 @@ func alarmFindings(up []member) (all []locks.Finding) {
 		}
 	}
 	for _, alarm := range slices.Sorted(maps.Keys(alarms)) {
-		f := locks.Finding{Check: "alarms", Level: levelError, Text: "the cluster has the alarm " + alarm, Fix: "etcdctl alarm list"}
+		f := locks.Finding{Check: "alarms", Level: locks.LevelError, Text: "the cluster has the alarm " + alarm, Fix: "etcdctl alarm list"}
 		switch alarm {
 		case pb.AlarmType_NOSPACE.String():
 			f.Text, f.Fix = "NOSPACE: the database is full, and nobody can write", "compact, defragment, then etcdctl alarm disarm"
@@ -140,7 +133,7 @@ func alarmFindings(up []member) (all []locks.Finding) {
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		all = []locks.Finding{{Check: "alarms", Level: levelOK, Text: "none"}}
+		all = []locks.Finding{{Check: "alarms", Level: locks.LevelOK, Text: "none"}}
 	}
 	return all[:min(len(all), 8)]
 }
@@ -151,12 +144,12 @@ func spaceFinding(up []member) locks.Finding {
 	share := func(m member) float64 { return float64(m.status.DbSize) / float64(max(m.status.DbSizeQuota, 1)) }
 	m := slices.MaxFunc(up, func(a, b member) int { return cmp.Compare(share(a), share(b)) })
 	size, quota := m.status.DbSize, m.status.DbSizeQuota
-	f := locks.Finding{Check: "space", Level: levelOK, Text: fmt.Sprintf("the database has %s", megabytes(size))}
+	f := locks.Finding{Check: "space", Level: locks.LevelOK, Text: fmt.Sprintf("the database has %s", megabytes(size))}
 	if quota > 0 {
 		f.Text += " of " + megabytes(quota)
 	}
 	if quota > 0 && float64(size) >= fullAt*float64(quota) {
-		f.Level, f.Text = levelWarning, m.Address+": "+f.Text
+		f.Level, f.Text = locks.LevelWarning, m.Address+": "+f.Text
 		f.Fix = "compact and defragment, or raise --quota-backend-bytes"
 	}
 	return f

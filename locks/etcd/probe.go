@@ -61,7 +61,8 @@ func (l *Lock) probe(ctx context.Context, endpoint string) member {
 		m.status, err = c.status(ctx)
 	}
 	if err != nil {
-		m.Error, m.Class = l.describe(err)
+		why := l.explain(err)
+		m.Error, m.Class = why.Err.Error(), locks.ServerClass(why)
 		m.rootOnly = errors.Is(err, rpctypes.ErrPermissionDenied)
 		return m
 	}
@@ -116,18 +117,6 @@ func role(s *pb.StatusResponse) string {
 		return "leader"
 	}
 	return "follower"
-}
-
-// describe puts an error into words and a class, as [locks.Server] has them.
-func (l *Lock) describe(err error) (text, class string) {
-	e := l.explain(err)
-	switch {
-	case errors.Is(e, locks.ErrDenied):
-		class = "denied"
-	case errors.Is(e, locks.ErrUnavailable):
-		class = "unavailable"
-	}
-	return e.Err.Error(), class
 }
 
 var _ locks.Prober = (*Lock)(nil)

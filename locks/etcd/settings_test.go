@@ -185,9 +185,9 @@ func FuzzParse(f *testing.F) {
 
 func TestEveryCauseHasAHint(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(causes(true), causes(false)) {
-		if c.hint == "" || strings.HasSuffix(c.hint, ".") {
-			t.Errorf("%q: hint %q", c.pattern, c.hint)
+	for _, c := range slices.Concat(known(true), known(false)) {
+		if c.Hint == "" || strings.HasSuffix(c.Hint, ".") {
+			t.Errorf("%q: hint %q", c.Pattern, c.Hint)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // servers' own scheme, and then, as for etcdctl, whether anything was said that only makes
 // sense with TLS.
 func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.Source, error) {
-	s, err := tlsfiles.Parse(u, getenv, "ETCDCTL_")
+	s, err := tlsfiles.Parse(u, getenv, files)
 	if err != nil {
 		return nil, err
 	}

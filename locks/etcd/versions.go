@@ -33,10 +33,10 @@ func flaws() []flaw {
 		renews = "a renewal may succeed although the lease has just ended (etcd-io/etcd#14758)"
 	)
 	return []flaw{
-		{5, 3, levelError, crash}, {4, 8, levelError, auth},
-		{5, 13, levelError, former}, {4, 31, levelError, former},
-		{5, 13, levelWarning, early}, {4, 31, levelWarning, early},
-		{6, 5, levelWarning, renews}, {5, 23, levelWarning, renews}, {4, 38, levelWarning, renews},
+		{5, 3, locks.LevelError, crash}, {4, 8, locks.LevelError, auth},
+		{5, 13, locks.LevelError, former}, {4, 31, locks.LevelError, former},
+		{5, 13, locks.LevelWarning, early}, {4, 31, locks.LevelWarning, early},
+		{6, 5, locks.LevelWarning, renews}, {5, 23, locks.LevelWarning, renews}, {4, 38, locks.LevelWarning, renews},
 	}
 }
 
@@ -57,10 +57,10 @@ func versionFindings(up []member) (all []locks.Finding) {
 
 // judge tells the worst that is known of a version.
 func judge(version string) locks.Finding {
-	f := locks.Finding{Check: "version", Level: levelOK, Text: version}
+	f := locks.Finding{Check: "version", Level: locks.LevelOK, Text: version}
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 || major < 3 || major == 3 && minor < oldestMinor {
-		f.Level, f.Text = levelError, fmt.Sprintf("%q is none that leaderrun works with", version)
+		f.Level, f.Text = locks.LevelError, fmt.Sprintf("%q is none that leaderrun works with", version)
 		f.Fix = fmt.Sprintf("upgrade to 3.%d or later", oldestMinor)
 		return f
 	}
@@ -74,7 +74,7 @@ func judge(version string) locks.Finding {
 			continue
 		}
 		texts = append(texts, flaw.text)
-		if f.Level == levelOK {
+		if f.Level == locks.LevelOK {
 			f.Level = flaw.level
 		}
 		f.Fix = fmt.Sprintf("upgrade to 3.%d.%d or later", minor, flaw.mended)

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,6 @@ func (l *Locker) Probe(ctx context.Context) (locks.Servers, error) {
 // A probe collects what is found.
 type probe struct{ locks.Servers }
 
-func (p *probe) find(check, level, text, fix string) {
-	p.Findings = append(p.Findings, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
-}
-
 // fail notes that something is wrong, and says whether.
 func (p *probe) fail(check string, err error) bool {
 	if err == nil {
@@ -56,7 +53,7 @@ func (p *probe) fail(check string, err error) bool {
 	if h := locks.Hint(err); h != "" {
 		hint = h
 	}
-	p.find(check, "error", what(err), hint)
+	p.Find(check, "error", what(err), hint)
 	return true
 }
 
@@ -82,11 +79,12 @@ func (p *probe) look(l *Locker) {
 		err = trustDir(dir)
 	}
 	if p.fail("directory", err) {
-		server.Error, server.Class = what(err), className(err)
+		_, class := classify(err)
+		server.Error, server.Class = what(err), cmp.Or(locks.ServerClass(err), locks.ServerClass(class))
 		return
 	}
 	if !p.fail("directory", mayWrite(dir)) {
-		p.find("directory", "ok", ownership(dir), "")
+		p.Find("directory", "ok", ownership(dir), "")
 	}
 	if p.volume(l, dir) { // else to lock it may take long
 		server.RTT, err = roundTrip(l.place)
@@ -113,7 +111,7 @@ func (p *probe) absent(l *Locker) {
 	if p.fail("directory", err) {
 		return
 	}
-	p.find("directory", "ok", "it is not there yet; the first run makes it", "")
+	p.Find("directory", "ok", "it is not there yet; the first run makes it", "")
 	p.volume(l, above)
 }
 
@@ -132,13 +130,13 @@ func (p *probe) volume(l *Locker, dir *os.File) bool {
 	}
 	switch lost := fs.lost(); {
 	case lost != "":
-		p.find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", fs.name, lost),
+		p.Find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", fs.name, lost),
 			"name a directory on a disk that stays with -b file:///dir, unless nobody minds")
 	case fs.reach == unknown:
-		p.find(check, "warning", fs.name+": it is not known to be local to this machine, and is used as fs=any is said",
+		p.Find(check, "warning", fs.name+": it is not known to be local to this machine, and is used as fs=any is said",
 			"make sure that no other machine can see it, or name a directory on a local disk with -b file:///dir")
 	default:
-		p.find(check, "ok", fs.name, "")
+		p.Find(check, "ok", fs.name, "")
 	}
 	p.room(v)
 	return true
@@ -161,7 +159,7 @@ func (p *probe) room(v volume) {
 	if v.inodes != unlimited {
 		text += fmt.Sprintf(" and %d files", v.inodes)
 	}
-	p.find("room", level, text+" are left", fix)
+	p.Find("room", level, text+" are left", fix)
 }
 
 // roundTrip is how long it takes to open, lock and close the directory, the second
@@ -187,18 +185,6 @@ func roundTrip(p place) (took time.Duration, err error) {
 func user() string {
 	if uid := os.Geteuid(); uid >= 0 {
 		return fmt.Sprintf("uid %d", uid)
-	}
-	return ""
-}
-
-// className is the class of an error as [locks.Server] has it.
-func className(err error) string {
-	_, class := classify(err)
-	switch {
-	case errors.Is(err, locks.ErrDenied), errors.Is(class, locks.ErrDenied):
-		return "denied"
-	case errors.Is(err, locks.ErrUnavailable), errors.Is(class, locks.ErrUnavailable):
-		return "unavailable"
 	}
 	return ""
 }

@@ -3,7 +3,6 @@ package gcs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,10 +46,6 @@ type probe struct {
 	locks.Servers
 }
 
-func (p *probe) find(check, level, text, fix string) {
-	p.Findings = append(p.Findings, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
-}
-
 // address is where the bucket is.
 func (p *probe) address() string {
 	return cmp.Or(p.endpoint, "https://storage.googleapis.com") + "/" + p.store.bucket
@@ -58,15 +53,15 @@ func (p *probe) address() string {
 
 // unusable tells what keeps the bucket from being used.
 func (p *probe) unusable(e *locks.Error) {
-	p.find("bucket", "error", e.Err.Error(), e.Hint)
-	p.Servers.Servers = []locks.Server{{Address: p.address(), Error: e.Err.Error(), Class: className(e)}}
+	p.Find("bucket", "error", e.Err.Error(), e.Hint)
+	p.Servers.Servers = []locks.Server{{Address: p.address(), Error: e.Err.Error(), Class: locks.ServerClass(e)}}
 }
 
 // server tells of a look at the lock's object.
 func (p *probe) server(answer *reply) {
 	s := locks.Server{Address: p.address(), RTT: answer.took}
 	if answer.date.IsZero() {
-		p.find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
+		p.Find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
 			"let no cache or proxy answer for the service")
 	} else {
 		s.Time = answer.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
@@ -93,16 +88,16 @@ func (p *probe) beside(ctx context.Context) {
 		p.bucket(attrs)
 		p.lifecycle(rules)
 	case status(err) == http.StatusForbidden && !throttle(err):
-		p.find("bucket", "warning", "what it is like is not known: storage.buckets.get is not allowed, nor needed",
+		p.Find("bucket", "warning", "what it is like is not known: storage.buckets.get is not allowed, nor needed",
 			"to have it checked, grant the account the role roles/storage.bucketViewer on the bucket")
 	default:
-		p.find("bucket", "warning", "what it is like is not known: "+plain(err), "try again")
+		p.Find("bucket", "warning", "what it is like is not known: "+plain(err), "try again")
 	}
 	has, err := b.IAM().TestPermissions(ctx, permissions())
 	switch {
 	case p.anonymous() && len(has) == 0: // emulators know of none
 	case err != nil:
-		p.find("permissions", "warning", "they are not known: "+plain(err), "try again")
+		p.Find("permissions", "warning", "they are not known: "+plain(err), "try again")
 	default:
 		p.permissions(has)
 	}
@@ -122,13 +117,13 @@ func (p *probe) permissions(has []string) {
 	text := "on the bucket there are not: " + strings.Join(lacks, ", ")
 	switch {
 	case len(lacks) == 0:
-		p.find("permissions", "ok", "", "")
+		p.Find("permissions", "ok", "", "")
 	case slices.Equal(lacks, []string{"storage.objects.delete"}):
-		p.find("permissions", "warning", text+"; only to forget a lock takes it", fix)
+		p.Find("permissions", "warning", text+"; only to forget a lock takes it", fix)
 	case slices.Contains(lacks, "storage.objects.get"):
-		p.find("permissions", "warning", text+"; but objects can be read, so they may have been granted on the prefix", fix+", or on the prefix as a managed folder")
+		p.Find("permissions", "warning", text+"; but objects can be read, so they may have been granted on the prefix", fix+", or on the prefix as a managed folder")
 	default:
-		p.find("permissions", "error", text, fix)
+		p.Find("permissions", "error", text, fix)
 	}
 }
 
@@ -138,28 +133,17 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 	if a.UniformBucketLevelAccess.Enabled {
 		access = "uniform access"
 	}
-	p.find("bucket", "ok", strings.Join(slices.DeleteFunc([]string{a.Location, a.StorageClass, access}, func(s string) bool { return s == "" }), ", "), "")
+	p.Find("bucket", "ok", strings.Join(slices.DeleteFunc([]string{a.Location, a.StorageClass, access}, func(s string) bool { return s == "" }), ", "), "")
 	if a.VersioningEnabled {
-		p.find("versioning", "ok", "on: a lock that is forgotten stays as a version; renewals make none", "")
+		p.Find("versioning", "ok", "on: a lock that is forgotten stays as a version; renewals make none", "")
 	}
 	if a.RetentionPolicy != nil {
-		p.find("retention", "warning", "objects cannot be deleted for "+a.RetentionPolicy.RetentionPeriod.String()+", and so no lock can be forgotten; renewals are allowed", "use a bucket without a retention policy, unless nobody minds")
+		p.Find("retention", "warning", "objects cannot be deleted for "+a.RetentionPolicy.RetentionPeriod.String()+", and so no lock can be forgotten; renewals are allowed", "use a bucket without a retention policy, unless nobody minds")
 	}
 	if a.SoftDeletePolicy != nil && a.SoftDeletePolicy.RetentionDuration > 0 {
-		p.find("soft deletion", "ok", "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
+		p.Find("soft deletion", "ok", "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
 	}
 	if cold(a.StorageClass) {
-		p.find("storage class", "ok", "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
+		p.Find("storage class", "ok", "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
 	}
-}
-
-// className is the class of an error as [locks.Server] has it.
-func className(err error) string {
-	switch {
-	case errors.Is(err, locks.ErrDenied):
-		return "denied"
-	case errors.Is(err, locks.ErrUnavailable):
-		return "unavailable"
-	}
-	return ""
 }

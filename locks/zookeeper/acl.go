@@ -12,12 +12,12 @@ import (
 
 // aboutACL tells who can meddle with the locks, by the ACL of the chroot.
 func (l *Lock) aboutACL(ctx context.Context) locks.Finding {
-	f := locks.Finding{Check: "acl", Level: levelWarning}
+	f := locks.Finding{Check: "acl", Level: locks.LevelWarning}
 	acl, err := aside(ctx, l, l.chrootACL)
 	root := l.settings.chroot
 	switch {
 	case err != nil && denied(err):
-		f.Level, f.Text, f.Fix = levelError, plain(err), hintACL
+		f.Level, f.Text, f.Fix = locks.LevelError, plain(err), hintACL
 	case err != nil:
 		f.Text = "who may use " + root + " cannot be told: " + l.explain(err).Err.Error()
 	case len(l.settings.users.now()) == 0:
@@ -27,9 +27,9 @@ func (l *Lock) aboutACL(ctx context.Context) locks.Finding {
 		f.Text = "whoever may connect can make and delete nodes below " + root
 		f.Fix = "take it from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
 	case acl == nil:
-		f.Level, f.Text = levelOK, root+" is not there yet; it will belong to the user of whoever comes first"
+		f.Level, f.Text = locks.LevelOK, root+" is not there yet; it will belong to the user of whoever comes first"
 	default:
-		f.Level, f.Text = levelOK, "not everybody can make or delete nodes below "+root
+		f.Level, f.Text = locks.LevelOK, "not everybody can make or delete nodes below "+root
 	}
 	return f
 }

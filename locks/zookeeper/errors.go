@@ -1,13 +1,11 @@
 package zookeeper
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/causes"
 )
 
 // How a term ended.
@@ -22,44 +20,16 @@ const (
 	errOver       = locks.LostError("that term is over")
 )
 
-// fail adds what an error needs at the boundary of the backend. If the
-// caller's context has ended, that is what the error wraps.
+// fail adds what an error needs at the boundary of the backend.
 func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	e := l.explain(err)
 	e.Op, e.Backend, e.Name = op, l.addr, l.o.Name
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, locks.ErrLost) {
-		if onlyTime(err) {
-			e.Err = ended
-		} else {
-			e.Err = fmt.Errorf("%w (%w)", ended, e.Err)
-		}
-	}
-	return e
+	return e.Ended(ctx, onlyTime(err))
 }
 
 // explain finds the class of an error, a text that fits one line, and a hint.
 func (l *Lock) explain(err error) *locks.Error {
-	switch {
-	case errors.Is(err, locks.ErrLost):
-		return &locks.Error{Class: locks.ErrLost, Err: err}
-	case errors.Is(err, locks.ErrHeld):
-		return &locks.Error{Class: locks.ErrHeld, Err: err}
-	}
-	text := plain(err)
-	for _, c := range causes(l.settings.tls != nil) {
-		if !strings.Contains(text, c.pattern) {
-			continue
-		}
-		class := locks.ErrUnavailable
-		if c.denied {
-			class = locks.ErrDenied
-		}
-		return &locks.Error{Class: class, Err: errors.New(cmp.Or(c.text, text)), Hint: c.hint}
-	}
-	if onlyTime(err) {
-		return &locks.Error{Class: locks.ErrUnavailable, Err: fmt.Errorf("no answer within %v", l.o.ConnectTimeout), Hint: hintSilent}
-	}
-	return &locks.Error{Class: locks.ErrUnavailable, Err: errors.New(text)}
+	return causes.Explain(err, plain(err), known(l.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
 }
 
 // onlyTime reports that nothing is known but that the time was up.

@@ -9,12 +9,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-const (
-	levelOK      = "ok"
-	levelWarning = "warning"
-	levelError   = "error"
-)
-
 // findings tells what is well with the servers, and what is not.
 func findings(all []probed, ttl time.Duration) []locks.Finding {
 	return slices.Concat(aboutQuorum(all), aboutVersions(all), aboutSessions(all, ttl))
@@ -34,12 +28,12 @@ func aboutQuorum(all []probed) []locks.Finding {
 	}
 	switch {
 	case serve > 0 && wait == 0:
-		return []locks.Finding{{Check: check, Level: levelOK, Text: fmt.Sprintf("%d of the %d servers given serve", serve, len(all))}}
+		return []locks.Finding{{Check: check, Level: locks.LevelOK, Text: fmt.Sprintf("%d of the %d servers given serve", serve, len(all))}}
 	case serve > 0:
-		return []locks.Finding{{Check: check, Level: levelWarning, Text: fmt.Sprintf("%d of the %d servers given are cut off from the others", wait, len(all)),
+		return []locks.Finding{{Check: check, Level: locks.LevelWarning, Text: fmt.Sprintf("%d of the %d servers given are cut off from the others", wait, len(all)),
 			Fix: "check the network between the servers, and their logs"}}
 	case wait > 0:
-		return []locks.Finding{{Check: check, Level: levelError, Text: "no server serves: the ensemble has no quorum",
+		return []locks.Finding{{Check: check, Level: locks.LevelError, Text: "no server serves: the ensemble has no quorum",
 			Fix: "start servers until more than half of them run and reach each other"}}
 	}
 	return nil
@@ -60,20 +54,20 @@ func aboutVersions(all []probed) (found []locks.Finding) {
 		switch fault := faultOf(v); {
 		case p.Error != "":
 		case p.banner.refused:
-			add(levelWarning, "the servers do not tell their version and role", "add srvr to 4lw.commands.whitelist in zoo.cfg")
+			add(locks.LevelWarning, "the servers do not tell their version and role", "add srvr to 4lw.commands.whitelist in zoo.cfg")
 		case p.banner.product == "ClickHouse Keeper":
 			// github.com/ClickHouse/ClickHouse issue 116690: it resumes no session.
-			add(levelError, "this is ClickHouse Keeper, which resumes no session: each renewal would lose the lock", "use Apache ZooKeeper")
+			add(locks.LevelError, "this is ClickHouse Keeper, which resumes no session: each renewal would lose the lock", "use Apache ZooKeeper")
 		case !ok:
 		case v.before(oldest):
-			add(levelError, fmt.Sprintf("version %s is too old", v), fmt.Sprintf("leaderrun takes ZooKeeper %s or newer", oldest))
+			add(locks.LevelError, fmt.Sprintf("version %s is too old", v), fmt.Sprintf("leaderrun takes ZooKeeper %s or newer", oldest))
 		case fault != nil && p.Role != "standalone":
-			add(levelWarning, fmt.Sprintf("version %s may lose what was committed, and so a lock, when its leader changes (%s)", v, fault.issue),
+			add(locks.LevelWarning, fmt.Sprintf("version %s may lose what was committed, and so a lock, when its leader changes (%s)", v, fault.issue),
 				"update the servers to "+sound)
 		}
 	}
 	if found == nil && slices.ContainsFunc(all, func(p probed) bool { return p.Version != "" }) {
-		add(levelOK, "no fault is known by which these versions lose a lock", "")
+		add(locks.LevelOK, "no fault is known by which these versions lose a lock", "")
 	}
 	return found
 }
@@ -95,13 +89,13 @@ func aboutSessions(all []probed, ttl time.Duration) []locks.Finding {
 			text = append(text, fmt.Sprintf("%s from %v to %v", address, l.least, l.most))
 		}
 		slices.Sort(text)
-		return []locks.Finding{{Check: check, Level: levelWarning, Text: "the servers grant different ttls: " + strings.Join(text, ", "),
+		return []locks.Finding{{Check: check, Level: locks.LevelWarning, Text: "the servers grant different ttls: " + strings.Join(text, ", "),
 			Fix: "give all servers the same tickTime, minSessionTimeout and maxSessionTimeout"}}
 	}
 	for l := range at {
-		f := locks.Finding{Check: check, Level: levelOK, Text: fmt.Sprintf("ttls from %v to %v are granted", l.least, l.most)}
+		f := locks.Finding{Check: check, Level: locks.LevelOK, Text: fmt.Sprintf("ttls from %v to %v are granted", l.least, l.most)}
 		if granted := max(min(ttl, l.most), l.least); granted != ttl {
-			f.Level, f.Text = levelWarning, f.Text+fmt.Sprintf("; of %v, %v", ttl, granted)
+			f.Level, f.Text = locks.LevelWarning, f.Text+fmt.Sprintf("; of %v, %v", ttl, granted)
 			f.Fix = "ask for a ttl in that range, or change minSessionTimeout or maxSessionTimeout in zoo.cfg"
 		}
 		return []locks.Finding{f}

@@ -92,7 +92,7 @@ func (l *Lock) probe(ctx context.Context, e endpoint) probed {
 	}
 	if err != nil {
 		why := l.explain(err)
-		p.Server = locks.Server{Address: p.Address, Error: why.Err.Error(), Class: className(why.Class)}
+		p.Server = locks.Server{Address: p.Address, Error: why.Err.Error(), Class: locks.ServerClass(why)}
 		return p
 	}
 	p.Version, p.Role = p.banner.version, p.banner.mode
@@ -101,16 +101,6 @@ func (l *Lock) probe(ctx context.Context, e endpoint) probed {
 
 // longest is a longer session than anybody may ask for.
 const longest = 24 * time.Hour
-
-func className(class error) string {
-	switch {
-	case errors.Is(class, locks.ErrDenied):
-		return "denied"
-	case errors.Is(class, locks.ErrUnavailable):
-		return "unavailable"
-	}
-	return ""
-}
 
 // attend has a session of about that length, and measures a request in it: the
 // second, as the first may find things that are not warm.

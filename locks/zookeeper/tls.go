@@ -25,7 +25,7 @@ type certificates struct {
 
 // newCertificates is nil if TLS is not to be spoken.
 func newCertificates(u *url.URL, getenv func(string) string) (*certificates, error) {
-	s, err := tlsfiles.Parse(u, getenv, "LEADERRUN_ZK_")
+	s, err := tlsfiles.Parse(u, getenv, files)
 	if err != nil || !s.On() {
 		return nil, err
 	}
