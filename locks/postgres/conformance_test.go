@@ -1,25 +1,46 @@
 package postgres
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/caslease/storetest"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/postgres/postgresinfo"
 )
 
 func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
+
+// The store keeps what every one promises.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	schema := r.schema()
+	c := storetest.Config{
+		Open:   func(t testing.TB) caslease.Store { return r.store(t, schema, r.server.Addr()) },
+		Away:   func(t testing.TB) caslease.Store { return r.store(t, schema, "127.0.0.1:1") },
+		Expiry: caslease.ByClock, Rose: rose,
+	}
+	for _, value := range garbage() {
+		c.Hostile = append(c.Hostile, func(t testing.TB, k caslease.Key) {
+			r.put(r.url(t, schema), k.Name, int(k.Part), "state", value)
+		})
+	}
+	storetest.Run(t, c)
+}
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
@@ -63,46 +84,49 @@ func (r *rig) url(t testing.TB, schema string) *url.URL {
 	}
 }
 
-func (r *rig) config(open locks.Opener) lockstest.Config {
-	return lockstest.Config{
-		Open: open,
-		URL:  func(t testing.TB) *url.URL { return r.url(t, r.schema()) },
-		Twin: func(t testing.TB, u *url.URL) *url.URL { return r.url(t, u.Query().Get("schema")) },
-		TTL:  2 * time.Second, Abilities: postgresinfo.Info.Abilities,
-		TellsLeft: true, TellsStart: true, Adopts: true,
-		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) },
-		Evict: func(_ testing.TB, u *url.URL, name string) {
-			r.exec(u, "DELETE FROM @table WHERE name = "+literal(name)+"; NOTIFY "+in(u).channel()+", "+literal(name))
-		},
-		Restart: func(testing.TB, *url.URL) { r.server.Kill(); r.server.Start() },
-		Hostile: r.hostile(), HostileRecords: r.hostileTexts(), HostileAsks: r.hostileAsks(), HostileEntries: r.hostileNames(),
-		Connections: func(_ testing.TB, u *url.URL) int { return r.proxies.Find(u.Host).Open() },
-		Kept: func(_ testing.TB, u *url.URL) (all []string) {
-			return r.rows(u, "SELECT name, part, convert_from(state, 'UTF8') FROM @table")
-		},
-		Leftovers: func(_ testing.TB, u *url.URL) (held []string) {
-			for _, row := range r.rows(u, "SELECT convert_from(state, 'UTF8'), extract(epoch from clock_timestamp()-updated)*1000 FROM @table WHERE part = 0") {
-				state, age, _ := strings.Cut(row, "\t")
-				if stillHeld(state, age) {
-					held = append(held, row)
-				}
-			}
-			return held
-		},
+// store opens a store in a schema of a server at an address.
+func (r *rig) store(t testing.TB, schema, addr string) *store {
+	t.Helper()
+	u := r.url(t, schema)
+	u.Host = addr
+	s, err := parse(u)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return newStore(s, realserver.Ready)
 }
 
-// stillHeld reports that a row keeps anybody from having the lock. The rows themselves
-// stay: their tokens live on.
-func stillHeld(state, age string) bool {
-	var r struct {
-		State string
-		TTLms float64 `json:"ttl_ms"`
+func (r *rig) config(open locks.Opener) lockstest.Config {
+	like, direct := &store{}, func(t testing.TB, u *url.URL) caslease.Store {
+		return r.store(t, in(u).schema, r.server.Addr())
 	}
-	_ = json.Unmarshal([]byte(state), &r)
-	var ms float64
-	_, _ = fmt.Sscan(age, &ms)
-	return r.State != "free" && (r.TTLms <= 0 || ms < r.TTLms)
+	c := storetest.Conformance(like, traits(&settings{}), direct)
+	c.Open, c.TTL, c.Abilities = open, 2*time.Second, postgresinfo.Info.Abilities
+	c.URL = func(t testing.TB) *url.URL { return r.url(t, r.schema()) }
+	c.Twin = func(t testing.TB, u *url.URL) *url.URL { return r.url(t, in(u).schema) }
+	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) }
+	c.Restart = func(testing.TB, *url.URL) { r.server.Kill(); r.server.Start() }
+	c.Hostile = append(c.Hostile, r.hostile(0, "state", garbage()...)...)
+	c.HostileAsks = append(c.HostileAsks, r.hostile(1, "state", garbage()...)...)
+	c.HostileRecords = r.hostile(0, "text", append(garbage(), "\x00\x1b[2J", strings.Repeat("x", locks.MaxRecord+1))...)
+	c.HostileEntries = r.hostileNames()
+	c.Connections = func(_ testing.TB, u *url.URL) int { return r.proxies.Find(u.Host).Open() }
+	c.Kept = func(_ testing.TB, u *url.URL) (all []string) {
+		for _, row := range r.exec(u, "SELECT name, part, convert_from(state, 'UTF8') FROM @table") {
+			all = append(all, strings.Join(row, "\t"))
+		}
+		return all
+	}
+	c.Leftovers = func(_ testing.TB, u *url.URL) (held []string) { // rows stay: their tokens live on
+		for _, row := range r.exec(u, "SELECT convert_from(state, 'UTF8'), (extract(epoch from updated)*1000000)::bigint FROM @table WHERE part = 0") {
+			updated, _ := strconv.ParseInt(row[1], 10, 64)
+			if storetest.Held(caslease.Cell{State: row[0], Updated: time.UnixMicro(updated)}) {
+				held = append(held, row[0])
+			}
+		}
+		return held
+	}
+	return c
 }
 
 func in(u *url.URL) *settings { return &settings{schema: u.Query().Get("schema")} }
@@ -114,13 +138,6 @@ func (r *rig) exec(u *url.URL, statement string) [][]string {
 	return r.server.Exec(in(u).tableSQL(), in(u).sql(statement))
 }
 
-func (r *rig) rows(u *url.URL, statement string) (all []string) {
-	for _, row := range r.exec(u, statement) {
-		all = append(all, strings.Join(row, "\t"))
-	}
-	return all
-}
-
 // put writes a column of a row, which is made if need be.
 func (r *rig) put(u *url.URL, name string, part int, column, value string) {
 	r.exec(u, fmt.Sprintf(`INSERT INTO @table (name, part, %[3]s) VALUES (%[1]s, %[2]d, '\x%[4]x')
@@ -128,33 +145,15 @@ func (r *rig) put(u *url.URL, name string, part int, column, value string) {
 		literal(name), part, column, value))
 }
 
-// hostile writes over the state of a lock, or makes a row with it.
-func (r *rig) hostile() (all []func(testing.TB, *url.URL, string)) {
-	for _, value := range []string{
-		"", "null", "\x00\x1b]0;owned\x07\xff", `{"state":1,"ttl_ms":"x","nonce":{}}`,
-		`{"state":"held","nonce":"\u001b[2J\u0000","ttl_ms":0}`,
-		`{"state":"held","nonce":"n","ttl_ms":1000000000000,"holder":"\n"}`,
-		`{"state":"held","nonce":"n","ttl_ms":2000,"token":18446744073709551615}`,
-		`{"state":"held","nonce":"n","ttl_ms":2000,"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z"}`,
-		strings.Repeat(`{"a":`, 10_000), `{"state":"held","nonce":"n","ttl_ms":2000,"holder":"` + strings.Repeat("x", 300<<10) + `"}`,
-	} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, 0, "state", value) })
-	}
-	return all
+// garbage is what a table keeps for anybody, besides [storetest.States].
+func garbage() []string {
+	return []string{"", "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)}
 }
 
-// hostileTexts writes in the place of the text that a Recorder keeps.
-func (r *rig) hostileTexts() (all []func(testing.TB, *url.URL, string)) {
-	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "\x00\x1b[2J", strings.Repeat("x", locks.MaxRecord+1), strings.Repeat("x", 1<<20)} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, 0, "text", value) })
-	}
-	return all
-}
-
-// hostileAsks writes in the place of what a holder is asked.
-func (r *rig) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
-	for _, value := range []string{"", "null", `{"token":-1,"nonce":{}}`, "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10)} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, 1, "state", value) })
+// hostile writes over a column of the row of a lock, or makes a row with it.
+func (r *rig) hostile(part int, column string, values ...string) (all []func(testing.TB, *url.URL, string)) {
+	for _, value := range values {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, part, column, value) })
 	}
 	return all
 }

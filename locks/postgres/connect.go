@@ -21,12 +21,10 @@ type conn struct {
 	pooled    bool   // something between us and the server shares its connections
 	listening bool   // for what is notified
 	warning   string // the last that the server has given
-	ours      []tls.Certificate
+	tls       *tls.Config
 
 	stop   context.CancelFunc // ends the rest
 	rested chan struct{}      // closed when the rest is over
-	gone   chan struct{}      // closed when the connection is
-	leave  func()             // closes that, once
 }
 
 var (
@@ -62,7 +60,6 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		if !c.IsClosed() {
 			return c, nil
 		}
-		c.leave()
 	}
 	return p.dial(ctx)
 }
@@ -94,7 +91,7 @@ func (p *pool) rest(c *conn) {
 		for c.WaitForNotification(ctx) == nil { // the driver hands it to heard
 		}
 		if c.IsClosed() {
-			c.leave()
+			c.close()
 		}
 	}()
 }
@@ -116,8 +113,8 @@ func (p *pool) Close() error {
 func (c *conn) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	_ = c.Close(ctx) // there is nothing to lose
-	c.leave()
+	_ = c.Close(ctx)     // there is nothing to lose
+	_ = c.Conn().Close() // one that has failed the driver would drain for 15 s
 }
 
 // dial connects to the first server that can be written to.
@@ -136,11 +133,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		return nil, err
 	}
 	narrow(config, hosts)
-	c := &conn{gone: make(chan struct{})}
-	c.leave = sync.OnceFunc(func() { close(c.gone) })
-	if config.TLSConfig != nil {
-		c.ours = config.TLSConfig.Certificates
-	}
+	c := &conn{tls: config.TLSConfig}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = p.left(ctx) / time.Duration(len(hosts))
 	}
@@ -166,7 +159,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	}
 	c.PgConn, err = pgconn.ConnectConfig(ctx, config)
 	connected.Store(true)
-	return c, timely(ctx, err)
+	return c, err
 }
 
 // narrow leaves only some of the hosts in a configuration. One is there twice if it is to
@@ -177,26 +170,6 @@ func narrow(c *pgconn.Config, hosts []string) {
 	if len(all) > 0 {
 		c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 	}
-}
-
-// A timeoutError is one of a context, which the driver's own does not say.
-type timeoutError struct{ ended, err error }
-
-func (e *timeoutError) Error() string   { return e.err.Error() }
-func (e *timeoutError) Unwrap() []error { return []error{e.ended, e.err} }
-
-// timely says of an error that it is one of a context, if it is. That of one host of
-// several may have ended, while ours goes on.
-func timely(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return &timeoutError{ctx.Err(), err}
-	case pgconn.Timeout(err):
-		return &timeoutError{context.DeadlineExceeded, err}
-	}
-	return err
 }
 
 // left is how much time a context leaves.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -110,7 +111,7 @@ func (s *store) kind(err error) caslease.Kind {
 			return kind
 		}
 		return caslease.Unsent
-	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(err), unreachable(err) && !isA[*timeoutError](err):
+	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(err), unreachable(err) && !ended(err):
 		return caslease.Unreachable
 	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed):
 		return caslease.Unsent
@@ -123,6 +124,9 @@ func unreachable(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && !op.Timeout() || isA[*net.DNSError](err)
 }
+
+// ended reports that our time, or patience, was over.
+func ended(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.Canceled) }
 
 func isTLS(err error) bool {
 	return isA[*tls.CertificateVerificationError](err) || isA[x509.UnknownAuthorityError](err) || isA[x509.HostnameError](err) ||
@@ -144,7 +148,7 @@ func text(err error) string {
 			return own.Error()
 		}
 	}
-	if isA[*timeoutError](err) {
+	if ended(err) {
 		return "" // there was no answer in time
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {

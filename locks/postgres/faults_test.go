@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
@@ -88,6 +89,21 @@ func TestLeastRights(t *testing.T) {
 	findings(t, s, "table", levelOK, "all but forget")
 }
 
+// probe asks the servers once.
+func probe(t *testing.T, s *store) locks.Servers {
+	t.Helper()
+	found, err := s.Probe(within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
+		if err := request(ctx); err != nil {
+			return &locks.Error{Class: locks.ErrUnavailable, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 // findings checks one of what a probe finds.
 func findings(t *testing.T, s *store, check, level, text string) {
 	t.Helper()
@@ -153,7 +169,7 @@ func TestEndedWhileIdle(t *testing.T) {
 		idle := s.idle
 		s.mu.Unlock()
 		end()
-		<-idle.gone
+		<-idle.CleanupDone()
 		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 	}
 }

@@ -90,9 +90,9 @@ func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 	defer s.hub.listening.Unlock()
 	if l := s.hub.listener; l != nil {
 		select {
-		case <-l.gone:
+		case <-l.CleanupDone():
 		default:
-			return l.gone, nil
+			return l.CleanupDone(), nil
 		}
 	}
 	c, err := s.get(ctx)
@@ -104,10 +104,10 @@ func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 		return nil, errPooled
 	}
 	if _, err := c.Exec(ctx, "LISTEN "+s.s.channel()).ReadAll(); err != nil {
-		return nil, timely(ctx, err)
+		return nil, err
 	}
 	c.listening, s.hub.listener = true, c
-	return c.gone, nil
+	return c.CleanupDone(), nil
 }
 
 var _ caslease.Watcher = (*store)(nil)

@@ -37,8 +37,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
-		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of",
-		Cell: "row", Text: "a text", Version: "version", Updated: "updated",
+		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
 		},

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/tlsfiles"
 )
 
 // The levels of a finding.
@@ -89,7 +91,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 		sent := time.Now()
 		result := c.ExecParams(ctx, factsSQL, [][]byte{[]byte(s.s.schema), []byte(table)}, nil, nil, nil).Read()
 		if result.Err != nil {
-			return h, timely(ctx, result.Err)
+			return h, result.Err
 		}
 		if h.facts, h.Time, err = readFacts(result.Rows[0]); err != nil {
 			return h, err
@@ -114,27 +116,21 @@ func readFacts(row [][]byte) (f facts, now time.Time, err error) {
 	return f, d.stamp(row[13]), d.err
 }
 
-// encryption is the version of TLS, and when the first certificate ends: of those that the
-// server has shown, up to the CA if all was checked, and of ours.
+// encryption is the version of TLS, and when the first certificate ends on which it depends.
 func (c *conn) encryption() (version string, expires time.Time) {
 	conn, ok := c.Conn().(*tls.Conn)
 	if !ok {
 		return "", expires
 	}
 	state := conn.ConnectionState()
-	certs := state.PeerCertificates
-	for _, chain := range state.VerifiedChains {
-		certs = append(certs, chain...)
+	if c.tls.VerifyPeerCertificate != nil { // with verify-ca the driver does that by itself
+		state.VerifiedChains = [][]*x509.Certificate{state.PeerCertificates}
 	}
-	for _, pair := range c.ours {
-		certs = append(certs, pair.Leaf)
+	var ours *tls.Certificate
+	if len(c.tls.Certificates) > 0 {
+		ours = &c.tls.Certificates[0]
 	}
-	for _, cert := range certs {
-		if expires.IsZero() || cert.NotAfter.Before(expires) {
-			expires = cert.NotAfter
-		}
-	}
-	return strings.TrimPrefix(tls.VersionName(state.Version), "TLS "), expires
+	return tlsfiles.Security(state, ours)
 }
 
 // findings judges what the hosts have told.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -48,7 +47,7 @@ func parse(u *url.URL) (*settings, error) {
 		s.schema = defaultSchema
 	}
 	if len(s.schema) > maxIdentifier || !utf8.ValidString(s.schema) || strings.ContainsRune(s.schema, 0) {
-		return nil, usage("the schema %q is not the name of one: it has at most %d bytes", locks.Abbreviate(s.schema), maxIdentifier)
+		return nil, locks.Usagef("the schema %q is not the name of one: it has at most %d bytes", locks.Abbreviate(s.schema), maxIdentifier)
 	}
 	to := *u // its query stays as it is written: to the driver, as to psql, "+" is no space
 	to.RawQuery = strings.Join(slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "schema=") }), "&")
@@ -87,7 +86,7 @@ func (s *settings) addr() string {
 func (s *settings) config() (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(s.conn)
 	if err != nil {
-		return nil, usage("postgres: %s", locks.Printable(reason(err)))
+		return nil, locks.Usagef("postgres: %s", locks.Printable(reason(err)))
 	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	if c.RuntimeParams["application_name"] == "" {
@@ -108,27 +107,18 @@ func reason(err error) string {
 	return text
 }
 
-func usage(format string, args ...any) error {
-	return &locks.UsageError{What: fmt.Sprintf(format, args...)}
-}
-
 func checkShape(u *url.URL) error {
 	q := u.Query()
-	switch {
-	case u.Opaque != "":
-		return usage("a postgres URL is written postgres://host:port/database, with two slashes")
-	case u.Fragment != "":
-		return usage("a postgres URL has no part after #")
-	case q.Has("password"), q.Has("sslpassword"):
-		return usage("a password does not go after the ?; put it into PGPASSWORD or ~/.pgpass, and that of a key into PGSSLPASSWORD")
+	if q.Has("password") || q.Has("sslpassword") {
+		return locks.Usagef("a password does not go after the ?; put it into PGPASSWORD or ~/.pgpass, and that of a key into PGSSLPASSWORD")
 	}
-	if err := postgresinfo.Info.CheckParams(u); err != nil {
+	if err := postgresinfo.Info.CheckURL(u); err != nil {
 		return err
 	}
 	switch want := q.Get("target_session_attrs"); want {
 	case "", "any", "read-write", "primary":
 		return nil
 	default:
-		return usage("target_session_attrs=%q: only a server that can be written to keeps locks, so it is always read-write", locks.Abbreviate(want))
+		return locks.Usagef("target_session_attrs=%q: only a server that can be written to keeps locks, so it is always read-write", locks.Abbreviate(want))
 	}
 }

@@ -160,7 +160,7 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	results, err := c.ExecBatch(ctx, &b).ReadAll()
 	switch {
 	case err != nil:
-		return nil, timely(ctx, err)
+		return nil, err
 	case len(results) != 2:
 		return nil, fmt.Errorf("the server has answered %d of 2 statements", len(results))
 	case c.warning != "":
