@@ -174,6 +174,46 @@ func TestEndedWhileIdle(t *testing.T) {
 	}
 }
 
+// What ends a write that waits for another tells whether it had an effect.
+func TestEndedMidway(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := held(t, s)
+	waits := " FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	for _, tt := range []struct {
+		set, how string // either what an operator sets meanwhile, or what he does
+		want     caslease.Kind
+	}{
+		{"", "pg_cancel_backend(pid)", caslease.Unsent},
+		{"", "pg_terminate_backend(pid)", caslease.Unknown},
+		{"lock_timeout = '1ms'", "", caslease.Unsent},
+		{"default_transaction_read_only = on", "", caslease.Unreachable},
+	} {
+		if setting, value, ok := strings.Cut(tt.set, " = "); ok {
+			must(t)(s.Read(within(t, realserver.Ready), jobs)) // on a connection of before
+			server.Exec("ALTER SYSTEM SET "+tt.set, "SELECT pg_reload_conf()")
+			server.Until("SELECT current_setting('" + setting + "') = " + "'" + strings.Trim(value, "'") + "'")
+		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+			written <- err
+		}()
+		if tt.how != "" {
+			server.Until("SELECT count(" + tt.how + ") > 0" + waits)
+		}
+		isKind(t, s, <-written, tt.want)
+	}
+	server.Exec("ALTER SYSTEM RESET default_transaction_read_only", "ALTER SYSTEM RESET lock_timeout", "SELECT pg_reload_conf()")
+	free()
+	server.Until("SELECT current_setting('transaction_read_only') = 'off'")
+	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+		t.Errorf("the row has changed: %+v", now)
+	}
+}
+
 // A stricter isolation than we ask for, set for the role, makes writers collide. None of
 // them does more than to lose.
 func TestSerializable(t *testing.T) {
