@@ -46,7 +46,7 @@ func TestImportsPointDownward(t *testing.T) {
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/*/*info"})
 	// What a backend may import, besides what is in its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/caslease", "/locks/causes", "/locks/clock", "/locks/hosts", "/locks/reload", "/locks/tlsfiles", "/locks/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/caslease", "/locks/causes", "/locks/clock", "/locks/hosts", "/locks/queue", "/locks/reload", "/locks/tlsfiles", "/locks/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/clock", []string{"/locks/clock"}},
@@ -59,6 +59,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/*/*info"}},
 		{"/locks/caslease", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease"}},
 		{"/locks/caslease/storetest", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease", "/locks/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/keepalive", "/locks/ledger", "/locks/slots"}},
+		{"/locks/queue", []string{"/locks", "/locks/backoff", "/locks/record", "/locks/queue"}},
 		{"/locks/record", []string{"/locks", "/locks/record"}},
 		{"/locks/backoff", []string{"/locks/backoff"}},
 		{"/locks/causes", []string{"/locks", "/locks/causes"}},

@@ -18,7 +18,7 @@ type access struct {
 
 // access reads one key under the prefix, which takes a quorum, a login and the
 // permission.
-func (l *Lock) access(ctx context.Context) access {
+func (l *lock) access(ctx context.Context) access {
 	_, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
 		return call(ctx, l.c, l.c.kv.Range, &pb.RangeRequest{Key: []byte(l.prefix), RangeEnd: []byte(endOf(l.prefix)), Limit: 1, KeysOnly: true})
 	})
@@ -31,7 +31,7 @@ func (l *Lock) access(ctx context.Context) access {
 	return a
 }
 
-func (l *Lock) reading(err error) locks.Finding {
+func (l *lock) reading(err error) locks.Finding {
 	f := locks.Finding{Check: "read", Level: locks.LevelOK, Text: "the keys under " + l.prefix + " can be read"}
 	if err != nil {
 		why := l.explain(err)
@@ -43,7 +43,7 @@ func (l *Lock) reading(err error) locks.Finding {
 // authentication tells whether etcd's own authentication is on, given what reading
 // came to. Only a client certificate needs a question: it may be our login, or
 // just what lets us connect.
-func (l *Lock) authentication(ctx context.Context, read error) (on, known bool) {
+func (l *lock) authentication(ctx context.Context, read error) (on, known bool) {
 	if n, token := l.c.login.current(); n > 0 {
 		return token != "", true
 	}
@@ -59,7 +59,7 @@ func (l *Lock) authentication(ctx context.Context, read error) (on, known bool) 
 	return resp.GetEnabled() || refusedUs(err), err == nil || refusedUs(err)
 }
 
-func (l *Lock) authenticating(on, known bool, user string) locks.Finding {
+func (l *lock) authenticating(on, known bool, user string) locks.Finding {
 	f := locks.Finding{Check: "authentication", Level: locks.LevelOK}
 	switch {
 	case !known:

@@ -2,22 +2,26 @@ package etcd
 
 import (
 	"context"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
+// endTimeout bounds the attempt to end the lease of what was broken. If it fails, the
+// lease runs out.
+const endTimeout = time.Second
+
 // errOtherTerm says that there is nothing to break.
 const errOtherTerm = locks.LostError("nobody holds the lock with that token any more")
 
-// Break implements [locks.Breaker]. Deleting the holder's entry ends its term:
-// the next in line leads, and the holder's watch tells it. Then the lease is ended,
-// too, so that a holder whose watch has gone silent hears of it by its next renewal.
-func (l *Lock) Break(ctx context.Context, token uint64) error {
+// Break implements [queue.Store]. Then the lease is ended, too, so that a holder whose
+// watch has gone silent hears of it by its next renewal.
+func (l *lock) Break(ctx context.Context, token uint64) error {
 	lease, err := persist(ctx, l, func(ctx context.Context, _ bool) (int64, error) { return l.breakTerm(ctx, token) })
 	if err != nil {
-		return l.fail(ctx, "break the lock", err)
+		return err
 	}
 	if err := l.endUnused(ctx, lease); err != nil {
 		l.log.Debug("cannot end the lease of a lock that was broken; it will run out", "err", plain(err))
@@ -28,7 +32,7 @@ func (l *Lock) Break(ctx context.Context, token uint64) error {
 // breakTerm deletes the entry that a token created, if it leads, and returns its
 // lease. An entry that leads does so until it is deleted: no later one has an
 // earlier revision. So what the server compares is only that it is still there.
-func (l *Lock) breakTerm(ctx context.Context, token uint64) (lease int64, err error) {
+func (l *lock) breakTerm(ctx context.Context, token uint64) (lease int64, err error) {
 	resp, err := call(ctx, l.c, l.c.kv.Range, l.rangeFirst(1))
 	if err != nil {
 		return 0, err
@@ -50,11 +54,11 @@ func (l *Lock) breakTerm(ctx context.Context, token uint64) (lease int64, err er
 // endUnused ends a lease to which no key belongs. Whoever may write the queue
 // could have put an entry there with the lease of others, whose keys would go
 // with it.
-func (l *Lock) endUnused(ctx context.Context, lease int64) error {
+func (l *lock) endUnused(ctx context.Context, lease int64) error {
 	if lease == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	resp, err := call(ctx, l.c, l.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: lease, Keys: true})
 	if err != nil || resp.TTL < 0 || len(resp.Keys) > 0 {
@@ -63,5 +67,3 @@ func (l *Lock) endUnused(ctx context.Context, lease int64) error {
 	_, err = call(ctx, l.c, l.c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: lease})
 	return err
 }
-
-var _ locks.Breaker = (*Lock)(nil)

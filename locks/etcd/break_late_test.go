@@ -61,9 +61,9 @@ func TestBreakComesLate(t *testing.T) {
 			go func() { _, err := b.Acquire(drive.Context(t), false); waiting <- err }()
 			drive.Eventually(t, drive.Patience, "somebody waits", func() bool { return inspect(t, a).Waiters == 1 })
 			if how == "answer lost" {
-				breaker.c.kv = &lossyKV{KVClient: breaker.c.kv}
+				breaker.etcd.c.kv = &lossyKV{KVClient: breaker.etcd.c.kv}
 			} else {
-				breaker.c.kv = &overtakenKV{breaker.c.kv, func() { drive.Release(t, a) }}
+				breaker.etcd.c.kv = &overtakenKV{breaker.etcd.c.kv, func() { drive.Release(t, a) }}
 			}
 			if err := breaker.Break(drive.Context(t), token); !errors.Is(err, locks.ErrLost) {
 				t.Errorf("break: %v", err)

@@ -10,11 +10,22 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
+
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
-// enter gets a lease and a place in the queue.
-func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
-	return persist(ctx, e.Lock, func(ctx context.Context, again bool) (*view, error) { return e.attempt(ctx, try, again) })
+// Enter implements [queue.Place]: it gets a lease and a place in the queue.
+func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
+	v, err := persist(ctx, e.lock, func(ctx context.Context, again bool) (*view, error) { return e.attempt(ctx, try, again) })
+	switch {
+	case err != nil:
+		return queue.View{}, err
+	case v.own != nil:
+		e.joined(v.own.CreateRevision)
+	case !try: // it was made, and is gone already
+		return queue.View{}, errDeleted
+	}
+	return e.seen(v), nil
 }
 
 // attempt enters once. With try it reads first: a lock that is held, which is
@@ -63,7 +74,7 @@ func (e *entry) grantThen(ctx context.Context, join joiner) (*view, error) {
 
 // grant gets the lease, or finds that we have it already.
 func (e *entry) grant(ctx context.Context) error {
-	if e.granted() > 0 {
+	if e.TTL() > 0 {
 		return nil
 	}
 	seconds := int64((e.o.TTL + time.Second - 1) / time.Second)
@@ -84,9 +95,7 @@ func (e *entry) grant(ctx context.Context) error {
 	if granted <= 0 {
 		return fmt.Errorf("the server granted a lease of %d seconds", granted)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.ttl = time.Duration(granted) * time.Second
+	e.Granted(time.Duration(granted) * time.Second)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"context"
 	"errors"
 	"regexp"
 	"strings"
@@ -12,27 +11,31 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/causes"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
-// How a term ended.
+// How a term ended, if not as package queue says.
 const (
-	errReleased = locks.LostError("the handle was released")
-	errClosed   = locks.LostError("the handle was closed")
 	errExpired  = locks.LostError("the lease ended on the server")
 	errDeleted  = locks.LostError("the key was deleted")
 	errReplaced = locks.LostError("the key was overwritten by someone else")
-	errNotHeld  = locks.LostError("the handle does not hold the lock")
 )
 
-// fail adds what an error needs at the boundary of the backend.
-func (l *Lock) fail(ctx context.Context, op string, err error) error {
+// Fault implements [queue.Store].
+func (l *lock) Fault(err error) queue.Fault {
+	broken, passes := err.(brokenWatch) //nolint:errorlint // nothing wraps it
+	if passes {
+		err = broken.error
+	}
 	e := l.explain(err)
-	e.Op, e.Backend, e.Name = op, l.addr, l.o.Name
-	return e.Ended(ctx, isContext(err) && !strings.Contains(err.Error(), "connection error")) // else its cause is known
+	return queue.Fault{
+		Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Passing: passes || transient(err),
+		Vague: isContext(err) && !strings.Contains(err.Error(), "connection error"), // no cause is known
+	}
 }
 
 // explain finds the class of an error, a text that fits one line, and a hint.
-func (l *Lock) explain(err error) *locks.Error {
+func (l *lock) explain(err error) *locks.Error {
 	return causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
 }
 

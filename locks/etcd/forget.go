@@ -8,10 +8,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Forget implements [locks.Forgetter], in one step: the server checks that the
+// Forget implements [queue.Store], in one step: the server checks that the
 // queue is empty, and deletes what is beside it. The token needs no counter, and so
 // rises even after that.
-func (l *Lock) Forget(ctx context.Context) error {
+func (l *lock) Forget(ctx context.Context) error {
 	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
 		return call(ctx, l.c, l.c.kv.Txn, &pb.TxnRequest{
 			Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},
@@ -19,14 +19,9 @@ func (l *Lock) Forget(ctx context.Context) error {
 			Failure: []*pb.RequestOp{opRange(l.rangeFirst(1))},
 		})
 	})
-	if err != nil {
-		return l.fail(ctx, "forget the lock", err)
+	if err != nil || resp.Succeeded {
+		return err
 	}
-	if !resp.Succeeded {
-		v := view{head: first(resp, 0), entries: int(resp.Responses[0].GetResponseRange().Count)}
-		return &locks.HeldError{Status: v.status()}
-	}
-	return nil
+	line := lineOf(first(resp, 0), int(resp.Responses[0].GetResponseRange().Count))
+	return &locks.HeldError{Status: line.Status()}
 }
-
-var _ locks.Forgetter = (*Lock)(nil)

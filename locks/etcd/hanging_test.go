@@ -130,7 +130,7 @@ func (h *hanging) open(t *testing.T, holder string, waiting func(locks.Waiting))
 		t.Fatal(err)
 	}
 	l := opened.(*Lock)
-	l.looks = 100 * time.Millisecond
+	l.etcd.looks = 100 * time.Millisecond
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -200,7 +200,7 @@ func TestDeafHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * lazily) // the watches begin
+	time.Sleep(200 * time.Millisecond) // the watches begin
 	h.deaf.Store(true)
 	c := s.Client()
 	defer c.Close()
@@ -210,7 +210,7 @@ func TestDeafHolder(t *testing.T) {
 	if text := drive.Within(t, drive.Patience, l.Asked()); string(text) != "resign" {
 		t.Errorf("it was asked %q", text)
 	}
-	if _, err := c.Delete(drive.Context(t), l.queue, clientv3.WithPrefix()); err != nil {
+	if _, err := c.Delete(drive.Context(t), l.etcd.queue, clientv3.WithPrefix()); err != nil {
 		t.Fatal(err)
 	}
 	drive.Within(t, drive.Patience, changed)

@@ -14,30 +14,19 @@ import (
 // by then.
 const leftTimeout = 500 * time.Millisecond
 
-// Abilities implements [locks.Able].
-func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	return []locks.Ability{
-		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk,
-		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
-	}, nil
-}
-
-// Inspect implements [locks.Inspector], with one request, and one more if the lock
+// Inspect implements [queue.Store], with one request, and one more if the lock
 // is held. Status.Start is not known: an entry that was released leaves no more behind
 // than one whose lease has ended.
-func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
+func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
 		return call(ctx, l.c, l.c.kv.Range, l.rangeFirst(1+locks.MaxQueue))
 	})
-	if err != nil {
-		return locks.State{}, l.fail(ctx, "inspect", err)
+	if err != nil || len(resp.Kvs) == 0 {
+		return locks.State{}, err
 	}
-	if len(resp.Kvs) == 0 {
-		return locks.State{}, nil
-	}
-	v := view{head: resp.Kvs[0], entries: int(resp.Count)}
-	s := locks.State{Status: v.status()}
-	s.Left = l.left(ctx, v.head.Lease)
+	line := lineOf(resp.Kvs[0], int(resp.Count))
+	s := locks.State{Status: line.Status()}
+	s.Left = l.left(ctx, resp.Kvs[0].Lease)
 	for _, kv := range resp.Kvs[1:] {
 		s.Queue = append(s.Queue, record.Place(kv.Value))
 	}
@@ -47,7 +36,7 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 // left asks what is left of a lease, which the server tells in whole seconds. It is
 // 0, not known, in the last second, when the lease has ended since we saw it, and
 // when there is no answer soon.
-func (l *Lock) left(ctx context.Context, lease int64) time.Duration {
+func (l *lock) left(ctx context.Context, lease int64) time.Duration {
 	if lease == 0 {
 		return 0
 	}
@@ -60,8 +49,3 @@ func (l *Lock) left(ctx context.Context, lease int64) time.Duration {
 	}
 	return max(time.Duration(resp.TTL)*time.Second, 0)
 }
-
-var (
-	_ locks.Able      = (*Lock)(nil)
-	_ locks.Inspector = (*Lock)(nil)
-)

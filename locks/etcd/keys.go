@@ -21,17 +21,17 @@ const (
 const longestName = 3*locks.MaxName + 16
 
 // keyOf returns a key of a lock, or what all keys of its queue begin with.
-func (l *Lock) keyOf(name, what string) string { return l.prefix + locks.EscapeName(name) + what }
+func (l *lock) keyOf(name, what string) string { return l.prefix + locks.EscapeName(name) + what }
 
 // recordKey is the lock's record: <prefix>/<escaped name>%record.
-func (l *Lock) recordKey() []byte { return []byte(l.keyOf(l.o.Name, theRecord)) }
+func (l *lock) recordKey() []byte { return []byte(l.keyOf(l.o.Name, theRecord)) }
 
 // askKey is the request to the holder. It is a key beside the queue, as the
 // record is.
-func (l *Lock) askKey() []byte { return []byte(l.keyOf(l.o.Name, theAsk)) }
+func (l *lock) askKey() []byte { return []byte(l.keyOf(l.o.Name, theAsk)) }
 
 // queueEnd is the end of the range of keys that begin with the queue's.
-func (l *Lock) queueEnd() []byte { return []byte(endOf(l.queue)) }
+func (l *lock) queueEnd() []byte { return []byte(endOf(l.queue)) }
 
 // endOf is the end of the range of keys that begin like this, which ends in "/":
 // that is followed by "0".
@@ -39,7 +39,7 @@ func endOf(directory string) string { return directory[:len(directory)-1] + "0" 
 
 // owner tells whose key this is, and what it is to that lock. The name is "" if
 // it is no lock's.
-func (l *Lock) owner(key string) (name, what string) {
+func (l *lock) owner(key string) (name, what string) {
 	escaped, ok := strings.CutPrefix(key, l.prefix)
 	if !ok {
 		return "", ""
@@ -61,7 +61,7 @@ func (l *Lock) owner(key string) (name, what string) {
 // after is where to go on after a key when only names matter: behind all of the
 // queue that it is in. It is never long, whatever the key is: there are no names
 // behind what is longer than any.
-func (l *Lock) after(key string) string {
+func (l *lock) after(key string) string {
 	rest := key[len(l.prefix):]
 	if i := strings.Index(rest, inQueue); 0 <= i && i <= longestName {
 		return endOf(l.prefix + rest[:i+1])

@@ -12,7 +12,7 @@ var longNames = []string{strings.Repeat("a/", locks.MaxName/2-1) + "a", locks.Sl
 // TestOwner: a key tells its lock's name, and no other key does.
 func TestOwner(t *testing.T) {
 	t.Parallel()
-	l := &Lock{prefix: "/p/"}
+	l := &lock{prefix: "/p/"}
 	for _, name := range append(longNames, "jobs", "jobs/nightly", "jobs#3", "a:b@c-d_e.f", "record", "2Frecord") {
 		for _, what := range []string{inQueue, theRecord, theAsk} {
 			key := l.keyOf(name, what)
@@ -39,14 +39,14 @@ func TestOwner(t *testing.T) {
 // to go on is short.
 func TestAfter(t *testing.T) {
 	t.Parallel()
-	l := &Lock{prefix: "/p/"}
+	l := &lock{prefix: "/p/"}
 	keys := []string{"/p/", "/p//", "/p/" + strings.Repeat("\xff", 5000), "/p/" + strings.Repeat("x", 5000) + "/1", "/p/x", "/p/%record"}
 	for _, name := range append(longNames, "jobs", "jobs-1", "jobs.1", "jobs/1", "jobs#1", "a") {
 		keys = append(keys, l.keyOf(name, inQueue)+"1", l.keyOf(name, inQueue)+"\xff", l.keyOf(name, theRecord))
 	}
 	for _, key := range keys {
 		next := l.after(key)
-		p := page{Lock: l, from: next, end: endOf(l.prefix)}
+		p := page{lock: l, from: next, end: endOf(l.prefix)}
 		if next <= key || next > p.end || len(p.cursor()) > locks.MaxCursor {
 			t.Errorf("after %.40q comes %.40q, with a cursor of %d bytes", key, next, len(p.cursor()))
 		}

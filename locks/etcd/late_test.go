@@ -47,8 +47,8 @@ func TestRecordComesLate(t *testing.T) {
 	l := opened.(*Lock)
 	t.Cleanup(func() { _ = l.Close() })
 	drive.Hold(t, l)
-	network := &slowKV{KVClient: l.c.kv}
-	l.c.kv = network
+	network := &slowKV{KVClient: l.etcd.c.kv}
+	l.etcd.c.kv = network
 	for _, text := range []string{"older", "newer"} {
 		if err := l.SetRecord(drive.Context(t), []byte(text)); err != nil {
 			t.Fatal(err)

@@ -82,7 +82,7 @@ func TestLeftIsNotWaitedFor(t *testing.T) {
 	o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: time.Minute}
 	l := openLock(t, s, o)
 	token := drive.Hold(t, l).Token
-	l.c.lease = silentLease{l.c.lease}
+	l.etcd.c.lease = silentLease{l.etcd.c.lease}
 	start := time.Now()
 	if got := inspect(t, l); got.Token != token || got.Holder != "a" || got.Left != 0 {
 		t.Errorf("got %+v", got)

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 const (
@@ -23,48 +24,45 @@ const (
 	listRequests = 8
 )
 
-// List implements [locks.Lister]. First it looks at the keys alone for names,
+// List implements [queue.Lister]. First it looks at the keys alone for names,
 // and goes on behind a queue as soon as it has met one entry of it. Then it reads
 // who leads in each, and the records, all at one moment.
 //
 // The cursor is the key where the next page begins, without the prefix. A record
 // stands before its lock's queue, and other locks may be in between, on another
 // page: then who holds the lock is told on the later one.
-func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
+func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
 	p, err := l.openPage(cursor)
 	if err != nil {
-		return nil, "", l.usage("list locks", err)
+		return nil, "", err
 	}
 	for requests := 0; requests < listRequests && !p.full && p.from != p.end; requests++ {
 		resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
 			return call(ctx, l.c, l.c.kv.Range, p.rangeKeys())
 		})
 		if err != nil {
-			return nil, "", l.fail(ctx, "list locks", err)
+			return nil, "", err
 		}
 		p.take(resp)
 	}
 	listed, err := p.read(ctx)
-	if err != nil {
-		return nil, "", l.fail(ctx, "list locks", err)
-	}
-	return listed, p.cursor(), nil
+	return listed, p.cursor(), err
 }
 
 // A page is a part of the list in the making.
 type page struct {
-	*Lock
+	*lock
 	from, end string // the keys that were not looked at yet
 	names     []string
 	full      bool
 }
 
-func (l *Lock) openPage(cursor string) (*page, error) {
+func (l *lock) openPage(cursor string) (*page, error) {
 	from, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || locks.CheckCursor(cursor) != nil {
 		return nil, &locks.UsageError{What: "a cursor that no page of the list has"}
 	}
-	return &page{Lock: l, from: l.prefix + string(from), end: endOf(l.prefix)}, nil
+	return &page{lock: l, from: l.prefix + string(from), end: endOf(l.prefix)}, nil
 }
 
 func (p *page) cursor() string {
@@ -108,17 +106,17 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	for _, name := range p.names {
 		ops = append(ops, opRange(rangeFirstOf(p.keyOf(name, inQueue), 1)), opRange(&pb.RangeRequest{Key: []byte(p.keyOf(name, theRecord))}))
 	}
-	resp, err := persist(ctx, p.Lock, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
+	resp, err := persist(ctx, p.lock, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
 		return call(ctx, p.c, p.c.kv.Txn, &pb.TxnRequest{Success: ops})
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, name := range p.names {
-		v := view{head: first(resp, 2*i), entries: int(resp.Responses[2*i].GetResponseRange().Count)}
-		record := first(resp, 2*i+1)
-		if p.tells(name, v.head, record) {
-			all = append(all, locks.Listed{Name: name, Status: v.status(), Record: recordOf(record)})
+		head, record := first(resp, 2*i), first(resp, 2*i+1)
+		if p.tells(name, head, record) {
+			line := lineOf(head, int(resp.Responses[2*i].GetResponseRange().Count))
+			all = append(all, locks.Listed{Name: name, Status: line.Status(), Record: queue.Clip(textOf(record))})
 		}
 	}
 	return all, nil
@@ -132,5 +130,3 @@ func (p *page) tells(name string, head, record *mvccpb.KeyValue) bool {
 	}
 	return p.from > p.keyOf(name, inQueue)
 }
-
-var _ locks.Lister = (*Lock)(nil)

@@ -13,7 +13,7 @@ import (
 // sent again, to the next member. So what is sent must do no harm twice: the ids
 // of leases are ours to choose, and what is written has conditions. An address
 // where nobody is reachable is reported at once.
-func persist[T any](ctx context.Context, l *Lock, attempt func(ctx context.Context, again bool) (T, error)) (T, error) {
+func persist[T any](ctx context.Context, l *lock, attempt func(ctx context.Context, again bool) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	var lastErr error

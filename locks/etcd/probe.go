@@ -20,15 +20,9 @@ type member struct {
 	proxied  bool               // etcd's grpc-proxy is in between
 }
 
-// Probe implements [locks.Prober]. Each endpoint is asked over a connection of its
+// Probe implements [queue.Prober]. Each endpoint is asked over a connection of its
 // own, and all at the same time, beside what concerns the whole cluster.
-func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
-	switch {
-	case ctx.Err() != nil:
-		return locks.Servers{}, l.fail(ctx, "probe", ctx.Err())
-	case l.isClosed():
-		return locks.Servers{}, l.fail(ctx, "probe", errClosed)
-	}
+func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	var all sync.WaitGroup
 	members := make([]member, min(len(l.settings.endpoints), locks.MaxServers))
 	for i := range members {
@@ -48,7 +42,7 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 
 // probe asks one endpoint how it is, twice: the second request finds the
 // connection made.
-func (l *Lock) probe(ctx context.Context, endpoint string) member {
+func (l *lock) probe(ctx context.Context, endpoint string) member {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	m := member{Server: locks.Server{Address: hostOf(endpoint)}}
@@ -118,5 +112,3 @@ func role(s *pb.StatusResponse) string {
 	}
 	return "follower"
 }
-
-var _ locks.Prober = (*Lock)(nil)

@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
 
-	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/queue"
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
@@ -32,14 +32,18 @@ func (v *view) leads() bool {
 		string(v.head.Key) == string(v.own.Key) && v.head.CreateRevision == v.own.CreateRevision
 }
 
-// status is what the leading entry says.
-func (v *view) status() locks.Status {
-	if v.head == nil {
-		return locks.Status{}
+// seen keeps a view for what follows, and returns it as the recipe has it.
+func (e *entry) seen(v *view) queue.View {
+	e.view = v
+	return queue.View{Line: lineOf(v.head, v.entries), Token: uint64(v.own.GetCreateRevision()), Leads: v.leads(), Position: v.position()}
+}
+
+// lineOf is a queue with that many entries.
+func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
+	if head == nil {
+		return queue.Line{}
 	}
-	s := record.Status(v.head.Value, uint64(v.head.CreateRevision))
-	s.Waiters = max(v.entries-1, 0)
-	return s
+	return queue.Line{Head: &queue.Head{Token: uint64(head.CreateRevision), Data: head.Value}, Waiters: max(entries-1, 0)}
 }
 
 // position is our place in the queue, where the view shows it; else 0.
@@ -60,7 +64,7 @@ func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byt
 func (e *entry) rangeHead() *pb.RangeRequest { return e.rangeFirst(1) }
 
 // rangeFirst asks for the oldest entries, and how many there are in all.
-func (l *Lock) rangeFirst(most int64) *pb.RangeRequest { return rangeFirstOf(l.queue, most) }
+func (l *lock) rangeFirst(most int64) *pb.RangeRequest { return rangeFirstOf(l.queue, most) }
 
 func rangeFirstOf(queue string, most int64) *pb.RangeRequest {
 	return &pb.RangeRequest{

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 var (
@@ -18,7 +19,7 @@ var (
 	errProxy       = errors.New("a grpc-proxy answers, perhaps for an earlier renewal; to rule that out takes a second")
 )
 
-// renew renews the lease, and looks at the queue.
+// Renew implements [queue.Place]: it renews the lease, and looks at the queue.
 //
 // That a lease was renewed proves little: a member that believes it leads answers by
 // itself. One whose disk hangs goes on believing so, while the others have elected
@@ -28,7 +29,7 @@ var (
 // whether the one before it is still there.
 //
 // A member that does not answer leaves time for the next one.
-func (e *entry) renew(ctx context.Context) error {
+func (e *entry) Renew(ctx context.Context) error {
 	start := time.Now()
 	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
 	for {
@@ -40,16 +41,13 @@ func (e *entry) renew(ctx context.Context) error {
 		if err == nil && r.proxied {
 			r.term, err = e.measure(ctx, start, pause)
 		}
-		if over := e.whyOver(); over != nil {
+		if over := e.Over(); over != nil {
 			return over
 		}
 		if err == nil {
 			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
 		}
-		switch {
-		case err == nil:
-			return e.whyOver() // now, or while we asked
-		case !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil:
+		if !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil {
 			return err
 		}
 	}
@@ -57,11 +55,11 @@ func (e *entry) renew(ctx context.Context) error {
 
 // extend renews the lease.
 func (e *entry) extend(ctx context.Context) (renewal, error) {
-	granted := e.granted()
+	granted := e.TTL()
 	r, err := e.c.keepAlive(ctx, e.id)
 	switch {
 	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
-		e.lose(errExpired)
+		err = errExpired
 	case err == nil && r.ttl < granted:
 		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", r.ttl, granted)
 	}
@@ -83,7 +81,7 @@ func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Bac
 		return err
 	})
 	left := time.Duration(resp.GetTTL()) * time.Second
-	if err == nil && asked.Sub(start)+left < e.granted() {
+	if err == nil && asked.Sub(start)+left < e.TTL() {
 		err = errStale
 	}
 	return resp.GetHeader().GetRaftTerm(), err
@@ -108,29 +106,12 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	switch own := first(resp, 0); {
 	case entered == 0: // we are not in the queue yet
 	case own == nil:
-		e.lose(errDeleted)
+		return errDeleted
 	case own.CreateRevision != entered || own.Lease != e.id:
-		e.lose(errReplaced)
+		return errReplaced
 	}
 	if ahead != "" && first(resp, 1) == nil {
-		select {
-		case e.moved <- struct{}{}:
-		default: // that is still to be heard
-		}
+		queue.Poke(e.moved)
 	}
 	return nil
-}
-
-// joined notes the revision that created our entry.
-func (e *entry) joined(created int64) {
-	e.mu.Lock()
-	e.entered = created
-	e.mu.Unlock()
-}
-
-// awaits notes the key of the entry before ours; "": there is none.
-func (e *entry) awaits(key string) {
-	e.mu.Lock()
-	e.ahead = key
-	e.mu.Unlock()
 }

@@ -6,78 +6,53 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 var errWatchEnded = errors.New("the watch ended")
 
-// wait waits in the queue until our entry is the first. It watches only the
-// entry just before ours, so that a release wakes one waiter and not all.
-func (e *entry) wait(ctx context.Context, v *view) error {
-	created := v.own.CreateRevision
-	e.guard(created, 0)
-	ctx, cancel := e.untilOver(ctx)
-	defer cancel()
-	for pause := new(backoff.Backoff); ; {
-		e.tell(v)
-		var err error
-		if v, err = e.change(ctx, v, pause); err != nil {
-			return err
-		}
-		if v.own == nil {
-			e.lose(errDeleted)
-			return errDeleted
-		}
-		if v.leads() {
-			e.restampLazily(created)
-			return nil
-		}
+// A brokenWatch says why a watch ended. It may be a lost connection that cannot be
+// resumed, a compacted revision, a member without a leader: whatever it is, it passes.
+type brokenWatch struct{ error }
+
+// Await implements [queue.Place]. It watches only the entry just before ours, so that a
+// release wakes one waiter and not all.
+func (e *entry) Await(ctx context.Context) error {
+	before := string(e.view.before.Key)
+	e.awaits(before)
+	defer e.awaits("")
+	if err := e.watchGone(ctx, before, e.view.revision+1); err != nil {
+		return brokenWatch{err}
 	}
+	return nil
 }
 
-// change waits until the queue before us has changed, and returns it as it is
-// then.
-//
-// A watch that ends for whatever reason (a lost connection that cannot be
-// resumed, a compacted revision, a member without a leader) means the same as
-// an event: look at the queue again. That is repeated until there is an answer.
-func (e *entry) change(ctx context.Context, v *view, pause *backoff.Backoff) (*view, error) {
-	e.awaits(string(v.before.Key))
-	err := e.watchGone(ctx, string(v.before.Key), v.revision+1)
-	e.awaits("")
-	if err == nil {
-		pause.Reset()
-		if ctx.Err() != nil { // our patience ended while all was well
-			return nil, &locks.HeldError{Status: v.status()}
-		}
+// awaits notes the key of the entry before ours; "": there is none.
+func (e *entry) awaits(key string) {
+	e.mu.Lock()
+	e.ahead = key
+	e.mu.Unlock()
+}
+
+// Look implements [queue.Place].
+func (e *entry) Look(ctx context.Context) (queue.View, error) {
+	v, err := e.lookOnce(ctx)
+	if err != nil {
+		return queue.View{}, err
 	}
-	for warned := false; ; {
-		if err == nil {
-			var next *view
-			if next, err = e.lookOnce(ctx, v.own.CreateRevision); err == nil {
-				return next, nil
-			}
-			if !transient(err) {
-				return nil, err
-			}
-		}
-		if !warned {
-			e.log.Warn("the wait is disturbed; trying again", "err", plain(err))
-			warned = true
-		}
-		if pause.Wait(ctx) != nil {
-			return nil, err
-		}
-		err = nil
-	}
+	return e.seen(v), nil
 }
 
 // lookOnce looks at the queue, but does not wait for ever for one member.
-func (e *entry) lookOnce(ctx context.Context, created int64) (*view, error) {
+func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	ctx, cancel := e.c.attempt(ctx)
 	defer cancel()
-	return e.look(ctx, created)
+	v, err := e.look(ctx, e.created())
+	if err == nil && v.own == nil {
+		err = errDeleted
+	}
+	return v, err
 }
 
 // watchGone returns nil when a key that existed before a revision is deleted, as the watch
@@ -103,9 +78,48 @@ func (e *entry) watchGone(ctx context.Context, key string, revision int64) error
 	}
 }
 
-// tell says what we wait for.
-func (e *entry) tell(v *view) {
-	if e.o.Waiting != nil {
-		e.o.Waiting(locks.Waiting{Status: v.status(), Lease: e.granted(), Position: v.position()})
+// Guard implements [queue.Place]. It watches our entry from its creation on: nothing is
+// missed by beginning late, as a watch begins at a revision, not at a moment. The lease may
+// be revoked or end, too.
+func (e *entry) Guard(ctx context.Context, pause *backoff.Backoff) error {
+	if e.watched == 0 {
+		e.watched = e.created() + 1
+	} else if v, err := e.lookOnce(ctx); err == nil {
+		e.watched = v.revision + 1
+	} else if errors.Is(err, errDeleted) {
+		return err
+	} else {
+		e.log.Debug("cannot read the lock's entry", "err", plain(err))
 	}
+	return e.watchOwn(ctx, pause)
+}
+
+// watchOwn watches our entry until it is lost or the watch ends.
+func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
+	created := e.created()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
+		if err := resp.Err(); err != nil {
+			return err
+		}
+		pause.Reset()
+		for _, ev := range resp.Events {
+			switch {
+			case ev.Type == clientv3.EventTypeDelete:
+				return errDeleted
+			case ev.Kv.CreateRevision != created || ev.Kv.Lease != e.id:
+				return errReplaced
+			}
+			e.watched = ev.Kv.ModRevision + 1
+		}
+	}
+	return ctx.Err()
+}
+
+// Restamp implements [queue.Place].
+func (e *entry) Restamp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
+	defer cancel()
+	return e.restamp(ctx, e.created())
 }

@@ -15,11 +15,11 @@ import (
 
 // A watcher tells of changes in a range of keys.
 type watcher struct {
-	*Lock
+	*lock
 	key, end string
 	revision int64 // up to which all changes were told
 	state    state // at the last look
-	changed  chan struct{}
+	tell     func()
 }
 
 // A state is what tells that keys have changed.
@@ -28,47 +28,39 @@ type state struct {
 	newest int64 // the revision that wrote the last of them
 }
 
-// Watch implements [locks.Watcher]. It watches the queue, or all keys under the
-// prefix, from a revision that was read before it returns, on a stream of its own.
+// Watch implements [queue.Watcher]. It watches the queue, or all keys under the
+// prefix, from a revision that was read before it begins, on a stream of its own.
 // A renewal writes no key.
-func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	w := &watcher{Lock: l, key: l.queue, changed: make(chan struct{}, 1)}
-	if all {
-		w.key = l.prefix
-	}
-	w.end = endOf(w.key)
-	if err := w.look(ctx); err != nil {
-		return nil, l.fail(ctx, "watch", err)
-	}
-	if !l.background(ctx, w.run) {
-		return nil, l.fail(ctx, "watch", errClosed)
-	}
-	return w.changed, nil
-}
-
-// run watches until the context ends or nothing more can be seen.
 //
 // As in the wait for a lock, a watch that ends for whatever reason (a compacted
 // revision, a member without a leader, a login that has expired) means that
 // something may have changed: that is told once the server answers again, and the
 // next watch begins from there. A connection that is merely lost the client makes
 // anew, and the watch goes on where it was.
-func (w *watcher) run(ctx context.Context) {
-	defer close(w.changed)
+func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
+	w := &watcher{lock: l, key: l.queue, tell: tell}
+	if all {
+		w.key = l.prefix
+	}
+	w.end = endOf(w.key)
+	if err := w.look(ctx); err != nil {
+		return err
+	}
+	begun()
 	for pause := new(backoff.Backoff); ; {
 		w.changes(ctx, pause)
-		if pause.Wait(ctx) != nil {
-			return
+		if err := pause.Wait(ctx); err != nil {
+			return err
 		}
 		err := w.look(ctx)
 		switch {
 		case err == nil:
-			w.tell()
+			tell()
 		case ctx.Err() != nil:
-			return
+			return err
 		case errors.Is(w.explain(err), locks.ErrDenied):
 			w.log.Info("cannot watch any more", "err", plain(err))
-			return
+			return err
 		default:
 			w.log.Debug("cannot watch; trying again", "err", plain(err))
 		}
@@ -77,7 +69,7 @@ func (w *watcher) run(ctx context.Context) {
 
 // look finds out from which revision on to watch, and whether we may.
 func (w *watcher) look(ctx context.Context) error {
-	resp, err := persist(ctx, w.Lock, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
+	resp, err := persist(ctx, w.lock, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
 		return call(ctx, w.c, w.c.kv.Range, &pb.RangeRequest{
 			Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
 			SortTarget: pb.RangeRequest_MOD, SortOrder: pb.RangeRequest_DESCEND,
@@ -116,7 +108,7 @@ func (w *watcher) take(kv *mvccpb.KeyValue) {
 }
 
 // follow hands on what a watch tells until it ends, and calls look from time to time.
-func (l *Lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take func(*mvccpb.KeyValue), look func()) error {
+func (l *lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take func(*mvccpb.KeyValue), look func()) error {
 	looks := time.NewTicker(l.looks)
 	defer looks.Stop()
 	for {
@@ -134,13 +126,3 @@ func (l *Lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take fu
 		}
 	}
 }
-
-// tell says that something has changed, unless that is still to be heard.
-func (w *watcher) tell() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
-}
-
-var _ locks.Watcher = (*Lock)(nil)

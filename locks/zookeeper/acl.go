@@ -11,7 +11,7 @@ import (
 )
 
 // aboutACL tells who can meddle with the locks, by the ACL of the chroot.
-func (l *Lock) aboutACL(ctx context.Context) locks.Finding {
+func (l *lock) aboutACL(ctx context.Context) locks.Finding {
 	f := locks.Finding{Check: "acl", Level: locks.LevelWarning}
 	acl, err := aside(ctx, l, l.chrootACL)
 	root := l.settings.chroot
@@ -40,7 +40,7 @@ func forAll(e zk.ACL) bool {
 }
 
 // chrootACL is nil if there is no chroot.
-func (l *Lock) chrootACL(ctx context.Context, s *session) ([]zk.ACL, error) {
+func (l *lock) chrootACL(ctx context.Context, s *session) ([]zk.ACL, error) {
 	acl, err := ask(ctx, s, func(c *zk.Conn) ([]zk.ACL, error) { acl, _, err := c.GetACL(l.settings.chroot); return acl, err })
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil

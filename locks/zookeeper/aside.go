@@ -8,12 +8,13 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 // aside has f use a session that is neither a contender's nor a holder's, within
 // the connect timeout: whatever is sent for a session extends it, and nothing
 // but Renew may extend a lease.
-func aside[T any](ctx context.Context, l *Lock, f func(context.Context, *session) (T, error)) (T, error) {
+func aside[T any](ctx context.Context, l *lock, f func(context.Context, *session) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	for pause := new(backoff.Backoff); ; {
@@ -21,15 +22,25 @@ func aside[T any](ctx context.Context, l *Lock, f func(context.Context, *session
 		if !errors.Is(err, errExpired) { // that is only the visitor's
 			return v, err
 		}
-		if err := pause.Wait(ctx); err != nil {
-			return v, err
+		if pause.Wait(ctx) != nil {
+			return v, errVisit // which says nothing of our own
 		}
 	}
 }
 
+// edit has f change something, and repeats that as again does.
+func (l *lock) edit(ctx context.Context, f func(context.Context, *session) error) error {
+	_, err := aside(ctx, l, func(ctx context.Context, s *session) (struct{}, error) {
+		return struct{}{}, again(ctx, func() error { return f(ctx, s) })
+	})
+	return err
+}
+
+var errVisit = errors.New("the server ends the sessions of our requests")
+
 // visit is one session from its beginning to its end, for which nobody waits
 // but Close.
-func visit[T any](ctx context.Context, l *Lock, f func(context.Context, *session) (T, error)) (v T, err error) {
+func visit[T any](ctx context.Context, l *lock, f func(context.Context, *session) (T, error)) (v T, err error) {
 	s, leave, err := l.visitor()
 	if err != nil {
 		return v, err
@@ -49,29 +60,27 @@ func visit[T any](ctx context.Context, l *Lock, f func(context.Context, *session
 }
 
 // visitor makes a session, and what ends it.
-func (l *Lock) visitor() (s *session, leave func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.isClosed() {
-		return nil, nil, errClosed
-	}
-	if s, err = newSession(l.settings, l.o, l.log, l.workers.Go); err != nil {
+func (l *lock) visitor() (s *session, leave func(), err error) {
+	if s, err = l.newSession(); err != nil {
 		return nil, nil, err
 	}
 	left := make(chan struct{})
-	l.workers.Go(func() {
+	err = l.workers.Go(func(ctx context.Context) {
 		select {
 		case <-left:
-		case <-l.closing:
+		case <-ctx.Done():
 		}
-		s.end(errClosed)
+		s.end(queue.ErrClosed)
 		ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
 		defer cancel()
 		if err := s.closeSession(ctx); err != nil {
 			l.log.Debug("cannot close a session; it will expire", "err", err)
 		}
 	})
-	return s, func() { close(left) }, nil
+	if err != nil {
+		s.end(err)
+	}
+	return s, func() { close(left) }, err
 }
 
 // latest has what is read after it be no older than now: it commits a

@@ -3,50 +3,89 @@ package zookeeper
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
-	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
-// An entry is one campaign: a session of its own, and what belongs to that. It
-// is over when it was given up, failed, or was lost; a handle may make several
-// entries, but only the last can have led.
+// An entry is a place in the queue: a session of its own, and what belongs to that. It
+// implements [queue.Place].
 type entry struct {
-	*Lock
-	s       *session
-	guid    string
-	ended   chan struct{} // closed when the entry is over
-	leaving chan struct{} // held by who closes the session
-	plain   atomic.Bool   // the server knows no containers
+	*lock
+	*queue.Entry
+	s      *session
+	guid   string
+	plain  atomic.Bool // the server knows no containers
+	view   *view       // what Enter or Look have shown; theirs
+	closed bool        // the session is surely gone; of Leave
+	known  int64       // the transaction that wrote the last request we know; of Hear
+	mute   bool        // that it cannot hear was told; the same
 
-	// Guarded by Lock.mu.
-	ttl     time.Duration // of the session as granted; 0: there is none (yet)
-	expires clock.Instant // when it may have ended, unless it is renewed
+	mu      sync.Mutex
+	expires clock.Instant // when the session may have ended, unless it is renewed
 	proof   string        // the node that a renewal looks at; "": nothing to renew (yet)
 	token   uint64        // of our node; 0: there is none (yet)
-	leads   bool          // our node was granted the lock
 	failed  bool          // the last renewal did
-	closed  bool          // the session is surely gone
-	over    error         // why the entry is over; nil: it is not
 }
 
-// newEntry is called with Lock.mu held.
-func (l *Lock) newEntry() (*entry, error) {
-	s, err := newSession(l.settings, l.o, l.log, l.workers.Go)
-	return &entry{Lock: l, s: s, guid: rand.Text(), ended: make(chan struct{}), leaving: make(chan struct{}, 1)}, err
+// Place implements [queue.Store].
+func (l *lock) Place(e *queue.Entry) (queue.Place, error) {
+	s, err := l.newSession()
+	return &entry{lock: l, Entry: e, s: s, guid: rand.Text()}, err
+}
+
+// A term is what another handle needs to go on with ours.
+type term struct {
+	Session  int64    `json:"session"`
+	Password [16]byte `json:"password"`
+	TTLms    int64    `json:"ttl_ms"`
+	Node     string   `json:"node"`
+	Token    uint64   `json:"token"`
+	Plain    bool     `json:"plain,omitempty"` // the server knows no containers
+	Users    []string `json:"users,omitempty"` // to whom the node belongs
+}
+
+// Term implements [queue.Place].
+func (e *entry) Term() string {
+	s, own := e.s.session(), e.ours()
+	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // the password is for the core alone
+	return string(b)
+}
+
+// Adopt implements [queue.Place]. The session is resumed by the next renewal, by a
+// server that knows our node.
+func (e *entry) Adopt(text string) (token uint64, err error) {
+	var t term
+	if err := json.Unmarshal([]byte(text), &t); err != nil || t.Session == 0 || t.TTLms <= 0 || t.Node == "" || t.Token == 0 {
+		return 0, &locks.UsageError{What: "not a term of a ZooKeeper lock"}
+	}
+	ttl := time.Duration(t.TTLms) * time.Millisecond
+	e.s.resumes(ticket{t.Session, ttl, t.Password}, int64(t.Token), t.Users)
+	e.plain.Store(t.Plain)
+	e.mu.Lock()
+	e.proof, e.token = t.Node, t.Token
+	e.mu.Unlock()
+	e.begin(clock.Boot{}.Now())
+	return t.Token, nil
 }
 
 // begin notes that the session began, at the latest at the given moment. From
 // then on the entry ends when it is not renewed.
 func (e *entry) begin(sent clock.Instant) {
 	ttl := e.s.session().timeout
+	e.Granted(ttl)
 	e.mu.Lock()
-	e.ttl, e.expires = ttl, sent.Add(ttl)
+	e.expires = sent.Add(ttl)
 	e.mu.Unlock()
-	e.spawn(e.expire)
+	e.Spawn(e.expire)
 }
 
 // expire ends the entry when its session has, or when nobody has renewed it for
@@ -59,12 +98,12 @@ func (e *entry) expire(ctx context.Context) {
 		select {
 		case <-timer.C:
 			if e.expiry() == at {
-				e.lose(errNotRenewed)
+				e.Lose(errNotRenewed)
 				return
 			}
 		case <-e.s.done:
 			timer.Stop()
-			e.lose(e.s.whyOver())
+			e.Lose(e.s.whyOver())
 			return
 		case <-ctx.Done():
 			timer.Stop()
@@ -91,113 +130,36 @@ func (e *entry) entered(own *node) {
 	e.proof, e.token = own.path, own.token()
 }
 
-// lead notes that our node has the lock.
-func (e *entry) lead() {
-	e.mu.Lock()
-	e.leads = true
-	e.mu.Unlock()
-	e.hear()
-}
-
-// end makes the entry over, unless it is already. Final says that this ends
-// the handle, too. Nothing is sent after that, but to close the session.
-func (e *entry) end(why error, final bool) (first bool) {
+// ours is our node, once we have entered.
+func (e *entry) ours() *node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.over != nil {
-		return false
-	}
-	e.over = why
-	if final && e.final == nil {
-		e.final = why
-	}
-	close(e.ended)
-	e.s.end(why)
-	return true
+	return &node{path: e.proof, stat: zk.Stat{Czxid: int64(e.token)}}
 }
 
-// lose ends an entry that is surely not ours any more.
-func (e *entry) lose(why error) {
-	if e.end(why, true) {
-		if errors.Is(why, errExpired) {
-			e.mu.Lock()
-			e.closed = true
-			e.mu.Unlock()
-		}
-		e.log.Info("lost the lock, or the place in its queue", "err", why)
-		e.lost <- e.fail(context.Background(), "keep", why)
-	}
-}
+// End implements [queue.Place].
+func (e *entry) End(why error) { e.s.end(why) }
 
-// untilOver returns a context that ends with the entry, too.
-func (e *entry) untilOver(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-e.ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
-// spawn runs f in the background; Close waits for it.
-func (e *entry) spawn(f func(context.Context)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.over != nil {
-		return
-	}
-	e.workers.Go(func() {
-		ctx, cancel := e.untilOver(context.Background())
-		defer cancel()
-		f(ctx)
-	})
-}
-
-// term returns the TTL of the session, or why there is none any more.
-func (e *entry) term() (time.Duration, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.ttl, e.over
-}
-
-// undo removes what a failed campaign may have left. It is not bound to the
-// caller's patience, which may have ended.
-func (e *entry) undo(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	level := slog.LevelDebug
-	if ttl, _ := e.term(); ttl > 0 {
-		level = slog.LevelWarn
-	}
-	if err := e.leave(ctx); err != nil {
-		e.log.Log(ctx, level, "cannot undo an acquire; its session will expire", "err", err, "ttl", e.o.TTL)
-	}
-}
-
-// leave closes the session of an entry that is over, and so deletes all that
-// belongs to it, and nothing else. One does so at a time: a server drops, without
-// an answer, what it is asked for a session that another has just closed.
-func (e *entry) leave(ctx context.Context) error {
-	select {
-	case e.leaving <- struct{}{}:
-		defer func() { <-e.leaving }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	e.mu.Lock()
-	closed := e.closed
-	e.mu.Unlock()
-	if closed {
+// Leave implements [queue.Place]. A server drops, without an answer, what it is asked for
+// a session that another has just closed: so it is as well that one does so at a time.
+func (e *entry) Leave(ctx context.Context) error {
+	if e.closed || errors.Is(e.Over(), errExpired) {
 		return nil
 	}
-	if err := e.s.closeSession(ctx); err != nil {
-		return err
+	err := e.s.closeSession(ctx)
+	e.closed = err == nil
+	return err
+}
+
+// Tidy implements [queue.Tidier], for servers without containers.
+func (e *entry) Tidy(ctx context.Context) {
+	own := e.ours()
+	if !e.plain.Load() || own.path == "" || e.settings.unfair {
+		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closed = true
-	return nil
+	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
+	defer cancel()
+	if err := e.tidy(ctx, own.path); err != nil {
+		e.log.Debug("cannot tidy up", "err", err)
+	}
 }

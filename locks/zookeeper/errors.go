@@ -6,29 +6,26 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/causes"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
-// How a term ended.
+// How a term ended, if not as package queue says.
 const (
-	errReleased   = locks.LostError("the handle was released")
-	errClosed     = locks.LostError("the handle was closed")
 	errExpired    = locks.LostError("the session ended on the server")
 	errNotRenewed = locks.LostError("the session was not renewed for as long as it lasts")
 	errDeleted    = locks.LostError("the node was deleted")
 	errReplaced   = locks.LostError("the node was replaced by someone else's")
-	errNotHeld    = locks.LostError("the handle does not hold the lock")
 	errOver       = locks.LostError("that term is over")
 )
 
-// fail adds what an error needs at the boundary of the backend.
-func (l *Lock) fail(ctx context.Context, op string, err error) error {
+// Fault implements [queue.Store].
+func (l *lock) Fault(err error) queue.Fault {
 	e := l.explain(err)
-	e.Op, e.Backend, e.Name = op, l.addr, l.o.Name
-	return e.Ended(ctx, onlyTime(err))
+	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Vague: onlyTime(err), Passing: transient(err)}
 }
 
 // explain finds the class of an error, a text that fits one line, and a hint.
-func (l *Lock) explain(err error) *locks.Error {
+func (l *lock) explain(err error) *locks.Error {
 	return causes.Explain(err, plain(err), known(l.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
 }
 

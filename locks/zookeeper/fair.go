@@ -25,12 +25,12 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 		}
 	}
 	for pause := new(backoff.Backoff); ; {
-		err := e.create(ctx, e.lock+"/"+e.guid+mark, zk.FlagEphemeralSequential)
+		err := e.create(ctx, e.node+"/"+e.guid+mark, zk.FlagEphemeralSequential)
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals): // the lock is held in unfair mode
-			n, err := e.s.get(ctx, e.lock)
+			n, err := e.s.get(ctx, e.node)
 			if err == nil && ephemeral(n) {
-				return &view{head: n, watch: e.lock}, nil
+				return &view{head: n, watch: e.node}, nil
 			}
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return nil, err
@@ -56,14 +56,14 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 // all that was created before our own node, or we would not be told of that.
 func (e *entry) lookFair(ctx context.Context) (*view, error) {
 	for {
-		names, err := e.s.children(ctx, e.lock)
+		names, err := e.s.children(ctx, e.node)
 		if errors.Is(err, zk.ErrNoNode) {
 			return &view{}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		all, err := e.s.inOrder(ctx, e.lock, names)
+		all, err := e.s.inOrder(ctx, e.node, names)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (e *entry) viewOf(ctx context.Context, all []place) (*view, error) {
 	var err error
 	mine := slices.IndexFunc(all, func(p place) bool { return p.guid == e.guid })
 	if mine >= 0 {
-		if v.own, err = e.s.get(ctx, e.lock+"/"+all[mine].name); err != nil {
+		if v.own, err = e.s.get(ctx, e.node+"/"+all[mine].name); err != nil {
 			return nil, err
 		}
 	}
@@ -92,9 +92,9 @@ func (e *entry) viewOf(ctx context.Context, all []place) (*view, error) {
 		return v, nil
 	}
 	if mine > 0 {
-		v.position, v.watch = mine, e.lock+"/"+all[mine-1].name
+		v.position, v.watch = mine, e.node+"/"+all[mine-1].name
 	}
-	v.head, err = e.s.get(ctx, e.lock+"/"+all[0].name)
+	v.head, err = e.s.get(ctx, e.node+"/"+all[0].name)
 	return v, err
 }
 
@@ -118,5 +118,5 @@ func (e *entry) createOnce(ctx context.Context, path string, flags int32) error 
 		return err
 	}
 	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, record.New(e.o), flags, e.s.acl) })
-	return at(e.lock, err)
+	return at(e.node, err)
 }

@@ -6,53 +6,33 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/queue"
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
-// A listener hears what the holder is asked.
-type listener struct {
-	*entry
-	known int64  // the transaction that wrote the last request we know
-	last  string // the nonce of the last that was delivered
-	mute  bool   // that it cannot hear was told
-}
-
-// hear delivers requests until the term is over, beginning after a delay. Its
-// watch ends with each connection, and so with each renewal, and is begun anew.
-//
-// Who may not read the node hears nothing, and holds the lock as ever.
-func (e *entry) hear() {
-	l := &listener{entry: e}
-	e.spawn(func(ctx context.Context) {
-		if backoff.Sleep(ctx, lazily) != nil {
-			return
-		}
-		for pause := new(backoff.Backoff); ; {
-			if err := l.listen(ctx); err == nil {
-				pause.Reset()
-			} else {
-				l.complain(ctx, err)
-			}
-			if pause.Wait(ctx) != nil {
-				return
-			}
-		}
-	})
+// Hear implements [queue.Place]. Its watch ends with each connection, and so with each
+// renewal, and is begun anew. Who may not read the node goes on trying.
+func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
+	if err := e.listen(ctx, ear); err == nil {
+		ear.Pause.Reset()
+	} else {
+		e.complain(ctx, err)
+	}
+	return nil
 }
 
 // listen takes the request that there is, and waits for a change.
-func (l *listener) listen(ctx context.Context) error {
-	w, err := l.s.watchNode(ctx, l.askPath())
+func (e *entry) listen(ctx context.Context, ear *queue.Ear) error {
+	w, err := e.s.watchNode(ctx, e.askPath())
 	if err != nil {
 		return err
 	}
 	if w.there {
-		if err := l.read(ctx); err != nil {
+		if err := e.readAsked(ctx, ear); err != nil {
 			if !denied(err) {
 				return err
 			}
-			l.complain(ctx, err)
+			e.complain(ctx, err)
 		}
 	}
 	select {
@@ -62,47 +42,31 @@ func (l *listener) listen(ctx context.Context) error {
 	return nil
 }
 
-// read delivers the request that there is, if it is for us, and deletes it if it
+// readAsked delivers the request that there is, if it is for us, and deletes it if it
 // is for nobody else.
-func (l *listener) read(ctx context.Context) error {
-	n, err := l.s.find(ctx, l.askPath())
+func (e *entry) readAsked(ctx context.Context, ear *queue.Ear) error {
+	n, err := e.s.find(ctx, e.askPath())
 	if err != nil || n == nil {
 		return err
 	}
-	l.mu.Lock()
-	token := l.token
-	l.mu.Unlock()
 	r := record.ReadRequest(n.data)
-	if r != nil && r.Token > token {
+	if r != nil && r.Token > ear.Token {
 		return nil // our successor's
 	}
-	if r != nil && r.Token == token && n.stat.Mzxid > l.known {
-		l.deliver(r)
+	if n.stat.Mzxid > e.known {
+		e.known = n.stat.Mzxid
+		ear.Take(r)
 	}
-	l.known = max(l.known, n.stat.Mzxid)
-	return l.s.removeVersion(ctx, n)
+	return e.s.removeVersion(ctx, n)
 }
 
-// deliver hands on a request, unless it was written twice.
-func (l *listener) deliver(r *record.Request) {
-	if r.Nonce == l.last {
+func (e *entry) complain(ctx context.Context, err error) {
+	if denied(err) && !e.mute {
+		e.mute = true
+		e.log.InfoContext(ctx, "cannot read requests to the holder", "err", err)
 		return
 	}
-	l.last = r.Nonce
-	select { // only the latest matters, and only we send
-	case <-l.asked:
-	default:
-	}
-	l.asked <- []byte(r.Text)
-}
-
-func (l *listener) complain(ctx context.Context, err error) {
-	if denied(err) && !l.mute {
-		l.mute = true
-		l.log.InfoContext(ctx, "cannot read requests to the holder", "err", err)
-		return
-	}
-	l.log.DebugContext(ctx, "cannot read requests to the holder", "err", err)
+	e.log.DebugContext(ctx, "cannot read requests to the holder", "err", err)
 }
 
 func denied(err error) bool { return errors.Is(err, zk.ErrNoAuth) }

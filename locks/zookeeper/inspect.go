@@ -11,35 +11,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
-// Abilities implements [locks.Able]. Who waits in unfair mode is known to
-// nobody.
-func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	all := []locks.Ability{
-		locks.CanInspect, locks.CanRecord, locks.CanAsk,
-		locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
-	}
-	if !l.settings.unfair {
-		all = append(all, locks.CanQueue)
-	}
-	return all, nil
-}
+// Inspect implements [queue.Store].
+func (l *lock) Inspect(ctx context.Context) (locks.State, error) { return aside(ctx, l, l.inspect) }
 
-// Inspect implements [locks.Inspector].
-func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
-	state, err := aside(ctx, l, l.inspect)
-	if err != nil {
-		return locks.State{}, l.fail(ctx, "inspect", err)
-	}
-	return state, nil
-}
-
-func (l *Lock) inspect(ctx context.Context, s *session) (locks.State, error) {
+func (l *lock) inspect(ctx context.Context, s *session) (locks.State, error) {
 	head, rest, err := l.line(ctx, s)
 	if err != nil || head == nil {
 		return locks.State{}, err
 	}
-	v := view{head: head, waiters: len(rest)}
-	state := locks.State{Status: v.status()}
+	state := locks.State{Status: lineOf(head, len(rest)).Status()}
 	if !l.settings.unfair {
 		state.Queue, err = l.queue(ctx, s, rest[:min(len(rest), locks.MaxQueue)])
 	}
@@ -47,11 +27,11 @@ func (l *Lock) inspect(ctx context.Context, s *session) (locks.State, error) {
 }
 
 // line returns the node that leads now, in whichever mode, and who comes after it.
-func (l *Lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
+func (l *lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
 	if err := s.latest(ctx, l.settings.chroot); err != nil {
 		return nil, nil, err
 	}
-	return s.line(ctx, l.lock)
+	return s.line(ctx, l.node)
 }
 
 // line is what the server knows of the lock with that path.
@@ -79,11 +59,11 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []pla
 }
 
 // queue reads what those who wait say. Who has just gone is left out.
-func (l *Lock) queue(ctx context.Context, s *session, all []place) (queue []locks.Place, err error) {
+func (l *lock) queue(ctx context.Context, s *session, all []place) (queue []locks.Place, err error) {
 	nodes, errs := make([]*node, len(all)), make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
-		wg.Go(func() { nodes[i], errs[i] = s.find(ctx, l.lock+"/"+p.name) })
+		wg.Go(func() { nodes[i], errs[i] = s.find(ctx, l.node+"/"+p.name) })
 	}
 	wg.Wait()
 	for _, n := range nodes {
@@ -93,8 +73,3 @@ func (l *Lock) queue(ctx context.Context, s *session, all []place) (queue []lock
 	}
 	return queue, errors.Join(errs...)
 }
-
-var (
-	_ locks.Able      = (*Lock)(nil)
-	_ locks.Inspector = (*Lock)(nil)
-)

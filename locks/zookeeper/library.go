@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 // dialServer connects to a server, with TLS if there are certificates.
@@ -30,13 +32,13 @@ func dialServer(ctx context.Context, e endpoint, certs *certificates) (net.Conn,
 }
 
 // connectLibrary has the library use a link for all its connections.
-func connectLibrary(l *link, spawn func(func())) error {
+func connectLibrary(l *link, workers *queue.Workers) error {
 	conn, events, err := zk.Connect(l.tour.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
 		zk.WithDialer(l.dial), zk.WithHostProvider(l), zk.WithLogger(logger{l.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
 	if err != nil {
 		return err
 	}
-	spawn(func() {
+	end := func(context.Context) {
 		<-l.done
 		// There are no more connections, and so the library soon fails all that it is
 		// asked. If it were closed before that, it would return what it is just reading
@@ -49,8 +51,12 @@ func connectLibrary(l *link, spawn func(func())) error {
 		}()
 		for range events { // it is closed when the library has ended
 		}
-	})
-	return nil
+	}
+	if err = workers.Go(end); err != nil {
+		l.end(err)
+		end(context.Background())
+	}
+	return err
 }
 
 // limit bounds what the library reads at once. It takes as much memory at the

@@ -11,20 +11,18 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 // lookers is how many locks of a page, or nodes of a queue, are looked at at once.
 const lookers = 16
 
-// List implements [locks.Lister]. The pages are in the order of the names, and a
+// List implements [queue.Lister]. The pages are in the order of the names, and a
 // cursor is the last name of a page: who comes and goes meanwhile moves no other
 // lock to another page.
-func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
+func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
 	p, err := aside(ctx, l, func(ctx context.Context, s *session) (page, error) { return l.list(ctx, s, cursor) })
-	if err != nil {
-		return nil, "", l.fail(ctx, "list locks", err)
-	}
-	return p.locks, p.next, nil
+	return p.locks, p.next, err
 }
 
 // A page is one of List's.
@@ -33,7 +31,7 @@ type page struct {
 	next  string
 }
 
-func (l *Lock) list(ctx context.Context, s *session, cursor string) (p page, err error) {
+func (l *lock) list(ctx context.Context, s *session, cursor string) (p page, err error) {
 	if err := s.latest(ctx, l.settings.chroot); err != nil {
 		return p, err
 	}
@@ -76,7 +74,7 @@ func lockName(node string) (name string, ok bool) {
 
 // look tells about the locks with these names, but for those that nobody holds
 // and that have no record.
-func (l *Lock) look(ctx context.Context, s *session, names []string) (listed []locks.Listed, err error) {
+func (l *lock) look(ctx context.Context, s *session, names []string) (listed []locks.Listed, err error) {
 	all, errs := make([]locks.Listed, len(names)), make([]error, len(names))
 	inTurns(len(names), func(i int) { all[i], errs[i] = l.lookAt(ctx, s, names[i]) })
 	for i, one := range all {
@@ -104,15 +102,12 @@ func inTurns(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func (l *Lock) lookAt(ctx context.Context, s *session, name string) (locks.Listed, error) {
+func (l *lock) lookAt(ctx context.Context, s *session, name string) (locks.Listed, error) {
 	path := l.path(name)
 	head, rest, err := s.line(ctx, path)
 	if err != nil {
 		return locks.Listed{}, err
 	}
 	kept, err := s.find(ctx, path+recordSuffix)
-	v := view{head: head, waiters: len(rest)}
-	return locks.Listed{Name: name, Status: v.status(), Record: recordText(kept)}, err
+	return locks.Listed{Name: name, Status: lineOf(head, len(rest)).Status(), Record: queue.Clip(recordText(kept))}, err
 }
-
-var _ locks.Lister = (*Lock)(nil)

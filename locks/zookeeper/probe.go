@@ -13,11 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Probe implements [locks.Prober]. A server's clock is not told: ZooKeeper tells
+// Probe implements [queue.Prober]. A server's clock is not told: ZooKeeper tells
 // it to nobody who changes nothing.
-func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
-	ctx, cancel := l.untilClosed(ctx)
-	defer cancel()
+func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	servers := l.endpoints(ctx)
 	all := make([]probed, len(servers))
 	var wg sync.WaitGroup
@@ -26,14 +24,14 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
-		return locks.Servers{}, l.fail(ctx, "probe", context.Cause(ctx))
+		return locks.Servers{}, ctx.Err()
 	}
 	return l.verdict(ctx, all), nil
 }
 
 // endpoints returns the servers in the order in which they were given, a name that
 // has several addresses with each of them.
-func (l *Lock) endpoints(ctx context.Context) (all []endpoint) {
+func (l *lock) endpoints(ctx context.Context) (all []endpoint) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	found := lookUp(ctx, l.settings.servers)
@@ -48,7 +46,7 @@ func (l *Lock) endpoints(ctx context.Context) (all []endpoint) {
 }
 
 // verdict puts together what was found.
-func (l *Lock) verdict(ctx context.Context, all []probed) locks.Servers {
+func (l *lock) verdict(ctx context.Context, all []probed) locks.Servers {
 	user := ""
 	if all := l.settings.users.now(); len(all) > 0 {
 		user, _, _ = strings.Cut(all[0], ":")
@@ -75,7 +73,7 @@ type probed struct {
 
 // probe asks a server what it says to everybody, and for two sessions, of which
 // the one is to be as short as can be and the other as long.
-func (l *Lock) probe(ctx context.Context, e endpoint) probed {
+func (l *lock) probe(ctx context.Context, e endpoint) probed {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	p := probed{Server: locks.Server{Address: e.String()}}
@@ -104,7 +102,7 @@ const longest = 24 * time.Hour
 
 // attend has a session of about that length, and measures a request in it: the
 // second, as the first may find things that are not warm.
-func (l *Lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duration, err error) {
+func (l *lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duration, err error) {
 	t, _, err := resume(c, &ticket{timeout: want}, 0)
 	if err == nil && t.id == 0 {
 		err = errors.New("the server gave no session")
@@ -124,7 +122,7 @@ func (l *Lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duratio
 }
 
 // measure asks whether there is the chroot, and takes any answer.
-func (l *Lock) measure(c net.Conn) (time.Duration, error) {
+func (l *lock) measure(c net.Conn) (time.Duration, error) {
 	const unwatched = 0
 	start := time.Now()
 	err := call(c, xidCall, opExists, append(withText(nil, l.settings.chroot), unwatched))
@@ -133,5 +131,3 @@ func (l *Lock) measure(c net.Conn) (time.Duration, error) {
 	}
 	return time.Since(start), err
 }
-
-var _ locks.Prober = (*Lock)(nil)

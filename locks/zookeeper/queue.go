@@ -10,8 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/record"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 // mark stands between the GUID that we choose and the number that the server
@@ -90,15 +89,25 @@ type view struct {
 	position int // ours in the queue, from 1; 0: not known
 }
 
-// token is the node's czxid: the number of the transaction that created it.
-func (n *node) token() uint64 { return uint64(n.stat.Czxid) }
-
-// status is what the leading node says.
-func (v *view) status() locks.Status {
-	if v.head == nil {
-		return locks.Status{}
+// token is the node's czxid: the number of the transaction that created it. That of
+// none is 0.
+func (n *node) token() uint64 {
+	if n == nil {
+		return 0
 	}
-	s := record.Status(v.head.data, v.head.token())
-	s.Waiters = v.waiters
-	return s
+	return uint64(n.stat.Czxid)
+}
+
+// seen keeps a view for what follows, and returns it as the recipe has it.
+func (e *entry) seen(v *view) queue.View {
+	e.view = v
+	return queue.View{Line: lineOf(v.head, v.waiters), Token: v.own.token(), Leads: v.leads, Position: v.position}
+}
+
+// lineOf is a queue with that many who wait.
+func lineOf(head *node, waiters int) queue.Line {
+	if head == nil {
+		return queue.Line{}
+	}
+	return queue.Line{Head: &queue.Head{Token: head.token(), Data: head.data}, Waiters: waiters}
 }

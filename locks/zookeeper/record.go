@@ -5,13 +5,11 @@ import (
 	"errors"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/leaderrun/leaderrun/locks"
 )
 
 // The record is a persistent node beside the lock's, <escaped name>%record. No
 // escaped name has a "%r" or a "%a" in it, so it is no lock's.
-func (l *Lock) recordPath() string { return l.lock + recordSuffix }
+func (l *lock) recordPath() string { return l.node + recordSuffix }
 
 const recordSuffix = "%record"
 
@@ -19,59 +17,33 @@ const recordSuffix = "%record"
 // No record does, as it is no UTF-8.
 const unset = "\xff"
 
-// Record implements [locks.Recorder].
-func (l *Lock) Record(ctx context.Context) ([]byte, error) {
+// Record implements [queue.Store].
+func (l *lock) Record(ctx context.Context) ([]byte, error) {
 	n, err := aside(ctx, l, func(ctx context.Context, s *session) (*node, error) {
 		if err := s.latest(ctx, l.settings.chroot); err != nil {
 			return nil, err
 		}
 		return s.find(ctx, l.recordPath())
 	})
-	if err != nil {
-		return nil, l.fail(ctx, "read the record", err)
-	}
-	return recordText(n), nil
+	return recordText(n), err
 }
 
-// recordText is what a record's node says; nil: nothing yet. Whatever else is at
-// fault with what somebody wrote there, it is not longer than a record may be.
+// recordText is what a record's node says; nil: nothing yet.
 func recordText(n *node) []byte {
 	if n == nil || string(n.data) == unset {
 		return nil
 	}
-	text := append([]byte{}, n.data...)
-	return text[:min(len(text), locks.MaxRecord)]
+	return append([]byte{}, n.data...)
 }
 
-// SetRecord implements [locks.Recorder].
-func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
-	const op = "set the record"
-	if err := locks.CheckText(text); err != nil {
-		return l.usage(op, err)
-	}
-	l.mu.Lock()
-	e, final := l.current, l.final
-	held := e != nil && e.leads
-	l.mu.Unlock()
-	switch {
-	case final != nil:
-		return l.fail(ctx, op, final)
-	case !held:
-		return l.fail(ctx, op, errNotHeld)
-	}
-	_, err := aside(ctx, l, func(ctx context.Context, s *session) (struct{}, error) {
+// Write implements [queue.Place].
+func (e *entry) Write(ctx context.Context, text []byte) error {
+	return e.edit(ctx, func(ctx context.Context, s *session) error {
 		if err := s.login(ctx, e.s.identities()); err != nil { // as our node belongs to them
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, again(ctx, func() error { return e.write(ctx, s, text) })
+		return e.write(ctx, s, text)
 	})
-	if errors.Is(err, errDeleted) || errors.Is(err, errReplaced) {
-		e.lose(err)
-	}
-	if err != nil {
-		return l.fail(ctx, op, err)
-	}
-	return nil
 }
 
 // write replaces the record in one transaction with a check that our node is
@@ -82,11 +54,10 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	ours, token := &zk.CheckVersionRequest{Path: e.proof, Version: -1}, e.token
-	e.mu.Unlock()
+	own := e.ours()
+	ours := &zk.CheckVersionRequest{Path: own.path, Version: -1}
 	if e.settings.unfair {
-		if old, ours.Version, err = e.claim(ctx, s, token, old); err != nil {
+		if old, ours.Version, err = e.claim(ctx, s, own.token(), old); err != nil {
 			return err
 		}
 	}
@@ -97,8 +68,8 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 // claim writes the lock's node with that token, and the record, both as they are,
 // and returns the record and the version of the lock's node after that. It is for
 // unfair mode.
-func (l *Lock) claim(ctx context.Context, s *session, token uint64, old *node) (*node, int32, error) {
-	own, err := s.find(ctx, l.lock)
+func (l *lock) claim(ctx context.Context, s *session, token uint64, old *node) (*node, int32, error) {
+	own, err := s.find(ctx, l.node)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -111,7 +82,7 @@ func (l *Lock) claim(ctx context.Context, s *session, token uint64, old *node) (
 	if old != nil {
 		same.data, same.stat.Version = old.data, old.stat.Version+1
 	}
-	all, err := s.transact(ctx, s.put(l.lock, own, own.data), s.put(same.path, old, same.data))
+	all, err := s.transact(ctx, s.put(l.node, own, own.data), s.put(same.path, old, same.data))
 	if err != nil {
 		return nil, 0, lostOr(err)
 	}
@@ -128,10 +99,3 @@ func lostOr(err error) error {
 	}
 	return err
 }
-
-// usage puts our name to what makes no sense.
-func (l *Lock) usage(op string, err error) error {
-	return &locks.Error{Op: op, Backend: l.addr, Name: l.o.Name, Class: locks.ErrUsage, Err: err}
-}
-
-var _ locks.Recorder = (*Lock)(nil)

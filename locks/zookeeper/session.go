@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
@@ -23,16 +21,16 @@ type session struct {
 
 // newSession prepares a session. It is begun at the server by the first
 // request that wants a connection.
-func newSession(s *settings, o locks.Options, log *slog.Logger, spawn func(func())) (*session, error) {
-	l := newLink(s, o.TTL, o.ConnectTimeout, log)
-	if err := connectLibrary(l, spawn); err != nil {
+func (l *lock) newSession() (*session, error) {
+	link := l.newLink()
+	if err := connectLibrary(link, l.workers); err != nil {
 		return nil, err
 	}
 	acl := zk.WorldACL(zk.PermAll)
-	if len(s.users.now()) > 0 {
+	if len(l.settings.users.now()) > 0 {
 		acl = zk.AuthACL(zk.PermAll)
 	}
-	return &session{link: l, acl: acl}, nil
+	return &session{link: link, acl: acl}, nil
 }
 
 // ask makes a request that may be repeated, for as long as ctx allows. It waits

@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/queue"
 	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
 )
 
@@ -23,7 +24,8 @@ type securedServer struct {
 	*zktest.Server
 	t      *testing.T
 	dir    string
-	holder *Lock
+	holder locks.Lock
+	spy    *spy // of the holder
 	log    drive.Log
 }
 
@@ -37,9 +39,23 @@ func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
 		CertFile: s.path("server.pem"), KeyFile: s.path("server.key"), ClientCAFile: s.path("client-ca.pem"),
 	}})
 	o := locks.Options{Name: "a", TTL: time.Minute, ConnectTimeout: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&s.log, nil))}
-	s.holder = drive.Open(t, Open, s.URL()+"/p?cacert="+s.path("ca.pem")+"&cert="+s.path("client.pem")+"&key="+s.path("client.key"), o).(*Lock)
+	s.spy = &spy{lock: drive.Open(t, Open, s.URL()+"/p?cacert="+s.path("ca.pem")+"&cert="+s.path("client.pem")+"&key="+s.path("client.key"), o).(*Lock).zk}
+	s.holder = queue.New(s.spy, queue.Traits{}, o)
+	t.Cleanup(func() { _ = s.holder.Close() })
 	drive.Hold(t, s.holder)
 	return s
+}
+
+// A spy knows the place of a handle.
+type spy struct {
+	*lock
+	place *entry
+}
+
+func (s *spy) Place(e *queue.Entry) (queue.Place, error) {
+	p, err := s.lock.Place(e)
+	s.place = p.(*entry)
+	return p, err
 }
 
 func (s *securedServer) path(name string) string { return filepath.Join(s.dir, name) }
@@ -71,7 +87,7 @@ func (s *securedServer) install(ca *realserver.CA, name string) {
 func (s *securedServer) renewed() bool {
 	s.t.Helper()
 	drive.Renew(s.t, s.holder)
-	link := s.holder.current.s.link
+	link := s.spy.place.s.link
 	link.mu.Lock()
 	defer link.mu.Unlock()
 	return link.wire != nil && link.wire.Conn.(*tls.Conn).ConnectionState().DidResume

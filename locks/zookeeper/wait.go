@@ -3,37 +3,42 @@ package zookeeper
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
 	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/queue"
 	"github.com/leaderrun/leaderrun/locks/record"
 )
 
-// enter begins the session and joins the contenders, within the connect
-// timeout. An address where nobody is reachable is reported at once.
-func (e *entry) enter(ctx context.Context, try bool) (*view, error) {
+// Enter implements [queue.Place]: it begins the session and joins the contenders. An
+// address where nobody is reachable is reported at once.
+func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
 	defer cancel()
-	ctx, stop := e.untilOver(ctx)
+	ctx, stop := e.UntilOver(ctx)
 	defer stop()
 	defer e.s.want(ctx)()
 	sent := clock.Boot{}.Now()
 	if err := e.s.await(ctx, 0, true); err != nil {
-		return nil, err
+		return queue.View{}, err
 	}
 	e.begin(sent)
 	if err := e.s.login(ctx, e.settings.users.now()); err != nil {
-		return nil, err
+		return queue.View{}, err
 	}
 	v, err := e.join(ctx, try)
 	if err != nil && ctx.Err() != nil {
 		err = e.s.because(err)
 	}
-	return v, err
+	if err != nil {
+		return queue.View{}, err
+	}
+	if v.leads || !try {
+		e.entered(v.own)
+	}
+	return e.seen(v), nil
 }
 
 // join is joinFair or joinUnfair.
@@ -44,52 +49,12 @@ func (e *entry) join(ctx context.Context, try bool) (*view, error) {
 	return e.joinFair(ctx, try)
 }
 
-// wait waits until our node leads. In fair mode only the node just before it is
-// watched, so that a release wakes one waiter and not all.
-func (e *entry) wait(ctx context.Context, v *view) (*view, error) {
-	guarded := false
-	ctx, cancel := e.untilOver(ctx)
-	defer cancel()
+// Await implements [queue.Place]: it waits until what is watched has been deleted. In
+// fair mode that is only the node just before ours, so that a release wakes one waiter
+// and not all. If it is a queue, a change of it will do.
+func (e *entry) Await(ctx context.Context) error {
 	for {
-		e.entered(v.own)
-		if v.own != nil && !guarded {
-			e.guard(v.own, 0)
-			guarded = true
-		}
-		if v.leads {
-			return v, nil
-		}
-		e.tell(v)
-		next, err := e.change(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		v = next
-	}
-}
-
-// change waits until what is before us has changed, and returns what there is
-// then.
-func (e *entry) change(ctx context.Context, v *view) (*view, error) {
-	if err := e.gone(ctx, v); err != nil {
-		return nil, err
-	}
-	if v.own == nil {
-		return e.join(ctx, false)
-	}
-	next, err := e.lookFair(ctx)
-	if err == nil && next.own == nil {
-		e.lose(errDeleted)
-		return nil, errDeleted
-	}
-	return next, err
-}
-
-// gone waits until what is watched has been deleted. If that is a queue, a
-// change of it will do.
-func (e *entry) gone(ctx context.Context, v *view) error {
-	for {
-		w, err := e.s.watchGone(ctx, v.watch)
+		w, err := e.s.watchGone(ctx, e.view.watch)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			return nil
@@ -98,54 +63,41 @@ func (e *entry) gone(ctx context.Context, v *view) error {
 		}
 		select {
 		case ev := <-w.events:
-			if ev.Type == zk.EventNodeDeleted || v.queue {
+			if ev.Type == zk.EventNodeDeleted || e.view.queue {
 				return nil
 			} // else it is only that the connection broke
-		case <-ctx.Done(): // our patience ended while all was well
-			return &locks.HeldError{Status: v.status()}
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
 
-// tell says what we wait for.
-func (e *entry) tell(v *view) {
-	if e.o.Waiting != nil {
-		ttl, _ := e.term()
-		e.o.Waiting(locks.Waiting{Status: v.status(), Lease: ttl, Position: v.position})
+// Look implements [queue.Place].
+func (e *entry) Look(ctx context.Context) (queue.View, error) {
+	look := e.lookFair
+	if e.view.own == nil {
+		look = func(ctx context.Context) (*view, error) { return e.join(ctx, false) }
 	}
+	v, err := look(ctx)
+	if err == nil && v.own == nil && e.view.own != nil {
+		err = errDeleted
+	}
+	if err != nil {
+		return queue.View{}, err
+	}
+	e.entered(v.own)
+	return e.seen(v), nil
 }
 
-// lazily is how long what a short job does not need is put off.
-const lazily = 100 * time.Millisecond
-
-// guard watches our own node, beginning after a delay, until the term is over:
-// an operator may delete it.
-func (e *entry) guard(own *node, delay time.Duration) {
-	e.spawn(func(ctx context.Context) {
-		if backoff.Sleep(ctx, delay) != nil {
-			return
-		}
-		for pause := new(backoff.Backoff); ; {
-			if gone := e.watchOwn(ctx, own); gone != nil {
-				e.lose(gone)
-				return
-			}
-			if pause.Wait(ctx) != nil {
-				return
-			}
-		}
-	})
-}
-
-// watchOwn waits for an event, and returns how our node was lost, if it was.
-func (e *entry) watchOwn(ctx context.Context, own *node) error {
+// Guard implements [queue.Place].
+func (e *entry) Guard(ctx context.Context, _ *backoff.Backoff) error {
+	own := e.ours()
 	w, err := e.s.watchGone(ctx, own.path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return errDeleted
 	case err != nil:
-		e.log.Debug("cannot watch the lock's node", "err", err)
-		return nil
+		return err
 	case w.token != own.token():
 		return errReplaced
 	}
@@ -159,16 +111,11 @@ func (e *entry) watchOwn(ctx context.Context, own *node) error {
 	return nil
 }
 
-// restampLazily renews our record once we lead after a wait, so that it tells
-// since when. It wakes nobody.
-func (e *entry) restampLazily(path string) {
-	e.spawn(func(ctx context.Context) {
-		if backoff.Sleep(ctx, lazily) != nil {
-			return
-		}
-		_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, record.New(e.o), -1) })
-		if err != nil {
-			e.log.Debug("cannot renew the lock's record", "err", err)
-		}
-	})
+// Restamp implements [queue.Place]. It wakes nobody. In unfair mode the node is new.
+func (e *entry) Restamp(ctx context.Context) error {
+	if e.settings.unfair {
+		return nil
+	}
+	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, record.New(e.o), -1) })
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/queue"
 )
 
 // Who watches has a session of its own, on a connection that the library has no
@@ -18,84 +19,45 @@ import (
 //
 // This session is nobody's lease, so it is kept alive by pings.
 
-// Watch implements [locks.Watcher].
-func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	w := &watcher{Lock: l, link: l.newLink(), path: l.lock, changes: make(chan struct{}, 1)}
+// Watch implements [queue.Watcher].
+func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
+	w := &watcher{lock: l, link: l.newLink(), path: l.node, tell: tell}
 	if all {
 		w.path = l.settings.chroot
 	}
-	begun := make(chan error, 1)
-	if err := l.background(func() { w.run(ctx, begun) }); err != nil {
-		return nil, l.fail(ctx, "watch", err)
-	}
-	err := <-begun
-	switch {
-	case errors.Is(err, errUnknown):
-		return nil, l.usage("watch", &locks.UsageError{What: "the server cannot tell of changes, as ZooKeeper can since 3.6"})
-	case err != nil:
-		return nil, l.fail(ctx, "watch", err)
-	}
-	return w.changes, nil
-}
-
-// newLink prepares a session that the library has no part in.
-func (l *Lock) newLink() *link { return newLink(l.settings, l.o.TTL, l.o.ConnectTimeout, l.log) }
-
-// background runs f, unless the handle is closed; Close waits for it.
-func (l *Lock) background(f func()) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.isClosed() {
-		return errClosed
-	}
-	l.workers.Go(f)
-	return nil
-}
-
-// untilClosed returns a context that ends with the handle, too.
-func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-l.closing:
-			cancel(errClosed)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
-// A watcher is one Watch.
-type watcher struct {
-	*Lock
-	link    *link // used by run alone
-	path    string
-	changes chan struct{}
-}
-
-// run says how the beginning went, and watches from then on.
-func (w *watcher) run(ctx context.Context, begun chan<- error) {
-	ctx, cancel := w.untilClosed(ctx)
-	defer cancel()
 	conn, err := w.begin(ctx)
-	begun <- err
+	if err == nil {
+		begun()
+	}
 	for err == nil {
 		w.follow(ctx, conn)
 		conn, err = w.resume(ctx, conn)
 	}
-	close(w.changes)
-	w.leave(conn)
+	if w.workers.Go(func(context.Context) { w.leave(conn) }) != nil {
+		w.leave(conn)
+	}
+	if errors.Is(err, errUnknown) {
+		err = &locks.UsageError{What: "the server cannot tell of changes, as ZooKeeper can since 3.6"}
+	}
+	return err
+}
+
+// newLink prepares a session that the library has no part in.
+func (l *lock) newLink() *link { return newLink(l.settings, l.o.TTL, l.o.ConnectTimeout, l.log) }
+
+// A watcher is one Watch.
+type watcher struct {
+	*lock
+	link *link // used by Watch alone
+	path string
+	tell func()
 }
 
 // begin begins to watch, within the connect timeout.
 func (w *watcher) begin(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, w.o.ConnectTimeout)
 	defer cancel()
-	conn, err := w.connect(limited, func(error) bool { return w.link.vain })
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, locks.ErrLost) {
-		err = cause
-	}
-	return conn, err
+	return w.connect(limited, func(error) bool { return w.link.vain })
 }
 
 // resume begins again after a connection has ended. What has changed meanwhile is
@@ -168,10 +130,13 @@ func (w *watcher) follow(ctx context.Context, conn net.Conn) {
 	pings := time.NewTicker(every)
 	defer pings.Stop()
 	heard, ended := make(chan struct{}, 1), make(chan struct{})
-	w.workers.Go(func() {
+	err := w.workers.Go(func(context.Context) {
 		defer close(ended)
 		listen(conn, every+patience, heard)
 	})
+	if err != nil {
+		return
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -196,19 +161,8 @@ func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
 			return
 		}
 		if xid, _ := outcome(p); xid == xidEvent {
-			post(heard)
+			queue.Poke(heard)
 		}
-	}
-}
-
-// tell says that something has changed. Only run does, which closes the channel.
-func (w *watcher) tell() { post(w.changes) }
-
-// post puts a value into a channel that has room for one, unless there is one.
-func post(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 
@@ -223,5 +177,3 @@ func (w *watcher) leave(conn net.Conn) {
 		_ = conn.Close()
 	}
 }
-
-var _ locks.Watcher = (*Lock)(nil)

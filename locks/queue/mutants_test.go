@@ -1,0 +1,111 @@
+package queue_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+)
+
+// mutants are deliberate defects of the recipe, one for each rule: what a file has, what
+// it has instead, and the test, among others, that must fail because of it.
+var mutants = []struct{ rule, file, old, with, caught string }{
+	{"a failed campaign is undone", "lock.go", "e.undo(ctx)\n\treturn locks.Grant{}", "return locks.Grant{}", "TestConformance$/^CancelledWaiter"},
+	{"whatever the caller's patience", "entry.go", "context.WithoutCancel(ctx)", "ctx", "TestConformance$/^CancelledWaiter"},
+	{"and again before the next", "lock.go", "if old != nil {", "if false {", "TestUndoneBeforeTheNext"},
+	{"that it cannot be undone is told", "entry.go", "if e.TTL() > 0 {", "if false {", "TestUndoneBeforeTheNext"},
+	{"where there is something to undo", "entry.go", "if e.TTL() > 0 {", "if true {", "TestNothingToUndo"},
+	{"what is over is not granted", "lock.go", "if over != nil {\n\t\terr = over", "if false {\n\t\terr = over", "TestReleaseBesideAcquire"},
+	{"what is over is not renewed", "lock.go", "e == nil || e.Over() != nil || ", "e == nil || ", "TestUndoneBeforeTheNext"},
+	{"there is nothing to renew before the session", "lock.go", " || e.TTL() == 0:", ":", "TestReleaseBesideAcquire"},
+	{"a renewal tells a loss", "lock.go", "e.judge(e.place.Renew(ctx))", "e.place.Renew(ctx)", "TestLosses"},
+	{"a renewal after the end is none", "lock.go", "over := e.Over(); over != nil { // now", "over := e.Over(); false { // now", "TestReleaseBesideRenew"},
+	{"a write tells a loss", "keep.go", "e.judge(e.place.Write(ctx, text))", "e.place.Write(ctx, text)", "TestLosses"},
+	{"the watch tells a loss", "entry.go", "e.judge(e.place.Guard(ctx, pause))", "e.place.Guard(ctx, pause)", "TestLosses"},
+	{"who leads at once is watched", "wait.go", "e.guard(lazily)", "", "TestLosses"},
+	{"who waits is watched", "wait.go", "e.guard(0)", "", "TestPlaceLost"},
+	{"who goes on is watched", "lock.go", "e.guard(0)", "", "TestConformance$/^AdoptIsTold"},
+	{"a look tells a loss", "wait.go", "return 0, e.judge(err)\n\t\t}\n\t}", "return 0, err\n\t\t}\n\t}", "TestPlaceLost"},
+	{"entering tells a loss", "wait.go", "return 0, e.judge(err)\n\tcase v.Leads", "return 0, err\n\tcase v.Leads", "TestGoneAtOnce"},
+	{"a loss ends the handle", "entry.go", "if e.end(why, true) {", "if e.end(why, false) {", "TestLosses"},
+	{"a loss is told once", "entry.go", "if e.over != nil {\n\t\treturn false\n\t}\n\te.over", "e.over", "TestLosses|TestConformance$/^ReleaseIsIdempotent"},
+	{"a failed campaign leaves the handle of use", "lock.go", "e.end(err, false)\n\te.undo", "e.end(err, true)\n\te.undo", "TestUndoneBeforeTheNext"},
+	{"who has released holds no more", "lock.go", "e.end(errReleased, true)", "", "TestReleaseBesideRenew"},
+	{"one leaves at a time", "entry.go", "defer func() { <-e.leaving }()", "<-e.leaving", "TestOneLeaves"},
+	{"a try does not wait", "wait.go", "case try:\n", "case false:\n", "TestConformance$/^TryOnHeldLock"},
+	{"whose patience ends is told who holds", "wait.go", "if ctx.Err() != nil { // our", "if false { // our", "TestPatience"},
+	{"a disturbance ends no wait", "wait.go", "if !e.lock.passing(err) {", "if true {", "TestDisturbed"},
+	{"a refusal does", "wait.go", "if !e.lock.passing(err) {", "if false {", "TestDisturbed"},
+	{"a disturbance is told once", "wait.go", "warned = true", "", "TestDisturbed"},
+	{"who waits is told for whom", "wait.go", "e.tell(v)\n", "\n", "TestSinceIsOfTheTerm"},
+	{"a term after a wait is stamped anew", "wait.go", "e.restampLazily()", "", "TestSinceIsOfTheTerm"},
+	{"only a term has a record", "keep.go", " || e.Token() == 0 {", " {", "TestRecordNeedsATerm"},
+	{"a record is bounded where it is read", "keep.go", "text[:min(len(text), locks.MaxRecord)]", "text", "TestConformance$/^HostileText"},
+	{"a request is for one token", "keep.go", "r.Token != x.Token || ", "", "TestRequests"},
+	{"a request is heard once", "keep.go", " || r.Nonce == x.last", "", "TestRequests"},
+	{"the last request counts", "keep.go", "case <-x.asked:\n", "", "TestRequests"},
+	{"a holder hears", "entry.go", "e.hear()", "", "TestConformance$/^AskReachesTheHolder"},
+	{"who may not hear stops", "keep.go", "return\n\t\t\t}\n\t\t\tif ear", "}\n\t\t\tif ear", "TestAskedDenied"},
+	{"an error has its class", "errors.go", "Class: f.Class", "Class: locks.ErrUnavailable", "TestErrors"},
+	{"the caller's context is told", "errors.go", "return e.Ended(ctx, f.Vague)", "return e", "TestErrors"},
+	{"and alone, if no more is known", "errors.go", "e.Ended(ctx, f.Vague)", "e.Ended(ctx, false)", "TestErrors"},
+	{"who holds is told as such", "errors.go", "ok && ctx.Err() == nil", "ok && false", "TestErrors"},
+	{"a closed handle asks nothing", "errors.go", "if !l.workers.over() {", "if true {", "TestConformance$/^AbilitiesAfterClose"},
+	{"a watch ends with the handle", "operate.go", "until(ctx, closed.Done())", "until(ctx, nil)", "TestConformance$/^(WatchEnds|CloseBesideAnything|AbilitiesAfterClose)"},
+	{"what ends its watch is told", "operate.go", "defer close(changes)", "", "TestConformance$/^WatchEnds"},
+	{"a place is tidied before its release", "lock.go", "t.Tidy(ctx)", "_ = t", "TestBare"},
+	{"and not after a loss", "lock.go", "; ok && e.Over() == nil {", "; ok {", "TestBare"},
+	{"Close waits", "lock.go", "l.workers.Wait()\n", "\n", "TestConformance$/^Leaks|TestConformance$/^CloseBesideAnything"},
+}
+
+// TestMutants has each rule broken, which is to be found. It is one build each: without
+// LEADERRUN_TEST_LONG=1 it is only seen that what is to be broken is there.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants {
+		t.Run(m.rule, func(t *testing.T) {
+			source, err := os.ReadFile(m.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), m.old); n != 1 {
+				t.Fatalf("%s has %q %d times", m.file, m.old, n)
+			}
+			if !tester.Long() {
+				return
+			}
+			out := broken(t, m.file, strings.Replace(string(source), m.old, m.with, 1), m.caught)
+			if !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "deadlock") && !strings.Contains(out, "panic: ") {
+				t.Errorf("%s does not find it:\n%s", m.caught, out)
+			}
+		})
+	}
+}
+
+// broken runs a test with another source of one file.
+func broken(t *testing.T, file, source, test string) string {
+	t.Helper()
+	dir := t.TempDir()
+	other, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
+	here, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace, _ := json.Marshal(map[string]map[string]string{"Replace": {here: other}})
+	for name, text := range map[string]string{other: source, overlay: string(replace)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-count", "1", "-vet=off", "-timeout", "60s", "-overlay", overlay, "-run", test, ".")
+	cmd.Env = append(os.Environ(), "LEADERRUN_TEST_LONG=")
+	out, err := cmd.CombinedOutput()
+	if err == nil || strings.Contains(string(out), "[build failed]") {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,121 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Abilities implements [locks.Able].
+func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
+	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget}
+	if !l.traits.Unordered {
+		all = append(all, locks.CanQueue)
+	}
+	if _, ok := l.store.(Lister); ok {
+		all = append(all, locks.CanList)
+	}
+	if _, ok := l.store.(Watcher); ok {
+		all = append(all, locks.CanWatch)
+	}
+	if _, ok := l.store.(Prober); ok {
+		all = append(all, locks.CanProbe)
+	}
+	return all, nil
+}
+
+// Inspect implements [locks.Inspector].
+func (l *Lock) Inspect(ctx context.Context) (s locks.State, err error) {
+	err = l.request(ctx, "inspect", func() (err error) { s, err = l.store.Inspect(ctx); return err })
+	return s, err
+}
+
+// Break implements [locks.Breaker]: the next in line leads, and the holder's guard
+// notices it at once.
+func (l *Lock) Break(ctx context.Context, token uint64) error {
+	return l.request(ctx, "break", func() error { return l.store.Break(ctx, token) })
+}
+
+// Forget implements [locks.Forgetter].
+func (l *Lock) Forget(ctx context.Context) error {
+	return l.request(ctx, "forget", func() error { return l.store.Forget(ctx) })
+}
+
+// List implements [locks.Lister].
+func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
+	s, ok := l.store.(Lister)
+	if !ok {
+		return nil, "", cannot("list its locks")
+	}
+	err = l.request(ctx, "list locks", func() (err error) { page, next, err = s.List(ctx, cursor); return err })
+	return page, next, err
+}
+
+// Watch implements [locks.Watcher].
+func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	s, ok := l.store.(Watcher)
+	if !ok {
+		return nil, cannot("tell when a lock changes")
+	}
+	changes, begun := make(chan struct{}, 1), make(chan error, 1)
+	err := l.workers.Go(func(closed context.Context) {
+		defer close(changes)
+		ctx, cancel := until(ctx, closed.Done())
+		defer cancel()
+		begins := false
+		err := s.Watch(ctx, all, func() { begins = true; begun <- nil }, func() { Poke(changes) })
+		if closed.Err() != nil {
+			err = ErrClosed
+		}
+		if !begins {
+			begun <- err
+		}
+	})
+	if err == nil {
+		err = <-begun
+	}
+	if err != nil {
+		return nil, l.fail(ctx, "watch", err)
+	}
+	return changes, nil
+}
+
+// Poke puts a value into a channel that has room for one, unless there is one: what
+// nobody has heard of yet is one change.
+func Poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Probe implements [locks.Prober].
+func (l *Lock) Probe(ctx context.Context) (s locks.Servers, err error) {
+	p, ok := l.store.(Prober)
+	if !ok {
+		return locks.Servers{}, cannot("tell how its servers are")
+	}
+	bounded, cancel := until(ctx, l.workers.ended)
+	defer cancel()
+	err = l.request(ctx, "probe", func() (err error) {
+		if err = ctx.Err(); err == nil {
+			s, err = p.Probe(bounded)
+		}
+		return err
+	})
+	return s, err
+}
+
+func cannot(what string) error {
+	return &locks.UsageError{What: "this backend cannot " + what}
+}
+
+var (
+	_ locks.Able      = (*Lock)(nil)
+	_ locks.Inspector = (*Lock)(nil)
+	_ locks.Breaker   = (*Lock)(nil)
+	_ locks.Forgetter = (*Lock)(nil)
+	_ locks.Lister    = (*Lock)(nil)
+	_ locks.Watcher   = (*Lock)(nil)
+	_ locks.Prober    = (*Lock)(nil)
+)
