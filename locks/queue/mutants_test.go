@@ -1,14 +1,9 @@
 package queue_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+	"github.com/leaderrun/leaderrun/locks/lockstest/breaking"
 )
 
 // mutants are deliberate defects of the recipe, one for each rule: what a file has, what
@@ -62,50 +57,10 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"Close waits", "lock.go", "l.workers.Wait()\n", "\n", "TestConformance$/^Leaks|TestConformance$/^CloseBesideAnything"},
 }
 
-// TestMutants has each rule broken, which is to be found. It is one build each: without
-// LEADERRUN_TEST_LONG=1 it is only seen that what is to be broken is there.
+// TestMutants has each rule broken, which is to be found.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutants {
-		t.Run(m.rule, func(t *testing.T) {
-			source, err := os.ReadFile(m.file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := strings.Count(string(source), m.old); n != 1 {
-				t.Fatalf("%s has %q %d times", m.file, m.old, n)
-			}
-			if !tester.Long() {
-				return
-			}
-			out := broken(t, m.file, strings.Replace(string(source), m.old, m.with, 1), m.caught)
-			if !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "deadlock") && !strings.Contains(out, "panic: ") {
-				t.Errorf("%s does not find it:\n%s", m.caught, out)
-			}
-		})
+		t.Run(m.rule, func(t *testing.T) { breaking.Find(t, m.file, m.old, m.with, m.caught) })
 	}
-}
-
-// broken runs a test with another source of one file.
-func broken(t *testing.T, file, source, test string) string {
-	t.Helper()
-	dir := t.TempDir()
-	other, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
-	here, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	replace, _ := json.Marshal(map[string]map[string]string{"Replace": {here: other}})
-	for name, text := range map[string]string{other: source, overlay: string(replace)} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("go", "test", "-count", "1", "-vet=off", "-timeout", "60s", "-overlay", overlay, "-run", test, ".")
-	cmd.Env = append(os.Environ(), "LEADERRUN_TEST_LONG=")
-	out, err := cmd.CombinedOutput()
-	if err == nil || strings.Contains(string(out), "[build failed]") {
-		t.Errorf("go test: %v\n%s", err, out)
-	}
-	return string(out)
 }
