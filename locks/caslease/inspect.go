@@ -52,20 +52,11 @@ func (l *Lock) patiently(ctx context.Context, request func(context.Context) erro
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
-	once := func() error {
+	return l.insist(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 		defer cancel()
 		return request(ctx)
-	}
-	for pause := newBackoff(); ; {
-		err := once()
-		if err == nil {
-			return nil
-		}
-		if kind := l.kind(err); !kind.transient() || kind == Unreachable || pause.Wait(ctx) != nil {
-			return err
-		}
-	}
+	})
 }
 
 // Probe implements [locks.Prober].
