@@ -41,37 +41,13 @@ func (e *roomError) Unwrap() error        { return e.error }
 func (s *store) Fault(err error) caslease.Fault {
 	for _, c := range causes() {
 		if c.is(err) {
-			return caslease.Fault{Kind: kind(err), Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
+			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return caslease.Fault{}
 	}
-	return caslease.Fault{Kind: kind(err), Text: plain(err)}
-}
-
-// kind is what the recipe needs to know. Of what failed otherwise (no answer, a 500) it
-// is not known whether it had an effect.
-func kind(err error) caslease.Kind {
-	switch code := status(err); {
-	case isA[*credentialsError](err), tokenRefused(err), reasoned("retentionPolicyNotMet", "objectUnderActiveHold")(err), saying("requester pays")(err):
-		return caslease.Denied
-	case isA[*searchError](err), isA[*auth.Error](err), alien(err):
-		return caslease.Unsent
-	case bucketMissing(err), reasoned("quotaExceeded")(err):
-		return caslease.Refused
-	case throttle(err):
-		return caslease.Throttled
-	case code == http.StatusPreconditionFailed, code == http.StatusNotFound:
-		return caslease.Changed
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return caslease.Denied
-	case unreachable(err):
-		return caslease.Unreachable
-	case 400 <= code && code < 500 && code != http.StatusRequestTimeout:
-		return caslease.Refused
-	}
-	return caslease.Unknown
+	return caslease.Fault{Text: plain(err)} // no answer, or a 500
 }
 
 // status is the HTTP status of an error, or 0.
@@ -111,6 +87,9 @@ func unreachable(err error) bool {
 	return ok && op.Op == "dial" && !op.Timeout()
 }
 
+// unresolved reports that a host name has no address. That it had none in time may pass.
+func unresolved(err error) bool { return isA[*net.DNSError](err) && unreachable(err) }
+
 // tokenRefused reports that the server which gives out access tokens refused
 // our credentials.
 func tokenRefused(err error) bool {
@@ -123,8 +102,8 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-func coded(code int) func(error) bool {
-	return func(err error) bool { return status(err) == code }
+func coded(codes ...int) func(error) bool {
+	return func(err error) bool { return slices.Contains(codes, status(err)) }
 }
 
 func reasoned(reasons ...string) func(error) bool {

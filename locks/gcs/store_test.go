@@ -1,10 +1,16 @@
 package gcs
 
 import (
+	"context"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/auth"
+	"google.golang.org/api/googleapi"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/caslease"
@@ -46,3 +52,23 @@ func TestStore(t *testing.T) {
 	}
 	storetest.Run(t, c)
 }
+
+// TestKinds are of errors that no emulator makes, or whose kind shows only by what follows.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[caslease.Kind][]error{
+		caslease.Unknown:     {answered(500, "no"), answered(408, "no"), &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}}, io.EOF},
+		caslease.Changed:     {answered(404, "Not Found"), answered(412, "")},
+		caslease.Unsent:      {answered(404, ""), &searchError{context.Canceled}, &auth.Error{Err: io.EOF, Response: &http.Response{StatusCode: 503}}},
+		caslease.Refused:     {answered(400, "no"), answered(404, "The bucket does not exist"), &bucketError{answered(404, "Not Found")}},
+		caslease.Unreachable: {&net.OpError{Op: "dial", Err: &net.DNSError{}}},
+	} {
+		for _, err := range all {
+			if got := new(store).Fault(err); got.Kind != want {
+				t.Errorf("%v: got %+v, want the kind %d", err, got, want)
+			}
+		}
+	}
+}
+
+func answered(code int, message string) error { return &googleapi.Error{Code: code, Message: message} }
