@@ -278,7 +278,7 @@ func TestFailover(t *testing.T) {
 	ctx := within(t, realserver.Ready)
 	alone := openStore(t, standby.URL())
 	_, err := alone.Read(ctx, jobs)
-	if f := isKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby {
+	if f := isKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
 		t.Errorf("a standby: %+v", f)
 	}
 	findings(t, alone, "primary", levelError, "is a standby")

@@ -272,10 +272,37 @@ func TestRowLockedByOthers(t *testing.T) {
 	if k := s.Fault(err).Kind; k != caslease.Unsent && (k != caslease.Unknown || !errors.Is(err, context.DeadlineExceeded)) { // whoever is quicker to say so
 		t.Errorf("got %v", err)
 	}
+	start := time.Now()
 	server.Until("SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+	if took := time.Since(start); took > realserver.Ready/2 {
+		t.Errorf("it stayed for %v", took)
+	}
 	free()
 	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
 		t.Errorf("the row has changed: %+v", now)
+	}
+}
+
+// A connection on which there was no answer is given up at once, and with it what listened.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	changes, err := s.Watch(within(t, realserver.Ready), "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	defer server.Resume()
+	_, err = s.Read(within(t, 300*time.Millisecond), jobs)
+	if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+		t.Errorf("no answer is told as %+v", f)
+	}
+	start := time.Now()
+	for range changes { // until it is closed
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("after %v it was known that nothing is heard", took)
 	}
 }
 
