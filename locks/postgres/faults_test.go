@@ -324,6 +324,7 @@ func TestTLS(t *testing.T) {
 		lasts   time.Duration // 0: it is refused
 	}{
 		{address(pgtest.User, "verify-full", "&sslrootcert="+ca.CertFile), 3 * time.Hour},
+		{address(pgtest.User, "verify-ca", "&sslrootcert="+ca.CertFile), 3 * time.Hour},
 		{address(pgtest.User, "verify-ca", "&sslrootcert="+other.CertFile), 0},
 		{address("guest", "require", ""), 0},
 		{address("guest", "verify-full", "&sslrootcert="+ca.CertFile+"&sslcert="+ours+"&sslkey="+oursKey), 2 * time.Hour},
