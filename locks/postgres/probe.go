@@ -60,14 +60,12 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 			if err == nil {
 				return
 			}
-			h.Error, h.Class = err.Err.Error(), "unavailable"
-			if errors.Is(err, locks.ErrDenied) {
-				h.Class = "denied"
-			}
+			h.Error, h.Class = err.Err.Error(), locks.ServerClass(err)
 		})
 	}
 	all.Wait()
-	found := locks.Servers{Product: "PostgreSQL", Findings: s.s.findings(hosts)}
+	found := locks.Servers{Product: "PostgreSQL"}
+	s.s.judge(hosts, &found)
 	for _, h := range hosts {
 		found.Servers = append(found.Servers, h.Server)
 		found.User = max(found.User, h.facts.user)
@@ -133,11 +131,8 @@ func (c *conn) encryption() (version string, expires time.Time) {
 	return tlsfiles.Security(state, ours)
 }
 
-// findings judges what the hosts have told.
-func (s *settings) findings(hosts []host) (all []locks.Finding) {
-	find := func(check, level, text, fix string) {
-		all = append(all, locks.Finding{Check: check, Level: level, Text: text, Fix: fix})
-	}
+// judge adds findings about what the hosts have told.
+func (s *settings) judge(hosts []host, to *locks.Servers) {
 	var primaries []host
 	answers := 0
 	for _, h := range hosts {
@@ -150,58 +145,57 @@ func (s *settings) findings(hosts []host) (all []locks.Finding) {
 	}
 	switch {
 	case answers == 0:
-		return nil
+		return
 	case len(primaries) == 0:
-		find("primary", levelError, "each host that answers is a standby, and refuses locks", hintStandby)
-		return all
+		to.Find("primary", levelError, "each host that answers is a standby, and refuses locks", hintStandby)
+		return
 	case len(primaries) > 1:
-		find("primary", levelError, fmt.Sprintf("%d hosts are primaries: each of them grants the same locks", len(primaries)), "see to it that there is one; name hosts of one cluster only")
+		to.Find("primary", levelError, fmt.Sprintf("%d hosts are primaries: each of them grants the same locks", len(primaries)), "see to it that there is one; name hosts of one cluster only")
 	}
 	p := primaries[0]
-	p.facts.durability(find)
-	p.facts.access(s, find)
+	p.facts.durability(to)
+	p.facts.access(s, to)
 	if p.pooled {
-		find("notify", levelWarning, "a pooler is on the way: who waits looks every second, and a holder hears of requests and losses by its renewals", "give leaderrun an address of the server itself")
+		to.Find("notify", levelWarning, "a pooler is on the way: who waits looks every second, and a holder hears of requests and losses by its renewals", "give leaderrun an address of the server itself")
 	} else {
-		find("notify", levelOK, "the server wakes those who wait", "")
+		to.Find("notify", levelOK, "the server wakes those who wait", "")
 	}
-	return all
 }
 
 // durability tells what an acknowledged write can survive.
-func (f facts) durability(find func(check, level, text, fix string)) {
+func (f facts) durability(to *locks.Servers) {
 	switch {
 	case f.readOnly == "on":
-		find("writable", levelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
+		to.Find("writable", levelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
 	case f.fsync == "off":
-		find("fsync", levelError, "fsync is off: a crash of the machine loses locks that were granted", "set fsync = on")
+		to.Find("fsync", levelError, "fsync is off: a crash of the machine loses locks that were granted", "set fsync = on")
 	default:
-		find("fsync", levelOK, "what is acknowledged is on disk, whatever synchronous_commit says", "")
+		to.Find("fsync", levelOK, "what is acknowledged is on disk, whatever synchronous_commit says", "")
 	}
 	switch {
 	case f.followers == 0:
-		find("replication", levelOK, "no standby follows", "")
+		to.Find("replication", levelOK, "no standby follows", "")
 	case f.waitsFor == "" || f.unseen == 0 && f.synchronous == 0:
-		find("replication", levelWarning, fmt.Sprintf("no standby of %d is synchronous: one that is promoted may lack the last writes, and grant a lock that is held, with a token that was given out", f.followers),
+		to.Find("replication", levelWarning, fmt.Sprintf("no standby of %d is synchronous: one that is promoted may lack the last writes, and grant a lock that is held, with a token that was given out", f.followers),
 			"set synchronous_standby_names, and promote none but synchronous standbys; or fence by the token where that matters")
 	default:
-		find("replication", levelOK, fmt.Sprintf("%d follow; commits wait for %s", f.followers, locks.Printable(f.waitsFor)), "")
+		to.Find("replication", levelOK, fmt.Sprintf("%d follow; commits wait for %s", f.followers, locks.Printable(f.waitsFor)), "")
 	}
 }
 
 // access tells whether we may do what a run does.
-func (f facts) access(s *settings, find func(check, level, text, fix string)) {
+func (f facts) access(s *settings, to *locks.Servers) {
 	switch {
 	case f.tableThere && !f.mayUse:
-		find("table", levelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
+		to.Find("table", levelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
 	case !f.tableThere && !f.mayMake:
-		find("table", levelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
+		to.Find("table", levelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
 	case !f.tableThere:
-		find("table", levelOK, "there is no "+s.where()+" yet; the first run makes it", "")
+		to.Find("table", levelOK, "there is no "+s.where()+" yet; the first run makes it", "")
 	case !f.mayForget:
-		find("table", levelOK, s.where()+" is there; we may do all but forget locks", "")
+		to.Find("table", levelOK, s.where()+" is there; we may do all but forget locks", "")
 	default:
-		find("table", levelOK, s.where()+" is there, and we may use it", "")
+		to.Find("table", levelOK, s.where()+" is there, and we may use it", "")
 	}
 }
 
