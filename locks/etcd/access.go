@@ -19,9 +19,7 @@ type access struct {
 // access reads one key under the prefix, which takes a quorum, a login and the
 // permission.
 func (l *lock) access(ctx context.Context) access {
-	_, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-		return call(ctx, l.c, l.c.kv.Range, &pb.RangeRequest{Key: []byte(l.prefix), RangeEnd: []byte(endOf(l.prefix)), Limit: 1, KeysOnly: true})
-	})
+	_, err := l.get(ctx, &pb.RangeRequest{Key: []byte(l.prefix), RangeEnd: []byte(endOf(l.prefix)), Limit: 1, KeysOnly: true})
 	on, known := l.authentication(ctx, err)
 	var a access
 	if on {

@@ -21,8 +21,7 @@ const unread = time.Minute
 
 // Ask implements [queue.Store].
 func (l *lock) Ask(ctx context.Context, token uint64, request []byte) error {
-	_, err := persist(ctx, l, func(ctx context.Context, _ bool) (struct{}, error) { return struct{}{}, l.ask(ctx, token, request) })
-	return err
+	return l.does(ctx, func(ctx context.Context) error { return l.ask(ctx, token, request) })
 }
 
 // ask leaves a request if the entry with that token leads when it is written.

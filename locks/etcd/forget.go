@@ -12,12 +12,10 @@ import (
 // queue is empty, and deletes what is beside it. The token needs no counter, and so
 // rises even after that.
 func (l *lock) Forget(ctx context.Context) error {
-	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
-		return call(ctx, l.c, l.c.kv.Txn, &pb.TxnRequest{
-			Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},
-			Success: []*pb.RequestOp{opDelete(l.recordKey()), opDelete(l.askKey())},
-			Failure: []*pb.RequestOp{opRange(l.rangeFirst(1))},
-		})
+	resp, err := l.transact(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},
+		Success: []*pb.RequestOp{opDelete(l.recordKey()), opDelete(l.askKey())},
+		Failure: []*pb.RequestOp{opRange(l.rangeFirst(1))},
 	})
 	if err != nil || resp.Succeeded {
 		return err

@@ -18,9 +18,7 @@ const leftTimeout = 500 * time.Millisecond
 // is held. Status.Start is not known: an entry that was released leaves no more behind
 // than one whose lease has ended.
 func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
-	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-		return call(ctx, l.c, l.c.kv.Range, l.rangeFirst(1+locks.MaxQueue))
-	})
+	resp, err := l.get(ctx, l.rangeFirst(1+locks.MaxQueue))
 	if err != nil || len(resp.Kvs) == 0 {
 		return locks.State{}, err
 	}

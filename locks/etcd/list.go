@@ -37,9 +37,7 @@ func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 		return nil, "", err
 	}
 	for requests := 0; requests < listRequests && !p.full && p.from != p.end; requests++ {
-		resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-			return call(ctx, l.c, l.c.kv.Range, p.rangeKeys())
-		})
+		resp, err := l.get(ctx, p.rangeKeys())
 		if err != nil {
 			return nil, "", err
 		}
@@ -106,9 +104,7 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	for _, name := range p.names {
 		ops = append(ops, opRange(rangeFirstOf(p.keyOf(name, inQueue), 1)), opRange(&pb.RangeRequest{Key: []byte(p.keyOf(name, theRecord))}))
 	}
-	resp, err := persist(ctx, p.lock, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) {
-		return call(ctx, p.c, p.c.kv.Txn, &pb.TxnRequest{Success: ops})
-	})
+	resp, err := p.transact(ctx, &pb.TxnRequest{Success: ops})
 	if err != nil {
 		return nil, err
 	}

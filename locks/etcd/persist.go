@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/leaderrun/leaderrun/locks/backoff"
 )
 
@@ -29,6 +31,21 @@ func persist[T any](ctx context.Context, l *lock, attempt func(ctx context.Conte
 			return v, lastErr
 		}
 	}
+}
+
+// get makes a request that only reads, and transact one that may be repeated.
+func (l *lock) get(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) { return call(ctx, l.c, l.c.kv.Range, r) })
+}
+
+func (l *lock) transact(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	return persist(ctx, l, func(ctx context.Context, _ bool) (*pb.TxnResponse, error) { return call(ctx, l.c, l.c.kv.Txn, r) })
+}
+
+// does repeats what may be repeated, and returns nothing.
+func (l *lock) does(ctx context.Context, f func(context.Context) error) error {
+	_, err := persist(ctx, l, func(ctx context.Context, _ bool) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
 }
 
 // once does not wait for ever for one member.

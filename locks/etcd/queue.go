@@ -5,6 +5,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
 	"github.com/leaderrun/leaderrun/locks/queue"
@@ -171,10 +172,7 @@ func (e *entry) restamp(ctx context.Context, created int64) error {
 
 // isCreated is true if a revision created the key.
 func isCreated(key []byte, revision int64) *pb.Compare {
-	return &pb.Compare{
-		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_CREATE,
-		TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
-	}
+	return is(clientv3.CreateRevision(string(key)), revision)
 }
 
 // notCreated is true if no key of the range exists: the revision that created
@@ -185,21 +183,9 @@ func notCreated(key, end []byte) *pb.Compare {
 	return c
 }
 
-// isModified is true if the key was last written by a revision; 0: there is no
-// such key.
-func isModified(key []byte, revision int64) *pb.Compare {
-	return &pb.Compare{
-		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_MOD,
-		TargetUnion: &pb.Compare_ModRevision{ModRevision: revision},
-	}
-}
-
-// isLeased is true if the key belongs to a lease.
-func isLeased(key []byte, lease int64) *pb.Compare {
-	return &pb.Compare{
-		Key: key, Result: pb.Compare_EQUAL, Target: pb.Compare_LEASE,
-		TargetUnion: &pb.Compare_Lease{Lease: lease},
-	}
+func is(c clientv3.Cmp, value int64) *pb.Compare {
+	c = clientv3.Compare(c, "=", value)
+	return c.GetCompare()
 }
 
 func opRange(r *pb.RangeRequest) *pb.RequestOp {

@@ -5,13 +5,12 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Record implements [queue.Store].
 func (l *lock) Record(ctx context.Context) ([]byte, error) {
-	resp, err := persist(ctx, l, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-		return call(ctx, l.c, l.c.kv.Range, &pb.RangeRequest{Key: l.recordKey()})
-	})
+	resp, err := l.get(ctx, &pb.RangeRequest{Key: l.recordKey()})
 	if err != nil || len(resp.Kvs) == 0 {
 		return nil, err
 	}
@@ -28,18 +27,20 @@ func textOf(kv *mvccpb.KeyValue) []byte {
 
 // Write implements [queue.Place].
 func (e *entry) Write(ctx context.Context, text []byte) error {
-	_, err := persist(ctx, e.lock, func(ctx context.Context, _ bool) (struct{}, error) { return struct{}{}, e.write(ctx, text) })
-	return err
+	return e.does(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
 }
 
 // write replaces the record if our entry is there, and so leads, and if the
 // record is as we last knew it. The latter is for a request of ours that comes
 // late, after one whose answer we had: it must not bring back an older text.
 func (e *entry) write(ctx context.Context, text []byte) error {
-	created, own, key := e.created(), []byte(e.key), e.recordKey()
+	created, key := e.created(), e.recordKey()
 	for {
 		resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
-			Compare: []*pb.Compare{isCreated(own, created), isLeased(own, e.id), isModified(key, e.lastWritten())},
+			Compare: []*pb.Compare{
+				isCreated([]byte(e.key), created), is(clientv3.LeaseValue(e.key), e.id),
+				is(clientv3.ModRevision(string(key)), e.lastWritten()), // 0: there is no such key
+			},
 			Success: []*pb.RequestOp{opPut(&pb.PutRequest{Key: key, Value: text})},
 			Failure: []*pb.RequestOp{opRange(e.rangeOwn()), opRange(&pb.RangeRequest{Key: key})},
 		})

@@ -69,11 +69,9 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
 
 // look finds out from which revision on to watch, and whether we may.
 func (w *watcher) look(ctx context.Context) error {
-	resp, err := persist(ctx, w.lock, func(ctx context.Context, _ bool) (*pb.RangeResponse, error) {
-		return call(ctx, w.c, w.c.kv.Range, &pb.RangeRequest{
-			Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
-			SortTarget: pb.RangeRequest_MOD, SortOrder: pb.RangeRequest_DESCEND,
-		})
+	resp, err := w.get(ctx, &pb.RangeRequest{
+		Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
+		SortTarget: pb.RangeRequest_MOD, SortOrder: pb.RangeRequest_DESCEND,
 	})
 	if err == nil {
 		w.revision, w.state = resp.Header.Revision, state{keys: resp.Count}
