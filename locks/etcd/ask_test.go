@@ -92,30 +92,6 @@ func TestAskAcrossRestart(t *testing.T) {
 	hears(t, l, "after")
 }
 
-// TestAskTwiceWritten: a request that was sent again after a lost answer is
-// heard once.
-func TestAskTwiceWritten(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	l, w := handle(t, s.URL(), options("a")), handle(t, s.URL(), options("w"))
-	token := drive.Hold(t, l).Token
-	ask(t, w, token, "once")
-	hears(t, l, "once")
-	const key = "/leaderrun/jobs%2Fnightly%ask"
-	heard := make(chan string, 2)
-	go func() {
-		for text := ""; text != "next"; heard <- text {
-			text = string(<-l.Asked())
-		}
-	}()
-	op.put(key, op.entries(key)[0].value)
-	ask(t, w, token, "next")
-	if got := drive.Within(t, drive.Patience, heard); got != "next" {
-		t.Errorf("heard %q again", got)
-	}
-}
-
 // TestRequestsEnd: one that nobody reads belongs to a lease, and is in nobody's
 // way. So are many: there is but one key.
 func TestRequestsEnd(t *testing.T) {

@@ -83,34 +83,6 @@ func testAskWhileCutOff(t *testing.T, s *root) {
 	}
 }
 
-// testAskTwiceWritten: a request that was sent again after a lost answer is
-// heard once.
-func testAskTwiceWritten(t *testing.T, s *root) {
-	op := operate(t, s)
-	l, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
-	token := drive.Hold(t, l).Token
-	asks(t, w, token, "once") // a holder listens a little later
-	request, _, err := op.Get(askNode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hears(t, l, "once")
-	heard := make(chan string, 2)
-	go func() {
-		for text := ""; text != "next"; heard <- text {
-			text = string(<-l.Asked())
-		}
-	}()
-	gone := func() bool { return !op.exists(askNode) }
-	drive.Eventually(t, drive.Patience, "the request is deleted", gone)
-	op.put(askNode, string(request))
-	drive.Eventually(t, drive.Patience, "the request is deleted again", gone)
-	asks(t, w, token, "next")
-	if got := drive.Within(t, drive.Patience, heard); got != "next" {
-		t.Errorf("heard %q again", got)
-	}
-}
-
 // testDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
 // the next one has the same version. It is not deleted unread.
 func testDeletionIsNotRepeated(t *testing.T, s *root) {

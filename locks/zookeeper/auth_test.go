@@ -29,7 +29,7 @@ func TestServersThatKnowEverybody(t *testing.T) {
 	if got := probe(t, address, options("w")).Servers[0]; got.Error != "" || got.Role != "standalone" {
 		t.Errorf("got %+v", got)
 	}
-	if all := list(t, w, nil); len(all) != 1 || all[0].Status.Token != token {
+	if all := list(t, w); len(all) != 1 || all[0].Status.Token != token {
 		t.Errorf("listed: %+v", all)
 	}
 	if err := w.Break(drive.Context(t), token); err != nil {

@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -22,29 +21,22 @@ func inspect(t *testing.T, l *zookeeper.Lock) locks.State {
 	return s
 }
 
-// list returns all pages. Between two of them, meanwhile is called.
-func list(t *testing.T, l *zookeeper.Lock, meanwhile func()) (all []locks.Listed) {
+// list returns all pages.
+func list(t *testing.T, l *zookeeper.Lock) (all []locks.Listed) {
 	t.Helper()
-	for cursor := ""; ; meanwhile() {
-		page, next, err := l.List(drive.Context(t), cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) > locks.MaxList || len(next) > locks.MaxCursor {
-			t.Errorf("a page of %d, a cursor of %d bytes", len(page), len(next))
-		}
-		all = append(all, page...)
-		if cursor = next; next == "" {
-			return all
-		}
+	err := locks.Pages(func(cursor string) ([]locks.Listed, string, error) { return l.List(drive.Context(t), cursor) },
+		func(page []locks.Listed) { all = append(all, page...) })
+	if err != nil {
+		t.Fatal(err)
 	}
+	return all
 }
 
 // testList: locks of both modes, with whatever names, and nothing that is none.
 func testList(t *testing.T, s *root) {
 	op := operate(t, s)
 	w := handle(t, s.URL()+"/p", options("w"))
-	if all := list(t, w, nil); len(all) != 0 {
+	if all := list(t, w); len(all) != 0 {
 		t.Errorf("without a chroot there are %+v", all)
 	}
 	want := map[string]locks.Listed{}
@@ -77,7 +69,7 @@ func testList(t *testing.T, s *root) {
 	} {
 		op.put("/p/"+path, "\xff")
 	}
-	for _, got := range list(t, w, nil) {
+	for _, got := range list(t, w) {
 		w, ok := want[got.Name]
 		delete(want, got.Name)
 		if !ok || string(got.Record) != string(w.Record) || (got.Record == nil) != (w.Record == nil) {
@@ -98,37 +90,6 @@ func holding(t *testing.T, rawURL string, o locks.Options) *zookeeper.Lock {
 	l := handle(t, rawURL, o)
 	drive.Hold(t, l)
 	return l
-}
-
-// testListPages: what is there all the time is listed once, in pages, although
-// others come and go before and after the cursor.
-func testListPages(t *testing.T, s *root) {
-	op := operate(t, s)
-	name := func(i int) string { return fmt.Sprintf("lock%04d", i) }
-	place := func(i int) string { return "/p/" + name(i) + "/x-n_0000000001" }
-	const n = 200
-	for i := range n {
-		op.put(place(10*i), "")
-	}
-	pages := 1
-	all := list(t, handle(t, s.URL()+"/p", options("w")), func() {
-		op.delete(place(0))
-		op.put(place(pages), "")        // before the cursor
-		op.put(place(10*(n+pages)), "") // after it
-		pages++
-	})
-	seen := map[string]int{}
-	for _, l := range all {
-		seen[l.Name]++
-	}
-	for i := 1; i < n; i++ {
-		if got := seen[name(10*i)]; got != 1 {
-			t.Errorf("%s is listed %d times", name(10*i), got)
-		}
-	}
-	if pages != 4 {
-		t.Errorf("%d locks make %d pages", n, pages)
-	}
 }
 
 // testListDenied: a lock that we may not read is not passed over in silence.

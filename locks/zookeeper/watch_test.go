@@ -96,7 +96,7 @@ func testWatchAll(t *testing.T, s *root) {
 		a := handle(t, s.URL()+root+mode, o)
 		listed := func(holder string, waiters int, kept string) func() bool {
 			return func() bool {
-				all := list(t, w, nil)
+				all := list(t, w)
 				return len(all) == 1 && all[0].Status.Holder == holder && all[0].Status.Waiters == waiters && string(all[0].Record) == kept
 			}
 		}
@@ -140,31 +140,6 @@ func testWatchesOneLock(t *testing.T, s *root) {
 	}
 	drive.Hold(t, handle(t, s.URL()+"/p", options("a")))
 	changed(t, changes, "a leads", func() bool { return true })
-}
-
-// testWatchAcrossOutages: what changes while the server cannot be reached is told
-// when it can be again, whether the session has outlived that or not.
-func testWatchAcrossOutages(t *testing.T, s *root) {
-	for name, cut := range map[string]func(p *faultproxy.Proxy){
-		"refused": (*faultproxy.Proxy).Refuse, "silent": (*faultproxy.Proxy).CutAll, "mute": (*faultproxy.Proxy).CutReplies,
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := faultproxy.New(t, s.Addr())
-			o := options("w")
-			o.TTL, o.ConnectTimeout = 2*time.Second, time.Second
-			w, a := handle(t, s.through(p.Addr())+"/"+name, o), handle(t, s.URL()+"/"+name, options("a"))
-			changes := watch(t, w, false)
-			before := p.Accepted()
-			cut(p)
-			drive.Hold(t, a)
-			drive.Eventually(t, drive.Patience, "the outage is noticed", func() bool { return p.Accepted() > before+1 })
-			p.Reset() // what was held back does not arrive
-			p.Heal()
-			changed(t, changes, "a leads", func() bool { return inspect(t, w).Holder == "a" })
-			drive.Release(t, a)
-			changed(t, changes, "nobody leads", func() bool { return !inspect(t, w).Held })
-		})
-	}
 }
 
 // TestWatchAcrossExpiry: a session that ended while we were away is followed by
