@@ -108,3 +108,9 @@ func finds(t *testing.T, defect string, tt storetest.Test) (failed bool) {
 	})
 	return failed
 }
+
+// TestStoreOfExample holds the store that readers see first to the same.
+func TestStoreOfExample(t *testing.T) {
+	s := &shelf{cells: map[caslease.Key]caslease.Cell{}}
+	storetest.Run(t, storetest.Config{Open: func(testing.TB) caslease.Store { return s }})
+}
