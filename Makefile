@@ -81,7 +81,7 @@ vet: ## go vet here, and on other systems what is different there
 	.ci/vet $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run ./...
+	$< run ./... ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi

@@ -2,6 +2,9 @@ module github.com/leaderrun/leaderrun
 
 go 1.26.0
 
+// A third party's module in all but name: nobody who installs all programs wants its.
+ignore ./examples/leaderrun-shelf
+
 require (
 	cloud.google.com/go/auth v0.24.1
 	cloud.google.com/go/compute/metadata v0.10.0

@@ -79,6 +79,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},
 		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks/backoff", "/locks"}},
+		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/backoff", "/locks/caslease", "/locks/clock", "/locks/helper", "/locks/isolate", "/locks/threads", "/locks/trust", "/locks/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/ledger", "/locks/backoff"}},
 		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/threads", "/cmd/doctor"})},

@@ -40,7 +40,7 @@ func TestDocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := run(t, filepath.Base(path), string(text), patience); err != nil {
+			if err := run(t, filepath.Base(path), string(text), time.Minute); err != nil {
 				t.Fatalf("%s:%v", path, err)
 			}
 		})

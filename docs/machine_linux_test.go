@@ -137,7 +137,7 @@ func environment() []string {
 	return []string{
 		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TZ=UTC",
 		"PATH=/run/etcd:/run/goroot/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false", "CGO_ENABLED=0", "GOPROXY=off", "GOTOOLCHAIN=local",
+		"GOCACHE=/run/gocache", "GOMODCACHE=/run/gomodcache", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false", "CGO_ENABLED=0", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local",
 	}
 }
 

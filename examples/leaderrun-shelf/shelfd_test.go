@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+// A shelfd is one that all tests of a suite share. Each has a prefix, and a way to it
+// that can be cut, of its own.
+type shelfd struct {
+	realserver.Process
+	addr    string
+	proxies faultproxy.Set
+	tests   atomic.Int64
+}
+
+func start(t *testing.T) *shelfd {
+	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", realserver.FreePort(t))
+	d := &shelfd{addr: addr}
+	d.Process = realserver.Process{
+		TB: t, Path: build(t, "./shelfd", "shelfd"), Args: []string{addr, filepath.Join(dir, "data")}, LogFile: filepath.Join(dir, "log"),
+	}
+	d.serve()
+	return d
+}
+
+func build(t *testing.T, pkg, name string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("go", "build", "-o", file, pkg).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+func (d *shelfd) serve() {
+	d.Start()
+	d.WaitReady(func() bool {
+		c, err := net.Dial("tcp", d.addr)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+func (d *shelfd) url(tb testing.TB, path string) *url.URL {
+	return &url.URL{Scheme: "shelf", Host: d.proxies.New(tb, d.addr), Path: path}
+}
+
+// ask makes a request as anybody could, and returns the body of the answer.
+func (d *shelfd) ask(tb testing.TB, method, path, body string) string {
+	tb.Helper()
+	u := url.URL{Scheme: "http", Host: d.addr, Path: path}
+	r, err := http.NewRequest(method, u.String(), strings.NewReader(body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Close = true
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer a.Body.Close()
+	got, err := io.ReadAll(a.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(got)
+}
+
+// A fault is what becomes of the next request that is not a GET.
+type fault struct {
+	http.RoundTripper
+	kind atomic.Int64 // the Kind and one; 0: there is no fault
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (f *fault) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		return f.RoundTripper.RoundTrip(r)
+	}
+	kind := caslease.Kind(f.kind.Swap(0) - 1)
+	if kind == caslease.Throttled {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
+	}
+	a, err := f.RoundTripper.RoundTrip(r)
+	if err == nil && kind == caslease.Unknown {
+		a.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return a, err
+}

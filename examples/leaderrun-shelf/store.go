@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/caslease"
+)
+
+// A store keeps each cell as a document on a shelf, under a prefix.
+type store struct {
+	host, prefix string
+	client       *http.Client
+}
+
+// path is where a cell is. No lock's name has a "~", and none leaves the prefix.
+func (s *store) path(k caslease.Key) string {
+	path := "/" + s.prefix + "/" + locks.EscapeName(k.Name)
+	if k.Part == caslease.Request {
+		path += "~request"
+	}
+	return path
+}
+
+// Read implements [caslease.Store].
+func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
+	return s.do(ctx, http.MethodGet, k, caslease.Cell{}, nil)
+}
+
+// A document is what the body of one is.
+type document struct {
+	State string `json:"state"`
+	Text  []byte `json:"text"` // nil is null, and no text is ""
+}
+
+// Swap implements [caslease.Store]. It replaces the whole document, so what is to stay is
+// written once more, as it was.
+func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
+	d := document{at.State, at.Text}
+	if to.State != "" {
+		d.State = to.State
+	}
+	if to.Text != nil {
+		d.Text = to.Text
+	}
+	body, _ := json.Marshal(d) // there is nothing in it that JSON has not
+	return s.do(ctx, http.MethodPut, k, at, body)
+}
+
+// Delete implements [caslease.Store].
+func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
+	_, err := s.do(ctx, http.MethodDelete, k, at, nil)
+	return err
+}
+
+// Close implements [caslease.Store].
+func (s *store) Close() error {
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// do makes one request. Any but GET has as its condition how the document was.
+func (s *store) do(ctx context.Context, method string, k caslease.Key, at caslease.Cell, body []byte) (caslease.Cell, error) {
+	u := url.URL{Scheme: "http", Host: s.host, Path: s.path(k)}
+	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return caslease.Cell{}, err
+	}
+	switch {
+	case method == http.MethodGet:
+	case at.Version == "":
+		r.Header.Set("If-None-Match", "*") // only if there is none
+	default:
+		r.Header.Set("If-Match", at.Version)
+	}
+	a, err := s.client.Do(r)
+	if err != nil {
+		return caslease.Cell{}, err
+	}
+	defer func() { _ = a.Body.Close() }()
+	got, err := io.ReadAll(io.LimitReader(a.Body, caslease.MaxRead)) // whoever wrote it
+	switch {
+	case err != nil:
+		return caslease.Cell{}, err
+	case method == http.MethodGet && a.StatusCode == http.StatusNotFound:
+		return caslease.Cell{}, nil
+	case a.StatusCode != http.StatusOK:
+		return caslease.Cell{}, refusal(a.StatusCode)
+	}
+	return cell(a.Header, got)
+}
+
+// cell is what an answer shows.
+func cell(h http.Header, body []byte) (c caslease.Cell, err error) {
+	c.Version = h.Get("ETag")
+	c.First, _ = strconv.ParseUint(h.Get("Shelf-Made"), 10, 64)
+	c.Floor, _ = strconv.ParseUint(strings.Trim(c.Version, `"`), 10, 64)
+	c.Updated, _ = time.Parse(time.RFC3339Nano, h.Get("Shelf-Changed"))
+	c.Date, _ = time.Parse(time.RFC3339Nano, h.Get("Shelf-Now"))
+	if c.First == 0 || c.Floor < c.First || c.Updated.IsZero() || c.Date.IsZero() {
+		return caslease.Cell{}, errors.New("the answer is not one of a shelfd")
+	}
+	var d document
+	if json.Unmarshal(body, &d) != nil {
+		c.Foreign = "is not one of leaderrun's"
+	}
+	c.State, c.Text = d.State, d.Text
+	return c, nil
+}
