@@ -2,6 +2,7 @@
 // is as it was read: an object with a condition, a row with a version, a key with a
 // revision. Such a backend is a [Store], which makes one request for each call, and
 // [Traits], which say what is special about it. All waiting, retrying and judging is here.
+// Package storetest checks a Store, and docs/writing-a-backend.md shows a whole backend.
 //
 // A lock is one cell. Its state says whether it is held, by whom, for how long after each
 // write, and under which token. Each attempt to take the lock writes a nonce of its own, by

@@ -1,5 +1,6 @@
-// Package storetest checks what a [caslease.Store] promises, against the real server.
-// What is made of it, a lock, package lockstest checks.
+// Package storetest checks what a [caslease.Store] promises, against the real server: a
+// test of it is a [Config] and one call of [Run]. The lock that is made of it is for package
+// lockstest, whose Config begins with [Conformance].
 package storetest
 
 import (
