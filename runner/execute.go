@@ -59,26 +59,11 @@ func failure(err error) bool {
 func (r *run) runJob() (proc.Exit, error) {
 	command := r.Command
 	command.Env, command.Will, command.Terminal = r.env, r.will(), r.offer()
-	job, err := r.start(command)
-	r.offered(job)
+	s, err := r.attend(command, func(s *supervisor) { s.longest = r.MaxRuntime })
 	if err != nil {
+		r.notStarted()
 		return proc.Exit{}, err
 	}
-	if r.began == 0 {
-		r.began = r.Clock.Now()
-	}
-	tier, why := job.Containment()
-	r.Logger.Info("started", "pid", job.PID(), "containment", tier)
-	if why != "" {
-		r.Logger.Debug("the job is contained less strongly than it could be", "err", why)
-	}
-	r.emit(Event{Kind: EventStarted, PID: job.PID()})
-	s := r.supervisor(job)
-	if r.MaxRuntime > 0 {
-		s.limited(r.MaxRuntime)
-	}
-	s.health = r.watchHealth(job)
-	s.supervise()
 	s.health.cancel()
 	if !s.unkillable { // nor is a check, perhaps
 		s.health.stop()
@@ -87,7 +72,46 @@ func (r *run) runJob() (proc.Exit, error) {
 	return s.result()
 }
 
-// start starts a command. That there is no lease any more to start it under is
+// jobStarted is called when the job's first process runs.
+func (s *supervisor) jobStarted() {
+	if s.run.began == 0 {
+		s.run.began = s.Clock.Now()
+	}
+	tier, why := s.job.Containment()
+	s.Logger.Info("started", "pid", s.job.PID(), "containment", tier)
+	if why != "" {
+		s.Logger.Debug("the job is contained less strongly than it could be", "err", why)
+	}
+	if s.tty != nil {
+		s.tty.Started(s.job.PID())
+	}
+	s.health = s.watchHealth(s.job)
+}
+
+// attend starts a command, and returns when nothing of it is left. An error says why it
+// was not started. The guard may have died while the lock was waited for; then there is
+// another one.
+func (r *run) attend(c proc.Command, prepare func(*supervisor)) (*supervisor, error) {
+	s, err := r.attendOnce(c, prepare)
+	if errors.Is(err, proc.ErrStillborn) {
+		r.Logger.Warn("starting another guard", "err", err)
+		s, err = r.attendOnce(c, prepare)
+	}
+	return s, err
+}
+
+func (r *run) attendOnce(c proc.Command, prepare func(*supervisor)) (*supervisor, error) {
+	job, err := r.start(c)
+	if err != nil {
+		return nil, err
+	}
+	s := r.supervisor(job)
+	prepare(s)
+	s.supervise()
+	return s, s.refused
+}
+
+// start begins to start a command. That there is no lease any more to start it under is
 // told.
 func (r *run) start(command proc.Command) (*started, error) {
 	job, err := r.startInTime(command)
@@ -118,24 +142,14 @@ func (r *run) startInTime(command proc.Command) (*started, error) {
 	return job, nil
 }
 
-// A started command is a job with its starter, which must be closed.
+// A started command is a job with its starter, which must be closed. It may be that it
+// is yet to start, or will not.
 type started struct {
 	proc.Job
 	starter proc.Starter
 }
 
-// startBy starts a command. The guard may have died while the lock was waited for;
-// then there is another one.
 func (r *run) startBy(command proc.Command, killBy clock.Instant) (*started, error) {
-	job, err := r.startOnce(command, killBy)
-	if errors.Is(err, proc.ErrStillborn) {
-		r.Logger.Warn("starting another guard", "err", err)
-		return r.startOnce(command, killBy)
-	}
-	return job, err
-}
-
-func (r *run) startOnce(command proc.Command, killBy clock.Instant) (*started, error) {
 	starter, err := r.Starter()
 	if err != nil {
 		return nil, err

@@ -42,17 +42,13 @@ func (r *run) offer() *os.File {
 	return r.tty.Offer()
 }
 
-// offered is called after the start, which has failed if there is no job. It
-// may have changed the terminal even so.
-func (r *run) offered(job *started) {
-	switch {
-	case r.tty == nil:
-	case job == nil:
+// notStarted is called after a start that has failed. It may have changed the terminal
+// even so.
+func (r *run) notStarted() {
+	if r.tty != nil {
 		r.tty.Take(true)
 		r.tty.Close()
 		r.tty = nil
-	default:
-		r.tty.Started(job.PID())
 	}
 }
 

@@ -87,15 +87,12 @@ func (r *run) hook(name string, c proc.Command, reason string) (proc.Exit, error
 
 func (r *run) hookBy(name string, c proc.Command, env []string) (proc.Exit, error) {
 	c.Env, c.NoInput = env, true
-	job, err := r.start(c)
+	s, err := r.attend(c, func(s *supervisor) {
+		s.hook, s.Logger, s.longest = name, r.Logger.With("hook", name), r.Hooks.Timeout
+	})
 	if err != nil {
 		return proc.Exit{}, err
 	}
-	r.emit(Event{Kind: EventStarted, Hook: name, PID: job.PID()})
-	s := r.supervisor(job)
-	s.hook, s.Logger = name, r.Logger.With("hook", name)
-	s.limited(r.Hooks.Timeout)
-	s.supervise()
 	if r.lease == nil {
 		r.closing.Wait()
 	}

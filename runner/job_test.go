@@ -27,6 +27,7 @@ type job struct {
 	immortal bool                       // SIGKILL does nothing
 	failed   chan error                 // may be nil
 	refuse   error                      // what Start and the kill return
+	slow     bool                       // it is not told that it was started
 	signals  error                      // what Signal returns
 
 	besides      func(*aside, proc.Command) // called when something is started beside it; nil: that exits with 0
@@ -34,6 +35,7 @@ type job struct {
 
 	mu      sync.Mutex
 	started *proc.Command
+	begun   chan error
 	stopped chan os.Signal
 	exited  chan struct{}
 	exit    proc.Exit
@@ -48,7 +50,7 @@ type job struct {
 const jobPID = 4711
 
 func newJob(r *rig) *job {
-	return &job{r: r, exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
+	return &job{r: r, begun: make(chan error, 1), exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
 }
 
 // starter is Config.Starter. What is started after the first command does what
@@ -86,13 +88,22 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	j.started, j.first, j.killBy = &c, true, killBy
 	j.mu.Unlock()
 	j.r.note("start" + j.name())
+	if !j.slow {
+		j.begun <- nil
+	}
 	if j.begin != nil {
 		j.begin(j)
 	}
 	return j, nil
 }
 
-func (j *job) PID() int                  { return jobPID }
+func (j *job) PID() int {
+	if j.slow {
+		return 0
+	}
+	return jobPID
+}
+func (j *job) Started() <-chan error     { return j.begun }
 func (j *job) Stopped() <-chan os.Signal { return j.stopped }
 func (j *job) Failed() <-chan error      { return j.failed }
 
@@ -155,6 +166,17 @@ func (j *job) Gone() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.started != nil && !j.first && j.others == 0 && j.aside == nil
+}
+
+// answers has it told that a slow start went well or, with an error, that there is no job.
+func (j *job) answers(err error) {
+	j.mu.Lock()
+	j.slow = false
+	if err != nil {
+		j.started, j.first = nil, false
+	}
+	j.mu.Unlock()
+	j.begun <- err
 }
 
 // die ends all processes of the job.

@@ -36,9 +36,14 @@ type supervisor struct {
 	job     *started
 	hook    string // what it is for; "": it is the job
 	pulse   *pulse
-	longest time.Duration // how long it may run
+	longest time.Duration // how long it may run; 0: for ever
 	limit   clock.Instant // when that is over
 	health  *checkup      // nil: nobody looks after it
+
+	starting <-chan error // nil: it is known how the start went
+	early    []os.Signal  // what we were sent for what is not known to run yet
+	over     bool         // it was not started
+	refused  error        // why, unless it was to end anyway
 
 	lost      error         // why leadership counts as lost; nil: it does not
 	ousted    error         // why it is ended although the lease is ours; nil: it is not
@@ -55,8 +60,7 @@ type supervisor struct {
 // killed.
 func (s *supervisor) supervise() {
 	exited, lost, quit := s.job.Exited(), s.done(), s.quit
-	s.pulse = s.run.pulse(s.stage())
-	defer s.pulse.stop()
+	defer func() { s.pulse.stop() }()
 	for !s.finished() {
 		timer := clock.NewTimer(s.Clock, s.wake())
 		asked, unhealthy := s.asked, s.health.unhealthy()
@@ -64,6 +68,8 @@ func (s *supervisor) supervise() {
 			asked, unhealthy = nil, nil
 		}
 		select {
+		case err := <-s.starting:
+			s.begin(err)
 		case sig := <-s.Signals:
 			s.pass(sig)
 		case err := <-s.failures:
@@ -84,6 +90,7 @@ func (s *supervisor) supervise() {
 			quit = nil
 			s.oust(errNoWait)
 		case sig := <-s.job.Stopped():
+			s.heed()
 			s.stopped(sig)
 		case <-exited:
 			exited = nil
@@ -103,12 +110,53 @@ func (s *supervisor) supervise() {
 
 // supervisor makes what watches a command that was just started.
 func (r *run) supervisor(job *started) *supervisor {
-	return &supervisor{run: r, Logger: r.Logger, job: job, killBy: clock.Never, limit: clock.Never}
+	return &supervisor{
+		run: r, Logger: r.Logger, job: job, pulse: &pulse{}, starting: job.Started(),
+		killBy: clock.Never, limit: clock.Never,
+	}
 }
 
-// limited ends what it watches after a while, counted from now.
-func (s *supervisor) limited(to time.Duration) {
-	s.longest, s.limit = to, s.Clock.Now().Add(to)
+// begin is called when it is known how the start went.
+func (s *supervisor) begin(err error) {
+	s.starting = nil
+	if err != nil {
+		s.over = true
+		s.refuse(err)
+		return
+	}
+	if s.hook == "" {
+		s.jobStarted()
+	}
+	s.tell(Event{Kind: EventStarted, PID: s.job.PID()})
+	s.pulse = s.run.pulse(s.stage())
+	if s.longest > 0 {
+		s.limit = s.Clock.Now().Add(s.longest)
+	}
+	for _, sig := range s.early {
+		s.pass(sig)
+	}
+}
+
+// refuse notes why there is no job. If it was to end by then, that is why.
+func (s *supervisor) refuse(err error) {
+	switch {
+	case errors.Is(err, proc.ErrUnguarded):
+		s.lose(err)
+	case s.lost != nil, s.ousted != nil:
+	case s.stopping && errors.Is(err, proc.ErrStillborn):
+		s.ousted = &SignalError{s.sent}
+	default:
+		s.refused = err
+	}
+}
+
+// heed hears how the start went, if it is known: that comes before all else.
+func (s *supervisor) heed() {
+	select {
+	case err := <-s.starting:
+		s.begin(err)
+	default:
+	}
 }
 
 // tell emits an event about what it watches.
@@ -189,6 +237,10 @@ func (s *supervisor) lose(err error) bool {
 // pass hands on a signal that we were sent. The first that asks for an end
 // starts the grace.
 func (s *supervisor) pass(sig os.Signal) {
+	if s.starting != nil && !s.ends(sig) {
+		s.early = append(s.early, sig)
+		return
+	}
 	if s.ofTerminal(sig) {
 		return
 	}
@@ -236,6 +288,7 @@ func (s *supervisor) kill(reason string) {
 // unguarded is called when nobody but us can kill the job any more, and it is
 // being killed for that.
 func (s *supervisor) unguarded(err error) {
+	s.heed()
 	if s.killed != 0 {
 		s.Logger.Info("leaderrun kills the job itself", "err", err)
 		return
@@ -247,6 +300,7 @@ func (s *supervisor) unguarded(err error) {
 // ended is called when the first process has ended. What it left behind is
 // stopped like the job itself.
 func (s *supervisor) ended() {
+	s.heed()
 	select {
 	case err := <-s.job.Failed(): // and that is why it has ended
 		s.unguarded(err)
@@ -255,6 +309,9 @@ func (s *supervisor) ended() {
 	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
 	s.health.cancel()
+	if s.starting != nil { // as far as we know it has never run
+		return
+	}
 	exit := s.job.Exit()
 	code := exit.Status()
 	s.Logger.Info("exited", "code", code)
@@ -270,7 +327,7 @@ func (s *supervisor) ended() {
 // finished reports whether there is nothing left to supervise. A job that
 // survives SIGKILL is waited for as long as the lock may be ours.
 func (s *supervisor) finished() bool {
-	if s.exited && s.job.Gone() {
+	if s.over || s.exited && s.job.Gone() {
 		return true
 	}
 	if s.killed == 0 {
@@ -295,6 +352,9 @@ func (s *supervisor) result() (proc.Exit, error) {
 	}
 	if s.lost != nil {
 		return proc.Exit{}, s.lost
+	}
+	if s.over {
+		return proc.Exit{}, s.ousted
 	}
 	return s.job.Exit(), s.ousted
 }

@@ -37,9 +37,7 @@ func (j *job) Beside(c proc.Command) (proc.Aside, error) {
 	}
 	if f := (request{a.number, c}).frame(); len(f.body) <= longest {
 		for _, p := range f.parts() {
-			if !j.tell(p) { // the job has failed, and what would be beside it
-				break
-			}
+			j.tell(p)
 		}
 	} else {
 		j.mu.Lock()

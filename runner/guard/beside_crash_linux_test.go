@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // besideIt has a child in a session of its own.
@@ -93,4 +94,27 @@ func TestBesideCrash(t *testing.T) {
 		until(t, "it is dead", func() bool { return !p.alive() })
 		r.kill()
 	})
+}
+
+// A guard that gets no processor for a while, in the middle of a long request for what
+// is to run beside the job, is not given up for that: nobody needs it just then.
+func TestBesideGuardIsAwayForAWhile(t *testing.T) {
+	t.Parallel()
+	r := running(t, "", hardy["deaf"], "-deadline", "1h")
+	r.signal(r.guard.pid, syscall.SIGSTOP)
+	r.tell("beside-long exit 3")
+	r.tell("extend 2h") // which waits for nothing
+	r.said("did extend")
+	away := time.Now()
+	until(t, "it was away for longer than a busy machine has it wait", func() bool { return time.Since(away) > time.Second })
+	r.signal(r.guard.pid, syscall.SIGCONT)
+	if got := r.said("beside ended"); got != "3" {
+		t.Errorf("got %s, want 3", got)
+	}
+	if strings.Contains(r.read("log"), "failed") || !r.job.alive() {
+		t.Error("the job was ended")
+	}
+	r.tell("kill")
+	r.said("gone")
+	r.nothingLeft()
 }

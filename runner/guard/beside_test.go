@@ -44,8 +44,8 @@ func TestBesideJobEndsMeanwhile(t *testing.T) {
 	defer both.Wait()
 	both.Go(j.listen)
 	both.Go(func() {
-		if f, err := theirs.receive(); err != nil || f.kind != kindAside {
-			t.Errorf("got %q, %v", f.kind, err)
+		if f, ok := j.orders.next(nil); !ok || f.kind != kindAside {
+			t.Errorf("got %q", f.kind)
 		}
 		_ = theirs.send(number(kindExited, goneToo))
 		_ = theirs.file.Close()

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,8 +13,6 @@ import (
 // A conn is one end of the socket.
 type conn struct {
 	file *os.File
-
-	wmu sync.Mutex // one frame at a time
 
 	buf   []byte // what was read and makes no whole frame yet
 	files []int  // what came with it
@@ -32,8 +28,6 @@ func newConn(fd int) (*conn, error) {
 }
 
 func (c *conn) sendFiles(f frame, files ...int) error {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
 	raw, err := c.file.SyscallConn()
 	if err != nil {
 		return err
@@ -46,13 +40,11 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 	return errors.Join(err, sent)
 }
 
-// writeNow writes what there is room for.
-func (c *conn) writeNow(b []byte) (n int, err error) {
+func (c *conn) offer(b []byte) (n int, err error) {
 	raw, err := c.file.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	_ = c.file.SetWriteDeadline(time.Time{}) // one that has passed would fail it
 	var failed error
 	err = raw.Write(func(fd uintptr) bool {
 		n, failed = unix.Write(int(fd), b)

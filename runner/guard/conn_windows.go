@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -16,8 +16,6 @@ import (
 type conn struct {
 	file *os.File
 	peer *os.Process // the guard; nil on its own side
-
-	wmu sync.Mutex // one frame at a time
 
 	buf []byte // what was read and makes no whole frame yet
 }
@@ -76,8 +74,18 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 // nextFile is of no use here, as handles come with their numbers.
 func (c *conn) nextFile(string) *os.File { return nil }
 
-// writeNow writes nothing: the system has no such call for a pipe.
-func (c *conn) writeNow([]byte) (int, error) { return 0, nil }
+// writeTimeout is how long the guard waits for leaderrun, which is frozen if it leaves so
+// much unread.
+const writeTimeout = 100 * time.Millisecond
+
+// say is send of a guard, which waits for nobody who is frozen.
+func (c *conn) say(f frame) error {
+	_ = c.file.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return c.send(f)
+}
+
+// offer writes nothing: the system has no such call for a pipe.
+func (c *conn) offer([]byte) (int, error) { return 0, nil }
 
 // fill reads what there is.
 func (c *conn) fill() error {

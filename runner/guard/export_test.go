@@ -3,12 +3,29 @@ package guard
 import (
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// SetPatience is for tests of several guards in one process: when leaderrun takes
-// over from one of them, it kills the others, too.
+// SetPatience is for tests of several guards in one process, which is not to take over
+// from one of them.
 func (g *Guard) SetPatience(d time.Duration) { g.patience = d }
+
+// Begun is Start for tests that want no more than a job that runs, or why there is none.
+func (g *Guard) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	j, err := g.Start(c, killBy)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case err = <-j.Started():
+	case err = <-j.Failed():
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
 
 // SetStartsAside is for tests of a guard that is slow to start what runs beside
 // its job.
@@ -28,3 +45,6 @@ func (g *Guard) PID() int {
 
 // AwaitEnd waits until the guard's process has been reaped.
 func (g *Guard) AwaitEnd() { <-g.child.ended }
+
+// Ended reports whether it has been.
+func (g *Guard) Ended() bool { return isClosed(g.child.ended) }

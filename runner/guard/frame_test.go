@@ -132,20 +132,23 @@ func connected(t *testing.T) (a, b *conn) {
 	return a, b
 }
 
-// A frame is written although the time for it was over before we were run: a guard
-// that was kept from running must not lose how the job has ended.
-func TestConnLate(t *testing.T) {
+// What there is room for is written, and nobody waits for more.
+func TestOffer(t *testing.T) {
 	t.Parallel()
 	a, b := connected(t)
-	late := time.Now().Add(-time.Second)
-	if err := a.write(number(kindExited, goneToo).encode(), late); err != nil {
-		t.Fatal(err)
+	small := number(kindExited, goneToo).encode()
+	if n, err := a.offer(small); n != len(small) || err != nil {
+		t.Fatalf("got %d of %d, %v", n, len(small), err)
 	}
 	if f, err := b.receive(); f.kind != kindExited || err != nil {
 		t.Errorf("got %q, %v", f.kind, err)
 	}
-	if err := a.write(bytes.Repeat([]byte("x"), 3_000_000), late); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("more than there is room for: %v", err)
+	long := bytes.Repeat([]byte("x"), 3_000_000)
+	if n, err := a.offer(long); n == 0 || n == len(long) || err != nil {
+		t.Errorf("more than there is room for: %d of %d, %v", n, len(long), err)
+	}
+	if n, err := a.offer(long); n != 0 || err != nil {
+		t.Errorf("there is no room: %d, %v", n, err)
 	}
 }
 
@@ -188,20 +191,26 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// A reader that reads nothing does not block us for long.
+// What is sent to a reader that reads nothing waits until it has died, or we close our end.
 func TestSendToNobody(t *testing.T) {
 	t.Parallel()
-	a, _ := connected(t)
-	f := frame{kindSignal, make([]byte, 60_000)}
-	for range 1000 {
-		if err := a.send(f); err != nil {
-			if !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("got %v, want a deadline", err)
-			}
-			return
+	for name, end := range map[string]func(a, b *conn){
+		"dies":      func(_, b *conn) { b.close() },
+		"is closed": func(a, _ *conn) { a.close() },
+	} {
+		a, b := connected(t)
+		sent := make(chan error)
+		go func() { sent <- a.send(frame{kindStart, make([]byte, 3_000_000)}) }()
+		select {
+		case err := <-sent:
+			t.Fatalf("nobody has read it: %v", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+		end(a, b)
+		if err := <-sent; err == nil || closed(err) != (name == "dies") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	t.Error("60 MB were sent")
 }
 
 // Files come with their frame and are closed in what we start.

@@ -146,7 +146,7 @@ func inherited(fd int) []uintptr {
 	return append(files, uintptr(fd))
 }
 
-// Start implements [proc.Starter]. It waits for the guard.
+// Start implements [proc.Starter]. It waits for the guard's process.
 func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if <-g.ready; g.err != nil {
 		return nil, g.err
@@ -179,7 +179,7 @@ func (g *Guard) Close() {
 		return
 	}
 	g.conn.close()
-	<-g.child.ended
+	g.child.awaitEnd()
 }
 
 // A child is a process that we started and reap.

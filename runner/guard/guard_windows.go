@@ -116,7 +116,7 @@ func (g *Guard) Close() {
 		return
 	}
 	g.conn.close()
-	<-g.child.ended
+	g.child.awaitEnd()
 	g.object.Close()
 }
 

@@ -22,7 +22,7 @@ import (
 func start(t *testing.T, g *guard.Guard, role string) (job proc.Job, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	job, err := g.Start(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, role)}, clock.Never)
+	job, err := g.Begun(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, role)}, clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestKillRelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := begin(t).Start(proc.Command{Path: filepath.Join(dir, name), Args: []string{"job"}, Env: as(dir, "relay 500")}, clock.Never)
+	job, err := begin(t).Begun(proc.Command{Path: filepath.Join(dir, name), Args: []string{"job"}, Env: as(dir, "relay 500")}, clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestNotRunnable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, missing := range map[string]bool{filepath.Join(t.TempDir(), "none.exe"): true, text: false} {
-		_, err := begin(t).Start(proc.Command{Path: path, Args: []string{"x"}, Env: os.Environ()}, clock.Never)
+		_, err := begin(t).Begun(proc.Command{Path: path, Args: []string{"x"}, Env: os.Environ()}, clock.Never)
 		var e *proc.StartError
 		if !errors.As(err, &e) || e.NotFound != missing {
 			t.Errorf("%s: got %v, want a StartError with NotFound %t", path, err, missing)
@@ -160,7 +160,7 @@ func TestNotRunnable(t *testing.T) {
 func TestStartTooLate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err := begin(t).Start(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, "idle it")}, clock.Boot{}.Now())
+	_, err := begin(t).Begun(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, "idle it")}, clock.Boot{}.Now())
 	if !errors.Is(err, proc.ErrUnguarded) {
 		t.Errorf("got %v", err)
 	}

@@ -38,19 +38,26 @@ const killPatience = 100 * time.Millisecond
 // one not for hours.
 const askPause = 15 * time.Second
 
+// startTimeout is how long the guard may take to answer to a start: it may be just
+// being started itself.
+const startTimeout = time.Minute
+
 // A job is the proc.Job of a guard.
 type job struct {
-	g    *Guard
-	will proc.Will
-	pid  int
-	as   started
+	g      *Guard
+	will   proc.Will
+	path   string // of the command
+	orders *orders
 
+	settled chan struct{} // closed when started gets something
 	started chan error    // nil, or why it was not
 	exited  chan struct{} // closed when exit is set
 	stopped chan os.Signal
 	failed  chan error
 
 	mu     sync.Mutex
+	pid    int // 0: it is not known that it was started
+	as     started
 	exit   proc.Exit
 	ended  bool
 	gone   bool
@@ -65,13 +72,14 @@ type job struct {
 
 func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 	return &job{
-		g: g, will: will, wanted: killBy, armed: killBy,
-		started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
+		g: g, will: will, orders: newOrders(), wanted: killBy, armed: killBy,
+		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
 		stopped: make(chan os.Signal, 1),
 	}
 }
 
-// start has the guard start the command. The guard is armed before it does.
+// start has the guard start the command, and does not wait until it has. The guard is
+// armed before it does.
 func (j *job) start(c proc.Command) error {
 	if j.g.clock.Now() >= j.wanted {
 		return errLate
@@ -82,30 +90,35 @@ func (j *job) start(c proc.Command) error {
 	case err != nil:
 		return err
 	}
-	go j.listen()
 	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, litter: j.will.Litter, containment: j.g.containment}.frame()
 	if len(f.body) > longest {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}
-	switch err := j.g.conn.send(f); {
-	case closed(err): // then no guard has read all of it
-		return proc.ErrStillborn
-	case err != nil:
-		return j.abandon(errors.Join(errDied, err))
-	}
-	err := j.answer()
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &errno) && errno == errnoLate:
-		return errLate
-	case errors.As(err, &errno):
-		return proc.NewStartError(c.Path, errno)
-	case err != nil:
-		return j.abandon(err)
-	}
-	go j.watch()
-	go j.ask()
+	j.path = c.Path
+	go j.speak(f)
+	go j.attend()
 	return nil
+}
+
+// speak tells the guard what it is to be told, until it has died.
+func (j *job) speak(start frame) {
+	switch err := j.g.conn.send(start); {
+	case closed(err): // then no guard has read all of it
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.settle(proc.ErrStillborn)
+		return
+	case err != nil:
+		j.fail(errors.Join(errDied, err))
+		return
+	}
+	go j.listen()
+	for {
+		f, ok := j.orders.next(j.g.child.ended)
+		if !ok || j.g.conn.send(f) != nil { // listen finds out why
+			return
+		}
+	}
 }
 
 // closed reports that what was to be sent failed as nobody can read it any more.
@@ -113,27 +126,28 @@ func closed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// answer waits for the guard to say how the start went, as long as there is time
-// to kill what it starts.
-func (j *job) answer() error {
-	timer := clock.NewTimer(j.g.clock, min(j.wanted, j.g.clock.Now().Add(startTimeout)))
-	defer timer.Stop()
-	select {
-	case err := <-j.started:
-		return err
-	case <-timer.C:
-		return errSilent
+// attend fails the job when the guard does not answer in time.
+func (j *job) attend() {
+	if !j.isSettled() {
+		j.fail(errSilent)
+		return
 	}
+	go j.ask()
+	j.watch()
 }
 
-// abandon is for a start of which it is not known how it went: it returns when
-// nothing is left of what the guard may have started.
-func (j *job) abandon(err error) error {
-	j.mu.Lock()
-	j.taken = true
-	j.mu.Unlock()
-	j.takeOver()
-	return err
+// isSettled waits for the guard to say how the start went, as long as there is time
+// to kill what it starts, and reports whether it has said so, or died.
+func (j *job) isSettled() bool {
+	timer := clock.NewTimer(j.g.clock, min(j.deadline(), j.g.clock.Now().Add(startTimeout)))
+	defer timer.Stop()
+	select {
+	case <-j.settled:
+	case <-j.g.child.ended:
+	case <-timer.C:
+		return false
+	}
+	return true
 }
 
 // bequeath sends the files of the will.
@@ -170,7 +184,6 @@ func (j *job) listen() {
 		}
 		j.hear(f)
 	}
-	j.deliver(errDied)
 	j.fail(errDied)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -188,13 +201,11 @@ func (j *job) hear(f frame) {
 	case kindStarted:
 		j.as = f.started()
 		j.pid = j.g.visible(j.as.pid)
-		j.deliver(nil)
+		j.settle(nil)
 	case kindUncaged:
-		j.deliver(fmt.Errorf("contain the job: %s", f.body))
-		j.gone = true
+		j.settle(fmt.Errorf("contain the job: %s", f.body))
 	case kindFailed:
-		j.deliver(f.failure())
-		j.gone = true
+		j.settle(j.startError(f.failure()))
 	case kindDeadline:
 		j.armed = clock.Instant(n)
 	case kindKilling:
@@ -217,11 +228,35 @@ func (j *job) hear(f frame) {
 	}
 }
 
-// deliver tells start how it went, once.
-func (j *job) deliver(err error) {
+// startError is what the guard says of a start that failed.
+func (j *job) startError(err error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno) && errno == errnoLate:
+		return errLate
+	case errors.As(err, &errno):
+		return proc.NewStartError(j.path, errno)
+	}
+	return err
+}
+
+// settle tells how the start went, once: with an error, there is no job; mu is held. It
+// is of no interest any more if the job has failed.
+func (j *job) settle(err error) {
+	if j.taken || isClosed(j.settled) {
+		return
+	}
+	close(j.settled)
+	j.gone = err != nil
+	j.started <- err
+}
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case j.started <- err:
+	case <-c:
+		return true
 	default:
+		return false
 	}
 }
 
@@ -292,7 +327,7 @@ func (j *job) overdue() bool {
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone || j.taken || j.pid == 0 {
+	if j.gone || j.taken {
 		return
 	}
 	j.taken = true
@@ -300,24 +335,26 @@ func (j *job) fail(err error) {
 	go j.takeOver()
 }
 
-// tell sends the guard a frame, and reports whether it could. That the guard reads none
-// fails the job.
-func (j *job) tell(f frame) bool {
-	err := j.g.conn.send(f)
-	// If its end of the socket is closed, listen finds out why.
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		j.fail(errSilent)
-	}
-	return err == nil
-}
+// tell tells the guard something. It does not block.
+func (j *job) tell(f frame) { j.orders.put(f) }
 
-func (j *job) PID() int                  { return j.pid }
+func (j *job) Started() <-chan error     { return j.started }
 func (j *job) Exited() <-chan struct{}   { return j.exited }
 func (j *job) Failed() <-chan error      { return j.failed }
 func (j *job) Stopped() <-chan os.Signal { return j.stopped }
 
+func (j *job) PID() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pid
+}
+
 // Containment implements [proc.Job].
-func (j *job) Containment() (tier, why string) { return string(j.as.tier), j.as.why }
+func (j *job) Containment() (tier, why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return string(j.as.tier), j.as.why
+}
 
 func (j *job) Exit() proc.Exit {
 	j.mu.Lock()

@@ -126,7 +126,7 @@ func (k *keeper) inherit(body []byte) {
 
 // say tells leaderrun something. If it is not there to hear it, its end of the
 // pipe is closed, and that is seen.
-func (k *keeper) say(f frame) { _ = k.conn.send(f) }
+func (k *keeper) say(f frame) { _ = k.conn.say(f) }
 
 func (k *keeper) start(f frame) bool {
 	t, err := f.task()

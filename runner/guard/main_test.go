@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -82,19 +83,34 @@ func play(t *testing.T, role string, args, env []string) proc.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := begin(t).Start(proc.Command{Path: self, Args: args, Env: append([]string{roleVariable + "=" + role, noDelay}, env...)}, clock.Never)
+	j, err := begin(t).Begun(proc.Command{Path: self, Args: args, Env: append([]string{roleVariable + "=" + role, noDelay}, env...)}, clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return j
 }
 
-// begin begins a guard, which is not given up in the crowd of a test run.
+// begin begins a guard, which is not given up in the crowd of a test run. If it is all
+// the same, the test has failed, and alone: what is left of the job is looked for in its
+// groups only, as all other children of this process are those of other tests.
 func begin(t *testing.T) *guard.Guard {
 	t.Helper()
 	g := guard.Begin()
 	g.SetPatience(time.Minute)
-	t.Cleanup(g.Close)
+	var taken atomic.Bool
+	g.SetSweep(func(groups []int) (clean bool) {
+		taken.Store(true)
+		for _, group := range groups {
+			_ = syscall.Kill(-group, syscall.SIGKILL)
+		}
+		return g.Ended()
+	})
+	t.Cleanup(func() {
+		if taken.Load() {
+			t.Error("leaderrun has taken over from the guard")
+		}
+		g.Close()
+	})
 	return g
 }
 
@@ -117,7 +133,7 @@ func startUnder(t *testing.T, g *guard.Guard, text string) script {
 	t.Helper()
 	s := script{t: t, guard: g, dir: t.TempDir(), adopt: map[int]bool{}}
 	var err error
-	s.Job, err = g.Start(s.command(text), clock.Never)
+	s.Job, err = g.Begun(s.command(text), clock.Never)
 	if err != nil {
 		t.Fatal(err)
 	}

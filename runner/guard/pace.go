@@ -10,3 +10,14 @@ const (
 	slowly  = 20 * time.Millisecond
 	many    = 200
 )
+
+// endPatience is how long a guard that has nothing left to do may take to end. What is
+// frozen does not.
+const endPatience = time.Second
+
+// awaitEnd returns when it has ended, by itself or as it was too slow.
+func (c *child) awaitEnd() {
+	timer := time.AfterFunc(endPatience, c.kill)
+	defer timer.Stop()
+	<-c.ended
+}

@@ -117,7 +117,7 @@ func supervise(role string) int {
 		Env:  as(os.Getenv("D"), role),
 		Will: proc.Will{Release: release, Words: []byte("release")},
 	}
-	job, err := g.Start(command, killBy)
+	job, err := g.Begun(command, killBy)
 	if err != nil {
 		report("refused", err)
 		return 126

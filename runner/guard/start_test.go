@@ -109,7 +109,7 @@ func TestStillborn(t *testing.T) {
 	}
 	defer hold.Close()
 	for _, will := range []proc.Will{{Hold: hold}, {}} { // a backend that is built in may leave nothing
-		_, err = g.Start(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, Will: will}, clock.Never)
+		_, err = g.Begun(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, Will: will}, clock.Never)
 		if !errors.Is(err, proc.ErrStillborn) {
 			t.Errorf("got %v, want %v", err, proc.ErrStillborn)
 		}
@@ -121,5 +121,5 @@ func TestStillborn(t *testing.T) {
 
 func startCommand(t *testing.T, c proc.Command) (proc.Job, error) {
 	t.Helper()
-	return begin(t).Start(c, clock.Never)
+	return begin(t).Begun(c, clock.Never)
 }

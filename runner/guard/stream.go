@@ -1,22 +1,12 @@
 package guard
 
-import (
-	"os"
-	"time"
-)
-
-// writeTimeout is how long a frame may take: the other end is frozen if so much
-// is there for it to read. A start is long, and is sent to a process that is
-// just being started itself.
-const (
-	writeTimeout = 100 * time.Millisecond
-	startTimeout = time.Minute
-)
+import "os"
 
 // A line is one end of what connects leaderrun and its guard: a [conn], or in tests
-// a model of one.
+// a model of one. One goroutine at a time writes to it.
 type line interface {
-	// send fails with os.ErrDeadlineExceeded if the other end reads nothing.
+	// send waits for the other end to read, however long it does not. It fails when
+	// that has died, or this end is closed.
 	send(frame) error
 	// offer writes as much of b as there is room for, and does not wait.
 	offer(b []byte) (n int, err error)
@@ -31,31 +21,8 @@ type line interface {
 }
 
 func (c *conn) send(f frame) error {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
-	timeout := writeTimeout
-	if f.kind == kindStart {
-		timeout = startTimeout
-	}
-	return c.write(f.encode(), time.Now().Add(timeout))
-}
-
-// write writes all of b. What there is room for is written even if by has passed:
-// then it is the machine that was too busy to run us, and not the other end.
-func (c *conn) write(b []byte, by time.Time) error {
-	n, err := c.writeNow(b)
-	if err != nil || n == len(b) {
-		return err
-	}
-	_ = c.file.SetWriteDeadline(by)
-	_, err = c.file.Write(b[n:])
+	_, err := c.file.Write(f.encode())
 	return err
-}
-
-func (c *conn) offer(b []byte) (n int, err error) {
-	c.wmu.Lock()
-	defer c.wmu.Unlock()
-	return c.writeNow(b)
 }
 
 func (c *conn) receive() (frame, error) {

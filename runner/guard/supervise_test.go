@@ -125,23 +125,36 @@ func (s *supervisor) run(args []string) int {
 	command := proc.Command{Path: path, Args: args, Env: os.Environ(), Will: s.will(), NoInput: s.noInput}
 	job, err := g.Start(command, killBy)
 	if err != nil {
-		s.say("refused %v", err)
-		fmt.Fprintln(os.Stderr, err)
-		return 126
+		return s.refused(err)
 	}
 	s.mu.Lock()
 	s.job = job
 	s.mu.Unlock()
-	s.say("started %d", job.PID())
+	s.say("asked")
 	return s.watch(job)
+}
+
+func (s *supervisor) refused(err error) int {
+	s.say("refused %v", err)
+	fmt.Fprintln(os.Stderr, err)
+	return 126
 }
 
 // watch tells what happens until nothing of the job is left.
 func (s *supervisor) watch(job proc.Job) int {
-	exited, look := job.Exited(), time.NewTicker(time.Millisecond)
+	started, exited, look := job.Started(), job.Exited(), time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	for exited != nil || !job.Gone() {
+		if started != nil { // it comes before all else
+			exited = nil
+		}
 		select {
+		case err := <-started:
+			if err != nil {
+				return s.refused(err)
+			}
+			s.say("started %d", job.PID())
+			started, exited = nil, job.Exited()
 		case err := <-job.Failed():
 			s.say("failed %v", err)
 		case <-exited:
@@ -197,7 +210,13 @@ func (s *supervisor) listen(g *guard.Guard) {
 		case "kill":
 			_ = job.Kill()
 		case "beside":
-			s.asides.Go(func() { s.beside(job, arg) })
+			s.asides.Go(func() { s.beside(job, arg, os.Environ()) })
+		case "beside-long": // more than the socket takes at once
+			env := os.Environ()
+			for n := range 10 {
+				env = append(env, fmt.Sprintf("LONG%d=%s", n, strings.Repeat("x", 100_000)))
+			}
+			s.asides.Go(func() { s.beside(job, arg, env) })
 		case "stop":
 			_ = job.Stop(syscall.SIGTERM)
 		case "patience":
@@ -216,8 +235,8 @@ func (s *supervisor) listen(g *guard.Guard) {
 }
 
 // beside runs a text of the shell beside the job.
-func (s *supervisor) beside(job proc.Job, text string) {
-	a, err := job.Beside(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: os.Environ()})
+func (s *supervisor) beside(job proc.Job, text string, env []string) {
+	a, err := job.Beside(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env})
 	if err != nil {
 		s.say("beside refused %v", err)
 		return

@@ -180,7 +180,8 @@ func TestGuardFrozen(t *testing.T) {
 	}{
 		"when it is to kill":         {"kill", nil},
 		"when the deadline is moved": {"extend 1h", []string{"-deadline", "6s"}},
-		"and reads nothing":          {"flood", nil},
+		"and reads nothing":          {"flood\nkill", nil},
+		"and is to read much":        {"beside-long true\nkill", nil},
 		"and nobody needs it":        {"nothing", []string{"-asks", "1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,11 +82,4 @@ func (j *job) isNotOfTheJob(pid int, started uint64) bool {
 	return j.will.Keep != nil && j.will.Keep(pid)
 }
 
-func (j *job) guardIsDead() bool {
-	select {
-	case <-j.g.child.ended:
-		return true
-	default:
-		return false
-	}
-}
+func (j *job) guardIsDead() bool { return isClosed(j.g.child.ended) }

@@ -27,11 +27,4 @@ func (j *job) takeOver() {
 	j.endAside(dead, errDied)
 }
 
-func (j *job) guardIsDead() bool {
-	select {
-	case <-j.g.child.ended:
-		return true
-	default:
-		return false
-	}
-}
+func (j *job) guardIsDead() bool { return isClosed(j.g.child.ended) }

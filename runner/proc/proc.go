@@ -52,7 +52,12 @@ type Will struct {
 // A Job is a started command with all its processes. Its methods are safe for
 // concurrent use.
 type Job interface {
-	// PID is the process id of the first process.
+	// Started tells that the first process was started, or why it was not: then there is
+	// no job, and nothing else is told of it. If nobody knows, nothing is told, but Failed
+	// tells why, and what there may be of the job is killed. It comes before all else that
+	// is told, once.
+	Started() <-chan error
+	// PID is the process id of the first process, 0 if it is not known that it was started.
 	PID() int
 	// Signal sends sig to the first process and those that stayed with it, as a
 	// terminal would. There being none left is no error.
@@ -114,8 +119,9 @@ type Aside interface {
 // A Starter starts jobs.
 type Starter interface {
 	// Start starts a job that is killed at a moment if that is not moved, or
-	// when this process dies, as far as the system can promise that. An error
-	// is a *[StartError] if it is the command's.
+	// when this process dies, as far as the system can promise that. It does not wait
+	// until the job was started; see [Job.Started]. An error, there or here, is a
+	// *[StartError] if it is the command's.
 	Start(c Command, killBy clock.Instant) (Job, error)
 	// Close ends a starter that has no job, or of whose job nothing is left.
 	Close()

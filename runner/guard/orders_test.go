@@ -1,0 +1,78 @@
+package guard
+
+import (
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// said takes what is to be sent, in order: the kind of each frame.
+func (o *orders) said() (kinds string, all []frame) {
+	for f, ok := o.take(); ok; f, ok = o.take() {
+		kinds, all = kinds+string(f.kind), append(all, f)
+	}
+	return kinds, all
+}
+
+// What means the job does not wait for what is to run beside it, of which the order is
+// kept: a kill of that is for what is started before.
+func TestOrdersOfTheJobFirst(t *testing.T) {
+	t.Parallel()
+	o := newOrders()
+	for _, kind := range "ABbDsK" {
+		o.put(frame{kind: byte(kind)})
+	}
+	if got, _ := o.said(); got != "DsKABb" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A guard that reads nothing is told without waiting for it, and there is never much to
+// be told: the last deadline, and each signal once, the last one last.
+func TestOrdersStayFew(t *testing.T) {
+	t.Parallel()
+	j := newJob(&Guard{}, proc.Will{}, 0)
+	for n := range 10_000 {
+		j.Extend(clock.Instant(n))
+		for sig := range int64(64) {
+			j.tell(number(kindSignal, sig))
+			j.tell(number(kindStop, sig))
+		}
+		j.tell(frame{kind: kindKill})
+		j.tell(number(kindSignal, 18))
+	}
+	kinds, all := j.orders.said()
+	if len(all) != 2*64+2 || kinds[len(kinds)-1] != kindSignal {
+		t.Errorf("%d are left: %s", len(all), kinds)
+	}
+	for i, f := range all {
+		n, _ := f.number()
+		if f.kind == kindDeadline && n != 9_999 || i == len(all)-1 && n != 18 {
+			t.Errorf("frame %d is %q with %d", i, f.kind, n)
+		}
+	}
+}
+
+// Nobody waits for orders any more when the guard is dead.
+func TestOrdersOver(t *testing.T) {
+	t.Parallel()
+	o, over, got := newOrders(), make(chan struct{}), make(chan bool)
+	go func() {
+		for {
+			_, ok := o.next(over)
+			got <- ok
+			if !ok {
+				return
+			}
+		}
+	}()
+	o.put(frame{kind: kindKill})
+	if !<-got {
+		t.Error("there was one")
+	}
+	close(over)
+	if <-got {
+		t.Error("there was none")
+	}
+}

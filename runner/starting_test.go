@@ -1,0 +1,196 @@
+//go:build unix
+
+package runner
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// slowly is a test of a job whose start is not answered to before an answer, if there is one.
+func slowly(t *testing.T, test func(*testing.T, *rig)) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.slow = true
+		test(t, r)
+	})
+}
+
+// toldOfNoJob checks that nobody was told of a job that runs, or has.
+func (r *rig) toldOfNoJob() {
+	r.t.Helper()
+	if kinds := r.kinds(); slices.Contains(kinds, EventStarted) || slices.Contains(kinds, EventExited) {
+		r.t.Errorf("it is not known that a job ran, and told is %v", kinds)
+	}
+}
+
+// Signals are heard while the job is being started, and each of them.
+func TestStartingAndSignals(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.job.on = deaf
+		r.send(seconds(1), syscall.SIGINT)
+		r.send(seconds(2), syscall.SIGINT)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		r.did("0s open", "0s acquire", "0s start", "1s signal INT", "2s signal INT", "6s kill", "6s exit", "6s release", "6s close")
+		r.toldOfNoJob()
+	})
+}
+
+// What is no end waits until there is a job.
+func TestStartingAndOtherSignals(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.send(seconds(1), syscall.SIGUSR1)
+		r.send(seconds(1.5), syscall.SIGUSR2)
+		r.send(seconds(2.5), syscall.SIGTERM)
+		r.at(seconds(2), func() { r.job.answers(nil) })
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
+		r.did("0s open", "0s acquire", "0s start", "2s signal USR1", "2s signal USR2", "2.5s signal TERM", "2.5s exit", "2.5s release", "2.5s close")
+		if got, want := r.kinds(), []Kind{EventAcquired, EventStarted, EventSignalled, EventExited, EventReleased}; !slices.Equal(got, want) {
+			t.Errorf("told is %v, want %v", got, want)
+		}
+	})
+}
+
+// A loss ends at once what is being started, as it does a job.
+func TestStartingAndALoss(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.at(seconds(2), r.server.evict)
+		r.at(seconds(2.5), func() { r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.within(r.when("kill"), seconds(2.5), seconds(2.5))
+		r.toldOfNoJob()
+	})
+}
+
+// So do the deadlines.
+func TestStartingAtTheDeadline(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(0)
+		r.job.on = deaf
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.within(r.when("signal TERM"), seconds(7.985), seconds(7.985))
+		r.within(r.when("kill"), seconds(12.985), seconds(12.985))
+		r.toldOfNoJob()
+	})
+}
+
+// What cannot be killed is given up when the lease is over, and not released: nobody waits
+// for it for ever.
+func TestStartingAndUnkillable(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.outlived, r.job.immortal, r.job.on = true, true, deaf
+		r.job.failed = make(chan error, 1)
+		r.at(seconds(1), func() { r.job.failed <- proc.ErrUnguarded })
+		r.send(seconds(2), syscall.SIGINT)
+		r.at(seconds(4), r.server.evict)
+		r.at(seconds(4.5), func() { r.lost <- locks.ErrLost })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.within(r.when("kill"), seconds(1), seconds(1))
+		if len(r.times("release")) > 0 {
+			t.Error("the lock was released")
+		}
+		r.within(r.now(), seconds(14), seconds(30))
+		r.toldOfNoJob()
+	})
+}
+
+// That it is not known whether the job was started is a loss.
+func TestStartingUnguarded(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.job.failed = make(chan error, 1)
+		r.at(seconds(1), func() {
+			r.job.failed <- proc.ErrUnguarded
+			r.job.die(syscall.SIGKILL)
+		})
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.toldOfNoJob()
+		r.toldOf(EventLost, 1)
+	})
+}
+
+// A start that fails at last is one that fails.
+func TestStartingFails(t *testing.T) {
+	want := &proc.StartError{Command: "job", NotFound: true}
+	slowly(t, func(t *testing.T, r *rig) {
+		r.at(seconds(1), func() { r.job.answers(want) })
+		_, err := r.run()
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		r.did("0s open", "0s acquire", "0s start", "1s release", "1s close")
+		r.toldOfNoJob()
+	})
+}
+
+// Too late a start is a loss.
+func TestStartingTooLate(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.at(seconds(1), func() { r.job.answers(proc.ErrUnguarded) })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.toldOf(EventLost, 1)
+		r.toldOfNoJob()
+	})
+}
+
+// A guard that turns out to be dead is replaced, unless we were asked to end by then.
+func TestStartingStillborn(t *testing.T) {
+	for name, sent := range map[string]bool{"alone": false, "signalled": true} {
+		t.Run(name, func(t *testing.T) {
+			slowly(t, func(t *testing.T, r *rig) {
+				r.job.on = deaf
+				r.at(seconds(2), func() { r.job.answers(proc.ErrStillborn) })
+				r.starts = func(j *job, _ proc.Command) {
+					if j != r.jobs[0] {
+						j.begin = runs(time.Second, 0)
+					}
+				}
+				if sent {
+					r.send(seconds(1), syscall.SIGINT)
+				}
+				exit, err := r.run()
+				if sent {
+					r.signalled(exit, err, syscall.SIGINT)
+				} else {
+					r.ended(exit, err, proc.Exit{})
+				}
+				if want := map[bool]int{false: 2, true: 1}[sent]; len(r.jobs) != want {
+					t.Errorf("%d starters, want %d", len(r.jobs), want)
+				}
+			})
+		})
+	}
+}
+
+// A hook is heard of as a job is: the time that it has begins when it runs.
+func TestStartingHook(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(nil)
+		r.c.Hooks.Timeout = seconds(2)
+		first := true
+		r.starts = func(j *job, c proc.Command) {
+			if j.slow = first; first {
+				first = false
+				r.at(seconds(5), func() {
+					j.answers(nil)
+					j.quit(0)
+				})
+				return
+			}
+			j.begin = runs(time.Second, 0)
+		}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+	})
+}
