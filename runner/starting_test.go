@@ -173,6 +173,32 @@ func TestStartingStillborn(t *testing.T) {
 	}
 }
 
+// Whatever else is known at the same moment, first it is told that the job was started.
+func TestStartedComesFirst(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.job.failed = make(chan error, 1)
+		r.job.begin = func(j *job) { j.quit(3) }
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		if got, want := r.kinds(), []Kind{EventAcquired, EventStarted, EventExited, EventReleased}; !slices.Equal(got, want) {
+			t.Errorf("told is %v, want %v", got, want)
+		}
+	})
+}
+
+// The same when it has failed since.
+func TestStartedAndFailed(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.job.failed = make(chan error, 1)
+		r.job.begin = func(j *job) { j.failed <- proc.ErrUnguarded }
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		if got := r.kinds(); len(got) < 3 || got[1] != EventStarted || got[2] != EventLost {
+			t.Errorf("told is %v", got)
+		}
+	})
+}
+
 // A hook is heard of as a job is: the time that it has begins when it runs.
 func TestStartingHook(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -181,7 +207,7 @@ func TestStartingHook(t *testing.T) {
 		first := true
 		r.starts = func(j *job, c proc.Command) {
 			if j.slow = first; first {
-				first = false
+				first, j.begin = false, nil
 				r.at(seconds(5), func() {
 					j.answers(nil)
 					j.quit(0)
