@@ -35,7 +35,8 @@ func TestKillOfAnother(t *testing.T) {
 	k.killAside(number(kindKillAside, 0)) // and not our own group
 }
 
-// A guard that ends with its job answers nothing to what is to be beside that.
+// A guard that ends with its job answers nothing to what is to be beside that. Nobody
+// waits for it to end.
 func TestBesideJobEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	ours, theirs := connected(t)
@@ -48,8 +49,8 @@ func TestBesideJobEndsMeanwhile(t *testing.T) {
 			t.Errorf("got %q", f.kind)
 		}
 		_ = theirs.send(number(kindExited, goneToo))
-		_ = theirs.file.Close()
 	})
+	defer theirs.close()
 	if _, err := j.Beside(aTask.command); !errors.Is(err, errOver) {
 		t.Errorf("got %v", err)
 	}

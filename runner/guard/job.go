@@ -185,11 +185,6 @@ func (j *job) listen() {
 		j.hear(f)
 	}
 	j.fail(errDied)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.gone {
-		j.endAside(proc.Exit{}, errOver)
-	}
 }
 
 func (j *job) hear(f frame) {
@@ -225,6 +220,9 @@ func (j *job) hear(f frame) {
 		j.gone = true
 	case kindAsideStarted, kindAsideFailed, kindAsideExited:
 		j.hearAside(f)
+	}
+	if j.gone { // what is asked of the guard now gets no answer
+		j.endAside(proc.Exit{}, errOver)
 	}
 }
 
