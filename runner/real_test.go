@@ -29,9 +29,11 @@ func TestMain(m *testing.M) {
 
 // real is a Run outside of any bubble: with real processes, the real clock and
 // a real socket. Only the lock is a model.
+//
+// One that may take over from its guard, on a busy machine, is not run beside another:
+// all children of this process would be its job's.
 func real(t *testing.T, script string) *rig {
 	t.Helper()
-	t.Parallel()
 	r := newRig(t)
 	r.c.Serve, r.c.Clock = nil, nil
 	r.c.Starter = func() (proc.Starter, error) { return guard.Begin(), nil }
@@ -90,6 +92,7 @@ func TestReal(t *testing.T) {
 // A real job is signalled, killed and gone before the end of its lease, with
 // all that it started.
 func TestRealPartition(t *testing.T) {
+	t.Parallel() // with what is simulated, but after the other real ones, which are quick
 	r := real(t, `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & while :; do sleep 1; done`)
 	r.renew = silentAfter(0)
 	exit, err := r.run()
