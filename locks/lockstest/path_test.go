@@ -1,0 +1,51 @@
+package lockstest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// TestPath has one request over each path, which arrives once, if it does.
+func TestPath(t *testing.T) {
+	for _, tt := range []struct {
+		how             Cut
+		before, answers int // how often it has arrived by the end of the cut, and after it
+	}{{"", 1, 1}, {CutReplies, 1, 1}, {CutAll, 0, 1}, {CutReset, 0, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			var p Path
+			heal := func() {}
+			if tt.how != "" {
+				heal = p.Cut(tt.how)
+			}
+			arrived, err := 0, errors.New("no answer")
+			go func() { err = p.Do(t.Context(), func() { arrived++ }) }()
+			synctest.Wait()
+			if arrived != tt.before {
+				t.Errorf("%q: it has arrived %d times; want %d", tt.how, arrived, tt.before)
+			}
+			heal()
+			synctest.Wait()
+			if arrived != tt.answers || (err == nil) != (tt.answers == 1) || err != nil && !errors.Is(err, locks.ErrUnavailable) {
+				t.Errorf("%q: after the cut it has arrived %d times; want %d (%v)", tt.how, arrived, tt.answers, err)
+			}
+		})
+	}
+}
+
+// TestPathIsGivenUp sees that a cut keeps nobody for longer than his context.
+func TestPathIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p Path
+		defer p.Cut(CutAll)()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Do(ctx, func() { t.Error("it has arrived") }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
