@@ -62,8 +62,8 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestInspectFails: a cell that is in the way is no lock, and a look that fails
-// is tried again.
+// TestInspectFails: a cell that is in the way is no lock, and a look that fails is tried
+// again, for less long than an answer is awaited; but not where nobody is reachable.
 func TestInspectFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("b")).(locks.Inspector)
@@ -75,6 +75,14 @@ func TestInspectFails(t *testing.T) {
 		s.SetState(leaseCell, "?")
 		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "delete the cell") {
 			t.Errorf("a cell that is in the way: %+v, %v", got, err)
+		}
+		for kind, want := range map[caslease.Kind]time.Duration{caslease.Unreachable: 0, caslease.Unknown: time.Second} {
+			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
+			start := time.Now()
+			_, err := l.Inspect(drive.Context(t))
+			if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took < want || took > 3*want+10*time.Millisecond {
+				t.Errorf("kind %d: %v after %v", kind, err, took)
+			}
 		}
 	})
 }
