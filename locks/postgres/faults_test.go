@@ -156,7 +156,7 @@ func TestCannotConnect(t *testing.T) {
 func TestEndedWhileIdle(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
-	s := openStore(t, server.URL()+"&options=-c%20idle_session_timeout%3D50ms%20-c%20idle_in_transaction_session_timeout%3D50ms")
+	s := openStore(t, server.URL()+"&options=-c%20idle_session_timeout%3D3s%20-c%20idle_in_transaction_session_timeout%3D3s")
 	c := held(t, s)
 	for _, end := range []func(){
 		func() {}, // by its own timeout
@@ -165,11 +165,9 @@ func TestEndedWhileIdle(t *testing.T) {
 		},
 		func() { server.Stop(); server.Start() },
 	} {
-		s.mu.Lock()
-		idle := s.idle
-		s.mu.Unlock()
+		over := idleEnd(s)
 		end()
-		<-idle.CleanupDone()
+		<-over
 		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 	}
 }

@@ -72,6 +72,13 @@ func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Faul
 	return f
 }
 
+// idleEnd returns what is closed when it is known that the connection which rests has ended.
+func idleEnd(s *store) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.idle.CleanupDone()
+}
+
 // One of many who make the first cell at once, and the table before, has made it.
 func TestFirstSwap(t *testing.T) {
 	t.Parallel()
@@ -247,9 +254,11 @@ func TestWatch(t *testing.T) {
 	if n := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'leaderrun'"); n[0][0] != "2" {
 		t.Errorf("two handles have %s connections", n[0][0])
 	}
+	over := idleEnd(holder)
 	server.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leaderrun'")
 	for range one { // until it is closed
 	}
+	<-over
 	again, err := waiter.Watch(ctx, "jobs")
 	if err != nil {
 		t.Fatal(err)
