@@ -273,6 +273,26 @@ func TestOneLeaves(t *testing.T) {
 	})
 }
 
+// TestCloseWaits for what goes on in the background.
+func TestCloseWaits(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		held, closed := make(chan struct{}), make(chan error, 1)
+		b.Next("event", Fault{Hold: held})
+		b.Evict(jobs, 0)
+		time.Sleep(time.Second)
+		go func() { closed <- l.Close() }()
+		time.Sleep(time.Second)
+		if len(closed) > 0 {
+			b.Error("Close did not wait")
+		}
+		close(held)
+		if err := <-closed; err != nil {
+			b.Error(err)
+		}
+	})
+}
+
 // TestPatience: who gives up learns who holds the lock.
 func TestPatience(t *testing.T) {
 	bubble(t, func(b *bench) {
