@@ -11,13 +11,19 @@ const (
 	many    = 200
 )
 
-// endPatience is how long a guard that has nothing left to do may take to end. What is
-// frozen does not.
-const endPatience = time.Second
+// How long a guard that has nothing left to do may take to end, and then to die. What is
+// frozen does not end, and there is what does not die, either.
+const (
+	endPatience   = time.Second
+	deathPatience = 10 * time.Second
+)
 
-// awaitEnd returns when it has ended, by itself or as it was too slow.
+// awaitEnd returns when it has ended, by itself or as it was too slow, or cannot be ended.
 func (c *child) awaitEnd() {
 	timer := time.AfterFunc(endPatience, c.kill)
 	defer timer.Stop()
-	<-c.ended
+	select {
+	case <-c.ended:
+	case <-time.After(endPatience + deathPatience):
+	}
 }
