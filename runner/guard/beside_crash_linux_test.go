@@ -32,7 +32,7 @@ func TestBesideCrash(t *testing.T) {
 	})
 	t.Run("leaderrun frozen", func(t *testing.T) {
 		t.Parallel()
-		r := begun(t, "-deadline", "4s")
+		r := begun(t, "-deadline", within(4*time.Second))
 		r.signal(r.leaderrun, syscall.SIGSTOP)
 		until(t, "all is dead", func() bool { return len(r.left()) == 0 })
 		r.signal(r.leaderrun, syscall.SIGCONT)

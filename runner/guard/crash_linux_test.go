@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -117,6 +118,10 @@ func (r *crash) start() {
 	r.leaderrun = r.cmd.Process.Pid
 	r.t.Cleanup(r.clean)
 }
+
+// within is a deadline, a later one on a machine that is crowded now: what a test does
+// before it takes longer there.
+func within(d time.Duration) string { return trial.Stretch(d).String() }
 
 // running is launch for a job that starts, and waits for it.
 func running(t *testing.T, before, job string, options ...string) *crash {

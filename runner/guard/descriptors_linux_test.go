@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +40,7 @@ func TestGuardWithoutDescriptors(t *testing.T) {
 		for _, job := range escaping {
 			t.Run(job+" in "+tier, func(t *testing.T) {
 				t.Parallel()
-				r := running(t, "", hardy[job], "-tier", tier, "-deadline", "6s")
+				r := running(t, "", hardy[job], "-tier", tier, "-deadline", within(6*time.Second))
 				exhaust(t, r.leaderrun)
 				exhaust(t, r.guard.pid)
 				r.signal(r.leaderrun, syscall.SIGSTOP)

@@ -20,7 +20,7 @@ import (
 // started is dead.
 func TestGuardFrozenAtTheStart(t *testing.T) {
 	t.Parallel()
-	r := launch(t, "", hardy["other sessions"], "-freeze", "-deadline", "3s")
+	r := launch(t, "", hardy["other sessions"], "-freeze", "-deadline", within(3*time.Second))
 	if got, want := r.said("failed"), "the guard process does not answer"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
