@@ -136,6 +136,7 @@ func testNoAddressesForAWhile(t *testing.T, p *pods, name string) {
 func testQuorumComesLate(t *testing.T, p *pods, name string) {
 	o := options("a")
 	o.ConnectTimeout = drive.Patience
+	o.TTL = drive.Patience // the session begins with the first attempt
 	log := new(drive.Log)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := open(t, "zk://127.0.0.1:"+p.port+",127.0.0.4:"+p.port+"/"+name, o)
