@@ -5,7 +5,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
 // A contender is a way to run a job under a lock in etcd.

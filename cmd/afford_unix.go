@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/leaderrun/leaderrun/locks/threads"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // What must be free at least; beyond that a backend has to do with what there is. The Go

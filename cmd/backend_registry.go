@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/file"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
-	"github.com/leaderrun/leaderrun/locks/file"
 	"github.com/leaderrun/leaderrun/locks/helper"
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // NewEnv puts the program together: the file backend is built in, as are those

@@ -5,10 +5,10 @@ package cmd
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	// generated: imports
-	"github.com/leaderrun/leaderrun/locks/etcd"
-	"github.com/leaderrun/leaderrun/locks/gcs"
-	"github.com/leaderrun/leaderrun/locks/postgres"
-	"github.com/leaderrun/leaderrun/locks/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	// end generated
 	"github.com/leaderrun/leaderrun/runner/metrics"
 	"github.com/leaderrun/leaderrun/runner/probe"

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/leaderrun/leaderrun/locks/trust"
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // The config file: options of a run by their long names, and under "jobs" named

@@ -42,53 +42,53 @@ func (l layer) permits(pkg string) bool {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/clock", "/locks/keepalive", "/locks/backoff", "/locks/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/file", "/locks/slots", "/locks/helper", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/runner/metrics/feed", "/completions",
-		"/locks/backend", "/locks/backend/known", "/locks/*/*info"})
+	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
+		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// What a backend may import, besides what is in its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/record", "/locks/backoff", "/locks/caslease", "/locks/causes", "/locks/clock", "/locks/hosts", "/locks/queue", "/locks/reload", "/locks/tlsfiles", "/locks/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/record", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
-		{"/locks/clock", []string{"/locks/clock"}},
-		{"/locks/keepalive", []string{"/locks", "/locks/clock", "/locks/keepalive"}},
-		{"/locks/helper", []string{"/locks", "/locks/trust", "/locks/isolate", "/locks/threads", "/locks/version", "/locks/helper"}},
-		{"/locks/trust", []string{"/locks/trust"}},
-		{"/locks/threads", []string{"/locks/threads"}},
-		{"/locks/version", []string{"/locks/version"}},
+		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
+		{"/locks/lease/keepalive", []string{"/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
+		{"/locks/helper", []string{"/locks", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/helper"}},
+		{"/locks/program/trust", []string{"/locks/program/trust"}},
+		{"/locks/program/threads", []string{"/locks/program/threads"}},
+		{"/locks/program/version", []string{"/locks/program/version"}},
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
-		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/*/*info"}},
-		{"/locks/caslease", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease"}},
-		{"/locks/caslease/storetest", []string{"/locks", "/locks/backoff", "/locks/clock", "/locks/caslease", "/locks/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/keepalive", "/locks/ledger", "/locks/slots"}},
-		{"/locks/queue", []string{"/locks", "/locks/backoff", "/locks/record", "/locks/queue"}},
-		{"/locks/record", []string{"/locks", "/locks/record"}},
-		{"/locks/backoff", []string{"/locks/backoff"}},
-		{"/locks/causes", []string{"/locks", "/locks/causes"}},
-		{"/locks/hosts", []string{"/locks", "/locks/hosts"}},
-		{"/locks/reload", []string{"/locks/reload"}},
-		{"/locks/tlsfiles", []string{"/locks", "/locks/causes", "/locks/reload", "/locks/tlsfiles"}},
-		{"/runner/proc", []string{"/runner/proc", "/locks/clock"}},
+		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
+		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/recipe/caslease"}},
+		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
+		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/backoff", "/locks/kit/record", "/locks/recipe/queue"}},
+		{"/locks/kit/record", []string{"/locks", "/locks/kit/record"}},
+		{"/locks/kit/backoff", []string{"/locks/kit/backoff"}},
+		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
+		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
+		{"/locks/kit/reload", []string{"/locks/kit/reload"}},
+		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles"}},
+		{"/runner/proc", []string{"/runner/proc", "/locks/lease/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/clock", "/locks/threads"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
-		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/locks/clock"}},
+		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/locks/lease/clock"}},
 		{"/runner/signals", []string{"/runner/signals"}},
 		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},
-		{"/runner/probe", []string{"/runner/probe", "/locks/version"}},
-		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/isolate", "/locks/version"})},
+		{"/runner/probe", []string{"/runner/probe", "/locks/program/version"}},
+		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/program/isolate", "/locks/program/version"})},
 		{"/runner/metrics/feed", slices.Concat(runner, []string{"/runner/metrics/feed"})},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
-		{"/locks/ledger", []string{"/locks/ledger", "/locks"}},
-		{"/locks/slots", []string{"/locks/slots", "/locks/ledger", "/locks/backoff", "/locks"}},
-		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/backoff", "/locks/caslease", "/locks/clock", "/locks/helper", "/locks/isolate", "/locks/threads", "/locks/trust", "/locks/version", "/examples/leaderrun-shelf"}},
+		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
+		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
+		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
-		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/ledger", "/locks/backoff"}},
-		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/threads", "/cmd/doctor"})},
+		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/recipe/ledger", "/locks/kit/backoff"}},
+		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/program/threads", "/cmd/doctor"})},
 		{"/completions", []string{"/completions"}},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},
 	}
 	for _, b := range known.Backends() {
-		folder := "/locks/" + b.Folder
+		folder := "/locks/backend/" + b.Folder
 		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info")})
 	}
 	for _, l := range layers {

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/slots"
+	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
 // demandSlots asks the holders of all slots of a lock that is free without slots,

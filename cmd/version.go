@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // versionName is an option, as timeout(1) and flock(1) have it. route turns it

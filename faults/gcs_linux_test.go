@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 )
 
 const gcsObject = "faults/" + lockName

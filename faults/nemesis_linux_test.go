@@ -9,7 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/host"
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A fault is one kind of harm.

@@ -3,7 +3,7 @@ package faults
 import (
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 )
 
 // postgresUser may do no more than a run needs, and make the table.

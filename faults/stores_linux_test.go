@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
-	"github.com/leaderrun/leaderrun/locks/gcs/gcstest"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 )
 
 // A plan says what a cell is made of.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 )
 
 const zkRoot = "/faults"

@@ -3,7 +3,7 @@ package runner
 import (
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A Stage is how far a run has come, for [Config.Alive].

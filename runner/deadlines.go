@@ -1,8 +1,8 @@
 package runner
 
 import (
-	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // The deadlines of the term, as of now: each renewal moves them. A lease that

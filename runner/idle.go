@@ -3,7 +3,7 @@ package runner
 import (
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // idle waits under the lease while nothing of the job runs. It returns nil when

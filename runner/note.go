@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/ledger"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // What is kept beside the lock, through a backend that is a locks.Recorder. It

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/ledger"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // Once says that the job is to succeed once in a window of time, whoever runs

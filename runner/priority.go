@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // outranked returns a *locks.HeldError that names who waits with a greater

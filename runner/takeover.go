@@ -3,7 +3,7 @@ package runner
 import (
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/ledger"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // takeOver waits, if Strict, until the lease of a holder before us is over, unless it

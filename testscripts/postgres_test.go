@@ -7,7 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/leaderrun/leaderrun/locks/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 )
 
 // cmdPostgres is the command

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
 // Who is asked at a terminal is believed, and whoever says nothing has not said yes.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
 // A Follower looks again and again: when the backend says that something has

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/ledger"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // A Lock is one lock as it was at a moment.

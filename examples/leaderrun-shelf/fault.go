@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A refusal is the status of an answer.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/caslease"
 	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 func main() { os.Exit(helper.Main("shelf", open)) }

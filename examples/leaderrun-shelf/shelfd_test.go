@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/caslease"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A shelfd is one that all tests of a suite share. Each has a prefix, and a way to it

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A store keeps each cell as a document on a shelf, under a prefix.

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // writeSchedule writes the faults that were under way around the violation, and the

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A History is what was written down about one lock.

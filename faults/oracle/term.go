@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A term is what a leaderrun ran under one token.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A Verdict is what was found in a history.

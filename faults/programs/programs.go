@@ -16,10 +16,10 @@ const module = "github.com/leaderrun/leaderrun"
 const (
 	Leaderrun = module
 	Helpers   = module + "/.../leaderrun-..." // a pattern: with the tools, which are started as helpers are
-	Etcd      = module + "/locks/etcd/leaderrun-etcd"
-	GCS       = module + "/locks/gcs/leaderrun-gcs"
-	Postgres  = module + "/locks/postgres/leaderrun-postgres"
-	ZooKeeper = module + "/locks/zookeeper/leaderrun-zk"
+	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
+	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
+	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
+	ZooKeeper = module + "/locks/backend/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"
 )
 

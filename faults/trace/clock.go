@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // ClockVariable holds a Clock in a program's environment.

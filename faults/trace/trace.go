@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // The kinds of entries.

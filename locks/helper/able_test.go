@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // TestAbilities cross the pipe: those that the helper declares and that we know.

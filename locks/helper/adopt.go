@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/leaderrun/leaderrun/locks/threads"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // tasks are what a helper takes until it has the threads that it needs. One that cannot

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/file"
+	"github.com/leaderrun/leaderrun/locks/backend/file"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 

@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/isolate"
-	"github.com/leaderrun/leaderrun/locks/threads"
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/isolate"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // The exit statuses of a helper.

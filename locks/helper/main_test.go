@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/file"
+	"github.com/leaderrun/leaderrun/locks/backend/file"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 

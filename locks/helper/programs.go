@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/trust"
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // Programs finds helper programs. A scheme's helper is a file leaderrun-SCHEME

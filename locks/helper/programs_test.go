@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/trust"
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // put writes a program into a new directory.

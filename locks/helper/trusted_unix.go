@@ -2,7 +2,7 @@
 
 package helper
 
-import "github.com/leaderrun/leaderrun/locks/trust"
+import "github.com/leaderrun/leaderrun/locks/program/trust"
 
 // trusted returns the program that path names, links resolved. It refuses one
 // that somebody other than root and we could have put there: a helper is told

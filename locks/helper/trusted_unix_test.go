@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/trust"
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // TestTrusted refuses what somebody else could have put there.

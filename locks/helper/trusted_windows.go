@@ -1,6 +1,6 @@
 package helper
 
-import "github.com/leaderrun/leaderrun/locks/trust"
+import "github.com/leaderrun/leaderrun/locks/program/trust"
 
 // trusted returns the program that path names, links resolved.
 func trusted(path string) (string, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // TestVersions hears what each program says that is installed, and why one cannot be

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // exclusionUnderFaults has contenders on two paths to the store lead in turn

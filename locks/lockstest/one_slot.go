@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/slots"
+	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
 // RunOneSlot is Run for locks with one slot over a backend. Such a lock is one like

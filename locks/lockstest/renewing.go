@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/keepalive"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // renewKeepsThePlace waits for longer than any lease lasts. The renewals beside

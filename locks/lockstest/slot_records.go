@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/ledger"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // A turnstile is the lock of one, with all that slots need of it, and with a way

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/slots"
+	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
 // RunSlots tests locks with several slots over a backend that passes Run. It

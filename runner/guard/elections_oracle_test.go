@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // What is promised, in true time. All of it is called with mu held.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A world is one schedule of the tier of TestElections: a store, some hosts, and

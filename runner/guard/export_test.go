@@ -3,7 +3,7 @@ package guard
 import (
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 

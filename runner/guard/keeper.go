@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A keeper is the guard's side: it owns the job. All of it belongs to the

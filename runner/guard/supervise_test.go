@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/guard"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )

@@ -15,9 +15,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/locks/isolate"
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/program/isolate"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/leaderrun/leaderrun/locks/version"
+	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
 // Main runs the program "leaderrun-probe http URL" or "… tcp HOST:PORT" and

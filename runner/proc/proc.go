@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A Command is what to run. Standard streams, working directory, umask and

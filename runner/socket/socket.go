@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // An Answer says what the job runs under.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // Allowances for what is slower than the takeover that is promised, which is one

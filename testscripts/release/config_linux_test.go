@@ -37,7 +37,7 @@ func TestEveryProgram(t *testing.T) {
 	t.Parallel()
 	c := readConfig(t)
 	mains := []string{"../../main.go"}
-	for _, pattern := range []string{"../../locks/*/leaderrun-*/main.go", "../../runner/*/leaderrun-*/main.go"} {
+	for _, pattern := range []string{"../../locks/backend/*/leaderrun-*/main.go", "../../runner/*/leaderrun-*/main.go"} {
 		found, _ := filepath.Glob(pattern) // it is sound
 		mains = append(mains, found...)
 	}

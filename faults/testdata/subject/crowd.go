@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/leaderrun/leaderrun/locks/threads"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // What is forked here goes on without exec, as hundreds of programs of Go would be work

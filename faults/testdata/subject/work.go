@@ -13,8 +13,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/register"
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
-	"github.com/leaderrun/leaderrun/locks/threads"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
-	"github.com/leaderrun/leaderrun/locks/etcd/etcdinfo"
-	"github.com/leaderrun/leaderrun/locks/file/fileinfo"
-	"github.com/leaderrun/leaderrun/locks/gcs/gcsinfo"
-	"github.com/leaderrun/leaderrun/locks/postgres/postgresinfo"
-	"github.com/leaderrun/leaderrun/locks/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 )
 
 // backends are in the order in which to try them.

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/leaderrun/leaderrun/locks/file"
+	"github.com/leaderrun/leaderrun/locks/backend/file"
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 func main() {

@@ -1,0 +1,229 @@
+package etcd_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// handle is a lock with all that it can.
+func handle(t testing.TB, rawURL string, o locks.Options) *etcd.Lock {
+	t.Helper()
+	l, ok := open(t, rawURL, o).(*etcd.Lock)
+	if !ok {
+		t.Fatal("not a *etcd.Lock")
+	}
+	return l
+}
+
+func ask(t testing.TB, l locks.Asker, token uint64, text string) {
+	t.Helper()
+	if err := l.Ask(drive.Context(t), token, []byte(text)); err != nil {
+		t.Errorf("ask: %v", err)
+	}
+}
+
+// hears checks what comes next.
+func hears(t testing.TB, l locks.Asker, want string) {
+	t.Helper()
+	if got := drive.Within(t, drive.Patience, l.Asked()); string(got) != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+// TestAskWhileCutOff: what is asked while the holder has no connection is heard
+// once, even if no event will ever tell of it.
+func TestAskWhileCutOff(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"events kept", "compacted"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{})
+			op := operate(t, s)
+			p := faultproxy.New(t, s.Addr())
+			o := options("a")
+			o.TTL = time.Minute
+			l, w := handle(t, "etcd://"+p.Addr(), o), handle(t, s.URL(), options("w"))
+			token := drive.Hold(t, l).Token
+			ask(t, w, token, "heard before")
+			hears(t, l, "heard before")
+			watched(t, s)
+			p.Refuse()
+			ask(t, w, token, "lost")
+			ask(t, w, token, "left")
+			if how == "compacted" {
+				op.put("/other", "x")
+				op.compact()
+			}
+			p.Heal()
+			if got := string(drive.Within(t, drive.Patience, l.Asked())); got == "lost" && how != "compacted" {
+				hears(t, l, "left")
+			} else if got != "left" {
+				t.Errorf("heard %q, want what was left", got)
+			}
+			ask(t, w, token, "again")
+			hears(t, l, "again") // and nothing twice in between
+		})
+	}
+}
+
+// TestAskAcrossRestart: a request is not heard again when the server is back,
+// and the next one is.
+func TestAskAcrossRestart(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	o := options("a")
+	o.TTL = time.Minute
+	l, w := handle(t, s.URL(), o), handle(t, s.URL(), options("w"))
+	token := drive.Hold(t, l).Token
+	ask(t, w, token, "before")
+	hears(t, l, "before")
+	s.Kill()
+	s.Start()
+	drive.Eventually(t, drive.Patience, "the server can be asked", func() bool { return w.Ask(drive.Context(t), token, []byte("after")) == nil })
+	hears(t, l, "after")
+}
+
+// TestRequestsEnd: one that nobody reads belongs to a lease, and is in nobody's
+// way. So are many: there is but one key.
+func TestRequestsEnd(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	l, w := handle(t, s.URL(), options("a")), handle(t, s.URL(), options("w"))
+	token := drive.Hold(t, l).Token
+	for range 3 {
+		ask(t, w, token, "x")
+	}
+	drive.Release(t, l)
+	ask(t, w, token, "too late")
+	all := op.entries("/")
+	if len(all) != 1 || all[0].lease == 0 || strings.Contains(all[0].value, "too late") {
+		t.Fatalf("left: %v; want one request with a lease", all)
+	}
+	ttl, err := op.TimeToLive(drive.Context(t), all[0].lease)
+	if err != nil || ttl.GrantedTTL > 70 {
+		t.Errorf("its lease: %+v, %v", ttl, err)
+	}
+}
+
+// TestNarrowRole: a user whose role is only good for the queue has the lock as
+// ever, also when others ask, and is denied the rest.
+func TestNarrowRole(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	s.EnableAuth(password, etcdtest.User{Name: "user", Password: password, Prefix: "/leaderrun/jobs%2Fnightly/"})
+	var log drive.Log
+	o := options("a")
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	l := handle(t, "etcd://user:"+password+"@"+s.Addr(), o)
+	root := handle(t, "etcd://root:"+password+"@"+s.Addr(), options("root"))
+	token := drive.Hold(t, l).Token
+	if state, err := l.Inspect(drive.Context(t)); err != nil || state.Token != token {
+		t.Errorf("inspect: %+v, %v", state, err)
+	}
+	_, err := l.Record(drive.Context(t))
+	for what, err := range map[string]error{"record": err, "set record": l.SetRecord(drive.Context(t), []byte("x")), "ask": l.Ask(drive.Context(t), token, []byte("x"))} {
+		if !errors.Is(err, locks.ErrDenied) || !strings.Contains(locks.Hint(err), "--prefix=true") {
+			t.Errorf("%s: %v, hint %q; want ErrDenied", what, err, locks.Hint(err))
+		}
+	}
+	ask(t, root, token, "resign")
+	drive.Eventually(t, drive.Patience, "the log tells that nothing is heard", func() bool { return strings.Contains(log.String(), "cannot read requests") })
+	drive.Renew(t, l)
+	drive.Release(t, l)
+	if state, err := root.Inspect(drive.Context(t)); err != nil || state.Held {
+		t.Errorf("after the release: %+v, %v", state, err)
+	}
+	select {
+	case err := <-l.Lost():
+		t.Errorf("lost: %v", err)
+	default:
+	}
+	if n := strings.Count(log.String(), "cannot read requests"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+// TestRecordMeddledWith: an operator may write it or delete it.
+func TestRecordMeddledWith(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	l := handle(t, s.URL(), options("a"))
+	drive.Hold(t, l)
+	const key = "/leaderrun/jobs%2Fnightly%record"
+	for i, meddle := range []func(){func() {}, func() { op.put(key, "operator's") }, func() { op.delete(key) }} {
+		want := strings.Repeat("x", i+1)
+		meddle()
+		if err := l.SetRecord(drive.Context(t), []byte(want)); err != nil {
+			t.Error(err)
+		}
+		if got, err := l.Record(drive.Context(t)); err != nil || string(got) != want {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
+	op.delete(key)
+	if got, err := l.Record(drive.Context(t)); err != nil || got != nil {
+		t.Errorf("a deleted record: got %q, %v", got, err)
+	}
+	drive.Renew(t, l)
+}
+
+// TestRecordOfEntryOverwritten: an entry that somebody else wrote is not ours,
+// even if it has our key.
+func TestRecordOfEntryOverwritten(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	l := handle(t, s.URL(), options("a"))
+	drive.Hold(t, l)
+	e := op.entries("/")[0]
+	op.put(e.key, e.value)
+	if err := l.SetRecord(drive.Context(t), []byte("x")); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("got %v, want ErrLost", err)
+	}
+	if got, err := handle(t, s.URL(), options("w")).Record(drive.Context(t)); err != nil || got != nil {
+		t.Errorf("written: %q, %v", got, err)
+	}
+	drive.Release(t, l)
+}
+
+// TestPrefixRole: a role for the prefix is good for everything, in each version
+// of etcd, also when logins have expired meanwhile.
+func TestPrefixRole(t *testing.T) {
+	t.Parallel()
+	for _, version := range etcdtest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{Version: version, Args: []string{"--auth-token-ttl", "1"}})
+			s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
+			u := "etcd://user:" + password + "@" + s.Addr() + "/mine"
+			l, w := handle(t, u, options("a")), handle(t, u, options("w"))
+			token := drive.Hold(t, l).Token
+			for _, text := range []string{"one", "two"} {
+				if err := l.SetRecord(drive.Context(t), []byte(text)); err != nil {
+					t.Errorf("set the record: %v", err)
+				}
+				if got, err := w.Record(drive.Context(t)); err != nil || string(got) != text {
+					t.Errorf("the record: %q, %v", got, err)
+				}
+				if state, err := w.Inspect(drive.Context(t)); err != nil || state.Token != token {
+					t.Errorf("inspect: %+v, %v", state, err)
+				}
+				ask(t, w, token, text)
+				hears(t, l, text)
+				time.Sleep(tokenLife)
+			}
+			drive.Release(t, l)
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+)
+
+const (
+	// pingAfter is the silence after which a connection is asked whether it
+	// still lives; gRPC allows no less than 10 s, etcd servers no less than 5 s.
+	pingAfter = 10 * time.Second
+	// pingTimeout is how long the answer may take. It is also how long Linux
+	// waits for sent data to be acknowledged (TCP_USER_TIMEOUT).
+	pingTimeout = 3 * time.Second
+	// maxAnswer is the longest answer that is read: gRPC's own 4 MiB are less than
+	// a few values that somebody wrote for us to stumble over, as each may have
+	// 1.5 MiB.
+	maxAnswer = 256 << 20
+	// reconnectMax bounds the pause between two attempts to connect: gRPC's own
+	// 2 minutes are far longer than a lease.
+	reconnectMax = time.Second
+)
+
+// A client is a connection to a cluster. It is clientv3's, for its resolver,
+// balancer and watcher, but the requests go around clientv3's interceptors:
+// those wait for a connection where an error should be reported, retry up to
+// 100 times, and with authentication open each stream with a new login, which
+// costs the server a bcrypt hash.
+type client struct {
+	etcd  *clientv3.Client
+	kv    pb.KVClient
+	lease pb.LeaseClient
+	auth  pb.AuthClient
+	login *login
+
+	maintenance pb.MaintenanceClient
+
+	peers   peers
+	members int           // how many endpoints there are
+	timeout time.Duration // the connect timeout
+}
+
+// newClient begins to connect and does not wait for it.
+func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
+	c := &client{login: newLogin(s.user, s.password), members: len(s.endpoints), timeout: connectTimeout}
+	dial := []grpc.DialOption{
+		grpc.WithPerRPCCredentials(c.login),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           grpcbackoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
+			MinConnectTimeout: connectTimeout,
+		}),
+		grpc.WithChainStreamInterceptor(passLearners),
+	}
+	var first *tls.Config
+	if s.tls != nil {
+		first = s.tls.Config()
+		dial = append(dial, grpc.WithTransportCredentials(newAlerting(first, s.config)))
+	}
+	if first != nil && first.ServerName != "" { // gRPC takes the name from here alone
+		dial = append(dial, grpc.WithAuthority(first.ServerName))
+	}
+	var err error
+	c.etcd, err = clientv3.New(clientv3.Config{
+		Endpoints:            s.endpoints,
+		TLS:                  first,
+		DialKeepAliveTime:    pingAfter,
+		DialKeepAliveTimeout: pingTimeout,
+		MaxUnaryRetries:      1, // that is: none
+		Logger:               zap.NewNop(),
+		DialOptions:          dial,
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn := c.etcd.ActiveConnection()
+	c.kv, c.lease, c.auth = pb.NewKVClient(conn), pb.NewLeaseClient(conn), pb.NewAuthClient(conn)
+	c.maintenance = pb.NewMaintenanceClient(conn)
+	conn.Connect()
+	return c, nil
+}
+
+// watch watches a key. The purpose sets apart watches that are to have streams
+// of their own: clientv3 opens one for each set of metadata. A watch that is
+// made on an old stream has that stream's login, which may have expired.
+func (c *client) watch(ctx context.Context, purpose, key string, o ...clientv3.OpOption) clientv3.WatchChan {
+	ctx = metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "leaderrun-watch", purpose)
+	return c.etcd.Watch(ctx, key, o...)
+}
+
+func (c *client) close() { _ = c.etcd.Close() } // its error is that the context was cancelled
+
+// unreachable reports that no endpoint could be connected to.
+func (c *client) unreachable() bool {
+	return c.etcd.ActiveConnection().GetState() == connectivity.TransientFailure
+}
+
+// attempt bounds one request of several, so that a member which has gone silent
+// does not use up all the time: the next request goes to the next member.
+func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.members > 1 {
+		return context.WithTimeout(ctx, c.timeout/4)
+	}
+	return context.WithTimeout(ctx, c.timeout)
+}
+
+// again makes a request until it has an answer or ctx ends. Of several members none gets
+// more than half of the time that is left.
+func (c *client) again(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
+	for {
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if end, ok := ctx.Deadline(); ok && c.members > 1 {
+			limited, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		}
+		err := request(limited)
+		cancel()
+		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// call makes one request, and one more if the server wants a new login. Errors
+// are those of package rpctypes where etcd made them.
+func call[Req, Resp any](ctx context.Context, c *client, method func(context.Context, Req, ...grpc.CallOption) (Resp, error), req Req, opts ...grpc.CallOption) (resp Resp, err error) {
+	ctx = clientv3.WithRequireLeader(ctx)
+	err = c.withLogin(ctx, func() error {
+		resp, err = method(ctx, req, opts...)
+		return err
+	})
+	return resp, err
+}
+
+// withLogin sends a request with a valid token, if this cluster wants one. What a learner
+// refuses goes to the next member.
+func (c *client) withLogin(ctx context.Context, send func() error) (err error) {
+	for range 2 * c.members { // as other requests take turns, too
+		if err = c.sendOnce(ctx, send); c.members == 1 || !byLearner(err) {
+			return err
+		}
+	}
+	return elsewhere(err)
+}
+
+func (c *client) sendOnce(ctx context.Context, send func() error) error {
+	seen, err := c.login.renewed(ctx, 0, c.auth)
+	if err != nil {
+		return err
+	}
+	err = rpctypes.Error(send())
+	if !c.login.refused(err) {
+		return err
+	}
+	if _, err := c.login.renewed(ctx, seen, c.auth); err != nil {
+		return err
+	}
+	return rpctypes.Error(send())
+}

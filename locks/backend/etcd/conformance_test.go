@@ -1,0 +1,173 @@
+package etcd_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// TestConformance is run with the newest etcd, or with another version that
+// LEADERRUN_TEST_ETCD names.
+func TestConformance(t *testing.T) {
+	o := etcdtest.Options{Version: os.Getenv("LEADERRUN_TEST_ETCD")}
+	lockstest.Run(t, newStore(t, o).config(etcd.Open))
+}
+
+func TestSlots(t *testing.T) {
+	lockstest.RunSlots(t, newStore(t, etcdtest.Options{}).config(etcd.Open))
+}
+
+func TestConformanceThroughHelper(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "./leaderrun-etcd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lockstest.Run(t, newStore(t, etcdtest.Options{}).config((&helper.Programs{Libexec: dir}).Open))
+}
+
+// A store is one server, which all tests of a suite share, each with a prefix
+// and proxies of its own.
+type store struct {
+	server *etcdtest.Server
+	op     operator
+
+	proxies faultproxy.Set
+
+	mu sync.Mutex
+	n  int
+}
+
+func newStore(t *testing.T, o etcdtest.Options) *store {
+	s := etcdtest.Start(t, o)
+	return &store{server: s, op: operate(t, s)}
+}
+
+func (s *store) config(open locks.Opener) lockstest.Config {
+	return lockstest.Config{
+		Open: open,
+		URL: func(t testing.TB) *url.URL {
+			s.mu.Lock()
+			s.n++
+			prefix := fmt.Sprintf("/test %d", s.n)
+			s.mu.Unlock()
+			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: prefix}
+		},
+		Twin: func(t testing.TB, u *url.URL) *url.URL {
+			return &url.URL{Scheme: "etcd", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path}
+		},
+		TTL: 3 * time.Second, Fair: true, Places: true,
+		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
+		Evict: func(_ testing.TB, u *url.URL, name string) {
+			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+				s.op.delete(all[0].key)
+			}
+		},
+		Crash: func(t testing.TB, u *url.URL, name string, _ locks.Lock) {
+			s.op.revoke(s.leader(t, u, name).lease)
+		},
+		Restart:   func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
+		Hostile:   s.hostile(),
+		Abilities: etcdinfo.Info.Abilities,
+		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
+			for i := range n {
+				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))
+			}
+		},
+		HostileRecords: s.hostileAt("%record"),
+		HostileAsks:    s.hostileAt("%ask"),
+		HostileEntries: s.foreign(),
+		TellsLeft:      true,
+		Adopts:         true,
+		Connections: func(_ testing.TB, u *url.URL) int {
+			return s.proxies.Find(u.Host).Open()
+		},
+		Leftovers: func(_ testing.TB, u *url.URL) (keys []string) {
+			for _, e := range s.op.entries(u.Path + "/") {
+				if !strings.HasSuffix(e.key, "%record") && !strings.HasSuffix(e.key, "%ask") {
+					keys = append(keys, e.key+" = "+e.value)
+				}
+			}
+			return keys
+		},
+		Kept: func(_ testing.TB, u *url.URL) (keys []string) {
+			for _, e := range s.op.entries(u.Path + "/") {
+				keys = append(keys, e.key+" = "+e.value)
+			}
+			return keys
+		},
+	}
+}
+
+func queue(u *url.URL, name string) string {
+	return u.Path + "/" + locks.EscapeName(name) + "/"
+}
+
+// beside is a key that goes with a lock.
+func beside(u *url.URL, name, what string) string {
+	return u.Path + "/" + locks.EscapeName(name) + what
+}
+
+func (s *store) leader(t testing.TB, u *url.URL, name string) entry {
+	t.Helper()
+	all := s.op.entries(queue(u, name))
+	if len(all) == 0 {
+		t.Fatal("nobody holds the lock")
+	}
+	return all[0]
+}
+
+// hostile writes over the entry that leads, or if there is none makes one.
+func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
+		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
+		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20) + `"}`,
+	} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
+			key := queue(u, name) + "0000000000000001"
+			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+				key = all[0].key
+			}
+			s.op.put(key, value)
+		})
+	}
+	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+	}
+	return all
+}
+
+// foreign writes keys under the prefix that are no locks'.
+func (s *store) foreign() (all []func(testing.TB, *url.URL)) {
+	for _, key := range []string{
+		"", "/", "//", "jobs", "jobs%other", "%record", "a b/1", "a%20b/1", "%2f/1", "a%2F..%record", "../1", "\xff\x00/1", "\xff",
+		strings.Repeat("x", locks.MaxName+1) + "/1", strings.Repeat("x", 10_000),
+	} {
+		all = append(all, func(_ testing.TB, u *url.URL) { s.op.put(u.Path+"/"+key, "x") })
+	}
+	return all
+}
+
+// hostileAt writes a key that goes with a lock.
+func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
+	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(beside(u, name, what), value) })
+	}
+	return all
+}

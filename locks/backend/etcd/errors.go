@@ -1,0 +1,78 @@
+package etcd
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// How a term ended, if not as package queue says.
+const (
+	errExpired  = locks.LostError("the lease ended on the server")
+	errDeleted  = locks.LostError("the key was deleted")
+	errReplaced = locks.LostError("the key was overwritten by someone else")
+)
+
+// Fault implements [queue.Store].
+func (l *lock) Fault(err error) queue.Fault {
+	broken, passes := err.(brokenWatch) //nolint:errorlint // nothing wraps it
+	if passes {
+		err = broken.error
+	}
+	e := l.explain(err)
+	return queue.Fault{
+		Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Passing: passes || transient(err),
+		Vague: isContext(err) && !strings.Contains(err.Error(), "connection error"), // no cause is known
+	}
+}
+
+// explain finds the class of an error, a text that fits one line, and a hint.
+func (l *lock) explain(err error) *locks.Error {
+	return causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
+}
+
+func isContext(err error) bool {
+	c := code(err)
+	return c == codes.DeadlineExceeded || c == codes.Canceled
+}
+
+// transient reports that the same request may succeed soon.
+func transient(err error) bool {
+	c := code(err)
+	return c == codes.Unavailable || c == codes.DeadlineExceeded || errors.Is(err, rpctypes.ErrTooManyRequests)
+}
+
+func code(err error) codes.Code {
+	var e rpctypes.EtcdError
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	if c := status.Code(err); c != codes.Unknown {
+		return c
+	}
+	return status.FromContextError(err).Code()
+}
+
+// wrapping matches what gRPC puts around the cause of a failed connection.
+var wrapping = regexp.MustCompile(`^(?:latest balancer error: )?connection error: desc = "(?:transport: )?(.*)"$`)
+
+// plain strips gRPC's wrapping from a message.
+func plain(err error) string {
+	s := rpctypes.ErrorDesc(err)
+	if m := wrapping.FindStringSubmatch(s); m != nil {
+		s = strings.ReplaceAll(m[1], `\"`, `"`)
+		s = strings.TrimPrefix(s, "Error while dialing: ")
+		s = strings.Replace(s, "authentication handshake failed: ", "TLS: ", 1)
+		s = strings.Replace(s, "tls: failed to verify certificate: x509: ", "", 1)
+		s, _, _ = strings.Cut(s, " (possibly because of ")
+	}
+	return locks.Printable(s)
+}

@@ -1,0 +1,223 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// connected makes a handle whose connection stands, so that a cut hits its
+// requests and not its connecting.
+func connected(t *testing.T, s *etcdtest.Server, p *faultproxy.Proxy, o locks.Options) locks.Lock {
+	t.Helper()
+	other := open(t, s.URL(), o)
+	drive.Hold(t, other)
+	l := open(t, "etcd://"+p.Addr(), o)
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Fatalf("try on a held lock: %v", err)
+	}
+	drive.Release(t, other)
+	return l
+}
+
+// TestAcquireRepliesLost cuts the replies to grant and entry. The server has
+// carried them out; we must find that out, and not wait for ourselves.
+func TestAcquireRepliesLost(t *testing.T) {
+	t.Parallel()
+	for _, try := range []bool{true, false} {
+		t.Run(map[bool]string{true: "try", false: "wait"}[try], func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{})
+			op := operate(t, s)
+			p := faultproxy.New(t, s.Addr())
+			l := connected(t, s, p, options("a"))
+			p.Delay(100 * time.Millisecond) // with try, the answer to the first reading still comes
+			done := make(chan drive.Result, 1)
+			go func() {
+				g, err := l.Acquire(drive.Context(t), try)
+				done <- drive.Result{Grant: g, Err: err}
+			}()
+			drive.Eventually(t, drive.Patience, "the requests arrive", func() bool { return op.leases() == 1 })
+			p.CutReplies()
+			p.Reset() // what was under way is lost for ever
+			p.Heal()
+			r := drive.Within(t, promptly, done)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			if all := op.entries("/"); len(all) != 1 || uint64(all[0].created) != r.Grant.Token || r.Grant.TTL != 10*time.Second {
+				t.Errorf("granted %+v, the entries are %v", r.Grant, all)
+			}
+			if err := l.Renew(drive.Context(t)); err != nil {
+				t.Error(err)
+			}
+			drive.Release(t, l)
+			if len(op.entries("/")) != 0 || op.leases() != 0 {
+				t.Errorf("left: %v, %d leases", op.entries("/"), op.leases())
+			}
+		})
+	}
+}
+
+// TestAcquireUnresolved: the cut outlasts the drive.Patience. What was made is
+// undone by the next campaign of the handle.
+func TestAcquireUnresolved(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	p := faultproxy.New(t, s.Addr())
+	o := options("a")
+	o.ConnectTimeout = time.Second
+	l := connected(t, s, p, o)
+	p.CutReplies()
+	done := make(chan error, 1)
+	start := time.Now()
+	go func() { _, err := l.Acquire(drive.Context(t), false); done <- err }()
+	drive.Eventually(t, drive.Patience, "the requests arrive", func() bool { return op.leases() == 1 })
+	p.CutAll() // so that it cannot be undone either
+	err := drive.Within(t, drive.Patience, done)
+	if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took > o.ConnectTimeout+promptly {
+		t.Errorf("after %v: %v", took, err)
+	}
+	if op.leases() != 1 {
+		t.Error("the lease has ended before its time")
+	}
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrNoLease) {
+		t.Errorf("renew after a failed acquire: %v", err)
+	}
+	p.Reset()
+	p.Heal()
+	drive.Hold(t, l)
+	if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
+		t.Errorf("got %v and %d leases; want only the new entry", all, op.leases())
+	}
+	drive.Release(t, l)
+}
+
+// TestRenewReplyLost: a lost reply costs the attempt, within its limit, and is
+// neither a success nor a loss. The next attempt is one request again.
+func TestRenewReplyLost(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	p := faultproxy.New(t, s.Addr())
+	l := open(t, "etcd://"+p.Addr(), options("a"))
+	drive.Hold(t, l)
+	before := count(s)
+	p.CutReplies()
+	const limit = 300 * time.Millisecond
+	for range 3 {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		start := time.Now()
+		err := l.Renew(ctx)
+		cancel()
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrLost) || took > 3*limit {
+			t.Errorf("renew without a reply, after %v: %v", took, err)
+		}
+	}
+	p.Heal()
+	if err := l.Renew(drive.Context(t)); err != nil {
+		t.Errorf("after the cut: %v", err)
+	}
+	if got := count(s).minus(before); got.renew != 4 {
+		t.Errorf("4 attempts were %d requests", got.renew)
+	}
+	drive.Release(t, l)
+}
+
+// TestReleaseReplyLost: the second attempt finds the lease gone.
+func TestReleaseReplyLost(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	p := faultproxy.New(t, s.Addr())
+	l := open(t, "etcd://"+p.Addr(), options("a"))
+	drive.Hold(t, l)
+	p.CutReplies()
+	done := make(chan error, 1)
+	go func() { done <- l.Release(drive.Context(t)) }()
+	drive.Eventually(t, drive.Patience, "the entry is gone", func() bool { return len(op.entries("/")) == 0 })
+	p.Reset()
+	p.Heal()
+	if err := drive.Within(t, promptly, done); err != nil {
+		t.Error(err)
+	}
+	drive.Release(t, l)
+}
+
+// TestOneEndpointSilent: of two ways to the cluster, one goes silent while in
+// use. Requests go the other way in time.
+func TestOneEndpointSilent(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	good, bad := faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())
+	both := "etcd://" + good.Addr() + "," + bad.Addr()
+	o := options("a")
+	o.ConnectTimeout = 2 * time.Second
+	l, other := open(t, both, o), open(t, both+"/other", o)
+	drive.Eventually(t, drive.Patience, "connected", func() bool { return good.Open() == 2 && bad.Open() == 2 })
+	drive.Hold(t, l)
+	o.TTL = time.Minute // it is not renewed here
+	_, done := campaign(drive.Context(t), t, both, o)
+	bad.CutAll()
+	failed := 0
+	for range 6 {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
+			t.Fatal(err)
+		} else if err != nil {
+			failed++
+		}
+		cancel()
+	}
+	if failed > 4 { // by turns, and other requests take turns, too
+		t.Errorf("%d of 6 renewals failed", failed)
+	}
+	if _, err := other.Acquire(drive.Context(t), false); err != nil { // at least one of its requests goes the silent way
+		t.Errorf("acquire with one of two endpoints: %v", err)
+	}
+	drive.Release(t, other)
+	drive.Release(t, l)
+	released := time.Now()
+	// The waiter's watch may have gone silent, too. Pings find that out.
+	if r := drive.Within(t, 20*time.Second, done); r.Err != nil {
+		t.Error(r.Err)
+	} else {
+		t.Logf("the waiter was told after %v", r.At.Sub(released))
+	}
+}
+
+// TestRenewServerDown: the error says why, and waits for the server no longer
+// than it may. As soon as the server is back, so is the renewal.
+func TestRenewServerDown(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	o := options("a")
+	o.TTL = time.Minute
+	l := open(t, s.URL(), o)
+	drive.Hold(t, l)
+	s.Kill()
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	err := l.Renew(ctx)
+	for err != nil && ctx.Err() == nil { // the first may meet the connection as it breaks
+		err = l.Renew(ctx)
+	}
+	if took := time.Since(start); took > promptly || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || errors.Is(err, locks.ErrLost) {
+		t.Errorf("after %v: %v", took, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.Renew(drive.Context(t)) }()
+	s.Start()
+	if err := drive.Within(t, promptly, done); err != nil {
+		t.Error(err)
+	}
+	drive.Release(t, l)
+}

@@ -1,0 +1,220 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+// A hanging is a member whose disk hangs, before a real one: its connections live, and
+// answer pings. Disks cannot be made to hang without privileges.
+type hanging struct {
+	addr   string
+	server *grpc.ClientConn
+
+	deaf  atomic.Bool // watches tell nothing
+	stuck atomic.Bool // what a majority must agree to has no answer
+	// leads has it renew leases by itself, as the leader of an earlier term, as servers
+	// before 3.4.31 and 3.5.13 do.
+	leads atomic.Bool
+}
+
+// raw is a message as it was sent.
+type raw []byte
+
+// An asIs is the codec of such messages.
+type asIs struct{}
+
+func (asIs) Name() string                  { return "proto" }
+func (asIs) Marshal(v any) ([]byte, error) { return *v.(*raw), nil }
+func (asIs) Unmarshal(data []byte, v any) error {
+	*v.(*raw) = append(raw{}, data...)
+	return nil
+}
+
+func hang(t *testing.T, s *etcdtest.Server) *hanging {
+	conn, err := grpc.NewClient(s.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hanging{addr: l.Addr().String(), server: conn}
+	front := grpc.NewServer(grpc.ForceServerCodec(asIs{}), grpc.UnknownServiceHandler(h.pass))
+	go func() { _ = front.Serve(l) }()
+	t.Cleanup(func() { front.Stop(); _ = conn.Close() })
+	return h
+}
+
+// pass passes a request on, and its answers back.
+func (h *hanging) pass(_ any, client grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(client)
+	md, _ := metadata.FromIncomingContext(client.Context())
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(client.Context(), md))
+	defer cancel()
+	back, err := h.server.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method, grpc.ForceCodec(asIs{}))
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			var m raw
+			if client.RecvMsg(&m) != nil {
+				_ = back.CloseSend()
+				return
+			}
+			if h.stuck.Load() && strings.Contains(method, ".KV/") {
+				return // and says nothing
+			}
+			if h.leads.Load() && strings.HasSuffix(method, "/LeaseKeepAlive") {
+				_ = client.SendMsg(renewed(m))
+				continue
+			}
+			_ = back.SendMsg(&m)
+		}
+	}()
+	for told := false; ; told = true {
+		var m raw
+		switch err := back.RecvMsg(&m); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if h.deaf.Load() && told && strings.HasSuffix(method, "/Watch") { // but that it watches
+			continue
+		}
+		if err := client.SendMsg(&m); err != nil {
+			return err
+		}
+	}
+}
+
+// renewed is the answer to a request for a renewal.
+func renewed(m raw) *raw {
+	var asked pb.LeaseKeepAliveRequest
+	_ = proto.Unmarshal(m, &asked)
+	answer, _ := proto.Marshal(&pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{RaftTerm: 1}, ID: asked.ID, TTL: 10})
+	r := raw(answer)
+	return &r
+}
+
+func (h *hanging) open(t *testing.T, holder string, waiting func(locks.Waiting)) *Lock {
+	t.Helper()
+	u, err := url.Parse("etcd://" + h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Open(t.Context(), u, locks.Options{Name: "jobs", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Waiting: waiting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := opened.(*Lock)
+	l.etcd.looks = 100 * time.Millisecond
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// A leader of an earlier term renews leases by itself: that renews nothing.
+func TestRenewedByFormerLeader(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	for name, stuck := range map[string]bool{"and reads hang": true, "and reads are answered": false} {
+		t.Run(name, func(t *testing.T) {
+			h := hang(t, s)
+			l := h.open(t, "a", nil)
+			drive.Hold(t, l)
+			drive.Renew(t, l)
+			h.stuck.Store(stuck)
+			h.leads.Store(true)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := l.Renew(ctx); err == nil {
+				t.Error("a lease was renewed that the others let run out")
+			} else if errors.Is(err, locks.ErrLost) {
+				t.Errorf("got %v; it may still be ours", err)
+			}
+			h.stuck.Store(false)
+			h.leads.Store(false)
+			drive.Renew(t, l) // when the disk goes on
+			drive.Release(t, l)
+		})
+	}
+}
+
+// A waiter whose watch tells nothing leads all the same, soon after it could.
+func TestDeafWaiter(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	h := hang(t, s)
+	first := h.open(t, "first", nil)
+	drive.Hold(t, first)
+	waits := make(chan struct{}, 100)
+	l := h.open(t, "second", func(locks.Waiting) { waits <- struct{}{} })
+	got := make(chan error, 1)
+	go func() {
+		_, err := l.Acquire(drive.Context(t), false)
+		got <- err
+	}()
+	drive.Within(t, drive.Patience, waits)
+	time.Sleep(100 * time.Millisecond) // its watch begins
+	h.deaf.Store(true)
+	drive.Renew(t, l)
+	drive.Release(t, first)
+	drive.Renew(t, l)
+	if err := drive.Within(t, drive.Patience, got); err != nil {
+		t.Fatal(err)
+	}
+	drive.Renew(t, l)
+}
+
+// A holder whose watch tells nothing learns from a renewal that it has lost the lock, and
+// hears what it is asked. Whoever watches a lock sees it change.
+func TestDeafHolder(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	h := hang(t, s)
+	l := h.open(t, "a", nil)
+	g := drive.Hold(t, l)
+	changed, err := h.open(t, "operator", nil).Watch(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // the watches begin
+	h.deaf.Store(true)
+	c := s.Client()
+	defer c.Close()
+	if err := h.open(t, "other", nil).Ask(drive.Context(t), g.Token, []byte("resign")); err != nil {
+		t.Fatal(err)
+	}
+	if text := drive.Within(t, drive.Patience, l.Asked()); string(text) != "resign" {
+		t.Errorf("it was asked %q", text)
+	}
+	if _, err := c.Delete(drive.Context(t), l.etcd.queue, clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	drive.Within(t, drive.Patience, changed)
+	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("got %v; want that it is lost", err)
+	}
+}

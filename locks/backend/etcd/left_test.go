@@ -1,0 +1,93 @@
+package etcd
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+func openLock(t *testing.T, s *etcdtest.Server, o locks.Options) *Lock {
+	t.Helper()
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(drive.Context(t), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.(*Lock)
+}
+
+func inspect(t *testing.T, l *Lock) locks.State {
+	t.Helper()
+	s, err := l.Inspect(drive.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestLeft: what is left of the lease is what the server says: it gets less, and a
+// renewal brings it back. A list says nothing of it.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	for _, version := range etcdtest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := etcdtest.Start(t, etcdtest.Options{Version: version})
+			o := locks.Options{Name: "jobs", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)}
+			l, w := openLock(t, s, o), openLock(t, s, o)
+			if left := inspect(t, w).Left; left != 0 {
+				t.Errorf("%v is left of a free lock", left)
+			}
+			drive.Hold(t, l)
+			drive.Eventually(t, drive.Patience, "less is left than was granted", func() bool { return inspect(t, w).Left < o.TTL-time.Second })
+			if left := inspect(t, w).Left; left < 5*time.Second {
+				t.Errorf("%v is left", left)
+			}
+			drive.Renew(t, l)
+			if left := inspect(t, w).Left; left < o.TTL-time.Second || left > o.TTL {
+				t.Errorf("%v is left after a renewal", left)
+			}
+			if page, _, err := w.List(drive.Context(t), ""); err != nil || len(page) != 1 || page[0].Status.Left != 0 {
+				t.Errorf("listed: %+v, %v", page, err)
+			}
+		})
+	}
+}
+
+// A silentLease does not answer one kind of request.
+type silentLease struct{ pb.LeaseClient }
+
+func (s silentLease) LeaseTimeToLive(ctx context.Context, _ *pb.LeaseTimeToLiveRequest, _ ...grpc.CallOption) (*pb.LeaseTimeToLiveResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestLeftIsNotWaitedFor: all else is told without it.
+func TestLeftIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: time.Minute}
+	l := openLock(t, s, o)
+	token := drive.Hold(t, l).Token
+	l.etcd.c.lease = silentLease{l.etcd.c.lease}
+	start := time.Now()
+	if got := inspect(t, l); got.Token != token || got.Holder != "a" || got.Left != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(start); took > leftTimeout+2*time.Second {
+		t.Errorf("after %v", took)
+	}
+}

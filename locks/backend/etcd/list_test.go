@@ -1,0 +1,185 @@
+package etcd_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+// listAll reads all pages. Nothing may be told twice.
+func listAll(t *testing.T, l *etcd.Lock) (all map[string]locks.Listed, pages int) {
+	t.Helper()
+	all = map[string]locks.Listed{}
+	for cursor := ""; pages == 0 || cursor != ""; pages++ {
+		page, next, err := l.List(drive.Context(t), cursor)
+		if err != nil {
+			t.Fatalf("list: %v", err)
+		}
+		if len(page) > locks.MaxList || len(next) > locks.MaxCursor || pages > 1000 {
+			t.Fatalf("page %d has %d locks, and a cursor of %d bytes", pages, len(page), len(next))
+		}
+		for _, lock := range page {
+			if _, twice := all[lock.Name]; twice {
+				t.Errorf("%q is listed twice", lock.Name)
+			}
+			all[lock.Name] = lock
+		}
+		cursor = next
+	}
+	return all, pages
+}
+
+// putAll writes many keys, in few requests.
+func (o operator) putAll(keys []string, value string) {
+	o.t.Helper()
+	for part := range slices.Chunk(keys, 128) {
+		var ops []clientv3.Op
+		for _, key := range part {
+			ops = append(ops, clientv3.OpPut(key, value))
+		}
+		if _, err := o.Txn(drive.Context(o.t)).Then(ops...).Commit(); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
+
+// crowd returns the keys of n entries in the queue of a lock.
+func crowd(name string, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprintf("/leaderrun/%s/%016x", locks.EscapeName(name), i))
+	}
+	return keys
+}
+
+// TestListPages: all locks are listed once, whatever else is there, and however
+// their keys lie between each other.
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	var want []string
+	put := func(name string, entries int, rec string) {
+		op.putAll(crowd(name, entries), string(record.New(options("holder of "+name))))
+		if rec != "" {
+			op.put("/leaderrun/"+locks.EscapeName(name)+"%record", rec)
+		}
+		want = append(want, name)
+	}
+	for _, name := range []string{"jobs", "jobs-a", "jobs.b", "jobs/nightly", "jobs#3", "jobs#0", "jobs:x", "jobs@y", "jobs_z", "jobs0", "Jobs"} {
+		put(name, 2, "record of "+name)
+	}
+	put("free", 0, "record of free")
+	for i := range 100 { // between the record of "free" and its queue, and of "jobs"
+		put(fmt.Sprintf("free-%d", i), 1, "")
+		put(fmt.Sprintf("jobs-%d", i), 0, "x")
+	}
+	put("long", 2000, "")
+	put("longer", 300, "")
+	var foreign []string
+	for i := range 3000 {
+		foreign = append(foreign, fmt.Sprintf("/leaderrun/other application %d", i), fmt.Sprintf("/leaderrun/a b/%d", i))
+	}
+	foreign = append(foreign, "/leaderrun/free%ask", "/leaderrun/asked%ask", "/leaderrun/%2f/1", "/leaderrun/"+strings.Repeat("x", 5000), "/leaderrun/\xff\xff",
+		"/leaderrun//x", "/leaderrun2/other/1", "/leaderru/other/1", "/leaderrun.x/other/1")
+	op.putAll(foreign, "x")
+
+	l := handle(t, s.URL(), options("operator"))
+	all, pages := listAll(t, l)
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
+		t.Errorf("listed: %q\nwant: %q", got, want)
+	}
+	if pages < len(want)/locks.MaxList || pages > 30 {
+		t.Errorf("%d pages for %d locks", pages, len(want))
+	}
+	for name, waiters := range map[string]int{"jobs": 1, "long": 1999, "longer": 299, "free-7": 0} {
+		got := all[name].Status
+		state, err := handle(t, s.URL(), locks.Options{Name: name, TTL: time.Minute, ConnectTimeout: trial.Stretch(5 * time.Second)}).Inspect(drive.Context(t))
+		if err != nil || got != state.Status || got.Holder != "holder of "+name || got.Waiters != waiters || !got.Held {
+			t.Errorf("%s: listed %+v, inspected %+v, %v", name, got, state.Status, err)
+		}
+	}
+	for name, want := range map[string]string{"jobs": "record of jobs", "jobs#3": "record of jobs#3", "free": "record of free", "free-7": ""} {
+		if got := all[name].Record; string(got) != want || (got == nil) != (want == "") {
+			t.Errorf("%s: record %q, want %q", name, got, want)
+		}
+	}
+	if free := all["free"].Status; free != (locks.Status{}) {
+		t.Errorf("a free lock: %+v", free)
+	}
+}
+
+// TestListCost: a long queue costs no more than a short one, and a page a bounded
+// number of requests.
+func TestListCost(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	op.putAll(crowd("long", 10_000), "x")
+	op.putAll(crowd("short", 1), "x")
+	l := handle(t, s.URL(), options("operator"))
+	before := settled(t, s)
+	if all, pages := listAll(t, l); len(all) != 2 || pages != 1 || all["long"].Status.Waiters != 9999 {
+		t.Errorf("%d pages: %+v", pages, all)
+	}
+	if got := settled(t, s).minus(before); got.within(counts{get: 2, txn: 1}) != nil {
+		t.Errorf("a queue of 10,000: %+v", got)
+	}
+	for i := range 20 {
+		op.putAll(crowd(fmt.Sprintf("long%d", i), 300), "x")
+	}
+	before = settled(t, s)
+	all, pages := listAll(t, l)
+	if got := settled(t, s).minus(before); len(all) != 22 || got.within(counts{get: 8 * pages, txn: pages}) != nil {
+		t.Errorf("%d locks on %d pages: %+v", len(all), pages, got)
+	}
+}
+
+// TestListWithoutLocks: there is one page, also where nothing is.
+func TestListWithoutLocks(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	l := handle(t, s.URL(), options("operator"))
+	if all, pages := listAll(t, l); len(all) != 0 || pages != 1 {
+		t.Errorf("%d pages: %+v", pages, all)
+	}
+	for _, cursor := range []string{"%", "a", strings.Repeat("a", locks.MaxCursor+4)} {
+		if _, _, err := l.List(drive.Context(t), cursor); !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("cursor %.10q: %v", cursor, err)
+		}
+	}
+}
+
+// TestHugeEntries: values as long as the server takes them hide nothing.
+func TestHugeEntries(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	huge := strings.Repeat("x", 1400<<10)
+	for i := range 6 {
+		op.put(crowd(fmt.Sprintf("lock%d", i), 1)[0], huge)
+		op.put(crowd("jobs/nightly", 6)[i], huge)
+		op.put(fmt.Sprintf("/leaderrun/lock%d%%record", i), huge)
+	}
+	l := handle(t, s.URL(), options("operator"))
+	all, _ := listAll(t, l)
+	if len(all) != 7 || len(all["lock1"].Record) != locks.MaxRecord {
+		t.Errorf("%d locks are listed, want 7, one with a record of %d bytes", len(all), len(all["lock1"].Record))
+	}
+	if state, err := l.Inspect(drive.Context(t)); err != nil || len(state.Queue) != 5 {
+		t.Errorf("inspect: %d wait, %v", len(state.Queue), err)
+	}
+}

@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// looks is how often what a watch has not told is looked for: a watch on a member that
+// hangs tells nothing, and does not end.
+const looks = 10 * time.Second
+
+// A Lock is a handle on one lock in one cluster. It implements [locks.Lock], by the recipe
+// of package queue.
+type Lock struct {
+	*queue.Lock
+	etcd *lock
+}
+
+// A lock is what one handle sees of a lock in a cluster. It implements [queue.Store].
+type lock struct {
+	c        *client
+	o        locks.Options
+	settings *settings
+	log      *slog.Logger
+	prefix   string // what all keys begin with: "/a/b/"
+	queue    string // what the keys of all entries begin with
+	looks    time.Duration
+}
+
+// Open makes a Lock. It implements [locks.Opener]: it begins to connect, and
+// does not wait for the server.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	addr := address(s.endpoints)
+	l := &lock{o: o, settings: s, log: queue.Logger(addr, o), prefix: s.prefix + "/", looks: looks}
+	l.queue = l.keyOf(o.Name, inQueue)
+	if s.tls != nil {
+		s.tls.Log = l.log
+	}
+	s.password.log = l.log
+	if l.c, err = newClient(s, o.ConnectTimeout); err != nil {
+		return nil, &locks.Error{Op: "open", Backend: addr, Name: o.Name, Class: locks.ErrUsage, Err: err}
+	}
+	return &Lock{queue.New(l, queue.Traits{Backend: addr}, o), l}, nil
+}
+
+func address(endpoints []string) string {
+	var hosts []string
+	for _, e := range endpoints {
+		hosts = append(hosts, hostOf(e))
+	}
+	return "etcd://" + strings.Join(hosts, ",")
+}
+
+func hostOf(endpoint string) string {
+	_, host, _ := strings.Cut(endpoint, "://")
+	return host
+}
+
+// Close implements [queue.Store].
+func (l *lock) Close() { l.c.close() }
+
+// SecretEnv implements [locks.SecretReader]. The names of the files with the
+// password and the key of the client certificate count as secrets: with them
+// goes the only way the job had to be told of them.
+func (l *Lock) SecretEnv() []string { return etcdinfo.Info.Secrets() }
+
+var (
+	_ locks.Opener       = Open
+	_ locks.SecretReader = (*Lock)(nil)
+	_ queue.Lister       = (*lock)(nil)
+	_ queue.Watcher      = (*lock)(nil)
+	_ queue.Prober       = (*lock)(nil)
+)

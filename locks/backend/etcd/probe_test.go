@@ -1,0 +1,216 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+// probe asks within a limit, whatever is down.
+func probe(t testing.TB, rawURL string) locks.Servers {
+	t.Helper()
+	o := options("operator")
+	o.ConnectTimeout = 2 * time.Second
+	start := time.Now()
+	s, err := handle(t, rawURL, o).Probe(drive.Context(t))
+	if took := time.Since(start); err != nil || s.Product != "etcd" || took > o.ConnectTimeout+promptly {
+		t.Errorf("after %v: %+v, %v", took, s, err)
+	}
+	if len(s.Servers) > locks.MaxServers || len(s.Findings) > locks.MaxFindings {
+		t.Errorf("%d servers, %d findings", len(s.Servers), len(s.Findings))
+	}
+	for _, f := range s.Findings {
+		if f.Check == "" || f.Text == "" || (f.Level == "ok") != (f.Fix == "") && f.Level != "warning" && f.Level != "error" {
+			t.Errorf("half a finding: %+v", f)
+		}
+	}
+	return s
+}
+
+// found checks one finding.
+func found(t *testing.T, s locks.Servers, check, level, text string) {
+	t.Helper()
+	for _, f := range s.Findings {
+		if f.Check == check && f.Level == level && strings.Contains(f.Text, text) {
+			return
+		}
+	}
+	t.Errorf("no finding %q, %s, %q in %+v", check, level, text, s.Findings)
+}
+
+func TestProbeEveryVersion(t *testing.T) {
+	t.Parallel()
+	for _, version := range etcdtest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := etcdtest.Start(t, etcdtest.Options{Version: version})
+			s := probe(t, server.URL())
+			m := s.Servers[0]
+			if len(s.Servers) != 1 || m.Address != server.Addr() || m.Error != "" || m.Class != "" || m.Role != "leader" || s.User != "" ||
+				!strings.HasPrefix(m.Version, version+".") || m.RTT <= 0 || m.RTT > time.Second || m.TLS != "" || !m.Expires.IsZero() || !m.Time.IsZero() {
+				t.Errorf("got %+v", s)
+			}
+			for check, text := range map[string]string{
+				"leader": "one", "cluster": "one cluster", "alarms": "none", "space": " MB", "read": "/leaderrun/", "authentication": "off",
+			} {
+				found(t, s, check, "ok", text)
+			}
+			if version == "3.4" { // 3.4.23, as Debian has it
+				found(t, s, "version", "error", "15247")
+			} else {
+				found(t, s, "version", "ok", version)
+			}
+		})
+	}
+}
+
+// TestProbeAuth: in each version, for a user who may do everything under the prefix,
+// one who may do nothing, one with a wrong password, and for nobody.
+func TestProbeAuth(t *testing.T) {
+	t.Parallel()
+	for _, version := range etcdtest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := etcdtest.Start(t, etcdtest.Options{Version: version})
+			server.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"}, etcdtest.User{Name: "nobody", Password: password})
+			for _, tt := range []struct {
+				who, user     string
+				read, without string // of the finding "read"; why the server may deny its status
+			}{
+				{"user:" + password + "@", "user", "", ""},
+				{"nobody:" + password + "@", "nobody", "permission denied", ""},
+				{"user:" + wrongPassword + "@", "user", "invalid user ID or password", "invalid user ID or password"},
+				{"", "", "the server wants a user", "the server wants a user"},
+			} {
+				s := probe(t, "etcd://"+tt.who+server.Addr()+"/mine")
+				m := s.Servers[0]
+				if denied := m.Class == "denied"; denied && (tt.without == "" || !strings.Contains(m.Error, tt.without)) || !denied && (m.Error != "" || m.Role != "leader") {
+					t.Errorf("%q: %+v", tt.who, m)
+				}
+				if s.User != tt.user {
+					t.Errorf("%q is known as %q", tt.who, s.User)
+				}
+				if tt.read == "" {
+					found(t, s, "read", "ok", "/mine/")
+				} else {
+					found(t, s, "read", "error", tt.read)
+				}
+				if tt.user == "" {
+					found(t, s, "authentication", "error", "no user")
+				} else {
+					found(t, s, "authentication", "ok", tt.user)
+					found(t, s, "encryption", "warning", "unencrypted")
+				}
+			}
+		})
+	}
+}
+
+// TestProbeCluster: who leads, and who is down, silent or without a quorum.
+func TestProbeCluster(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.StartCluster(t, 3, etcdtest.Options{})
+	roles := func(s locks.Servers) (all []string) {
+		for _, m := range s.Servers {
+			all = append(all, m.Role+m.Class)
+		}
+		slices.Sort(all)
+		return all
+	}
+	c.Leader()
+	if got, want := roles(probe(t, c.URL())), []string{"follower", "follower", "leader"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	c[0].Kill()
+	c.Leader()
+	s := probe(t, c.URL())
+	if got, want := roles(s), []string{"follower", "leader", "unavailable"}; !slices.Equal(got, want) || !strings.Contains(s.Servers[0].Error, "connection refused") || s.Servers[0].Address != c[0].Addr() {
+		t.Errorf("one is down: %+v", s)
+	}
+	found(t, s, "leader", "ok", "")
+	found(t, s, "read", "ok", "")
+	c[1].Pause()
+	if m := probe(t, c[1].URL()).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "answer") {
+		t.Errorf("a silent server: %+v", m)
+	}
+	c[1].Resume()
+	c[1].Kill()
+	drive.Eventually(t, drive.Patience, "the last one has noticed", func() bool { return strings.Contains(c[2].Metrics(), "\netcd_server_has_leader 0\n") })
+	s = probe(t, c.URL())
+	if s.Servers[2].Role != "without a leader" || s.Servers[2].Version == "" {
+		t.Errorf("without a quorum: %+v", s)
+	}
+	found(t, s, "leader", "error", "no quorum")
+	found(t, s, "read", "error", "")
+}
+
+// TestProbeFindings: what is wrong with a cluster that answers.
+func TestProbeFindings(t *testing.T) {
+	t.Parallel()
+	one := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes", "300000"}})
+	two := etcdtest.Start(t, etcdtest.Options{})
+	found(t, probe(t, one.URL()+","+two.Addr()), "cluster", "error", one.Addr())
+	op := operate(t, one)
+	for _, key := range []string{"/a", "/b"} {
+		op.put(key, strings.Repeat("x", 120_000))
+	}
+	full := func(f locks.Finding) bool {
+		return f.Check == "space" && f.Level == "warning" && strings.Contains(f.Text, "of 0.3 MB")
+	}
+	drive.Eventually(t, drive.Patience, "the database is nearly full", func() bool { return slices.ContainsFunc(probe(t, one.URL()).Findings, full) })
+	for _, alarm := range []pb.AlarmType{pb.AlarmType_NOSPACE, pb.AlarmType_CORRUPT} {
+		if _, err := pb.NewMaintenanceClient(op.ActiveConnection()).Alarm(drive.Context(t), &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: alarm}); err != nil {
+			t.Fatal(err)
+		}
+		found(t, probe(t, one.URL()), "alarms", "error", alarm.String())
+	}
+	found(t, probe(t, "etcd://user:"+password+"@"+two.Addr()), "authentication", "warning", "is off")
+}
+
+// TestProbeNobody: what is no etcd, or nobody there, is told and no failure.
+func TestProbeNobody(t *testing.T) {
+	t.Parallel()
+	trial.Steady(t, func(t testing.TB, _ int) {
+		silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		down := listenAndClose(t)
+		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
+		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all at the same time
+		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
+			t.Errorf("got %+v", s)
+		}
+		if m := probe(t, "etcd://"+hangs).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "no answer within") {
+			t.Errorf("a server that takes requests and answers none: %+v", m)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := handle(t, "etcd://"+down, options("o")).Probe(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+}
+
+// serveGRPC answers whatever is asked with f, for the length of the test.
+func serveGRPC(t testing.TB, f grpc.StreamHandler) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.UnknownServiceHandler(f))
+	t.Cleanup(s.Stop)
+	go func() { _ = s.Serve(l) }()
+	return l.Addr().String()
+}

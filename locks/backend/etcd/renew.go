@@ -1,0 +1,117 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+var (
+	errOtherLeader = errors.New("the cluster's leader changed while the lease was renewed")
+	errStale       = errors.New("the answer was that to an earlier renewal")
+	errProxy       = errors.New("a grpc-proxy answers, perhaps for an earlier renewal; to rule that out takes a second")
+)
+
+// Renew implements [queue.Place]: it renews the lease, and looks at the queue.
+//
+// That a lease was renewed proves little: a member that believes it leads answers by
+// itself. One whose disk hangs goes on believing so, while the others have elected
+// another leader, with whom the lease runs out (in servers before 3.4.31 and 3.5.13). A
+// watch, too, tells nothing if its member hangs. So what counts is a read that a majority
+// has agreed to, after the renewal and with the same leader: it finds our entry, and
+// whether the one before it is still there.
+//
+// A member that does not answer leaves time for the next one.
+func (e *entry) Renew(ctx context.Context) error {
+	start := time.Now()
+	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
+	for {
+		var r renewal
+		err := e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+			r, err = e.extend(ctx)
+			return err
+		})
+		if err == nil && r.proxied {
+			r.term, err = e.measure(ctx, start, pause)
+		}
+		if over := e.Over(); over != nil {
+			return over
+		}
+		if err == nil {
+			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
+		}
+		if !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// extend renews the lease.
+func (e *entry) extend(ctx context.Context) (renewal, error) {
+	granted := e.TTL()
+	r, err := e.c.keepAlive(ctx, e.id)
+	switch {
+	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
+		err = errExpired
+	case err == nil && r.ttl < granted:
+		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", r.ttl, granted)
+	}
+	return r, err
+}
+
+// measure proves that the lease was renewed after the start, by what is left of it: a proxy
+// asks its server for that each time. The server drops the fraction of a second, and so a
+// second must have passed, or nothing would be proved.
+func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Backoff) (term uint64, err error) {
+	if backoff.Sleep(ctx, time.Until(start.Add(time.Second))) != nil {
+		return 0, errProxy
+	}
+	var asked time.Time
+	var resp *pb.LeaseTimeToLiveResponse
+	err = e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+		asked = time.Now()
+		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
+		return err
+	})
+	left := time.Duration(resp.GetTTL()) * time.Second
+	if err == nil && asked.Sub(start)+left < e.TTL() {
+		err = errStale
+	}
+	return resp.GetHeader().GetRaftTerm(), err
+}
+
+// confirm looks at the queue, if the cluster has the leader of a term.
+func (e *entry) confirm(ctx context.Context, term uint64) error {
+	e.mu.Lock()
+	entered, ahead := e.entered, e.ahead
+	e.mu.Unlock()
+	look := []*pb.RequestOp{opRange(e.rangeOwn())}
+	if ahead != "" {
+		look = append(look, opRange(&pb.RangeRequest{Key: []byte(ahead), KeysOnly: true}))
+	}
+	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
+	if err != nil {
+		return err
+	}
+	if resp.Header.RaftTerm != term {
+		return errOtherLeader
+	}
+	switch own := first(resp, 0); {
+	case entered == 0: // we are not in the queue yet
+	case own == nil:
+		return errDeleted
+	case own.CreateRevision != entered || own.Lease != e.id:
+		return errReplaced
+	}
+	if ahead != "" && first(resp, 1) == nil {
+		queue.Poke(e.moved)
+	}
+	return nil
+}

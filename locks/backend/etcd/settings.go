@@ -1,0 +1,103 @@
+package etcd
+
+import (
+	"crypto/tls"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+)
+
+const defaultPrefix = "/leaderrun"
+
+// settings are what a URL and the environment say.
+type settings struct {
+	endpoints []string         // as clientv3 takes them: "http://host:port", "https://host:port"
+	prefix    string           // "/a/b": no slash at the end
+	tls       *tlsfiles.Source // nil: TLS is not spoken
+	certs     *certificates    // notes what connections depend on; nil: nobody does
+	user      string
+	password  password
+}
+
+// parse reads a URL, and for what it leaves open the variables of etcdctl. All
+// errors wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+	if err := etcdinfo.Info.CheckURL(u); err != nil {
+		return nil, err
+	}
+	var s settings
+	var err error
+	if s.user, s.password, err = userAndPassword(u, getenv); err != nil {
+		return nil, err
+	}
+	if s.prefix, err = prefix(u, getenv); err != nil {
+		return nil, err
+	}
+	all, scheme, err := servers(u, getenv)
+	if err != nil {
+		return nil, err
+	}
+	if s.tls, err = newTLS(u, getenv, scheme); err != nil {
+		return nil, err
+	}
+	scheme = "http"
+	if s.tls != nil {
+		scheme = "https"
+	}
+	for _, server := range all {
+		s.endpoints = append(s.endpoints, (&url.URL{Scheme: scheme, Host: server}).String())
+	}
+	return &s, nil
+}
+
+// config returns the configuration of TLS for a new connection.
+func (s *settings) config() *tls.Config {
+	c := s.tls.Config()
+	if s.certs != nil {
+		s.certs.observe(c)
+	}
+	return c
+}
+
+func prefix(u *url.URL, getenv func(string) string) (string, error) {
+	p := strings.Trim(u.Path, "/")
+	if p == "" {
+		p = strings.Trim(getenv("LEADERRUN_ETCD_PREFIX"), "/")
+	}
+	if p == "" {
+		return defaultPrefix, nil
+	}
+	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", locks.Usagef("the prefix of the etcd keys has a character that cannot be printed: %q", locks.Abbreviate(p))
+	}
+	return "/" + p, nil
+}
+
+// servers returns "host:port" of each, and what their URLs, if they are some, say about TLS.
+func servers(u *url.URL, getenv func(string) string) (all []string, scheme string, err error) {
+	list, from := u.Host, "the etcd URL"
+	if list == "" {
+		list, from = getenv("ETCDCTL_ENDPOINTS"), "ETCDCTL_ENDPOINTS"
+	}
+	items := strings.Split(list, ",")
+	for i, item := range items {
+		of, rest, ok := strings.Cut(strings.TrimSpace(item), "://")
+		if !ok {
+			of, rest = "", item
+		}
+		switch {
+		case of != "" && of != "http" && of != "https":
+			return nil, "", locks.Usagef("%s: server %q is neither host:port nor http:// nor https://", from, locks.Abbreviate(locks.RedactText(item)))
+		case i > 0 && of != scheme:
+			return nil, "", locks.Usagef("%s: http:// and https:// endpoints are mixed", from)
+		}
+		scheme, items[i] = of, strings.TrimSuffix(rest, "/")
+	}
+	all, err = hosts.Parse(strings.Join(items, ","), from, etcdinfo.Info.Port)
+	return all, scheme, err
+}

@@ -1,0 +1,46 @@
+package etcd
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+)
+
+// newTLS returns nil if TLS is not to be spoken. What decides is the parameter tls, then the
+// servers' own scheme, and then, as for etcdctl, whether anything was said that only makes
+// sense with TLS.
+func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.Source, error) {
+	s, err := tlsfiles.Parse(u, getenv, files)
+	if err != nil {
+		return nil, err
+	}
+	if s.Insecure, err = boolean(getenv, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY", false); err != nil {
+		return nil, err
+	}
+	plain, err := boolean(getenv, "ETCDCTL_INSECURE_TRANSPORT", true)
+	if err != nil {
+		return nil, err
+	}
+	on := s.On() || !plain && s.Explicit == ""
+	if scheme != "" && s.Explicit == "" {
+		on = scheme == "https"
+	}
+	if !on {
+		return nil, nil
+	}
+	return s.Open()
+}
+
+func boolean(getenv func(string) string, variable string, otherwise bool) (bool, error) {
+	v := getenv(variable)
+	if v == "" {
+		return otherwise, nil
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, locks.Usagef("%s=%q is neither true nor false", variable, locks.Abbreviate(v))
+	}
+	return b, nil
+}

@@ -1,0 +1,132 @@
+package gcs
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// keyFile writes a service account's key, whose tokens come from an address of
+// the test's own.
+func keyFile(t *testing.T, tokenURI string) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "a@example.com", "token_uri": tokenURI, "private_key_id": "1",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+	})
+	file := filepath.Join(t.TempDir(), "key.json")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestCredentials speaks with a service that wants them: a token is asked for
+// once and sent with each request, and the Date of the answer is still seen.
+// Credentials that are refused are ErrDenied.
+func TestCredentials(t *testing.T) {
+	var refuse atomic.Bool
+	var asked atomic.Int32
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		if refuse.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error":"invalid_grant","error_description":"account not found"}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"access_token":"opensesame","token_type":"Bearer","expires_in":3600}`))
+	}))
+	t.Cleanup(tokens.Close)
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 1 {
+			t.Errorf("a request by %s, whose one connection may go silent with all that is sent on it", r.Proto)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("Authorization") != "Bearer opensesame" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"name":"x","generation":"1","metageneration":"1","timeCreated":"2026-01-02T03:04:05Z","updated":"2026-01-02T03:04:05Z"}`))
+	}))
+	service.EnableHTTP2 = true
+	service.StartTLS()
+	t.Cleanup(service.Close)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	dial := func() *store {
+		c := newStore(&settings{bucket: "b-1", prefix: "p", endpoint: service.URL}, locks.Options{ConnectTimeout: 5 * time.Second})
+		c.transport.TLSClientConfig = service.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	c := dial()
+	for range 3 {
+		v, answer, err := c.look(ctx, caslease.Key{Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Version == "" || time.Since(v.Date) > time.Minute {
+			t.Errorf("read %+v", v)
+		}
+		if version, expires := tlsfiles.Security(*answer.tls, nil); version != "1.3" || !expires.Equal(service.Certificate().NotAfter) {
+			t.Errorf("encrypted by %q until %v", version, expires)
+		}
+	}
+	if got := c.user(ctx); got != "a@example.com" {
+		t.Errorf("known as %q", got)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("%d tokens were asked for 3 requests", n)
+	}
+	refuse.Store(true)
+	_, err := c.Read(ctx, caslease.Key{Name: "x"})
+	if err != nil {
+		t.Fatal(err) // the token that was had is good
+	}
+	c = dial()
+	_, err = c.Read(ctx, caslease.Key{Name: "x"})
+	if f := c.Fault(err); f.Kind != caslease.Denied || strings.Contains(f.Text, "opensesame") || f.Hint != hintLogin {
+		t.Errorf("with credentials that are refused: %+v, from %v", f, err)
+	}
+}
+
+// TestUserOf reads what files of credentials say, and nothing secret.
+func TestUserOf(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		`{"type":"service_account","client_email":"a@example.com","private_key":"secret"}`:                                                                                        "a@example.com",
+		`{"type":"authorized_user","refresh_token":"secret"}`:                                                                                                                     "",
+		`{"type":"authorized_user","account":"me@example.com","refresh_token":"secret"}`:                                                                                          "me@example.com",
+		`{"type":"external_account","service_account_impersonation_url":"https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/b@example.com:generateAccessToken"}`: "b@example.com",
+		`?`: "",
+	} {
+		if got := userOf([]byte(key)); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
+	}
+}

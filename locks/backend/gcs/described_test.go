@@ -1,0 +1,16 @@
+package gcs
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+)
+
+func TestSettingsAsDescribed(t *testing.T) {
+	t.Parallel()
+	backendtest.Settings(t, &gcsinfo.Info, "gcs://bucket/p", func(u *url.URL, getenv func(string) string) (any, error) {
+		return parse(u, getenv)
+	})
+}

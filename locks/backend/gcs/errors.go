@@ -1,0 +1,130 @@
+package gcs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/auth"
+	"google.golang.org/api/googleapi"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// A credentialsError says that there are no credentials, or none that can be used.
+type credentialsError struct{ error }
+
+// A searchError says that looking for credentials has taken too long.
+type searchError struct{ error }
+
+func (e *searchError) Error() string { return "looking for credentials: " + e.error.Error() }
+
+// A bucketError says that there is no such bucket.
+type bucketError struct{ error }
+
+// A roomError says that the service refused to keep the text.
+type roomError struct{ error }
+
+func (e *credentialsError) Unwrap() error { return e.error }
+func (e *searchError) Unwrap() error      { return e.error }
+func (e *bucketError) Unwrap() error      { return e.error }
+func (e *roomError) Unwrap() error        { return e.error }
+
+// Fault implements [caslease.Store]: the first cause that matches counts.
+func (s *store) Fault(err error) caslease.Fault {
+	for _, c := range causes() {
+		if c.is(err) {
+			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return caslease.Fault{}
+	}
+	return caslease.Fault{Text: plain(err)} // no answer, or a 500
+}
+
+// status is the HTTP status of an error, or 0.
+func status(err error) int {
+	if e, ok := errors.AsType[*googleapi.Error](err); ok {
+		return e.Code
+	}
+	return 0
+}
+
+// missing reports that the service says that something is not there.
+func missing(err error) bool { return status(err) == http.StatusNotFound && !alien(err) }
+
+// alien reports a 404 that is not the service's: a load balancer that has lost
+// its way to the service says that, too, and it proves nothing about the object.
+// The service's own has a message.
+func alien(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return ok && e.Code == http.StatusNotFound && e.Message == ""
+}
+
+// bucketMissing reports that it is the bucket that there is not. Reading an
+// object of it, the service says so by its text alone.
+func bucketMissing(err error) bool {
+	e, ok := errors.AsType[*googleapi.Error](err)
+	return isA[*bucketError](err) || ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
+}
+
+// throttle reports that the service refused a request because it came too soon.
+func throttle(err error) bool {
+	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusForbidden && reasoned("rateLimitExceeded", "userRateLimitExceeded")(err)
+}
+
+// unreachable reports that no connection could be made.
+func unreachable(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && !op.Timeout()
+}
+
+// unresolved reports that a host name has no address. That it had none in time may pass.
+func unresolved(err error) bool { return isA[*net.DNSError](err) && unreachable(err) }
+
+// tokenRefused reports that the server which gives out access tokens refused
+// our credentials.
+func tokenRefused(err error) bool {
+	e, ok := errors.AsType[*auth.Error](err)
+	return ok && e.Response != nil && e.Response.StatusCode != http.StatusTooManyRequests && e.Response.StatusCode < 500
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func coded(codes ...int) func(error) bool {
+	return func(err error) bool { return slices.Contains(codes, status(err)) }
+}
+
+func reasoned(reasons ...string) func(error) bool {
+	return func(err error) bool {
+		e, ok := errors.AsType[*googleapi.Error](err)
+		return ok && slices.ContainsFunc(e.Errors, func(item googleapi.ErrorItem) bool { return slices.Contains(reasons, item.Reason) })
+	}
+}
+
+func saying(text string) func(error) bool {
+	return func(err error) bool { return strings.Contains(err.Error(), text) }
+}
+
+// plain is the text of an error without what the SDK puts around it.
+func plain(err error) string {
+	if e, ok := errors.AsType[*googleapi.Error](err); ok {
+		text := cmp.Or(e.Message, http.StatusText(e.Code), "no reason given")
+		return locks.Printable(fmt.Sprintf("%s (HTTP %d)", strings.TrimRight(strings.TrimSpace(text), "."), e.Code))
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address, and the object's name twice escaped
+		return locks.Printable(e.Err.Error())
+	}
+	return locks.Printable(err.Error())
+}

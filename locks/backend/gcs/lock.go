@@ -1,0 +1,68 @@
+package gcs
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// A Lock is a handle on one lock in one bucket.
+type Lock struct{ *caslease.Lock }
+
+// Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if o.TTL < shortTTL && o.Logger != nil {
+		o.Logger.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more",
+			"backend", "gcs://"+s.bucket, "lock", o.Name, "ttl", o.TTL)
+	}
+	return &Lock{caslease.New(newStore(s, o), traits(s), o)}, nil
+}
+
+const (
+	// pace is the time between two writes to an object which the service promises to
+	// take.
+	pace = time.Second
+	// shortTTL is the lease below which renewals come more often than that: five fit
+	// into a lease.
+	shortTTL = 5 * pace
+	// margin is how far the clock that writes the Date of an answer may be behind or
+	// ahead of the one that stamps objects. Both are Google's, and synchronised far
+	// better than that.
+	margin = time.Second
+	// poll is the mean pause between two looks of those who wait: each is paid for.
+	poll = 2 * time.Second
+)
+
+// traits are what is special about the service. A Date may be a proxy's.
+func traits(s *settings) caslease.Traits {
+	return caslease.Traits{
+		Expiry: caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
+		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
+		Cell: "object", Text: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
+		Rose:  rose,
+		Where: func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
+
+		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
+		HintText:    "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
+		HintUnmoved: "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too",
+		HintSilent:  "something there accepts connections and does not answer, or a firewall drops them",
+	}
+}
+
+// SecretEnv implements [locks.SecretReader]. The name of the file with the key
+// counts as a secret: with it goes the only way the job had to be told of it.
+func (l *Lock) SecretEnv() []string { return gcsinfo.Info.Secrets() }
+
+var (
+	_ locks.Opener       = Open
+	_ locks.SecretReader = (*Lock)(nil)
+)

@@ -1,0 +1,246 @@
+package gcs_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+func probe(t *testing.T, s *gcstest.Server) locks.Servers {
+	t.Helper()
+	before := len(s.Objects(""))
+	got, err := at(t, s, options("operator")).(locks.Prober).Probe(drive.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got.Findings {
+		if (f.Level == "ok") != (f.Fix == "") {
+			t.Errorf("what is well needs no fix, and nothing else goes without: %+v", f)
+		}
+	}
+	if after := len(s.Objects("")); after != before {
+		t.Errorf("there were %d objects, and are %d", before, after)
+	}
+	return got
+}
+
+// found checks that a check was found to be of a level, with a text that has these
+// words; "none" says that nothing was found.
+func found(t *testing.T, s locks.Servers, check, level string, words ...string) {
+	t.Helper()
+	i := slices.IndexFunc(s.Findings, func(f locks.Finding) bool { return f.Check == check })
+	switch {
+	case i < 0 && level == "none":
+	case i < 0 || s.Findings[i].Level != level:
+		t.Errorf("no %s about %s in %+v", level, check, s.Findings)
+	default:
+		for _, w := range words {
+			if !strings.Contains(s.Findings[i].Text, w) {
+				t.Errorf("%q does not mention %q", s.Findings[i].Text, w)
+			}
+		}
+	}
+}
+
+// answering has the emulator answer as the service does, of which it knows too
+// little.
+func answering(s *gcstest.Server, answers map[string]string) {
+	s.Fault(func(r gcstest.Request) gcstest.Fault { return gcstest.Fault{Answer: answers[r.Verb]} })
+}
+
+const allAllowed = `{"permissions":["storage.objects.create","storage.objects.get","storage.objects.list","storage.objects.update","storage.objects.delete"]}`
+
+// TestProbe of a bucket with which all is well.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	answering(s, map[string]string{"bucket": `{"location":"EUROPE-WEST1","storageClass":"STANDARD","iamConfiguration":{"uniformBucketLevelAccess":{"enabled":true}},"versioning":{"enabled":true}}`, "permissions": allAllowed})
+	got := probe(t, s)
+	one := got.Servers[0]
+	if want := "http://" + s.Addr() + "/locks"; len(got.Servers) != 1 || one.Address != want || one.RTT <= 0 || one.Error != "" || one.TLS != "" || !one.Expires.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+	if apart := one.Time.Sub(one.Ours).Abs(); apart > 2*time.Second || time.Since(one.Ours) > drive.Patience {
+		t.Errorf("their clock %v, ours %v", one.Time, one.Ours)
+	}
+	if !strings.Contains(got.Product, "emulator") || got.User != "anonymous" {
+		t.Errorf("got %+v", got)
+	}
+	found(t, got, "bucket", "ok", "EUROPE-WEST1", "STANDARD", "uniform")
+	found(t, got, "versioning", "ok")
+	found(t, got, "permissions", "ok")
+	for _, check := range []string{"retention", "soft deletion", "lifecycle", "date"} {
+		found(t, got, check, "none")
+	}
+}
+
+// TestProbeAnEmulator which knows nothing of permissions.
+func TestProbeAnEmulator(t *testing.T) {
+	t.Parallel()
+	got := probe(t, gcstest.Start(t))
+	found(t, got, "permissions", "none")
+	found(t, got, "bucket", "ok")
+	for _, f := range got.Findings {
+		if strings.HasPrefix(f.Text, ", ") { // what is not told, such as the location
+			t.Errorf("%s begins with nothing: %q", f.Check, f.Text)
+		}
+	}
+}
+
+// TestProbePermissions: each that is missing is named.
+func TestProbePermissions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ has, level, word string }{
+		{strings.Replace(allAllowed, `,"storage.objects.update"`, "", 1), "error", "storage.objects.update"},
+		{strings.Replace(allAllowed, `"storage.objects.create",`, "", 1), "error", "storage.objects.create"},
+		{strings.Replace(allAllowed, `,"storage.objects.delete"`, "", 1), "warning", "to forget a lock"},
+		{`{"permissions":["storage.objects.create"]}`, "warning", "on the prefix"},
+	} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"permissions": tt.has})
+		found(t, probe(t, s), "permissions", tt.level, tt.word)
+	}
+}
+
+// TestProbeBucket finds what deletes or keeps objects, and what is not allowed to be
+// known.
+func TestProbeBucket(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ bucket, check, level, word string }{
+		{`{"retentionPolicy":{"retentionPeriod":"3600","effectiveTime":"2026-01-02T03:04:05Z"}}`, "retention", "warning", "1h0m0s"},
+		{`{"softDeletePolicy":{"retentionDurationSeconds":"604800","effectiveTime":"2026-01-02T03:04:05Z"}}`, "soft deletion", "ok", "168h0m0s"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30}}]}}`, "lifecycle", "error", "held"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["x","p/j"]}}]}}`, "lifecycle", "error", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["p2/","x"]}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"isLive":false}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"daysSinceNoncurrentTime":3}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30}}]}}`, "lifecycle", "none", ""},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30}}]}}`, "storage class", "warning", "to NEARLINE"},
+		{`{"lifecycle":{"rule":[{"action":{"type":"SetStorageClass","storageClass":"STANDARD"},"condition":{"age":30}}]}}`, "storage class", "none", ""},
+		{`{"storageClass":"ARCHIVE"}`, "storage class", "ok", "ARCHIVE"},
+		{`{"storageClass":"STANDARD"}`, "storage class", "none", ""},
+		{`{"lifecycle":"?"}`, "bucket", "warning", ""},
+	} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"bucket": tt.bucket})
+		found(t, probe(t, s), tt.check, tt.level, tt.word)
+	}
+	s := gcstest.Start(t)
+	s.Next("bucket", gcstest.Fault{Status: 403, Reason: "forbidden", Message: "a@example.com does not have storage.buckets.get access"})
+	found(t, probe(t, s), "bucket", "warning", "storage.buckets.get")
+}
+
+// TestProbeLifecycle: of the rules that delete objects those matter whose conditions the
+// object of a lock can meet. What nobody has thought of yet is said, and no error.
+func TestProbeLifecycle(t *testing.T) {
+	t.Parallel()
+	for condition, level := range map[string]string{
+		`"matchesSuffix":[".tmp"]`:                             "warning", // a lock may be called so
+		`"matchesSuffix":["~ask"]`:                             "warning",
+		`"matchesSuffix":["p/nightly","/x"]`:                   "warning",
+		`"matchesSuffix":["q/nightly"," x","~","x~asked","é"]`: "none",
+		`"matchesPrefix":["p/"],"matchesSuffix":["+"]`:         "none",
+		`"matchesStorageClass":["NEARLINE","ARCHIVE"]`:         "none",
+		`"matchesStorageClass":["STANDARD"]`:                   "error",
+		`"matchesStorageClass":["REGIONAL"]`:                   "error",
+		`"sizeAboveBytes":"0"`:                                 "none",
+		`"sizeBelowBytes":"10"`:                                "error",
+		`"daysSinceNoncurrentTime":0`:                          "none",
+		`"numNewerVersions":0`:                                 "error",
+		`"numNewerVersions":1`:                                 "none",
+		`"isLive":true`:                                        "error",
+		`"daysSinceCustomTime":0`:                              "none",
+		`"matchesPattern":"x.*"`:                               "warning",
+		`"matchesMoon":{"phase":["full"]}`:                     "warning",
+		`"matchesMoon":["full"],"matchesPrefix":["q"]`:         "none",
+	} {
+		t.Run(condition, func(t *testing.T) {
+			t.Parallel()
+			s := gcstest.Start(t)
+			answering(s, map[string]string{"bucket": `{"lifecycle":{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,` + condition + `}}]}}`})
+			if level == "none" {
+				found(t, probe(t, s), "lifecycle", level)
+				return
+			}
+			found(t, probe(t, s), "lifecycle", level, strings.SplitAfter(condition, ":")[0])
+		})
+	}
+}
+
+// TestProbeMovedThenDeleted: one rule moves objects to the class of which another deletes
+// them, over a third, in whatever order.
+func TestProbeMovedThenDeleted(t *testing.T) {
+	t.Parallel()
+	const toNearline, toArchive, remove = `{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30,"matchesPrefix":["%s"]}}`,
+		`{"action":{"type":"SetStorageClass","storageClass":"ARCHIVE"},"condition":{"age":60,"matchesStorageClass":["NEARLINE"]}}`,
+		`{"action":{"type":"Delete"},"condition":{"age":90,"matchesStorageClass":["ARCHIVE"]}}`
+	for prefix, level := range map[string]string{"p": "error", "q": "none"} {
+		s := gcstest.Start(t)
+		answering(s, map[string]string{"bucket": `{"lifecycle":{"rule":[` + remove + `,` + toArchive + `,` + strings.Replace(toNearline, "%s", prefix, 1) + `]}}`})
+		got := probe(t, s)
+		found(t, got, "lifecycle", level)
+		found(t, got, "storage class", map[string]string{"error": "warning", "none": "none"}[level])
+	}
+}
+
+// TestStorageClass: objects do not take that of the bucket, where it may be dear.
+func TestStorageClass(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	l := at(t, s, options("a"))
+	drive.Hold(t, l)
+	if err := l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	creates := 0
+	for _, r := range s.Requests() {
+		if r.Verb != "create" {
+			continue
+		}
+		if creates++; !strings.Contains(string(r.Body), `"storageClass":"STANDARD"`) {
+			t.Errorf("%s", r.Body)
+		}
+	}
+	if creates != 2 {
+		t.Errorf("%d objects were made; want 2", creates)
+	}
+}
+
+// TestProbeFails: what keeps the bucket from being used is told, and is no error.
+func TestProbeFails(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Status: 403, Reason: "forbidden", Message: "a@example.com does not have storage.objects.get access"}
+	})
+	got := probe(t, s)
+	if one := got.Servers[0]; one.Class != "denied" || !strings.Contains(one.Error, "storage.objects.get") || one.RTT != 0 {
+		t.Errorf("got %+v", one)
+	}
+	found(t, got, "bucket", "error", "storage.objects.get")
+	s.Fault(func(gcstest.Request) gcstest.Fault {
+		return gcstest.Fault{Header: func(h http.Header) { h.Set("Age", "1") }}
+	})
+	got = probe(t, s)
+	if one := got.Servers[0]; !one.Time.IsZero() || one.RTT <= 0 {
+		t.Errorf("with a cache on the way: %+v", one)
+	}
+	found(t, got, "date", "warning")
+	s.Stop()
+	l := at(t, s, options("operator"))
+	none, err := l.(locks.Prober).Probe(drive.Context(t))
+	if err != nil || none.Servers[0].Class != "unavailable" {
+		t.Errorf("nobody is there: %+v, %v", none, err)
+	}
+	_ = l.Close()
+	if _, err := l.(locks.Prober).Probe(drive.Context(t)); err == nil || errors.Is(err, locks.ErrLost) {
+		t.Errorf("a closed handle: %v", err)
+	}
+}

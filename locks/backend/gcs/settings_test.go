@@ -1,0 +1,109 @@
+package gcs
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+func parseText(t *testing.T, rawURL string, env map[string]string) (*settings, error) {
+	t.Helper()
+	u, err := locks.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(u, func(name string) string { return env[name] })
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	type env = map[string]string
+	for _, tt := range []struct {
+		url  string
+		env  env
+		want settings
+	}{
+		{"gcs://my-bucket", nil, settings{bucket: "my-bucket", prefix: "leaderrun"}},
+		{"gcs://my_bucket.example.com/a/b/", nil, settings{bucket: "my_bucket.example.com", prefix: "a/b"}},
+		{"gcs", env{"LEADERRUN_GCS_BUCKET": "my-bucket"}, settings{bucket: "my-bucket", prefix: "leaderrun"}},
+		{"gcs:", env{"LEADERRUN_GCS_BUCKET": "gs://my-bucket/a/b"}, settings{bucket: "my-bucket", prefix: "a/b"}},
+		{"gcs:///c", env{"LEADERRUN_GCS_BUCKET": "my-bucket/a"}, settings{bucket: "my-bucket", prefix: "c"}},
+		{"gcs://other", env{"LEADERRUN_GCS_BUCKET": "my-bucket/a"}, settings{bucket: "other", prefix: "leaderrun"}},
+		{"gcs://my-bucket?userproject=p-1", nil, settings{bucket: "my-bucket", prefix: "leaderrun", userProject: "p-1"}},
+		{"gcs://my-bucket", env{"STORAGE_EMULATOR_HOST": "127.0.0.1:9000"}, settings{bucket: "my-bucket", prefix: "leaderrun", endpoint: "http://127.0.0.1:9000"}},
+		{"gcs://my-bucket", env{"STORAGE_EMULATOR_HOST": "https://h:1/"}, settings{bucket: "my-bucket", prefix: "leaderrun", endpoint: "https://h:1"}},
+		{"gcs://my-bucket?endpoint=https://e", env{"STORAGE_EMULATOR_HOST": "h:1"}, settings{bucket: "my-bucket", prefix: "leaderrun", endpoint: "https://e"}},
+	} {
+		got, err := parseText(t, tt.url, tt.env)
+		if err != nil || *got != tt.want {
+			t.Errorf("%s with %v: got %+v, %v; want %+v", tt.url, tt.env, got, err, tt.want)
+		}
+	}
+}
+
+func TestSettingsRefused(t *testing.T) {
+	t.Parallel()
+	for rawURL, want := range map[string]string{
+		"gcs:":                                     "no bucket is named",
+		"gcs:///prefix":                            "no bucket is named",
+		"gcs:bucket":                               "with two slashes",
+		"gcs://bucket/p#f":                         "a part after #",
+		"gcs://user@bucket/p":                      "no user",
+		"gcs://bucket:80/p":                        "no port",
+		"gcs://bucket/p?endpont=x":                 `did you mean "endpoint"?`,
+		"gcs://Bucket":                             "not the name of a bucket",
+		"gcs://b":                                  "not the name of a bucket",
+		"gcs://bucket/a//b":                        `the part ""`,
+		"gcs://bucket/a/../b":                      `the part ".."`,
+		"gcs://bucket/a%00b":                       "cannot be printed",
+		"gcs://bucket/a*b":                         "take for patterns",
+		"gcs://bucket/%5Ba":                        "take for patterns",
+		"gcs://bucket/?endpoint=ftp://h":           "not the address of a server",
+		"gcs://bucket/?endpoint=h:80":              "not the address of a server",
+		"gcs://bucket/?endpoint=http://h/storage":  "not the address of a server",
+		"gcs://bucket/" + strings.Repeat("x", 401): "at most 400",
+	} {
+		if _, err := parseText(t, rawURL, nil); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v; want a usage error with %q", locks.Abbreviate(rawURL), err, want)
+		}
+	}
+}
+
+// TestSecretsAreNotShown: a password in the address of an emulator is refused,
+// and not repeated.
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	_, err := parseText(t, "gcs://bucket/p?endpoint="+url.QueryEscape("http://u:opensesame@h"), nil)
+	if err == nil || strings.Contains(err.Error(), "opensesame") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestObjectNames: the longest name of a lock, under the longest prefix, is
+// within the 1024 bytes of an object's name.
+func TestObjectNames(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("a/", 99) + "aa"
+	name = locks.SlotName(name, locks.MaxSlot)
+	if n := len(strings.Repeat("x", maxPrefix) + "/" + locks.EscapeName(name) + askSuffix); locks.CheckSlotName(name) != nil || n > 1024 {
+		t.Errorf("an object's name of %d bytes", n)
+	}
+}
+
+// TestMetadataFits: the largest state, and the largest text beside it, are within the
+// 8 KiB of custom metadata that the service keeps, with 256 bytes left for others; so is
+// the largest request, in an object of its own.
+func TestMetadataFits(t *testing.T) {
+	t.Parallel()
+	text := caslease.EncodeText(make([]byte, locks.MaxRecord))
+	if n := caslease.MaxState + len(stateKey) + len(text) + len(textKey); n > 8<<10-256 {
+		t.Errorf("metadata of %d bytes", n)
+	}
+	if n := caslease.MaxRequest + len(askKey); n > 8<<10 {
+		t.Errorf("a request of %d bytes", n)
+	}
+}

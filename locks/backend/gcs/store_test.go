@@ -1,0 +1,74 @@
+package gcs
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/auth"
+	"google.golang.org/api/googleapi"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
+)
+
+// TestStore holds the store to what the recipe over it relies on.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s := gcstest.Start(t)
+	to := func(endpoint string) func(testing.TB) caslease.Store {
+		return func(testing.TB) caslease.Store {
+			return newStore(&settings{bucket: gcstest.Bucket, prefix: "p", endpoint: endpoint}, locks.Options{ConnectTimeout: 10 * time.Second})
+		}
+	}
+	c := storetest.Config{
+		Expiry: caslease.ByStamps, Rose: rose,
+		Open: to("http://" + s.Addr()), Away: to("http://127.0.0.1:1"),
+		Next: func(_ testing.TB, k caslease.Kind) {
+			f := gcstest.Fault{LoseReply: true}
+			if k == caslease.Throttled {
+				f = gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}
+			}
+			done := false
+			s.Fault(func(r gcstest.Request) gcstest.Fault {
+				if done || r.Verb != "create" && r.Verb != "patch" {
+					return gcstest.Fault{}
+				}
+				done = true
+				return f
+			})
+		},
+	}
+	for _, value := range []string{"", "?", strings.Repeat("x", 300<<10)} {
+		c.Hostile = append(c.Hostile, func(_ testing.TB, k caslease.Key) {
+			s.SetMetadata("p/"+locks.EscapeName(k.Name), map[string]string{stateKey: value})
+		})
+	}
+	storetest.Run(t, c)
+}
+
+// TestKinds are of errors that no emulator makes, or whose kind shows only by what follows.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[caslease.Kind][]error{
+		caslease.Unknown:     {answered(500, "no"), answered(408, "no"), &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}}, io.EOF},
+		caslease.Changed:     {answered(404, "Not Found"), answered(412, "")},
+		caslease.Unsent:      {answered(404, ""), &searchError{context.Canceled}, &auth.Error{Err: io.EOF, Response: &http.Response{StatusCode: 503}}},
+		caslease.Refused:     {answered(400, "no"), answered(404, "The bucket does not exist"), &bucketError{answered(404, "Not Found")}},
+		caslease.Unreachable: {&net.OpError{Op: "dial", Err: &net.DNSError{}}},
+	} {
+		for _, err := range all {
+			if got := new(store).Fault(err); got.Kind != want {
+				t.Errorf("%v: got %+v, want the kind %d", err, got, want)
+			}
+		}
+	}
+}
+
+func answered(code int, message string) error { return &googleapi.Error{Code: code, Message: message} }

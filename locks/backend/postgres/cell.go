@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// maxVersion is far above what time and writes can lead to.
+const maxVersion = 1 << 62
+
+// cell is what a row says, whose columns are as in columns. Whoever may write to the
+// table can have put anything there.
+func cell(row [][]byte) (caslease.Cell, error) {
+	var d decoder
+	c := caslease.Cell{Version: string(row[0]), Updated: d.stamp(row[5]), Date: d.stamp(row[6])}
+	c.First, c.Floor = uint64(d.number(row[1])), uint64(d.number(row[0]))
+	c.State = string(d.bytes(row[2]))
+	if size := d.number(row[3]); size > caslease.MaxRead {
+		c.State, c.Foreign = "", fmt.Sprintf("has a state of %d bytes", size)
+	}
+	if row[4] != nil {
+		c.Text = d.bytes(row[4])
+		c.BadText = locks.CheckText(c.Text) != nil
+	}
+	if c.First > c.Floor || c.Floor >= maxVersion {
+		c.First, c.Floor, c.Foreign = 0, 0, "has a version that is not from the table's own counter"
+	}
+	if string(row[7]) == "t" {
+		return caslease.Cell{}, errStandby // behind a pooler that has changed over to one
+	}
+	return c, d.err
+}
+
+// A decoder reads values in the server's text form, in which nil is NULL.
+type decoder struct{ err error }
+
+func (d *decoder) note(err error) {
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("the server's answer makes no sense: %w", err)
+	}
+}
+
+// number is 0 for NULL, and for what is negative.
+func (d *decoder) number(text []byte) int64 {
+	if text == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	d.note(err)
+	return max(n, 0)
+}
+
+func (d *decoder) stamp(text []byte) time.Time {
+	if text == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(d.number(text))
+}
+
+func (d *decoder) bytes(text []byte) []byte {
+	b, err := hex.AppendDecode([]byte{}, text)
+	d.note(err)
+	return b
+}

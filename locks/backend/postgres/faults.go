@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// Conditions of the server, by their SQLSTATE.
+const (
+	undefinedTable  = "42P01"
+	duplicateTable  = "42P07"
+	duplicateObject = "42710"
+	uniqueViolation = "23505"
+)
+
+// state is the SQLSTATE of an error, or "".
+func state(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// A cause is something that people meet: a condition of the server, or all that begin so.
+type cause struct {
+	state string
+	kind  caslease.Kind
+	hint  string
+}
+
+const (
+	hintStandby = "locks are kept by the server that can be written to; name all hosts (postgres://a,b/database), or an address that follows the primary"
+	hintSilent  = "something there accepts connections and does not answer, or a firewall drops them"
+	hintAddress = "check host and port of the URL (or PGHOST, PGPORT), and that the server listens there"
+	hintTLS     = "sslrootcert=FILE (or PGSSLROOTCERT) names the CA of the server's certificate, sslcert and sslkey our own; sslmode says what is checked"
+	hintLogin   = "check user and password (PGUSER, PGPASSWORD, ~/.pgpass), and pg_hba.conf on the server"
+	hintWarned  = "the server has not waited for its synchronous standby; whether that has the change is not known"
+)
+
+// causes lists what is known; the first that matches counts. Of what is not listed, an
+// ERROR surely had no effect; after FATAL and PANIC that is not known.
+func (s *store) causes() []cause {
+	return []cause{
+		{"08", caslease.Unknown, ""},
+		{"25006", caslease.Unreachable, hintStandby},
+		{"28", caslease.Denied, hintLogin},
+		{"3D000", caslease.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
+		{"3F000", caslease.Refused, "make it: CREATE SCHEMA " + quote(s.s.schema) + "; or name another with schema="},
+		{"40003", caslease.Unknown, ""},
+		{"40", caslease.Changed, ""}, // somebody else was writing: look again
+		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.s.setup()},
+		{"42", caslease.Refused, "the table " + s.s.where() + " is not as leaderrun makes it; DROP TABLE if it is not needed, or name another schema"},
+		{"53100", caslease.Unsent, "the server's disk is full"},
+		{"53300", caslease.Throttled, "the server takes no more connections: see max_connections there, and CONNECTION LIMIT of the role and the database"},
+		{"57014", caslease.Unsent, "the server has cancelled the statement: by statement_timeout, or while somebody else kept the row locked"},
+		{"57P03", caslease.Unsent, ""}, // it is starting
+		{"57P", caslease.Unknown, ""},
+		{"22", caslease.Refused, ""}, {"0A", caslease.Refused, ""},
+	}
+}
+
+// Fault implements [caslease.Store].
+func (s *store) Fault(err error) caslease.Fault {
+	f := caslease.Fault{Kind: s.kind(err), Text: text(err)}
+	e, server := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case server:
+		f.Hint = s.cause(e.Code).hint
+	case errors.Is(err, errStandby), errors.Is(err, errReadOnly):
+		f.Hint = hintStandby
+	case isA[*warnedError](err):
+		f.Hint = hintWarned
+	case isTLS(err):
+		f.Hint = hintTLS
+	case f.Kind == caslease.Unreachable:
+		f.Hint = hintAddress
+	}
+	return f
+}
+
+func (s *store) cause(state string) cause {
+	for _, c := range s.causes() {
+		if strings.HasPrefix(state, c.state) {
+			return c
+		}
+	}
+	return cause{kind: caslease.Unsent}
+}
+
+func (s *store) kind(err error) caslease.Kind {
+	connecting := isA[*pgconn.ConnectError](err) // nothing of the request was sent
+	e, server := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case errors.Is(err, errChanged):
+		return caslease.Changed
+	case errors.Is(err, locks.ErrUsage):
+		return caslease.Refused
+	case server && !connecting && e.SeverityUnlocalized != "ERROR":
+		return caslease.Unknown
+	case server:
+		if kind := s.cause(e.Code).kind; kind != caslease.Unknown || !connecting {
+			return kind
+		}
+		return caslease.Unsent
+	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(err), unreachable(err) && !ended(err):
+		return caslease.Unreachable
+	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed):
+		return caslease.Unsent
+	}
+	return caslease.Unknown
+}
+
+// unreachable reports that no connection could be made.
+func unreachable(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" && !op.Timeout() || isA[*net.DNSError](err)
+}
+
+// ended reports that our time, or patience, was over.
+func ended(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.Canceled) }
+
+func isTLS(err error) bool {
+	return isA[*tls.CertificateVerificationError](err) || isA[x509.UnknownAuthorityError](err) || isA[x509.HostnameError](err) ||
+		isA[x509.CertificateInvalidError](err) || isA[tls.AlertError](err) || strings.Contains(err.Error(), "server refused TLS connection")
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// text is what an error says without what the driver puts around it.
+func text(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return locks.Printable(e.Message + " (SQLSTATE " + e.Code + ")")
+	}
+	for _, own := range []error{errStandby, errReadOnly, errClosed} {
+		if errors.Is(err, own) {
+			return own.Error()
+		}
+	}
+	if ended(err) {
+		return "" // there was no answer in time
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return locks.Printable(op.Error())
+	}
+	if isA[*pgconn.ConnectError](err) {
+		return locks.Printable(strings.Join(strings.Fields(reason(err)), " "))
+	}
+	return locks.Printable(err.Error())
+}
+
+// setup is what makes the table, and gives a run the least rights that it needs.
+func (s *settings) setup() string { return s.tableSQL() + "; " + s.grants() }
+
+func (s *settings) grants() string {
+	role := " TO " + quote(s.user)
+	return "GRANT USAGE ON SCHEMA " + quote(s.schema) + role + "; GRANT SELECT, INSERT, UPDATE, DELETE ON " + s.where() + role
+}

@@ -1,0 +1,352 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// What the server says of an error, and what that means for a write.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s := &store{pool: &pool{s: &settings{schema: "public"}}}
+	condition := func(severity, code string) error {
+		return &pgconn.PgError{SeverityUnlocalized: severity, Code: code, Message: "m"}
+	}
+	for _, tt := range []struct {
+		err  error
+		want caslease.Kind
+	}{
+		{condition("ERROR", "40001"), caslease.Changed},
+		{condition("ERROR", "40P01"), caslease.Changed},
+		{condition("ERROR", "40003"), caslease.Unknown},
+		{condition("ERROR", "53100"), caslease.Unsent},
+		{condition("ERROR", "53300"), caslease.Throttled},
+		{condition("ERROR", "57014"), caslease.Unsent},
+		{condition("ERROR", "25006"), caslease.Unreachable},
+		{condition("ERROR", "42501"), caslease.Denied},
+		{condition("ERROR", "42703"), caslease.Refused},
+		{condition("ERROR", "22P05"), caslease.Refused},
+		{condition("ERROR", "XX000"), caslease.Unsent},
+		{condition("ERROR", "08006"), caslease.Unknown},
+		{condition("FATAL", "57P01"), caslease.Unknown}, // a backend that is ended may have written
+		{condition("FATAL", "53100"), caslease.Unknown},
+		{condition("PANIC", "53100"), caslease.Unknown},
+		{errors.New("unexpected EOF"), caslease.Unknown},
+		{context.DeadlineExceeded, caslease.Unknown},
+		{&warnedError{"w"}, caslease.Unknown},
+		{errStandby, caslease.Unreachable},
+		{errPooled, caslease.Refused},
+		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, caslease.Unreachable},
+		{&net.OpError{Op: "read", Err: os.ErrNotExist}, caslease.Unknown},
+	} {
+		if got := s.Fault(tt.err).Kind; got != tt.want {
+			t.Errorf("%v (%T) is of the kind %d; want %d", tt.err, tt.err, got, tt.want)
+		}
+	}
+}
+
+// Who may do too little is told what to do, and having done that, may do all that a run
+// does.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	server.Exec("CREATE ROLE runner LOGIN", "CREATE SCHEMA ops")
+	s := openStore(t, server.URLAs("runner")+"&schema=ops")
+	ctx := within(t, realserver.Ready)
+	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	if !strings.HasPrefix(todo, "CREATE TABLE") {
+		t.Fatalf("the hint is %q", todo)
+	}
+	findings(t, s, "table", levelError, "we may not make it")
+	create, grants, _ := strings.Cut(todo, "; ")
+	server.Exec(create)
+	_, err = s.Read(ctx, jobs)
+	isKind(t, s, err, caslease.Denied)
+	findings(t, s, "table", levelError, "no access")
+	for grant := range strings.SplitSeq(grants, "; ") {
+		server.Exec(grant)
+	}
+	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
+	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
+	findings(t, s, "table", levelOK, "we may use it")
+	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
+	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	findings(t, s, "table", levelOK, "all but forget")
+}
+
+// probe asks the servers once.
+func probe(t *testing.T, s *store) locks.Servers {
+	t.Helper()
+	found, err := s.Probe(within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
+		if err := request(ctx); err != nil {
+			return &locks.Error{Class: locks.ErrUnavailable, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// findings checks one of what a probe finds.
+func findings(t *testing.T, s *store, check, level, text string) {
+	t.Helper()
+	for _, f := range probe(t, s).Findings {
+		if f.Check == check {
+			if f.Level != level || !strings.Contains(f.Text, text) {
+				t.Errorf("the finding is %+v; want level %s, and %q", f, level, text)
+			}
+			return
+		}
+	}
+	t.Errorf("there is no finding about %s", check)
+}
+
+// Whatever keeps a connection from being made says what to do.
+func TestCannotConnect(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Auth: []string{"host all locked 127.0.0.1/32 scram-sha-256", "host all banned 127.0.0.1/32 reject"}})
+	server.Exec("CREATE ROLE locked LOGIN PASSWORD 'right'", "CREATE ROLE banned LOGIN", "CREATE ROLE full LOGIN CONNECTION LIMIT 0",
+		"CREATE ROLE reader LOGIN", "ALTER ROLE reader SET default_transaction_read_only = on")
+	for address, want := range map[string]struct {
+		kind caslease.Kind
+		hint string
+	}{
+		server.URLAs("locked:wrong"):                                           {caslease.Denied, "PGPASSWORD"},
+		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {caslease.Denied, "PGPASSWORD"}, // refused TLS, too
+		server.URLAs("banned"):                                                 {caslease.Denied, "pg_hba.conf"},
+		server.URLAs("nobody"):                                                 {caslease.Denied, "PGUSER"},
+		server.URLAs("full"):                                                   {caslease.Throttled, "CONNECTION LIMIT"},
+		server.URLAs("reader"):                                                 {caslease.Unreachable, "written to"},
+		strings.Replace(server.URL(), "/postgres", "/none", 1):                 {caslease.Refused, "name of the database"},
+		strings.Replace(server.URL(), server.Addr(), "127.0.0.1:1", 1):         {caslease.Unreachable, "PGHOST"},
+		strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1): {caslease.Unreachable, "sslmode"},
+	} {
+		s := openStore(t, address)
+		_, err := s.Read(within(t, realserver.Ready), jobs)
+		if f := isKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
+			t.Errorf("%s: %+v; want a hint with %q", address, f, want.hint)
+		}
+	}
+	s := openStore(t, server.URL()+"&schema=none")
+	_, err := s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	if f := isKind(t, s, err, caslease.Refused); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
+		t.Errorf("without the schema: %+v", f)
+	}
+	must(t)(openStore(t, server.URLAs("locked:right")).Read(within(t, realserver.Ready), jobs))
+}
+
+// A connection that the server has ended while nobody used it disturbs no request.
+func TestEndedWhileIdle(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL()+"&options=-c%20idle_session_timeout%3D3s%20-c%20idle_in_transaction_session_timeout%3D3s")
+	c := held(t, s)
+	for _, end := range []func(){
+		func() {}, // by its own timeout
+		func() {
+			server.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leaderrun'")
+		},
+		func() { server.Stop(); server.Start() },
+	} {
+		over := idleEnd(s)
+		end()
+		<-over
+		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+	}
+}
+
+// What ends a write that waits for another tells whether it had an effect.
+func TestEndedMidway(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := held(t, s)
+	waits := " FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	for _, tt := range []struct {
+		set, how string // either what an operator sets meanwhile, or what he does
+		want     caslease.Kind
+	}{
+		{"", "pg_cancel_backend(pid)", caslease.Unsent},
+		{"", "pg_terminate_backend(pid)", caslease.Unknown},
+		{"lock_timeout = '1ms'", "", caslease.Unsent},
+		{"default_transaction_read_only = on", "", caslease.Unreachable},
+	} {
+		if setting, value, ok := strings.Cut(tt.set, " = "); ok {
+			must(t)(s.Read(within(t, realserver.Ready), jobs)) // on a connection of before
+			server.Exec("ALTER SYSTEM SET "+tt.set, "SELECT pg_reload_conf()")
+			server.Until("SELECT current_setting('" + setting + "') = " + "'" + strings.Trim(value, "'") + "'")
+		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+			written <- err
+		}()
+		if tt.how != "" {
+			server.Until("SELECT count(" + tt.how + ") > 0" + waits)
+		}
+		isKind(t, s, <-written, tt.want)
+	}
+	server.Exec("ALTER SYSTEM RESET default_transaction_read_only", "ALTER SYSTEM RESET lock_timeout", "SELECT pg_reload_conf()")
+	free()
+	server.Until("SELECT current_setting('transaction_read_only') = 'off'")
+	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+		t.Errorf("the row has changed: %+v", now)
+	}
+}
+
+// A stricter isolation than we ask for, set for the role, makes writers collide. None of
+// them does more than to lose.
+func TestSerializable(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Settings: []string{"default_transaction_isolation = serializable"}})
+	c := held(t, openStore(t, server.URL()))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	versions := map[string]bool{c.Version: true}
+	for range 4 {
+		s := openStore(t, server.URL())
+		all.Go(func() {
+			for wins := 0; wins < 20 && t.Context().Err() == nil; {
+				at, err := s.Read(t.Context(), jobs)
+				if err == nil {
+					at, err = s.Swap(t.Context(), jobs, at, caslease.Value{State: "{}"})
+				}
+				if err != nil && s.Fault(err).Kind != caslease.Changed {
+					t.Error(err)
+					return
+				}
+				if err != nil {
+					continue
+				}
+				wins++
+				mu.Lock()
+				if versions[at.Version] {
+					t.Errorf("two have had the version %s", at.Version)
+				}
+				versions[at.Version] = true
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(versions) != 81 {
+		t.Errorf("there were %d versions", len(versions))
+	}
+}
+
+// A full disk refuses what needs room, surely without effect, and is got over.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	free := server.FillTablespace("small", 1<<20)
+	s := openStore(t, server.URL()+"&options=-c%20default_tablespace%3Dsmall")
+	ctx := within(t, realserver.Ready)
+	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	if f := isKind(t, s, err, caslease.Unsent); !strings.Contains(f.Hint, "disk is full") {
+		t.Errorf("got %+v", f)
+	}
+	free()
+	held(t, s)
+}
+
+// The standby of a server is refused, beside the server itself not tried, and when it has
+// taken the server's place its clock proves nothing about the leases of before.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	standby := server.Standby()
+	ctx := within(t, realserver.Ready)
+	alone := openStore(t, standby.URL())
+	_, err := alone.Read(ctx, jobs)
+	if f := isKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
+		t.Errorf("a standby: %+v", f)
+	}
+	findings(t, alone, "primary", levelError, "is a standby")
+	s := openStore(t, strings.Replace(server.URL(), server.Addr(), standby.Addr()+","+server.Addr(), 1))
+	c := held(t, s)
+	server.Until(fmt.Sprintf("SELECT replay_lsn >= '%s' FROM pg_stat_replication", server.Exec("SELECT pg_current_wal_lsn()")[0][0]))
+	findings(t, s, "replication", levelWarning, "no standby of 1 is synchronous")
+	server.Exec("CREATE ROLE runner LOGIN") // who may not see what standbys do
+	findings(t, openStore(t, server.URLAs("runner")), "replication", levelWarning, "no standby of 1 is synchronous")
+	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
+	server.Until("SELECT sync_state = 'sync' FROM pg_stat_replication")
+	findings(t, s, "replication", levelOK, "commits wait for standby")
+	server.Kill()
+	standby.Exec("SELECT pg_promote()")
+	after := must(t)(s.Read(ctx, jobs))
+	if after.Version != c.Version || !after.Updated.IsZero() {
+		t.Errorf("after a failover the cell is %+v; it was %+v", after, c)
+	}
+	_, err = s.Swap(ctx, jobs, after, caslease.Value{State: "{}", Over: time.Microsecond})
+	isKind(t, s, err, caslease.Changed)
+	if c = must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
+		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)
+	}
+	findings(t, s, "replication", levelOK, "no standby follows")
+}
+
+// Certificates are checked as sslmode says, and read anew for each connection.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ca, other := realserver.NewCA(t), realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{Hosts: []string{"127.0.0.1"}, Lasts: 3 * time.Hour})
+	server := pgtest.Start(t, pgtest.Options{
+		TLS:  &pgtest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca.CertFile},
+		Auth: []string{"hostssl all guest 127.0.0.1/32 cert", "hostnossl all guest 127.0.0.1/32 reject"},
+	})
+	server.Exec("CREATE ROLE guest LOGIN")
+	ours, oursKey := ca.Issue("guest", realserver.Cert{Lasts: 2 * time.Hour})
+	address := func(user, mode, params string) string {
+		return strings.Replace(server.URLAs(user), "sslmode=disable", "sslmode="+mode+params, 1)
+	}
+	for _, tt := range []struct {
+		address string
+		lasts   time.Duration // 0: it is refused
+	}{
+		{address(pgtest.User, "verify-full", "&sslrootcert="+ca.CertFile), 3 * time.Hour},
+		{address(pgtest.User, "verify-ca", "&sslrootcert="+ca.CertFile), 3 * time.Hour},
+		{address(pgtest.User, "verify-ca", "&sslrootcert="+other.CertFile), 0},
+		{address("guest", "require", ""), 0},
+		{address("guest", "verify-full", "&sslrootcert="+ca.CertFile+"&sslcert="+ours+"&sslkey="+oursKey), 2 * time.Hour},
+	} {
+		s := openStore(t, tt.address)
+		_, err := s.Read(within(t, realserver.Ready), jobs)
+		if (err == nil) != (tt.lasts > 0) {
+			t.Errorf("%s: %v", tt.address, err)
+		}
+		if err != nil {
+			if f := s.Fault(err); f.Hint != hintTLS && f.Hint != hintLogin {
+				t.Errorf("%s: %+v", tt.address, f)
+			}
+			continue
+		}
+		if m := probe(t, s).Servers[0]; m.TLS != "1.3" || (time.Until(m.Expires)-tt.lasts).Abs() > time.Minute {
+			t.Errorf("%s: %+v", tt.address, m)
+		}
+		if tt.lasts == 2*time.Hour { // replaced by none
+			if err := os.WriteFile(ours, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.connect(within(t, realserver.Ready), s.s.hosts, func(context.Context, *conn) error { return nil })
+			isKind(t, s, err, caslease.Refused)
+		}
+	}
+}

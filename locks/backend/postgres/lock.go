@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+const (
+	// margin is what the server's clock may be set forward by while it runs, and no
+	// lock is taken over too early. Of a server that was started since, or has taken
+	// the place of another, the clock proves nothing: see columns.
+	margin = time.Second
+	// poll is the mean pause between two looks of those who wait where nothing is
+	// notified. A look is a query by primary key.
+	poll = time.Second
+)
+
+// A Lock is a handle on one lock in one table.
+type Lock struct{ *caslease.Lock }
+
+// Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u)
+	if err != nil {
+		return nil, err
+	}
+	return &Lock{caslease.New(newStore(s, o.ConnectTimeout), traits(s), o)}, nil
+}
+
+func traits(s *settings) caslease.Traits {
+	return caslease.Traits{
+		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
+		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
+		Where: func(k caslease.Key) string {
+			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
+		},
+		Rose: rose, ReadsEarly: true, // as a commit that was not awaited: see warnedError
+
+		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
+		HintText:    "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
+		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
+		HintSilent:  hintSilent,
+	}
+}
+
+// rose reports that a version is one of a later change; "" is of a row that there is not.
+func rose(since, version string) bool {
+	a, err := strconv.ParseInt(cmp.Or(since, "0"), 10, 64)
+	b, err2 := strconv.ParseInt(version, 10, 64)
+	return err == nil && err2 == nil && b > a
+}
+
+// SecretEnv implements [locks.SecretReader]. With the name of a file or of a service goes
+// the only way that the job had to be told of it.
+func (l *Lock) SecretEnv() []string { return postgresinfo.Info.Secrets() }
+
+var (
+	_ locks.Opener       = Open
+	_ locks.SecretReader = (*Lock)(nil)
+)

@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// pooler runs a PgBouncer before a server, and returns its address.
+func pooler(t *testing.T, server *pgtest.Server, mode string) string {
+	t.Helper()
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		realserver.Missing(t, "there is no pgbouncer; Debian has it in pgbouncer")
+	}
+	dir, port := t.TempDir(), realserver.FreePort(t)
+	host, serverPort, _ := strings.Cut(server.Addr(), ":")
+	config := fmt.Sprintf("[databases]\npostgres = user=%s host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
+		"unix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = 2\n", pgtest.User, host, serverPort, port, mode)
+	file := filepath.Join(dir, "ini")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := &realserver.Process{TB: t, Path: path, Args: []string{file}, Env: []string{"PATH=/usr/bin:/bin"}, LogFile: filepath.Join(dir, "log"), Nobody: true}
+	p.Start()
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	p.WaitReady(func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	})
+	return addr
+}
+
+// Through a pooler that lends its connections for single transactions all works but that
+// nothing is notified, and that is known.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	addr := pooler(t, server, "transaction")
+	var stores []*store
+	for range 4 { // more than there are connections to lend
+		stores = append(stores, openStore(t, strings.Replace(server.URL(), server.Addr(), addr, 1)))
+	}
+	ctx := within(t, realserver.Ready)
+	c := held(t, stores[0])
+	for i := range 20 {
+		s := stores[i%len(stores)]
+		if now := must(t)(s.Read(ctx, jobs)); now.Version != c.Version {
+			t.Fatalf("read %+v; want %+v", now, c)
+		}
+		c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
+	}
+	_, err := stores[0].Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour})
+	isKind(t, stores[0], err, caslease.Changed)
+	_, err = stores[0].Watch(ctx, "jobs")
+	isKind(t, stores[0], err, caslease.Refused)
+	findings(t, stores[0], "notify", levelWarning, "a pooler is on the way")
+	if rows := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); rows[0][0] != "0" {
+		t.Error("a connection that belongs to all listens")
+	}
+	for _, row := range server.Exec("SELECT DISTINCT application_name, state FROM pg_stat_activity WHERE application_name = 'leaderrun'") {
+		if row[1] != "idle" {
+			t.Errorf("a lent connection is left %s", row[1])
+		}
+	}
+}

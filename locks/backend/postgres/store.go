@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// A store keeps each cell in a row. It implements [caslease.Store].
+type store struct {
+	*pool
+	hub hub
+}
+
+// errChanged says that there is no row of that version.
+var errChanged = errors.New("the row has changed")
+
+func newStore(s *settings, timeout time.Duration) *store {
+	st := &store{}
+	ctx, end := context.WithCancel(context.Background())
+	st.pool = &pool{s: s, timeout: timeout, heard: st.hub.tell, ctx: ctx, end: end}
+	return st
+}
+
+// Read implements [caslease.Store].
+func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, error) {
+	row, err := s.one(ctx, readSQL, key)
+	if state(err) == undefinedTable {
+		return caslease.Cell{}, nil
+	}
+	if err != nil {
+		return caslease.Cell{}, err
+	}
+	return cell(row)
+}
+
+// Swap implements [caslease.Store]. The first of all makes the table.
+func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
+	var newState []byte
+	channel := ""
+	if to.State != "" {
+		newState = []byte(to.State)
+	}
+	if !to.Silent {
+		channel = s.s.channel()
+	}
+	values := []any{newState, to.Text, channel}
+	statement := createSQL
+	if at.Version != "" {
+		statement, values = updateSQL, append(values, at.Version, strconv.FormatInt(over(to), 10))
+	}
+	row, err := s.one(ctx, statement, key, values...)
+	if state(err) == undefinedTable && at.Version == "" {
+		if err := s.makeTable(ctx); err != nil {
+			return caslease.Cell{}, err
+		}
+		row, err = s.one(ctx, statement, key, values...)
+	}
+	if err != nil {
+		return caslease.Cell{}, changed(err)
+	}
+	return cell(row)
+}
+
+// over is in microseconds, and not 0 unless it is to be.
+func over(to caslease.Value) int64 {
+	return int64((to.Over + time.Microsecond - 1) / time.Microsecond)
+}
+
+// Delete implements [caslease.Store].
+func (s *store) Delete(ctx context.Context, key caslease.Key, at caslease.Cell) error {
+	_, err := s.one(ctx, deleteSQL, key, at.Version, s.s.channel())
+	return changed(err)
+}
+
+// changed is an error of a write: without the table, the row has gone with it.
+func changed(err error) error {
+	if state(err) == undefinedTable {
+		return errChanged
+	}
+	return err
+}
+
+// List implements [caslease.Lister].
+func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
+	rows, err := s.run(ctx, listSQL, cursor, strconv.Itoa(locks.MaxList))
+	if state(err) == undefinedTable {
+		return nil, "", nil
+	}
+	for _, row := range rows {
+		c, err := cell(row)
+		if err != nil {
+			return nil, "", err
+		}
+		name := string(row[len(row)-1])
+		if len(name) <= locks.MaxCursor {
+			next = name
+		}
+		if locks.CheckSlotName(name) == nil {
+			page = append(page, caslease.Entry{Name: name, Cell: c})
+		}
+	}
+	if len(rows) < locks.MaxList {
+		next = ""
+	}
+	return page, next, err
+}
+
+// makeTable makes the table, unless somebody else does so at the same time.
+func (s *store) makeTable(ctx context.Context) error {
+	_, err := s.run(ctx, s.s.tableSQL())
+	switch state(err) {
+	case duplicateTable, duplicateObject, uniqueViolation:
+		return nil
+	}
+	return err
+}
+
+// one runs a statement about a cell, and returns its row.
+func (s *store) one(ctx context.Context, statement string, key caslease.Key, values ...any) ([][]byte, error) {
+	rows, err := s.run(ctx, statement, append([]any{key.Name, strconv.Itoa(int(key.Part))}, values...)...)
+	if err == nil && len(rows) == 0 {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// run runs a statement, in one transaction and one exchange with the server: between two
+// a pooler might lend the server's connection to somebody else. Nothing is prepared under
+// a name, for the same reason. The values are strings, or []byte for binary ones.
+func (s *store) run(ctx context.Context, statement string, values ...any) ([][][]byte, error) {
+	c, err := s.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.put(c)
+	c.warning = ""
+	var b pgconn.Batch
+	b.ExecParams(guardSQL, [][]byte{strconv.AppendInt(nil, s.left(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
+	params, formats := make([][]byte, len(values)), make([]int16, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case string:
+			params[i] = []byte(v)
+		case []byte:
+			params[i], formats[i] = v, 1
+		}
+	}
+	b.ExecParams(s.s.sql(statement), params, nil, formats, nil)
+	results, err := c.ExecBatch(ctx, &b).ReadAll()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(results) != 2:
+		return nil, fmt.Errorf("the server has answered %d of 2 statements", len(results))
+	case c.warning != "":
+		return nil, &warnedError{c.warning}
+	}
+	return results[1].Rows, nil
+}

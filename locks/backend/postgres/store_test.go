@@ -1,0 +1,404 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// openStore opens what a URL names.
+func openStore(t *testing.T, address string) *store {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStore(s, 10*time.Second)
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+var jobs = caslease.Key{Name: "jobs"}
+
+// must returns a cell after a request that has to succeed.
+func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
+	return func(c caslease.Cell, err error) caslease.Cell {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+}
+
+// held makes the cell of jobs.
+func held(t *testing.T, s *store) caslease.Cell {
+	t.Helper()
+	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
+}
+
+// isKind checks what an error is taken for.
+func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Fault {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	f := s.Fault(err)
+	if f.Kind != want {
+		t.Errorf("%v is of the kind %d; want %d", err, f.Kind, want)
+	}
+	return f
+}
+
+// idleEnd returns what is closed when it is known that the connection which rests has ended.
+func idleEnd(s *store) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.idle.CleanupDone()
+}
+
+// One of many who make the first cell at once, and the table before, has made it.
+func TestFirstSwap(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	ctx := within(t, realserver.Ready)
+	var made atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		s := openStore(t, server.URL())
+		all.Go(func() {
+			_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+			if err == nil {
+				made.Add(1)
+			} else if s.Fault(err).Kind != caslease.Changed {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 {
+		t.Errorf("%d have made the cell", made.Load())
+	}
+}
+
+// A cell that was deleted and made anew, or in a table that was dropped and made anew, has
+// neither a version nor a token that was there before.
+func TestVersionsNeverComeAgain(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	ctx := within(t, realserver.Ready)
+	old := held(t, s)
+	if old.First != old.Floor {
+		t.Errorf("a new cell is %+v", old)
+	}
+	for range 100 {
+		old = must(t)(s.Swap(ctx, jobs, old, caslease.Value{State: "{}"}))
+	}
+	for _, loss := range []func(){
+		func() {
+			if err := s.Delete(ctx, jobs, old); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { server.Exec("DROP TABLE leaderrun_locks") },
+	} {
+		loss()
+		if c := must(t)(s.Read(ctx, jobs)); c.Version != "" {
+			t.Errorf("what was deleted is %+v", c)
+		}
+		_, err := s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
+		isKind(t, s, err, caslease.Changed)
+		made := held(t, s)
+		if made.First <= old.Floor {
+			t.Errorf("tokens began at %d after %d", made.First, old.Floor)
+		}
+		_, err = s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
+		isKind(t, s, err, caslease.Changed)
+		old = made
+	}
+}
+
+// The server's clock proves that a lease is over only to the very server that has written
+// it, since it was started.
+func TestExpiryByClock(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	ctx := within(t, realserver.Ready)
+	c := held(t, s)
+	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour})
+	isKind(t, s, err, caslease.Changed)
+	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
+	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour + 2*realserver.Ready})
+	isKind(t, s, err, caslease.Changed)
+	server.Kill()
+	server.Start()
+	if c = must(t)(s.Read(ctx, jobs)); !c.Updated.IsZero() {
+		t.Errorf("a server that was started since tells of %v", c.Updated)
+	}
+	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Second})
+	isKind(t, s, err, caslease.Changed)
+	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
+	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
+	must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour}))
+}
+
+// What is acknowledged is on disk, and on those of synchronous standbys, whatever is set.
+func TestSynchronousCommit(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	c := held(t, openStore(t, server.URL()))
+	server.Exec("CREATE TABLE seen (setting text)", `CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$`,
+		"CREATE TRIGGER look BEFORE UPDATE ON leaderrun_locks FOR EACH ROW EXECUTE FUNCTION look()")
+	for set, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {
+		server.Exec("TRUNCATE seen")
+		s := openStore(t, server.URL()+"&options=-c%20synchronous_commit%3D"+set)
+		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+		if got := server.Exec("SELECT * FROM seen"); len(got) != 1 || got[0][0] != want {
+			t.Errorf("with synchronous_commit = %s a write had %q; want %s", set, got, want)
+		}
+	}
+}
+
+// A write is not acknowledged if somebody has cancelled the wait for its standby.
+func TestCancelledWaitForStandby(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := held(t, s)
+	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	server.Until("SELECT current_setting('synchronous_standby_names') = 'nobody'")
+	written := make(chan error, 1)
+	go func() {
+		_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+		written <- err
+	}()
+	server.Until("SELECT count(pg_cancel_backend(pid)) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	f := isKind(t, s, <-written, caslease.Unknown)
+	if f.Hint != hintWarned {
+		t.Errorf("the hint is %q", f.Hint)
+	}
+	l := caslease.New(s, traits(s.s), locks.Options{Name: "others", TTL: time.Minute, ConnectTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	go func() {
+		_, err := l.Acquire(within(t, realserver.Ready), true)
+		written <- err
+	}()
+	cancelled := 0
+	for err := error(nil); err == nil; {
+		select {
+		case err = <-written:
+			if err == nil {
+				t.Fatal("a lock that no standby knows of was granted")
+			}
+		default:
+			n, _ := strconv.Atoi(server.Exec("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")[0][0])
+			cancelled += n
+		}
+	}
+	if cancelled < 2 {
+		t.Errorf("%d waits were cancelled", cancelled)
+	}
+}
+
+// Changes are told of, those of other handles too, but not renewals; and that the
+// connection has ended.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	holder, waiter := openStore(t, server.URL()), openStore(t, server.URL())
+	ctx := within(t, realserver.Ready)
+	c := held(t, holder)
+	one, err := waiter.Watch(ctx, "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := waiter.Watch(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t)(holder.Swap(ctx, caslease.Key{Name: "others"}, caslease.Cell{}, caslease.Value{State: "{}"}))
+	<-all
+	c = must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
+	must(t)(waiter.Read(ctx, jobs)) // whatever was told before it is here before its answer
+	select {
+	case <-one:
+		t.Error("told of a renewal, or of another lock")
+	default:
+	}
+	must(t)(holder.Swap(ctx, caslease.Key{Name: "jobs", Part: caslease.Request}, caslease.Cell{}, caslease.Value{State: "{}"}))
+	<-one
+	if n := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'leaderrun'"); n[0][0] != "2" {
+		t.Errorf("two handles have %s connections", n[0][0])
+	}
+	over := idleEnd(holder)
+	server.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leaderrun'")
+	for range one { // until it is closed
+	}
+	<-over
+	again, err := waiter.Watch(ctx, "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Delete(ctx, jobs, c); err != nil {
+		t.Fatal(err)
+	}
+	<-again
+}
+
+// A statement that nobody waits for any longer does not stay on the server, which would
+// carry it out when the row is free.
+func TestRowLockedByOthers(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := held(t, s)
+	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	if k := s.Fault(err).Kind; k != caslease.Unsent && (k != caslease.Unknown || !errors.Is(err, context.DeadlineExceeded)) { // whoever is quicker to say so
+		t.Errorf("got %v", err)
+	}
+	start := time.Now()
+	server.Until("SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+	if took := time.Since(start); took > realserver.Ready/2 {
+		t.Errorf("it stayed for %v", took)
+	}
+	free()
+	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+		t.Errorf("the row has changed: %+v", now)
+	}
+}
+
+// A connection on which there was no answer is given up at once, and with it what listened.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	changes, err := s.Watch(within(t, realserver.Ready), "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	defer server.Resume()
+	_, err = s.Read(within(t, 300*time.Millisecond), jobs)
+	if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+		t.Errorf("no answer is told as %+v", f)
+	}
+	start := time.Now()
+	for range changes { // until it is closed
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("after %v it was known that nothing is heard", took)
+	}
+}
+
+// Requests that hang keep no other from going on.
+func TestRequestsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := held(t, s)
+	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	ctx := within(t, realserver.Ready)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { _, _ = s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}) }) // one of them succeeds
+	}
+	server.Until("SELECT count(*) = 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+	must(t)(s.Read(ctx, jobs))
+	free()
+	all.Wait()
+	server.Until("SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'leaderrun'")
+}
+
+// The connection that listens is kept, whichever of those that overlap is given back last.
+func TestListenerIsKept(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	ctx := within(t, realserver.Ready)
+	if _, err := s.Watch(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		listener, err := s.get(ctx)
+		if err != nil || !listener.listening {
+			t.Fatalf("got %+v, %v", listener, err)
+		}
+		other, err := s.get(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.put(listener)
+		s.put(other)
+		if listener, err = s.get(ctx); err != nil || !listener.listening {
+			t.Fatalf("given back first it is lost: %+v, %v", listener, err)
+		}
+		if other, err = s.get(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.put(other)
+		s.put(listener)
+	}
+}
+
+func TestRose(t *testing.T) {
+	t.Parallel()
+	for versions, want := range map[[2]string]bool{
+		{"", "1"}: true, {"9", "10"}: true, {"10", "10"}: false, {"10", "9"}: false, {"9", ""}: false, {"9", "x"}: false,
+	} {
+		if got := rose(versions[0], versions[1]); got != want {
+			t.Errorf("rose(%q) = %v", versions, got)
+		}
+	}
+}
+
+// Rows whose names are none are left out, and a page that is full of them is not the last.
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	ctx := within(t, realserver.Ready)
+	if page, next, err := s.List(ctx, ""); len(page) != 0 || next != "" || err != nil {
+		t.Errorf("without a table: %v, %q, %v", page, next, err)
+	}
+	held(t, s)
+	server.Exec("INSERT INTO leaderrun_locks (name, part) SELECT '!' || n, 0 FROM generate_series(1, 200) n")
+	pages, names := 0, ""
+	for cursor, more := "", true; more; pages++ {
+		page, next, err := s.List(ctx, cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			names += fmt.Sprint(e.Name, " ")
+		}
+		cursor, more = next, next != ""
+	}
+	if pages != 4 || names != "jobs " {
+		t.Errorf("%d pages have %q", pages, names)
+	}
+}

@@ -1,0 +1,28 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// TestVisitsEndAlone: that sessions of requests end, again and again, is no loss of ours,
+// by which a holder would end its job.
+func TestVisitsEndAlone(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{})
+	l := drive.Open(t, Open, s.URL()+"/p", locks.Options{Name: "a", TTL: 10 * time.Second, ConnectTimeout: time.Second}).(*Lock)
+	drive.Hold(t, l)
+	n := 0
+	_, err := aside(t.Context(), l.zk, func(context.Context, *session) (int, error) { n++; return 0, errExpired })
+	if errors.Is(err, locks.ErrLost) || err == nil || n < 2 {
+		t.Errorf("after %d visits: %v", n, err)
+	}
+	drive.Renew(t, l)
+	drive.Release(t, l)
+}

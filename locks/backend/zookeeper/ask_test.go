@@ -1,0 +1,184 @@
+package zookeeper_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+// Where requests and records of the usual lock are.
+const (
+	askNode    = "/p/jobs%2Fnightly%ask"
+	recordNode = "/p/jobs%2Fnightly%record"
+)
+
+// handle is a lock with all that it can.
+func handle(t testing.TB, rawURL string, o locks.Options) *zookeeper.Lock {
+	t.Helper()
+	l, ok := open(t, rawURL, o).(*zookeeper.Lock)
+	if !ok {
+		t.Fatal("not a *zookeeper.Lock")
+	}
+	return l
+}
+
+// asks repeats what fails while servers are not there.
+func asks(t testing.TB, l locks.Asker, token uint64, text string) {
+	t.Helper()
+	drive.Eventually(t, drive.Patience, "a request is left", func() bool { return l.Ask(drive.Context(t), token, []byte(text)) == nil })
+}
+
+// hears checks what comes next.
+func hears(t testing.TB, l locks.Asker, want string) {
+	t.Helper()
+	if got := drive.Within(t, drive.Patience, l.Asked()); string(got) != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+func (o operator) exists(path string) bool {
+	o.t.Helper()
+	there, _, err := o.Exists(path)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return there
+}
+
+// testAskWhileCutOff: what is asked while the holder has no connection is heard
+// once, when a renewal has made one. Nothing is left of it.
+func testAskWhileCutOff(t *testing.T, s *root) {
+	for _, mode := range []string{"", "?mode=unfair"} {
+		t.Run("mode"+mode, func(t *testing.T) {
+			t.Parallel()
+			s := s.another(t)
+			op := operate(t, s)
+			p := faultproxy.New(t, s.Addr())
+			l, w := handle(t, s.through(p.Addr())+"/p"+mode, options("a")), handle(t, s.URL()+"/p"+mode, options("w"))
+			token := drive.Hold(t, l).Token
+			asks(t, w, token, "before")
+			hears(t, l, "before")
+			p.Refuse()
+			asks(t, w, token, "left")
+			p.Heal()
+			drive.Renew(t, l)
+			hears(t, l, "left")
+			drive.Renew(t, l)
+			asks(t, w, token, "again")
+			hears(t, l, "again") // and nothing twice in between
+			drive.Eventually(t, drive.Patience, "the request is deleted", func() bool { return !op.exists(askNode) })
+			drive.Release(t, l)
+		})
+	}
+}
+
+// testDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
+// the next one has the same version. It is not deleted unread.
+func testDeletionIsNotRepeated(t *testing.T, s *root) {
+	m := meddle(t, s)
+	l, w := handle(t, m.url()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
+	token := drive.Hold(t, l).Token
+	var lost atomic.Bool
+	m.answers(func(op int32, _ []byte) bool {
+		if op != opDelete || lost.Swap(true) {
+			return true
+		}
+		asks(t, w, token, "second")
+		return false
+	})
+	asks(t, w, token, "first")
+	hears(t, l, "first")
+	drive.Eventually(t, drive.Patience, "an answer is lost", lost.Load)
+	drive.Renew(t, l)
+	hears(t, l, "second")
+}
+
+// testStaleRequest: what nobody has read is deleted by the next holder, who does
+// not hear it.
+func testStaleRequest(t *testing.T, s *root) {
+	op := operate(t, s)
+	a, b, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("b")), handle(t, s.URL()+"/p", options("w"))
+	token := drive.Hold(t, a).Token
+	drive.Release(t, a)
+	asks(t, w, token, "too late")
+	if op.exists(askNode) {
+		t.Error("a request to nobody was left")
+	}
+	op.put(askNode, `{"token":1,"nonce":"x","text":"stale"}`)
+	token = drive.Hold(t, b).Token
+	drive.Eventually(t, drive.Patience, "the stale request is deleted", func() bool { return !op.exists(askNode) })
+	asks(t, w, token, "fresh")
+	hears(t, b, "fresh")
+}
+
+// TestAskAcrossLeaderChange: records and requests survive the loss of a member.
+func TestAskAcrossLeaderChange(t *testing.T) {
+	t.Parallel()
+	e := zktest.StartEnsemble(t, 3, zktest.Options{})
+	o := options("a")
+	o.TTL = 20 * time.Second
+	a, w := handle(t, e.URL()+"/p", o), handle(t, e.URL()+"/p", options("w"))
+	token := drive.Hold(t, a).Token
+	if err := a.SetRecord(drive.Context(t), []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	asks(t, w, token, "before")
+	hears(t, a, "before")
+	e.Leader().Kill()
+	keepRenewing(t, a)
+	asks(t, w, token, "after")
+	hears(t, a, "after")
+	if got, err := w.Record(drive.Context(t)); err != nil || string(got) != "one" {
+		t.Errorf("the record: %q, %v", got, err)
+	}
+	if err := a.SetRecord(drive.Context(t), []byte("two")); err != nil {
+		t.Error(err)
+	}
+	if got, err := w.Record(drive.Context(t)); err != nil || string(got) != "two" {
+		t.Errorf("the record: %q, %v", got, err)
+	}
+	drive.Release(t, a)
+}
+
+// testNodesOfOthers: who may not read or write these nodes is told so, and has
+// the lock as ever.
+func testNodesOfOthers(t *testing.T, s *root) {
+	op := operate(t, s)
+	op.put("/p", "")
+	for _, path := range []string{askNode, recordNode} {
+		if err := op.Create(path, []byte("secret"), zk.FlagPersistent, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log drive.Log
+	o := options("a")
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	l := handle(t, s.URL()+"/p", o)
+	token := drive.Hold(t, l).Token
+	_, err := l.Record(drive.Context(t))
+	for what, err := range map[string]error{"record": err, "set record": l.SetRecord(drive.Context(t), []byte("x")), "ask": l.Ask(drive.Context(t), token, []byte("x"))} {
+		if !errors.Is(err, locks.ErrDenied) {
+			t.Errorf("%s: %v; want ErrDenied", what, err)
+		}
+	}
+	told := func() int { return strings.Count(log.String(), "cannot read requests") }
+	drive.Eventually(t, drive.Patience, "the log tells that nothing is heard", func() bool { return told() > 0 })
+	for range 5 {
+		drive.Renew(t, l)
+	}
+	if n := told(); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+	drive.Release(t, l)
+}

@@ -1,0 +1,169 @@
+package zookeeper_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// TestServersThatKnowEverybody: some refuse whatever comes from those who have not
+// said who they are, on each connection.
+func TestServersThatKnowEverybody(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t, zktest.Options{Java: []string{"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"}})
+	address := "zk://me:secret@" + s.Addr() + "/p"
+	w, a := handle(t, address, options("w")), handle(t, address, options("a"))
+	changes := watch(t, w, true)
+	token := drive.Hold(t, a).Token
+	write(t, a)
+	changed(t, changes, "a leads", func() bool { return inspect(t, w).Holder == "a" })
+	if got := probe(t, address, options("w")).Servers[0]; got.Error != "" || got.Role != "standalone" {
+		t.Errorf("got %+v", got)
+	}
+	if all := list(t, w); len(all) != 1 || all[0].Status.Token != token {
+		t.Errorf("listed: %+v", all)
+	}
+	if err := w.Break(drive.Context(t), token); err != nil {
+		t.Error(err)
+	}
+	changed(t, changes, "nobody leads", func() bool { return !inspect(t, w).Held })
+	drive.Release(t, a)
+	if err := w.Forget(drive.Context(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A changing is a lock whose contenders have their users in a file.
+type changing struct {
+	*root
+	t    *testing.T
+	file string
+}
+
+func (c changing) users(words ...string) {
+	c.t.Helper()
+	if err := os.WriteFile(c.file, []byte(strings.Join(words, "\n")+"\n"), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c changing) URL() string { return c.root.URL() + "/p?auth-file=" + c.file }
+
+// give gives all nodes to users, as an operator does who knows the old and the new.
+func (c changing) give(words ...string) {
+	c.t.Helper()
+	op := operate(c.t, c.root)
+	var acl []zk.ACL
+	for _, word := range words {
+		user, password, _ := strings.Cut(word, ":")
+		acl = append(acl, zk.DigestACL(zk.PermAll, user, password)...)
+	}
+	for _, word := range []string{oldUser, newUser} {
+		if err := op.conn.AddAuth("digest", []byte(word)); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	var all func(path string)
+	all = func(path string) {
+		names, _, err := op.Children(path)
+		if err == nil {
+			_, err = op.conn.SetACL(op.root+path, acl, -1)
+		}
+		if err != nil && err != zk.ErrNoNode {
+			c.t.Fatal(err)
+		}
+		for _, name := range names {
+			all(path + "/" + name)
+		}
+	}
+	all("/p")
+}
+
+const oldUser, newUser = "me:old", "me:new"
+
+// testPasswordReplaced: whoever has a session goes on when the file has another
+// password, and so does another process with it, before all nodes are given to the new user and after.
+// A file that cannot be used is as it was, which the log says.
+func testPasswordReplaced(t *testing.T, s *root) {
+	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
+	c.users(oldUser)
+	log := new(drive.Log)
+	o := options("a")
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	a := handle(t, c.URL(), o)
+	token := drive.Hold(t, a).Token
+	write(t, a)
+	b, done := campaign(drive.Context(t), t, c.URL(), options("b"))
+	renew := func() {
+		t.Helper()
+		drive.Renew(t, a)
+		drive.Renew(t, b)
+		write(t, a)
+	}
+	c.users(newUser, "half")
+	renew()
+	if text := log.String(); strings.Count(text, "level=WARN") != 1 || strings.Contains(text, "half") {
+		t.Errorf("want one warning without a password:\n%s", text)
+	}
+	c.users(newUser)
+	renew()
+	term := a.Term()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = handle(t, c.URL(), options("a")) // it has never had the old user
+	if err := a.Adopt(term); err != nil {
+		t.Fatal(err)
+	}
+	renew()
+	c.give(newUser)
+	renew()
+	w := handle(t, c.URL(), options("w"))
+	if state := inspect(t, w); state.Holder != "a" || len(state.Queue) != 1 {
+		t.Errorf("got %+v", state)
+	}
+	changes := watch(t, w, false)
+	drive.Release(t, a)
+	r := drive.Within(t, drive.Patience, done)
+	if r.Err != nil || r.Grant.Token <= token {
+		t.Fatalf("the waiter has %+v, %v", r.Grant, r.Err)
+	}
+	changed(t, changes, "b leads", func() bool { return inspect(t, w).Holder == "b" })
+	drive.Release(t, b)
+}
+
+// testUsersInTurn: with both users in the file what is made belongs to both, and who
+// has only the new one can do without the old.
+func testUsersInTurn(t *testing.T, s *root) {
+	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
+	c.users(oldUser, newUser)
+	a := handle(t, c.URL(), options("a"))
+	drive.Hold(t, a)
+	write(t, a)
+	c.users(newUser)
+	b, done := campaign(drive.Context(t), t, c.URL(), options("b"))
+	drive.Renew(t, a)
+	drive.Release(t, a)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	write(t, b.(*zookeeper.Lock))
+	op := operate(t, s)
+	_ = op.conn.AddAuth("digest", []byte(newUser))
+	for _, name := range op.entries("/p/jobs%2Fnightly") {
+		acl, _, err := op.conn.GetACL(s.path + "/p/jobs%2Fnightly/" + name)
+		if want := zk.DigestACL(zk.PermAll, "me", "new"); err != nil || !slices.Equal(acl, want) {
+			t.Errorf("a node made with the new user alone belongs to %v (%v)", acl, err)
+		}
+	}
+	drive.Release(t, b)
+}

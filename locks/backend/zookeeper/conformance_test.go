@@ -1,0 +1,181 @@
+package zookeeper_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+)
+
+func TestConformance(t *testing.T) {
+	lockstest.Run(t, newStore(t, "").config(zookeeper.Open))
+}
+
+func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, "").config(zookeeper.Open)) }
+
+func TestConformanceUnfair(t *testing.T) {
+	c := newStore(t, "mode=unfair").config(zookeeper.Open)
+	c.TTL = 3 * time.Second // longer than the suite may take to see which of two waiters has won
+	lockstest.RunAgain(t, c)
+}
+
+func TestConformanceThroughHelper(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "./leaderrun-zk")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lockstest.RunAgain(t, newStore(t, "").config((&helper.Programs{Libexec: dir}).Open))
+}
+
+// A store is one server, which all tests of a suite share, each with a chroot
+// and proxies of its own.
+type store struct {
+	server *zktest.Server
+	op     operator
+	query  string
+
+	proxies faultproxy.Set
+
+	mu sync.Mutex
+	n  int
+}
+
+func newStore(t *testing.T, query string) *store {
+	s := zktest.Start(t, zktest.Options{})
+	return &store{server: s, op: operate(t, &root{Server: s}), query: query}
+}
+
+func (s *store) config(open locks.Opener) lockstest.Config {
+	c := lockstest.Config{
+		Open: open,
+		URL: func(t testing.TB) *url.URL {
+			s.mu.Lock()
+			s.n++
+			chroot := fmt.Sprintf("/test %d", s.n)
+			s.mu.Unlock()
+			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: chroot, RawQuery: s.query}
+		},
+		Twin: func(t testing.TB, u *url.URL) *url.URL {
+			return &url.URL{Scheme: "zk", Host: s.proxies.New(t, s.server.Addr()), Path: u.Path, RawQuery: s.query}
+		},
+		TTL: 3 * time.Second, Fair: s.query == "", Places: true,
+		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
+		Evict: func(_ testing.TB, u *url.URL, name string) {
+			if leader := s.leader(u, name); leader != "" {
+				s.op.delete(leader)
+			}
+		},
+		Restart: func(t testing.TB, _ *url.URL) {
+			s.server.Kill()
+			s.server.Start()
+			drive.Eventually(t, drive.Patience, "the operator is connected again", func() bool {
+				_, _, err := s.op.Exists("/")
+				return err == nil
+			})
+		},
+		Hostile:        s.hostile(),
+		Abilities:      zkinfo.Info.Abilities,
+		HostileRecords: s.hostileAt("%record"),
+		HostileAsks:    s.hostileAt("%ask"),
+		HostileEntries: s.hostileEntries(),
+		Adopts:         true,
+		Connections: func(_ testing.TB, u *url.URL) int {
+			return s.proxies.Find(u.Host).Open()
+		},
+		Leftovers: func(_ testing.TB, u *url.URL) []string {
+			return slices.DeleteFunc(s.op.tree(u.Path), func(path string) bool {
+				return strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask")
+			})
+		},
+		Kept: func(_ testing.TB, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
+	}
+	if !c.Fair {
+		c.Abilities = slices.DeleteFunc(slices.Clone(c.Abilities), func(a locks.Ability) bool { return a == locks.CanQueue })
+	} else {
+		c.Crowd = func(_ testing.TB, u *url.URL, name string, n int) {
+			for i := range n {
+				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(record.New(options("crowd"))))
+			}
+		}
+	}
+	return c
+}
+
+// place is the path of a lock.
+func place(u *url.URL, name string) string {
+	return u.Path + "/" + locks.EscapeName(name)
+}
+
+// leader is the path of the node that leads, or "".
+func (s *store) leader(u *url.URL, name string) string {
+	path := place(u, name)
+	if s.query != "" {
+		if exists, _, err := s.op.Exists(path); err != nil || !exists {
+			return ""
+		}
+		return path
+	}
+	if all := s.op.entries(path); len(all) > 0 {
+		return path + "/" + all[0]
+	}
+	return ""
+}
+
+// hostile writes over the node that leads, or if there is none makes one.
+func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
+	for _, value := range []string{
+		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
+		`{"holder":"\u001b[2J\u0000","host":"\n","pid":-1,"since":"9999-12-31T23:59:59Z","ttl":"-1h"}`,
+		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20-1<<10) + `"}`,
+	} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) {
+			path := s.leader(u, name)
+			if path == "" && s.query == "" {
+				path = place(u, name) + "/0-n_0000000000"
+			} else if path == "" {
+				path = place(u, name)
+			}
+			s.op.put(path, value)
+		})
+	}
+	if s.query != "" {
+		return all
+	}
+	for _, child := range []string{"x", "-n_1", "x-n_", "x-n_99999999999", "x-n_-1", "\u00a0-n_1/deep"} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
+	}
+	return all
+}
+
+// hostileAt writes a node that goes with a lock.
+func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
+	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
+	}
+	return all
+}
+
+// hostileEntries makes nodes beside those of locks.
+func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
+	for _, path := range []string{"mine", "mine too/child", "a%zz", "..%2Fa/x-n_1", "a%23/x-n_1", "a%2365/x-n_1", "%61%2f/x-n_1", "\u00a0/x-n_1", "%record", "%ask", "a%record%record"} {
+		all = append(all, func(_ testing.TB, u *url.URL) { s.op.put(u.Path+"/"+path, "\x00\xff") })
+	}
+	return all
+}

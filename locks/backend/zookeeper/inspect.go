@@ -1,0 +1,75 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+)
+
+// Inspect implements [queue.Store].
+func (l *lock) Inspect(ctx context.Context) (locks.State, error) { return aside(ctx, l, l.inspect) }
+
+func (l *lock) inspect(ctx context.Context, s *session) (locks.State, error) {
+	head, rest, err := l.line(ctx, s)
+	if err != nil || head == nil {
+		return locks.State{}, err
+	}
+	state := locks.State{Status: lineOf(head, len(rest)).Status()}
+	if !l.settings.unfair {
+		state.Queue, err = l.queue(ctx, s, rest[:min(len(rest), locks.MaxQueue)])
+	}
+	return state, err
+}
+
+// line returns the node that leads now, in whichever mode, and who comes after it.
+func (l *lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
+	if err := s.latest(ctx, l.settings.chroot); err != nil {
+		return nil, nil, err
+	}
+	return s.line(ctx, l.node)
+}
+
+// line is what the server knows of the lock with that path.
+func (s *session) line(ctx context.Context, lock string) (head *node, rest []place, err error) {
+	for {
+		n, err := s.find(ctx, lock)
+		if err != nil || n == nil || ephemeral(n) {
+			return n, nil, err
+		}
+		names, err := s.children(ctx, lock)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // it was a queue, and may be a holder's node now
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		all, err := s.inOrder(ctx, lock, names)
+		if err != nil || len(all) == 0 {
+			return nil, nil, err
+		}
+		if head, err = s.find(ctx, lock+"/"+all[0].name); err != nil || head != nil {
+			return head, all[1:], err
+		} // it has just gone
+	}
+}
+
+// queue reads what those who wait say. Who has just gone is left out.
+func (l *lock) queue(ctx context.Context, s *session, all []place) (queue []locks.Place, err error) {
+	nodes, errs := make([]*node, len(all)), make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, p := range all {
+		wg.Go(func() { nodes[i], errs[i] = s.find(ctx, l.node+"/"+p.name) })
+	}
+	wg.Wait()
+	for _, n := range nodes {
+		if n != nil {
+			queue = append(queue, record.Place(n.data))
+		}
+	}
+	return queue, errors.Join(errs...)
+}

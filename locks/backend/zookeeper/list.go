@@ -1,0 +1,113 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// lookers is how many locks of a page, or nodes of a queue, are looked at at once.
+const lookers = 16
+
+// List implements [queue.Lister]. The pages are in the order of the names, and a
+// cursor is the last name of a page: who comes and goes meanwhile moves no other
+// lock to another page.
+func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
+	p, err := aside(ctx, l, func(ctx context.Context, s *session) (page, error) { return l.list(ctx, s, cursor) })
+	return p.locks, p.next, err
+}
+
+// A page is one of List's.
+type page struct {
+	locks []locks.Listed
+	next  string
+}
+
+func (l *lock) list(ctx context.Context, s *session, cursor string) (p page, err error) {
+	if err := s.latest(ctx, l.settings.chroot); err != nil {
+		return p, err
+	}
+	nodes, err := s.children(ctx, l.settings.chroot)
+	if errors.Is(err, zk.ErrNoNode) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	names := lockNames(nodes, cursor)
+	if len(names) > locks.MaxList {
+		names = names[:locks.MaxList]
+		p.next = names[len(names)-1]
+	}
+	p.locks, err = l.look(ctx, s, names)
+	return p, err
+}
+
+// lockNames returns the names of the locks that have nodes among those given, in
+// order, from the first after the cursor on. The nodes of records count, too: a
+// queue that was empty for a while has none of its own.
+func lockNames(nodes []string, cursor string) (names []string) {
+	for _, node := range nodes {
+		name, ok := lockName(strings.TrimSuffix(node, recordSuffix))
+		if ok && name > cursor {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lockName is the inverse of locks.EscapeName. Other spellings of a name do no
+// harm: it is the one of EscapeName that is looked at.
+func lockName(node string) (name string, ok bool) {
+	name, err := url.PathUnescape(node)
+	return name, err == nil && locks.CheckSlotName(name) == nil
+}
+
+// look tells about the locks with these names, but for those that nobody holds
+// and that have no record.
+func (l *lock) look(ctx context.Context, s *session, names []string) (listed []locks.Listed, err error) {
+	all, errs := make([]locks.Listed, len(names)), make([]error, len(names))
+	inTurns(len(names), func(i int) { all[i], errs[i] = l.lookAt(ctx, s, names[i]) })
+	for i, one := range all {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if one.Status.Held || one.Record != nil {
+			listed = append(listed, one)
+		}
+	}
+	return listed, nil
+}
+
+// inTurns calls f with each number below n, some of them at once.
+func inTurns(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, lookers)
+	for i := range n {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}
+
+func (l *lock) lookAt(ctx context.Context, s *session, name string) (locks.Listed, error) {
+	path := l.path(name)
+	head, rest, err := s.line(ctx, path)
+	if err != nil {
+		return locks.Listed{}, err
+	}
+	kept, err := s.find(ctx, path+recordSuffix)
+	return locks.Listed{Name: name, Status: lineOf(head, len(rest)).Status(), Record: queue.Clip(recordText(kept))}, err
+}

@@ -1,0 +1,111 @@
+package zookeeper_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+func inspect(t *testing.T, l *zookeeper.Lock) locks.State {
+	t.Helper()
+	s, err := l.Inspect(drive.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// list returns all pages.
+func list(t *testing.T, l *zookeeper.Lock) (all []locks.Listed) {
+	t.Helper()
+	err := locks.Pages(func(cursor string) ([]locks.Listed, string, error) { return l.List(drive.Context(t), cursor) },
+		func(page []locks.Listed) { all = append(all, page...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// testList: locks of both modes, with whatever names, and nothing that is none.
+func testList(t *testing.T, s *root) {
+	op := operate(t, s)
+	w := handle(t, s.URL()+"/p", options("w"))
+	if all := list(t, w); len(all) != 0 {
+		t.Errorf("without a chroot there are %+v", all)
+	}
+	want := map[string]locks.Listed{}
+	for i, name := range []string{"a", "a/b", "a/b#0", "jobs#64", "x@y:z", "-._"} {
+		o := options("holder of " + name)
+		o.Name = name
+		l := handle(t, s.URL()+"/p"+[]string{"", "?mode=unfair"}[i%2], o)
+		drive.Hold(t, l)
+		want[name] = locks.Listed{Name: name}
+		if i > 2 {
+			write(t, l)
+			want[name] = locks.Listed{Name: name, Record: []byte("b's")}
+		}
+	}
+	o := options("waiter")
+	o.Name = "a"
+	_, _ = campaign(drive.Context(t), t, s.URL()+"/p", o)
+	o.Name = "released"
+	released := handle(t, s.URL()+"/p", o)
+	drive.Hold(t, released)
+	write(t, released)
+	drive.Release(t, released)
+	want["released"] = locks.Listed{Name: "released", Record: []byte("b's")}
+	op.put("/p/alone%record", "b's") // the queue is gone
+	want["alone"] = locks.Listed{Name: "alone", Record: []byte("b's")}
+	o.Name = "free"
+	drive.Release(t, holding(t, s.URL()+"/p", o))
+	for _, path := range []string{
+		"mine", "mine too/child", "a%2fb/x-n_1", "%61/x-n_1", "a%zz/x-n_1", "..%2Fa/x-n_1", "a%23/x-n_1", "a%2365/x-n_1", "ä/x-n_1", "ask%ask", "un%record",
+	} {
+		op.put("/p/"+path, "\xff")
+	}
+	for _, got := range list(t, w) {
+		w, ok := want[got.Name]
+		delete(want, got.Name)
+		if !ok || string(got.Record) != string(w.Record) || (got.Record == nil) != (w.Record == nil) {
+			t.Errorf("%q: got the record %q, want %q; known: %v", got.Name, got.Record, w.Record, ok)
+		}
+		o.Name = got.Name
+		if is := inspect(t, handle(t, s.URL()+"/p", o)); got.Status != is.Status || is.Held == (got.Name == "released" || got.Name == "alone") {
+			t.Errorf("%q: listed as %+v, inspected as %+v", got.Name, got.Status, is.Status)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not listed: %+v", want)
+	}
+}
+
+func holding(t *testing.T, rawURL string, o locks.Options) *zookeeper.Lock {
+	t.Helper()
+	l := handle(t, rawURL, o)
+	drive.Hold(t, l)
+	return l
+}
+
+// testListDenied: a lock that we may not read is not passed over in silence.
+func testListDenied(t *testing.T, s *root) {
+	op := operate(t, s)
+	op.put("/p", "")
+	l := handle(t, s.URL()+"/p", options("w"))
+	if err := op.Create("/p/theirs", nil, zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "other", "user")); err != nil {
+		t.Fatal(err)
+	}
+	if page, _, err := l.List(drive.Context(t), ""); !errors.Is(err, locks.ErrDenied) {
+		t.Errorf("got %+v, %v; want ErrDenied", page, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := l.List(ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,138 @@
+package zookeeper_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+func TestMain(m *testing.M) {
+	tester.Forget()
+	drive.Parallel("6")
+	net.DefaultResolver = names.resolver()
+	os.Exit(m.Run())
+}
+
+// open makes a handle that is closed with the test.
+func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
+	t.Helper()
+	return drive.Open(t, zookeeper.Open, rawURL, o)
+}
+
+func options(holder string) locks.Options {
+	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Version: "test"}
+}
+
+// An operator looks at a server and interferes, below a root, for the length of a test.
+type operator struct {
+	t    testing.TB
+	root string
+	conn *zk.Conn
+}
+
+func operate(t testing.TB, s *root) operator {
+	c := s.Client()
+	t.Cleanup(c.Close)
+	return operator{t, s.path, c}
+}
+
+func (o operator) Children(path string) ([]string, *zk.Stat, error) {
+	return o.conn.Children(o.root + path)
+}
+func (o operator) Exists(path string) (bool, *zk.Stat, error) { return o.conn.Exists(o.root + path) }
+func (o operator) Get(path string) ([]byte, *zk.Stat, error)  { return o.conn.Get(o.root + path) }
+func (o operator) Delete(path string) error                   { return o.conn.Delete(o.root+path, -1) }
+
+func (o operator) Create(path string, data []byte, flags int32, acl []zk.ACL) error {
+	_, err := o.conn.Create(o.root+path, data, flags, acl)
+	return err
+}
+
+// entries returns the names of the nodes in a queue, the oldest first.
+func (o operator) entries(queue string) []string {
+	o.t.Helper()
+	names, _, err := o.Children(queue)
+	if err != nil && err != zk.ErrNoNode {
+		o.t.Fatal(err)
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
+	return names
+}
+
+func number(name string) string { return name[strings.LastIndex(name, "_")+1:] }
+
+func (o operator) delete(path string) {
+	o.t.Helper()
+	if err := o.Delete(path); err != nil && err != zk.ErrNoNode {
+		o.t.Fatal(err)
+	}
+}
+
+// put makes a node, or overwrites it.
+func (o operator) put(path string, data string) {
+	o.t.Helper()
+	err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+	switch err {
+	case zk.ErrNodeExists:
+		if _, err = o.conn.Set(o.root+path, []byte(data), -1); err == zk.ErrNoNode { // a holder has just deleted it
+			o.put(path, data)
+			return
+		}
+	case zk.ErrNoNode:
+		o.put(path[:strings.LastIndex(path, "/")], "")
+		o.put(path, data)
+		return
+	}
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// tree returns all paths below a node, those of leaves only.
+func (o operator) tree(root string) (leaves []string) {
+	o.t.Helper()
+	names, _, err := o.Children(root)
+	if err != nil && err != zk.ErrNoNode {
+		o.t.Fatal(err)
+	}
+	for _, name := range names {
+		below := o.tree(root + "/" + name)
+		if below == nil {
+			below = []string{root + "/" + name}
+		}
+		leaves = append(leaves, below...)
+	}
+	return leaves
+}
+
+// passing reports that a leaf of the tree is a queue, which the server deletes some
+// time after it has become empty.
+func (o operator) passing(path string) bool {
+	o.t.Helper()
+	if strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask") {
+		return false
+	}
+	there, stat, err := o.Exists(path)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return !there || stat.EphemeralOwner == 0
+}
+
+// campaign starts to wait, and returns once the wait is known to have begun.
+func campaign(ctx context.Context, t testing.TB, rawURL string, o locks.Options) (locks.Lock, <-chan drive.Result) {
+	t.Helper()
+	return drive.Campaign(ctx, t, zookeeper.Open, rawURL, o)
+}

@@ -1,0 +1,191 @@
+package zookeeper_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// More numbers of requests.
+const (
+	opExists  = 3
+	opGetData = 4
+	opMulti   = 14
+)
+
+func recordIs(t testing.TB, l *zookeeper.Lock, want string) {
+	t.Helper()
+	if got, err := l.Record(drive.Context(t)); err != nil || string(got) != want || got == nil {
+		t.Errorf("the record is %q, %v; want %q", got, err, want)
+	}
+}
+
+// testRecordOvertaken has another take the lock in the middle of a SetRecord.
+// In unfair mode its node has the path and the version that ours had.
+func testRecordOvertaken(t *testing.T, s *root) {
+	const node = "/p/jobs%2Fnightly"
+	for _, tt := range []struct {
+		name, before, want string
+		op                 int32 // the request whose answer is held back meanwhile
+		nth                int
+		meanwhile          func(t *testing.T, b *zookeeper.Lock)
+	}{
+		{"by a holder", "before", "before", opMulti, 1, idle},
+		{"by a holder, early", "before", "before", opGetData, 2, idle},
+		{"by a first record", "", "b's", opMulti, 1, write},
+		{"by another record", "before", "b's", opMulti, 1, write},
+		{"by another record, early", "before", "b's", opGetData, 2, write},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := s.another(t)
+			op := operate(t, s)
+			m := meddle(t, s)
+			a := handle(t, m.url()+"/p?mode=unfair", options("a"))
+			b := handle(t, s.URL()+"/p?mode=unfair", options("b"))
+			drive.Hold(t, a)
+			if tt.before != "" {
+				op.put(recordNode, tt.before)
+			}
+			seen := 0 // by one connection only
+			m.answers(func(request int32, _ []byte) bool {
+				if request != tt.op {
+					return true
+				}
+				if seen++; seen == tt.nth {
+					op.delete(node)
+					drive.Hold(t, b)
+					tt.meanwhile(t, b)
+				}
+				return true
+			})
+			if err := a.SetRecord(drive.Context(t), []byte("a's")); !errors.Is(err, locks.ErrLost) {
+				t.Errorf("got %v, want ErrLost", err)
+			}
+			recordIs(t, b, tt.want)
+			drive.Renew(t, b)
+			write(t, b)
+			drive.Release(t, b)
+		})
+	}
+}
+
+func idle(*testing.T, *zookeeper.Lock) {}
+
+func write(t *testing.T, b *zookeeper.Lock) {
+	if err := b.SetRecord(drive.Context(t), []byte("b's")); err != nil {
+		t.Error(err)
+	}
+}
+
+// testRecordAnswersLost: what was written, and not answered, is written again,
+// in each mode and each step.
+func testRecordAnswersLost(t *testing.T, s *root) {
+	for _, mode := range []string{"", "?mode=unfair"} {
+		for lost := 1; lost <= 2; lost++ {
+			t.Run(mode, func(t *testing.T) {
+				t.Parallel()
+				s := s.another(t)
+				m := meddle(t, s)
+				a := handle(t, m.url()+"/p"+mode, options("a"))
+				drive.Hold(t, a)
+				n := 0
+				var mu sync.Mutex
+				m.answers(func(op int32, _ []byte) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					if op == opMulti {
+						n++
+					}
+					return op != opMulti || n != lost
+				})
+				if err := a.SetRecord(drive.Context(t), []byte("x")); err != nil {
+					t.Error(err)
+				}
+				m.answers(nil)
+				recordIs(t, a, "x")
+				drive.Renew(t, a)
+				drive.Release(t, a)
+			})
+		}
+	}
+}
+
+// testRecordMeddledWith: an operator may write it or delete it.
+func testRecordMeddledWith(t *testing.T, s *root) {
+	for _, mode := range []string{"", "?mode=unfair"} {
+		t.Run("mode"+mode, func(t *testing.T) {
+			t.Parallel()
+			s := s.another(t)
+			op := operate(t, s)
+			l := handle(t, s.URL()+"/p"+mode, options("a"))
+			drive.Hold(t, l)
+			for i, meddle := range []func(){func() {}, func() { op.put(recordNode, "operator's") }, func() { op.delete(recordNode) }} {
+				want := []string{"one", "two", "three"}[i]
+				meddle()
+				if err := l.SetRecord(drive.Context(t), []byte(want)); err != nil {
+					t.Error(err)
+				}
+				recordIs(t, l, want)
+			}
+			op.delete(recordNode)
+			if got, err := l.Record(drive.Context(t)); err != nil || got != nil {
+				t.Errorf("a deleted record: got %q, %v", got, err)
+			}
+			drive.Release(t, l)
+		})
+	}
+}
+
+// testReadsAreCurrent: each is preceded by a transaction, which a server that
+// lags behind does not answer before it knows all that came earlier.
+func testReadsAreCurrent(t *testing.T, s *root) {
+	m := meddle(t, s)
+	l := handle(t, m.url()+"/p", options("a"))
+	for what, f := range map[string]func() error{
+		"record":  func() error { _, err := l.Record(drive.Context(t)); return err },
+		"inspect": func() error { _, err := l.Inspect(drive.Context(t)); return err },
+		"ask":     func() error { return l.Ask(drive.Context(t), 1, nil) },
+		"list":    func() error { _, _, err := l.List(drive.Context(t), ""); return err },
+		"forget":  func() error { return l.Forget(drive.Context(t)) },
+		"break": func() error {
+			if err := l.Break(drive.Context(t), 1); !errors.Is(err, locks.ErrLost) {
+				return err
+			}
+			return nil
+		},
+	} {
+		before := m.count(opMulti)
+		if err := f(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if m.count(opMulti) == before {
+			t.Errorf("%s reads without a transaction", what)
+		}
+	}
+}
+
+// testCostOfListening is one small read for each renewal, as the watch is begun
+// anew.
+func testCostOfListening(t *testing.T, s *root) {
+	m := meddle(t, s)
+	l := handle(t, m.url()+"/p", options("a"))
+	drive.Hold(t, l)
+	const renewals = 10
+	for i := range renewals {
+		drive.Eventually(t, drive.Patience, "the holder listens", func() bool { return m.count(opExists) == i+1 })
+		drive.Renew(t, l)
+	}
+	if n := m.count(opMulti); n != renewals {
+		t.Errorf("%d renewals were %d transactions", renewals, n)
+	}
+	if n := m.count(opExists); n > renewals+1 {
+		t.Errorf("%d renewals cost %d times to listen", renewals, n)
+	}
+	t.Logf("%d renewals: %d transactions, %d to see our node, %d to listen", renewals, m.count(opMulti), m.count(opGetChildren), m.count(opExists))
+	drive.Release(t, l)
+}

@@ -1,0 +1,57 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
+
+// Renew implements [queue.Place]. If the attempt before failed, it goes elsewhere.
+func (e *entry) Renew(ctx context.Context) error {
+	e.mu.Lock()
+	proof, token, another := e.proof, e.token, e.failed
+	e.mu.Unlock()
+	if proof == "" {
+		return locks.ErrNoLease
+	}
+	ctx, cancel := e.UntilOver(ctx)
+	defer cancel()
+	sent := clock.Boot{}.Now()
+	err := e.s.renew(ctx, proof, another)
+	if err == nil && token != 0 && e.settings.unfair { // else the name alone is only ours
+		err = e.verify(ctx, proof, token)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		err = errDeleted
+	}
+	return e.renewed(sent, err)
+}
+
+// verify checks that the node which leads is the very one that we made.
+func (e *entry) verify(ctx context.Context, path string, token uint64) error {
+	n, err := e.s.get(ctx, path)
+	if err == nil && n.token() != token {
+		return errReplaced
+	}
+	return err
+}
+
+// renewed takes the outcome of an attempt that began at the given moment.
+func (e *entry) renewed(sent clock.Instant, err error) error {
+	ttl, granted := e.TTL(), e.s.session().timeout
+	if err == nil && granted < ttl {
+		err = fmt.Errorf("a server grants %v to a session that had %v: the servers of an ensemble need the same limits", granted, ttl)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failed = err != nil
+	if err == nil {
+		e.expires = max(e.expires, sent.Add(ttl))
+	}
+	return err
+}

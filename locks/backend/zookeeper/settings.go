@@ -1,0 +1,89 @@
+package zookeeper
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
+)
+
+const defaultChroot = "/leaderrun"
+
+// settings are what a URL and the environment say.
+type settings struct {
+	servers []string // "host:port"
+	chroot  string   // "/a/b": no slash at the end, and never the root
+	unfair  bool
+	tls     *certificates // nil: no TLS
+	users   *users
+}
+
+// parse reads a URL, and for what it leaves open the environment. All errors
+// wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+	if err := zkinfo.Info.CheckURL(u); err != nil {
+		return nil, err
+	}
+	list, from, root := u.Host, "the zk URL", u.Path
+	if list == "" {
+		var inList string
+		list, inList, _ = strings.Cut(getenv("ZK_HOSTS"), "/")
+		from = "ZK_HOSTS"
+		if strings.Trim(root, "/") == "" {
+			root = inList
+		}
+	}
+	var s settings
+	var err error
+	if s.servers, err = hosts.Parse(list, from, zkinfo.Info.Port); err != nil {
+		return nil, err
+	}
+	if s.chroot, err = chroot(root, getenv); err != nil {
+		return nil, err
+	}
+	if s.unfair, err = unfair(u.Query().Get("mode")); err != nil {
+		return nil, err
+	}
+	if s.users, err = newUsers(u, getenv); err != nil {
+		return nil, err
+	}
+	s.tls, err = newCertificates(u, getenv)
+	return &s, err
+}
+
+func unfair(mode string) (bool, error) {
+	switch mode {
+	case "", "fair":
+		return false, nil
+	case "unfair":
+		return true, nil
+	}
+	return false, locks.Usagef("zk parameter mode=%q is neither fair nor unfair", locks.Abbreviate(mode))
+}
+
+// chroot is the node above all that we make. The root itself is not for us:
+// ZooKeeper has nodes of its own there.
+func chroot(p string, getenv func(string) string) (string, error) {
+	p = strings.Trim(p, "/")
+	if p == "" {
+		p = strings.Trim(getenv("LEADERRUN_ZK_CHROOT"), "/")
+	}
+	if p == "" {
+		return defaultChroot, nil
+	}
+	if strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", locks.Usagef("the chroot of the zk nodes has a character that cannot be printed: %q", locks.Abbreviate(p))
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == "" || part == "." || part == ".." {
+			return "", locks.Usagef("the chroot of the zk nodes has the part %q: %q", part, locks.Abbreviate(p))
+		}
+	}
+	if p == "zookeeper" || strings.HasPrefix(p, "zookeeper/") {
+		return "", locks.Usagef("the chroot /zookeeper is ZooKeeper's own")
+	}
+	return "/" + p, nil
+}

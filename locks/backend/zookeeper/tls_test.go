@@ -1,0 +1,155 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// A securedServer has certificates in files that are replaced, as the holder has that
+// is connected with it.
+type securedServer struct {
+	*zktest.Server
+	t      *testing.T
+	dir    string
+	holder locks.Lock
+	spy    *spy // of the holder
+	log    drive.Log
+}
+
+func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
+	s := &securedServer{t: t, dir: t.TempDir()}
+	s.installCA(ca, "ca.pem")
+	s.installCA(ca, "client-ca.pem")
+	s.install(ca, "server")
+	s.install(ca, "client")
+	s.Server = zktest.Start(t, zktest.Options{TLS: &zktest.TLS{
+		CertFile: s.path("server.pem"), KeyFile: s.path("server.key"), ClientCAFile: s.path("client-ca.pem"),
+	}})
+	o := locks.Options{Name: "a", TTL: time.Minute, ConnectTimeout: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&s.log, nil))}
+	s.spy = &spy{lock: drive.Open(t, Open, s.URL()+"/p?cacert="+s.path("ca.pem")+"&cert="+s.path("client.pem")+"&key="+s.path("client.key"), o).(*Lock).zk}
+	s.holder = queue.New(s.spy, queue.Traits{}, o)
+	t.Cleanup(func() { _ = s.holder.Close() })
+	drive.Hold(t, s.holder)
+	return s
+}
+
+// A spy knows the place of a handle.
+type spy struct {
+	*lock
+	place *entry
+}
+
+func (s *spy) Place(e *queue.Entry) (queue.Place, error) {
+	p, err := s.lock.Place(e)
+	s.place = p.(*entry)
+	return p, err
+}
+
+func (s *securedServer) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *securedServer) copy(from, name string) {
+	s.t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(s.path(name), b, 0o600)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *securedServer) installCA(ca *realserver.CA, name string) {
+	s.t.Helper()
+	s.copy(ca.CertFile, name)
+}
+
+func (s *securedServer) install(ca *realserver.CA, name string) {
+	s.t.Helper()
+	cert, key := ca.Issue(name, realserver.Cert{})
+	s.copy(cert, name+".pem")
+	s.copy(key, name+".key")
+}
+
+// renewed makes a renewal, and tells whether its connection resumed a TLS session.
+func (s *securedServer) renewed() bool {
+	s.t.Helper()
+	drive.Renew(s.t, s.holder)
+	link := s.spy.place.s.link
+	link.mu.Lock()
+	defer link.mu.Unlock()
+	return link.wire != nil && link.wire.Conn.(*tls.Conn).ConnectionState().DidResume
+}
+
+// TestCertificatesRotate: all certificates are replaced under a holder, and the new
+// ones count from the next connection on. A file that cannot be used is as it was,
+// which the log says.
+func TestCertificatesRotate(t *testing.T) {
+	t.Parallel()
+	ca, next := realserver.NewCA(t), realserver.NewCA(t)
+	s := startSecured(t, ca)
+	for _, replace := range []func(){
+		func() { s.installCA(next, "client-ca.pem"); s.install(next, "client") },
+		func() { s.installCA(next, "ca.pem"); s.install(next, "server") },
+	} {
+		s.Kill()
+		replace()
+		s.Start()
+		s.renewed()
+	}
+	if strings.Contains(s.log.String(), "cannot read") {
+		t.Errorf("it complained:\n%s", s.log.String())
+	}
+	if err := os.WriteFile(s.path("ca.pem"), []byte("-----BEGIN CERT"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		s.renewed()
+	}
+	if n := strings.Count(s.log.String(), s.path("ca.pem")); n != 1 {
+		t.Errorf("it told %d times of a file that is half written:\n%s", n, s.log.String())
+	}
+	drive.Release(t, s.holder)
+}
+
+// TestRenewalsResumeTLS: a renewal costs no signatures, but where a certificate of
+// ours is new; and a CA that is not trusted any more is not trusted for that.
+func TestRenewalsResumeTLS(t *testing.T) {
+	t.Parallel()
+	ca := realserver.NewCA(t)
+	s := startSecured(t, ca)
+	for range 3 {
+		if !s.renewed() {
+			t.Error("a renewal resumed no TLS session")
+		}
+	}
+	s.install(ca, "client")
+	if s.renewed() {
+		t.Error("a TLS session with our certificate of before was resumed")
+	}
+	if !s.renewed() {
+		t.Error("a renewal with a new certificate resumed no TLS session")
+	}
+	s.installCA(realserver.NewCA(t), "ca.pem")
+	ctx, cancel := context.WithTimeout(drive.Context(t), 2*time.Second)
+	defer cancel()
+	err := s.holder.Renew(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "signed by unknown authority") {
+		t.Errorf("with another CA: %v", err)
+	}
+	s.installCA(ca, "ca.pem")
+	s.renewed()
+	drive.Release(t, s.holder)
+}

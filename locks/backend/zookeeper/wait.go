@@ -1,0 +1,121 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// Enter implements [queue.Place]: it begins the session and joins the contenders. An
+// address where nobody is reachable is reported at once.
+func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
+	defer cancel()
+	ctx, stop := e.UntilOver(ctx)
+	defer stop()
+	defer e.s.want(ctx)()
+	sent := clock.Boot{}.Now()
+	if err := e.s.await(ctx, 0, true); err != nil {
+		return queue.View{}, err
+	}
+	e.begin(sent)
+	if err := e.s.login(ctx, e.settings.users.now()); err != nil {
+		return queue.View{}, err
+	}
+	v, err := e.join(ctx, try)
+	if err != nil && ctx.Err() != nil {
+		err = e.s.because(err)
+	}
+	if err != nil {
+		return queue.View{}, err
+	}
+	if v.leads || !try {
+		e.entered(v.own)
+	}
+	return e.seen(v), nil
+}
+
+// join is joinFair or joinUnfair.
+func (e *entry) join(ctx context.Context, try bool) (*view, error) {
+	if e.settings.unfair {
+		return e.joinUnfair(ctx, try)
+	}
+	return e.joinFair(ctx, try)
+}
+
+// Await implements [queue.Place]: it waits until what is watched has been deleted. In
+// fair mode that is only the node just before ours, so that a release wakes one waiter
+// and not all. If it is a queue, a change of it will do.
+func (e *entry) Await(ctx context.Context) error {
+	for {
+		w, err := e.s.watchGone(ctx, e.view.watch)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case ev := <-w.events:
+			if ev.Type == zk.EventNodeDeleted || e.view.queue {
+				return nil
+			} // else it is only that the connection broke
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Look implements [queue.Place].
+func (e *entry) Look(ctx context.Context) (queue.View, error) {
+	look := e.lookFair
+	if e.view.own == nil {
+		look = func(ctx context.Context) (*view, error) { return e.join(ctx, false) }
+	}
+	v, err := look(ctx)
+	if err == nil && v.own == nil && e.view.own != nil {
+		err = errDeleted
+	}
+	if err != nil {
+		return queue.View{}, err
+	}
+	e.entered(v.own)
+	return e.seen(v), nil
+}
+
+// Guard implements [queue.Place].
+func (e *entry) Guard(ctx context.Context, _ *backoff.Backoff) error {
+	own := e.ours()
+	w, err := e.s.watchGone(ctx, own.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return errDeleted
+	case err != nil:
+		return err
+	case w.token != own.token():
+		return errReplaced
+	}
+	select {
+	case ev := <-w.events:
+		if ev.Type == zk.EventNodeDeleted {
+			return errDeleted
+		}
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Restamp implements [queue.Place]. It wakes nobody. In unfair mode the node is new.
+func (e *entry) Restamp(ctx context.Context) error {
+	if e.settings.unfair {
+		return nil
+	}
+	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, record.New(e.o), -1) })
+	return err
+}

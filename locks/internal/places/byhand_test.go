@@ -1,0 +1,167 @@
+package places
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// A place is a file in which a person writes something for each backend.
+type place struct {
+	file  func(*backend.Info) string   // its path in the tree; "": it has none for this one
+	wants func(*backend.Info) []string // what must stand there
+	part  string                       // which part of the file, as a pattern
+}
+
+// whole is the pattern of a file.
+const whole = "(?s).*"
+
+// byHand are the places. What is to be written there is prose, or a test, or a program:
+// the text that is looked for is the least that shows that it is there.
+var byHand = map[string]place{
+	"the table of backends":     {in("README.md"), texts("| `SCHEME`"), whole},
+	"the packages":              {ofHelper("README.md"), texts("`PROGRAM`"), whole},
+	"when to choose it":         {in("docs/choosing-a-backend.md"), texts(". **`SCHEME`**"), whole},
+	"its address":               {in("docs/choosing-a-backend.md"), address, "(?m)^[|] `SCHEME` [|] `SCHEME:.*$"},
+	"its limits":                {in("docs/choosing-a-backend.md"), texts("- **`SCHEME`**:"), whole},
+	"its ttl":                   {ofHelper("docs/choosing-a-ttl.md"), texts("| `SCHEME` |"), whole},
+	"its section of the manual": {in("man/leaderrun-backends.7"), section, `(?s)\.Ss SCHEME\n.*?(\n\.S|$)`},
+	"the programs":              {ofHelper("man/leaderrun.1"), texts("PROGRAM"), whole},
+	"how soon a break is heard": {ofHelper("man/leaderrun-release.1"), texts(".Cm SCHEME"), whole},
+	"how soon a request is":     {ofHelper("man/leaderrun-resign.1"), texts(".Cm SCHEME"), whole},
+	"where tokens come from":    {in("man/leaderrun-forget.1"), texts(".Cm SCHEME"), whole},
+	"the map":                   {in("ARCHITECTURE.md"), texts("\n    FOLDER/ "), whole},
+	"the program on the map":    {ofHelper("ARCHITECTURE.md"), texts("PROGRAM"), whole},
+	"the changes":               {in("CHANGELOG.md"), texts("`SCHEME`"), whole},
+	"its documentation":         {in("locks/backend/FOLDER/doc.go"), documentation, whole},
+	"its helper program":        {ofHelper("locks/backend/FOLDER/PROGRAM/main.go"), texts(`helper.Main("SCHEME", FOLDER.Open)`), whole},
+	"its conformance":           {in("locks/backend/FOLDER/conformance_test.go"), texts("lockstest.Run(", "Info.Abilities"), whole},
+	"its settings":              {in("locks/backend/FOLDER/described_test.go"), texts("backendtest.Settings("), whole},
+	"its script":                {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
+	"the faults it meets":       {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
+	"the fleet it serves":       {in("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
+}
+
+// in is a file for each backend.
+func in(file string) func(*backend.Info) string {
+	return func(b *backend.Info) string { return about(b, file) }
+}
+
+// ofHelper is a file for each backend that is a helper program.
+func ofHelper(file string) func(*backend.Info) string {
+	return func(b *backend.Info) string {
+		if b.BuiltIn {
+			return ""
+		}
+		return about(b, file)
+	}
+}
+
+func texts(all ...string) func(*backend.Info) []string {
+	return func(b *backend.Info) []string {
+		var wanted []string
+		for _, text := range all {
+			wanted = append(wanted, about(b, text))
+		}
+		return wanted
+	}
+}
+
+func about(b *backend.Info, text string) string {
+	return strings.NewReplacer("SCHEME", b.Scheme, "FOLDER", b.Folder, "PROGRAM", b.Program()).Replace(text)
+}
+
+// settings are the parameters and variables, written in some way. Those that everybody
+// has need not be told.
+func settings(b *backend.Info, param, variable string) []string {
+	var all []string
+	for _, p := range b.Params {
+		all = append(all, fmt.Sprintf(param, p.Name))
+	}
+	for _, v := range b.Heeded() {
+		all = append(all, fmt.Sprintf(variable, v))
+	}
+	return all
+}
+
+func address(b *backend.Info) []string {
+	return append(settings(b, "`%s`", "`%s`"), "| `"+b.Scheme+"` | `"+b.Scheme+"://")
+}
+
+func section(b *backend.Info) []string {
+	return append(settings(b, "%s=", ".Ev %s"), ".Ss "+b.Scheme+"\n", "generated: backend "+b.Scheme+"\n")
+}
+
+func documentation(b *backend.Info) []string {
+	return append(settings(b, "%s=", "%s"), "# URL\n", "# Liveness\n", "# Fencing token\n", "# Permissions\n", "# Limits\n")
+}
+
+// lacks returns what a place lacks of a backend.
+func (p place) lacks(tree fs.FS, b *backend.Info) []string {
+	file := p.file(b)
+	if file == "" {
+		return nil
+	}
+	text, _ := fs.ReadFile(tree, file) // one that is not there lacks everything
+	text = regexp.MustCompile(about(b, p.part)).Find(text)
+	var missing []string
+	for _, want := range p.wants(b) {
+		if !has(text, want) {
+			missing = append(missing, want)
+		}
+	}
+	return missing
+}
+
+// has reports whether a text has a word, and more: "cert=" is not in "cacert=".
+func has(text []byte, want string) bool {
+	pattern := regexp.QuoteMeta(want)
+	if startsWord.MatchString(want) {
+		pattern = `\b` + pattern
+	}
+	return regexp.MustCompile(pattern).Match(text)
+}
+
+var startsWord = regexp.MustCompile(`^\w`)
+
+// firstCell is the name that a row of a table in Markdown begins with.
+var firstCell = regexp.MustCompile("^\\| `([a-z0-9]+)`")
+
+// unlisted returns the backends that a table of a page lacks. A table is one of backends
+// if it has a row for two of them.
+func unlisted(page string, backends []*backend.Info) []string {
+	var lacking, row []string
+	for line := range strings.Lines(page + "\n\n") {
+		if strings.HasPrefix(line, "|") {
+			if m := firstCell.FindStringSubmatch(line); m != nil {
+				row = append(row, m[1])
+			}
+			continue
+		}
+		lacking = append(lacking, absent(row, backends)...)
+		row = nil
+	}
+	return lacking
+}
+
+// absent are the helpers that a table lacks whose rows begin with these words.
+func absent(rows []string, backends []*backend.Info) []string {
+	var missing []string
+	found := 0
+	for _, b := range backends {
+		switch {
+		case slices.Contains(rows, b.Scheme):
+			found++
+		case !b.BuiltIn:
+			missing = append(missing, b.Scheme)
+		}
+	}
+	if found < 2 {
+		return nil
+	}
+	return missing
+}

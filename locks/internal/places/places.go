@@ -1,0 +1,104 @@
+package places
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// generated are the parts by file and name: what stands between the comments
+// "generated: NAME" and "end generated". They are templates, for the backends that are
+// helper programs.
+func generated() map[string]map[string]string {
+	return map[string]map[string]string{
+		"cmd/bundle.go": {
+			"imports": `{{range .}}	"github.com/leaderrun/leaderrun/locks/backend/{{.Folder}}"
+{{end}}`,
+			"backends": `{{range .}}	r.Register("{{.Scheme}}", {{.Folder}}.Open)
+{{end}}`,
+		},
+		"goreleaser.yaml": {
+			"helpers": `{{range .}}  - <<: *program
+    id: {{.Program}}
+    main: ./locks/backend/{{.Folder}}/{{.Program}}
+    binary: libexec/leaderrun/{{.Program}}
+{{end}}`,
+			"archive": `    ids: [leaderrun, leaderrun-probe, leaderrun-metrics{{range .}}, {{.Program}}{{end}}]
+`,
+			"packages of helpers": `    description: |-
+      run a command on exactly one machine at a time
+      leaderrun takes a lock from a system you already run, starts a command while
+      renewing the lock, and has the whole job dead before anyone else can hold it.
+      Locks of one machine need nothing else; each other backend is a package of its
+      own: {{range $i, $b := .}}{{if $i}}, {{end}}{{.Program}}{{end}}.
+    suggests: [{{range $i, $b := .}}{{if $i}}, {{end}}{{.Program}}{{end}}]
+`,
+			"packages": `{{range $i, $b := .}}  - <<: *package
+    id: {{.Program}}
+    package_name: {{.Program}}
+    ids: [{{.Program}}]
+    description: |-
+      locks in {{.Product}} for leaderrun
+      The helper program by which leaderrun takes locks from {{.Product}}.
+    dependencies: [leaderrun]
+    suggests: []
+{{if $i}}    contents: *documents
+{{else}}    contents: &documents
+      - src: bin/compressed/changelog.gz
+        dst: /usr/share/doc/{{"{{"}} .PackageName {{"}}"}}/changelog.gz
+        file_info: *file
+      - src: LICENSE
+        dst: /usr/share/doc/{{"{{"}} .PackageName {{"}}"}}/copyright
+        file_info: *file
+{{end}}{{end}}`,
+		},
+	}
+}
+
+// part is a generated one: the line with its name, what it has, and the line that ends it.
+var part = regexp.MustCompile(`(?ms)^(\s*(?:#|//) generated: ([a-z ]+)\n)(.*?)^(\s*(?:#|//) end generated\n)`)
+
+// Files returns the files with generated parts, by their paths in the tree.
+func Files() []string { return slices.Sorted(maps.Keys(generated())) }
+
+// Generate returns a file with its generated parts as they should be.
+func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error) {
+	templates := generated()[file]
+	var failed error
+	now := part.ReplaceAllFunc(old, func(found []byte) []byte {
+		m := part.FindSubmatch(found)
+		text, ok := templates[string(m[2])]
+		if !ok && failed == nil {
+			failed = fmt.Errorf("%s: nobody knows the generated part %q", file, m[2])
+		}
+		delete(templates, string(m[2]))
+		body, err := render(text, backends)
+		if failed == nil {
+			failed = err
+		}
+		return slices.Concat(m[1], body, m[4])
+	})
+	for name := range templates {
+		failed = fmt.Errorf("%s: there is no generated part %q", file, name)
+	}
+	return now, failed
+}
+
+// render is a part for the backends that are helper programs, by folder.
+func render(text string, backends []*backend.Info) ([]byte, error) {
+	t, err := template.New("").Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	helpers := slices.DeleteFunc(slices.Clone(backends), func(b *backend.Info) bool { return b.BuiltIn })
+	slices.SortFunc(helpers, func(a, b *backend.Info) int { return strings.Compare(a.Folder, b.Folder) })
+	var out bytes.Buffer
+	err = t.Execute(&out, helpers)
+	return out.Bytes(), err
+}

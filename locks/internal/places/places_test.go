@@ -1,0 +1,146 @@
+package places
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
+)
+
+// tree is the whole of it.
+func tree() fs.FS { return os.DirFS("../../..") }
+
+// imaginary is a backend that nobody has written.
+var imaginary = &backend.Info{
+	Scheme: "imaginary", Product: "Imaginary Store", Folder: "imaginary",
+	Params:    []backend.Param{{Name: "imagined"}},
+	Variables: []backend.Variable{{Name: "IMAGINARY_HOSTS"}},
+}
+
+func TestNothingIsStale(t *testing.T) {
+	t.Parallel()
+	for _, file := range Files() {
+		old := read(t, file)
+		now, err := Generate(file, old, known.Backends())
+		if err != nil {
+			t.Error(err)
+		} else if !bytes.Equal(old, now) {
+			t.Errorf("%s is not what package known says: run make generate", file)
+		}
+	}
+}
+
+// TestEveryPlace finds what has been forgotten of a backend.
+func TestEveryPlace(t *testing.T) {
+	t.Parallel()
+	for _, b := range known.Backends() {
+		for what, p := range byHand {
+			if missing := p.lacks(tree(), b); len(missing) > 0 {
+				t.Errorf("%s: %s: %s lacks %q", b.Scheme, what, p.file(b), missing)
+			}
+		}
+	}
+}
+
+// TestEveryHelperIsListed: a program beside a backend is that of one that is known.
+func TestEveryHelperIsListed(t *testing.T) {
+	t.Parallel()
+	programs, err := fs.Glob(tree(), "locks/backend/*/leaderrun-*/main.go")
+	if err != nil || len(programs) < 3 {
+		t.Errorf("found %q, %v", programs, err)
+	}
+	for _, file := range programs {
+		program := path.Base(path.Dir(file))
+		if !slices.ContainsFunc(known.Backends(), func(b *backend.Info) bool { return b.Program() == program }) {
+			t.Errorf("%s is a backend's, and package known has no such backend", file)
+		}
+	}
+}
+
+// TestEveryTable: one of some backends is one of all.
+func TestEveryTable(t *testing.T) {
+	t.Parallel()
+	tables := 0
+	for _, page := range pages(t) {
+		text := string(read(t, page))
+		for _, scheme := range unlisted(text, known.Backends()) {
+			t.Errorf("%s has a table of backends that lacks a row for %s", page, scheme)
+		}
+		tables += len(unlisted(text, append(known.Backends(), imaginary)))
+	}
+	if tables < 5 {
+		t.Errorf("only %d tables of backends were found", tables)
+	}
+}
+
+// TestNothingCanBeForgotten: of a backend that is only described, each place says that
+// it lacks it.
+func TestNothingCanBeForgotten(t *testing.T) {
+	t.Parallel()
+	for what, p := range byHand {
+		if wants, lacks := len(p.wants(imaginary)), len(p.lacks(tree(), imaginary)); wants == 0 || lacks != wants {
+			t.Errorf("%s: lacks %d things of %d of a backend that there is not", what, lacks, wants)
+		}
+	}
+	for _, file := range Files() {
+		old := read(t, file)
+		for name := range generated()[file] {
+			now, err := Generate(file, old, append(known.Backends(), imaginary))
+			if err != nil || bytes.Contains(partNamed(now, name), []byte("imaginary")) == bytes.Contains(partNamed(old, name), []byte("imaginary")) {
+				t.Errorf("%s: the part %q does not change with a backend: %v", file, name, err)
+			}
+		}
+	}
+	if problems := unruled(rules(t), imaginary, []string{"example.org/sdk"}); len(problems) != 2 {
+		t.Errorf("the linter's rules lack %q of a backend that there is not", problems)
+	}
+}
+
+func TestGenerateRefuses(t *testing.T) {
+	t.Parallel()
+	file := Files()[0]
+	old := read(t, file)
+	for what, bad := range map[string][]byte{
+		"a part is missing":         nil,
+		"a part has no end":         bytes.Replace(old, []byte("end generated"), []byte("end"), 1),
+		"nobody knows what that is": append(bytes.Clone(old), "# generated: other\n# end generated\n"...),
+	} {
+		if _, err := Generate(file, bad, known.Backends()); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+// partNamed is the generated part of that name.
+func partNamed(text []byte, name string) []byte {
+	for _, m := range part.FindAllSubmatch(text, -1) {
+		if string(m[2]) == name {
+			return m[3]
+		}
+	}
+	return nil
+}
+
+// pages are the documents that a user reads.
+func pages(t *testing.T) []string {
+	t.Helper()
+	docs, err := fs.Glob(tree(), path.Join("docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat([]string{"README.md"}, docs)
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := fs.ReadFile(tree(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,283 @@
+package keepalive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+)
+
+func TestTrusted(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{
+		15 * time.Second: trusted,
+		2 * time.Second:  1998 * time.Millisecond,
+		24 * time.Hour:   86313600 * time.Millisecond,
+		0:                0,
+	} {
+		if got := keepalive.Trusted(ttl); got != want {
+			t.Errorf("Trusted(%v): got %v, want %v", ttl, got, want)
+		}
+	}
+}
+
+// Renewals are R apart from sending to sending, however long the answers take.
+func TestCadence(t *testing.T) {
+	for _, slow := range []time.Duration{0, 10 * time.Millisecond, 1999 * time.Millisecond} {
+		t.Run(slow.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = func(int) step { return step{out: slow / 2, back: slow - slow/2} }
+				l := r.hold()
+				r.until(62500 * time.Millisecond)
+				r.lives(l)
+				r.did("renew", seconds(3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45, 48, 51, 54, 57, 60)...)
+			})
+		})
+	}
+}
+
+func TestRequestsPerMinute(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hold()
+		r.until(time.Minute)
+		if got, most := len(r.calls), int(time.Minute/interval)+1; got > most {
+			t.Errorf("a holder sent %d requests in a minute, want at most %d", got, most)
+		}
+	})
+}
+
+func TestDeadlineCountsFromTheSending(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(int) step { return step{out: time.Second, back: 900 * time.Millisecond} }
+		l := r.hold()
+		r.until(4800 * time.Millisecond)
+		r.deadline(l, r.e(0)) // the server has renewed, but we do not know it
+		r.until(5 * time.Second)
+		r.deadline(l, r.e(3*time.Second))
+		want := keepalive.Renewal{Sent: r.boot.at(3 * time.Second), Done: r.boot.at(4900 * time.Millisecond), Left: 10085 * time.Millisecond, Deadline: r.e(3 * time.Second)}
+		if len(r.renewals) != 1 || r.renewals[0] != want {
+			t.Errorf("renewals: got %v, want %v", r.renewals, want)
+		}
+	})
+}
+
+// An outage shorter than the window costs nothing; attempts are R/6 apart.
+func TestOutageInsideTheWindow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(n int) step {
+			if n <= 4 {
+				return step{err: errDown}
+			}
+			return step{}
+		}
+		l := r.hold()
+		r.until(9 * time.Second)
+		r.lives(l)
+		r.did("renew", seconds(3, 3.5, 4, 4.5, 5, 8)...)
+		r.deadline(l, r.e(8*time.Second))
+
+		failed := keepalive.Renewal{Sent: r.boot.at(4 * time.Second), Done: r.boot.at(4 * time.Second), Left: 10985 * time.Millisecond, Deadline: r.e(0), Err: errDown}
+		if got := r.renewals[2]; got != failed {
+			t.Errorf("the third renewal: got %v, want %v", got, failed)
+		}
+		want := []string{"renewal failed, will retry", "renewing again"}
+		if got := r.logged(slog.LevelInfo); !slices.Equal(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
+		}
+	})
+}
+
+// Errors never move the deadline, at which the term ends to the nanosecond.
+func TestErrorsUntilExpiry(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(int) step { return step{err: errDown} }
+		l := r.hold()
+		r.ends(l, trusted, keepalive.ErrExpired)
+		r.is(l.Err(), locks.ErrLost)
+		r.deadline(l, r.e(0))
+		tried := len(r.calls)
+		r.wait(time.Minute)
+		if len(r.calls) != tried {
+			t.Errorf("calls after the expiry: %v", r.calls[tried:])
+		}
+	})
+}
+
+// A server, or a helper, that says nothing: n = 2 attempts of A end before
+// D_term, which is 8 s before the end of the lease, and none outlasts E.
+func TestSilence(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(int) step { return silence }
+		l := r.hold()
+		r.ends(l, trusted, keepalive.ErrExpired)
+		r.did("renew", seconds(3, 5, 7, 9, 11, 13)...)
+		for _, c := range r.calls[1:] {
+			if want := min(limit, trusted-c.at); c.limit != want {
+				t.Errorf("the attempt at %v had %v, want %v", c.at, c.limit, want)
+			}
+		}
+		if second := r.renewals[1].Done; second > r.e(0).Add(-7*time.Second) {
+			t.Errorf("the second attempt ended only at %v", second.Sub(epoch))
+		}
+	})
+}
+
+// The server has renewed each time, but we cannot know it.
+func TestLostAnswers(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(int) step { return step{unanswered: true} }
+		l := r.hold()
+		r.ends(l, trusted, keepalive.ErrExpired)
+		r.deadline(l, r.e(0))
+		if _, end := r.server.ended(); time.Duration(end) != 28*time.Second {
+			t.Errorf("the server's lease ends at %v, so this tests nothing", time.Duration(end))
+		}
+	})
+}
+
+// A backend that ignores its context cannot hold up the end of the term, and
+// its success after that resurrects nothing.
+func TestAnswerAfterExpiry(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.server.lax = true
+		r.renew = func(int) step { return step{out: 12 * time.Second, back: 8 * time.Second, deaf: true} }
+		l := r.hold()
+		r.ends(l, trusted, keepalive.ErrExpired)
+		r.until(time.Minute)
+		r.did("renew", seconds(3)...)
+		r.deadline(l, r.e(0))
+		r.is(l.Err(), keepalive.ErrExpired)
+		if len(r.renewals) != 0 || len(r.logged(slog.LevelInfo)) != 0 {
+			t.Errorf("renewals after the end: %v, %q", r.renewals, r.logged(slog.LevelInfo))
+		}
+	})
+}
+
+func TestRenewalFindsTheLeaseLost(t *testing.T) {
+	lost := fmt.Errorf("%w: the key was deleted", locks.ErrLost)
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = func(n int) step {
+			if n == 2 {
+				return step{err: lost, back: 70 * time.Millisecond}
+			}
+			return step{}
+		}
+		l := r.hold()
+		r.ends(l, 6070*time.Millisecond, lost)
+		if errors.Is(l.Err(), keepalive.ErrExpired) {
+			t.Errorf("got %v, which looks like an expiry", l.Err())
+		}
+		r.until(time.Minute)
+		r.did("renew", seconds(3, 6)...)
+		if got := r.renewals[1].Err; got != lost {
+			t.Errorf("Renewed was told %v, want %v", got, lost)
+		}
+	})
+}
+
+// The backend's early notice ends the term at once, also beside a renewal, and
+// whatever it says.
+func TestNoticeOfLoss(t *testing.T) {
+	deleted := fmt.Errorf("%w: the key was deleted", locks.ErrLost)
+	for name, test := range map[string]struct {
+		notice error
+		renew  step
+	}{
+		"between renewals": {deleted, step{}},
+		"beside a renewal": {deleted, silence},
+		"of no class":      {errDown, step{}},
+		"closed":           {nil, step{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = func(int) step { return test.renew }
+				l := r.hold()
+				r.until(4 * time.Second)
+				if test.notice == nil {
+					close(r.lost)
+				} else {
+					r.lost <- test.notice
+				}
+				r.ends(l, 4*time.Second, locks.ErrLost)
+				if n := r.renewing.Load(); n != 0 {
+					t.Errorf("%d renewals go on", n)
+				}
+				r.until(time.Minute)
+				r.did("renew", seconds(3)...)
+			})
+		})
+	}
+}
+
+// A lock that cannot end while we live has no deadline and is not renewed, but
+// can be lost.
+func TestNoTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.server.ttl = 0
+		r.acquire = r.polling(10 * time.Second)
+		r.renew = func(int) step { return step{err: locks.ErrNoLease} }
+		l := r.hold()
+		r.until(time.Hour)
+		r.lives(l)
+		if e, ok := l.Deadline(); ok {
+			t.Errorf("deadline: got %v, want none", e)
+		}
+		r.did("renew", seconds(3, 6, 9)...) // while it waited
+		r.lost <- locks.ErrLost
+		r.ends(l, time.Hour, locks.ErrLost)
+	})
+}
+
+// A permanent says in advance that its lock cannot end.
+type permanent struct{ *rig }
+
+func (permanent) Permanent() bool { return true }
+
+func TestPermanentIsNotRenewedWhileWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.server.ttl = 0
+		r.acquire = r.polling(time.Hour)
+		l, err := keepalive.Acquire(t.Context(), permanent{r}, false, r.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Release(context.Background())
+		r.did("renew")
+	})
+}
+
+// A Renewed, or a log, that blocks keeps no lease from ending.
+func TestBlockedReport(t *testing.T) {
+	for name, test := range map[string]struct {
+		renewal step
+		end     time.Duration
+		why     error
+	}{
+		"of a success": {step{}, 3*time.Second + trusted, keepalive.ErrExpired},
+		"of a failure": {step{err: errDown}, trusted, keepalive.ErrExpired},
+		"of the loss":  {step{err: locks.ErrLost}, 3 * time.Second, locks.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				blocked := make(chan struct{})
+				r.renew = func(int) step { return test.renewal }
+				r.o.Renewed = func(keepalive.Renewal) { <-blocked }
+				l := r.hold()
+				r.ends(l, test.end, test.why)
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := l.Release(ctx); err != nil {
+					t.Errorf("release: %v", err)
+				}
+				r.did("release", test.end)
+				close(blocked)
+			})
+		})
+	}
+}

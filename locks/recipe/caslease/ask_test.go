@@ -1,0 +1,215 @@
+package caslease_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// ask leaves a request, by a handle of its own.
+func ask(t testing.TB, s *sim, token uint64, text string) {
+	t.Helper()
+	if err := at(t, s, options("who asks")).(locks.Asker).Ask(drive.Context(t), token, []byte(text)); err != nil {
+		t.Fatalf("ask: %v", err)
+	}
+}
+
+// look renews, and returns once the look that follows has come to something; nil:
+// to nothing.
+func look(t testing.TB, s *sim, l locks.Lock) []byte {
+	t.Helper()
+	verbs(s)
+	drive.Renew(t, l)
+	drive.Eventually(t, drive.Patience, "a look", func() bool { return verbs(s)["ask read"] > 0 })
+	drive.Renew(t, l) // the look before it is over, or there is no second one
+	select {
+	case text := <-l.(locks.Asker).Asked():
+		return text
+	case <-time.After(50 * time.Millisecond):
+		return nil
+	}
+}
+
+// TestAsk: the next renewal delivers what we are asked, once, and none but that
+// for our own token. The object of the lock is not touched by it.
+func TestAsk(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		g := drive.Hold(t, l)
+		before, _ := s.Cell(leaseCell)
+		for _, text := range []string{"resign", "resign", "", " é\n\x00\x1b\"", strings.Repeat("é", locks.MaxRecord/2)} {
+			ask(t, s, g.Token-1, "another's")
+			ask(t, s, g.Token, text)
+			if after, _ := s.Cell(leaseCell); after.Version != before.Version {
+				t.Fatal("a request has changed the cell of the lock")
+			}
+			drive.Renew(t, l)
+			if got := drive.Within(t, drive.Patience, l.(locks.Asker).Asked()); got == nil || string(got) != text {
+				t.Errorf("asked %q; want %q", got, text)
+			}
+			if got := look(t, s, l); got != nil {
+				t.Errorf("asked once more: %q", got)
+			}
+			before, _ = s.Cell(leaseCell)
+		}
+		for _, token := range []uint64{0, g.Token - 1, g.Token + 1} {
+			ask(t, s, token, "another's")
+			if got := look(t, s, l); got != nil {
+				t.Errorf("asked %q, which is for the token %d; ours is %d", got, token, g.Token)
+			}
+		}
+		for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
+			if err := l.(locks.Asker).Ask(drive.Context(t), g.Token, []byte(text)); !errors.Is(err, locks.ErrUsage) {
+				t.Errorf("a text of %d bytes: %v; want ErrUsage", len(text), err)
+			}
+		}
+	})
+}
+
+// TestAskOvercomes has each of the requests fail of which an Ask consists, when
+// there is a cell for it and when there is none.
+func TestAskOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		for _, verb := range []string{"read", "create", "swap"} {
+			if name == "412" && verb == "read" {
+				continue
+			}
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				bubble(t, func(t *testing.T, s *sim) {
+					l := at(t, s, options("a"))
+					g := drive.Hold(t, l)
+					if verb == "swap" {
+						ask(t, s, 1, "earlier")
+					}
+					s.Next(verb, fault)
+					ask(t, s, g.Token, "resign")
+					drive.Renew(t, l)
+					if got := drive.Within(t, drive.Patience, l.(locks.Asker).Asked()); string(got) != "resign" {
+						t.Errorf("asked %q", got)
+					}
+					if got := look(t, s, l); got != nil {
+						t.Errorf("asked once more: %q", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestAskFails in time, and says why.
+func TestAskFails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault Fault
+		class error
+	}{
+		"denied": {Fault{Err: refuse(caslease.Denied, "no")}, locks.ErrDenied},
+		"outage": {Fault{Err: refuse(caslease.Unknown, "Backend Error")}, locks.ErrUnavailable},
+		"silent": {Fault{Drop: true}, locks.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				s.Fault(func(Request) Fault { return tt.fault })
+				o := options("b")
+				o.ConnectTimeout = time.Second
+				err := at(t, s, o).(locks.Asker).Ask(context.Background(), 1, []byte("x"))
+				if !errors.Is(err, tt.class) {
+					t.Errorf("got %v; want %v", err, tt.class)
+				}
+			})
+		})
+	}
+}
+
+// TestAskedHangs: a look whose answer does not come delays no renewal, and there
+// is no second one beside it. Close ends it.
+func TestAskedHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, patiently("a"))
+		drive.Hold(t, l)
+		never := make(chan struct{})
+		t.Cleanup(func() { close(never) })
+		s.Fault(func(r Request) Fault {
+			if r.verb() == "ask read" {
+				return Fault{Hold: never}
+			}
+			return Fault{}
+		})
+		drive.Renew(t, l)
+		n := map[string]int{}
+		drive.Eventually(t, drive.Patience, "a look", func() bool { maps.Copy(n, verbs(s)); return n["ask read"] > 0 })
+		start := time.Now()
+		for range 3 {
+			drive.Renew(t, l)
+		}
+		drive.Release(t, l)
+		_ = l.Close()
+		if took := time.Since(start); took > drive.Patience/2 {
+			t.Errorf("it took %v", took)
+		}
+		if n := verbs(s); n["ask read"] > 0 {
+			t.Errorf("beside the one that hangs: %v", n)
+		}
+	})
+}
+
+// TestAskedFails: a look that fails is followed by another, and is no failed
+// renewal.
+func TestAskedFails(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		g := drive.Hold(t, l)
+		ask(t, s, g.Token, "resign")
+		for name, fault := range passing() {
+			if name == "412" {
+				continue
+			}
+			failed := make(chan struct{}, 1)
+			s.Fault(func(r Request) Fault {
+				if r.verb() != "ask read" || len(failed) > 0 {
+					return Fault{}
+				}
+				failed <- struct{}{}
+				return fault
+			})
+			drive.Eventually(t, drive.Patience, "a look that fails: "+name, func() bool { drive.Renew(t, l); return len(failed) > 0 })
+			ask(t, s, g.Token, name)
+			drive.Eventually(t, drive.Patience, "a look that does not", func() bool {
+				drive.Renew(t, l)
+				select {
+				case text := <-l.(locks.Asker).Asked():
+					return string(text) == name
+				default:
+					return false
+				}
+			})
+		}
+	})
+}
+
+// TestAskedByAnother: what else is in the cell is not delivered.
+func TestAskedByAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		for _, value := range []string{
+			"", "null", "[]", `{"token":-1}`, `{"nonce":"n","token":TOKEN}`, `{"nonce":"n","token":TOKEN,"text":"resign"}`,
+			`{"nonce":"n","token":TOKEN,"text":"base64:/w=="}`, `{"nonce":"n","token":TOKEN,"text":"base64:` + strings.Repeat("eHh4", 1500) + `"}`,
+			strings.Repeat("{", 100<<10), strings.Repeat("x", 300<<10), "\x00\xff",
+		} {
+			token := strings.Split(strings.SplitAfter(record(t, s)+`"token":0,`, `"token":`)[1], ",")[0]
+			s.SetState(requestCell, strings.ReplaceAll(value, "TOKEN", token))
+			if got := look(t, s, l); got != nil {
+				t.Errorf("asked %q by %s", got, locks.Abbreviate(value))
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package caslease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
+
+// base is when the object of these tests was last changed.
+var base = time.Date(2026, 1, 2, 3, 4, 5, 700e6, time.UTC)
+
+// seen is a view of a held lock with a lease of 10 s, whose answer had the given
+// age of the cell by its Date, and was asked for and heard at moments of our
+// boot clock.
+func seen(age time.Duration, sent, heard time.Duration) *view {
+	return &view{
+		Cell:   Cell{Version: "5", Updated: base, Date: base.Add(age)},
+		record: record{State: held, Nonce: "n", TTLms: 10_000},
+		sent:   clock.Instant(sent), heard: clock.Instant(heard),
+	}
+}
+
+// stamped are the traits of a store that is judged by its stamps.
+func stamped() *Traits { return &Traits{Expiry: ByStamps, Margin: time.Second, Poll: 2 * time.Second} }
+
+// TestDateProvesTheEnd: at the first look, and not before the lease and the
+// margin are over.
+func TestDateProvesTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		age  time.Duration
+		left time.Duration
+	}{
+		{0, 10 * time.Second}, // the watch alone would allow that
+		{5 * time.Second, 6 * time.Second},
+		{10 * time.Second, time.Second},
+		{11 * time.Second, 0},
+		{time.Hour, 11*time.Second - time.Hour},
+		{-500 * time.Millisecond, 10 * time.Second}, // the same second, rounded down
+		{-2 * time.Second, 10 * time.Second},        // before the change: a Date of another clock
+	} {
+		o := observer{traits: stamped()}
+		left, by := o.left(seen(tt.age, 0, 0))
+		if left != tt.left || left < 10*time.Second && by != ByStamps {
+			t.Errorf("an answer %v after the change: left %v, by %v; want %v", tt.age, left, by, tt.left)
+		}
+	}
+}
+
+// TestWatchProvesTheEnd: without any Date, or where it proves nothing, a whole lease
+// from the arrival of one answer to the sending of another.
+func TestWatchProvesTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, traits := range []*Traits{stamped(), {Expiry: ByWatching}} {
+		version := "5"
+		look := func(sent, heard time.Duration) *view {
+			v := seen(time.Hour, sent, heard)
+			if v.Version = version; traits.Expiry == ByStamps {
+				v.Date = time.Time{}
+			}
+			return v
+		}
+		o := observer{traits: traits}
+		if left, _ := o.left(look(0, 2*time.Second)); left != 10*time.Second+2*time.Second {
+			t.Errorf("at the first look: %v left", left)
+		}
+		if left, _ := o.left(look(11*time.Second, 13*time.Second)); left != time.Second {
+			t.Errorf("asked 9 s after the first answer: %v left; want 1s", left)
+		}
+		version = "6"
+		if left, _ := o.left(look(12*time.Second, 13*time.Second)); left < 10*time.Second {
+			t.Errorf("after a change: %v left; want a whole lease", left)
+		}
+		if left, by := o.left(look(23*time.Second, 24*time.Second)); left > 0 || by != ByWatching {
+			t.Errorf("a lease after that: %v left, by %v; want none, by watching", left, by)
+		}
+	}
+}
+
+// TestEarly: the stamps before and after a takeover show that the Date was wrong.
+func TestEarly(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ gap, want time.Duration }{
+		{3 * time.Second, 7500 * time.Millisecond},
+		{10500 * time.Millisecond, 0},
+		{time.Minute, 10500*time.Millisecond - time.Minute},
+	} {
+		before, after := seen(0, 0, 0), seen(0, 0, 0)
+		after.Updated = base.Add(tt.gap)
+		if got := stamped().early(before, after); got != tt.want {
+			t.Errorf("taken over after %v: too early by %v; want %v", tt.gap, got, tt.want)
+		}
+	}
+}
+
+// TestRest: a takeover in doubt waits for the rest of the lease by the stamps,
+// counted from when it first saw them, and never longer for seeing them again.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	l, term := New(nil, *stamped(), locks.Options{}), new(term)
+	start := l.now()
+	before, after := seen(time.Hour, time.Duration(start), time.Duration(start)), seen(0, time.Duration(start), time.Duration(start))
+	l.doubt(before, term)
+	if got := term.record.TTLms; got != 10_000 {
+		t.Errorf("a takeover in doubt speaks of a lease of %d ms; want 10000", got)
+	}
+	after.Updated = base.Add(-time.Hour) // stamps of which nothing can be said
+	if got := l.rest(after); got > 10*time.Second {
+		t.Errorf("the rest is %v; want no more than the lease", got)
+	}
+	after.Updated = base.Add(7 * time.Second)
+	for _, later := range []time.Duration{0, 5 * time.Second} {
+		after.heard = start.Add(later)
+		if got := l.rest(after); got > 3500*time.Millisecond {
+			t.Errorf("seen again %v later the rest is %v; want 3.5s from the start or less", later, got)
+		}
+	}
+	after.Updated = base.Add(11 * time.Second)
+	if got := l.rest(after); got != 0 || l.doubted != nil {
+		t.Errorf("once the stamps show that it was over, the rest is %v", got)
+	}
+}
+
+// TestPoll holds the pauses of those who wait to what the documentation says of
+// their reads, and so of their price.
+func TestPoll(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ left, least, most, mean time.Duration }{
+		{time.Minute, time.Second, 3 * time.Second, 2 * time.Second},
+		{3*time.Second - 1, 500 * time.Millisecond, 1500 * time.Millisecond, time.Second},
+		{100 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond, 250 * time.Millisecond},
+	} {
+		const n = 10_000
+		var sum time.Duration
+		for range n {
+			d := stamped().poll(tt.left, false)
+			if d < tt.least || d > tt.most {
+				t.Fatalf("with %v left, a pause of %v; want from %v to %v", tt.left, d, tt.least, tt.most)
+			}
+			sum += d
+		}
+		if mean := sum / n; mean < tt.mean*19/20 || mean > tt.mean*21/20 {
+			t.Errorf("with %v left, the mean pause is %v; want %v", tt.left, mean, tt.mean)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package caslease_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+func forget(t *testing.T, l locks.Lock) error {
+	t.Helper()
+	return l.(locks.Forgetter).Forget(drive.Context(t))
+}
+
+// TestForget deletes the cells of the lock and no others, and also if there are
+// none. Tokens rise even so.
+func TestForget(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		w := at(t, s, options("operator"))
+		s.SetState(leaseCell+"2", "x")
+		s.SetState("p|0|jobs", "x")
+		var last uint64
+		for _, end := range []string{"released", "broken", "dead"} {
+			a := at(t, s, options("a"))
+			g := drive.Hold(t, a)
+			if g.Token <= last {
+				t.Errorf("the token %d after %d", g.Token, last)
+			}
+			last = g.Token
+			if err := a.(locks.Asker).Ask(drive.Context(t), g.Token, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			switch end {
+			case "released":
+				drive.Release(t, a)
+			case "broken":
+				if err := breaks(t, w, g.Token); err != nil {
+					t.Fatal(err)
+				}
+			case "dead":
+				s.Age(leaseCell, time.Hour)
+			}
+			for range 2 {
+				if err := forget(t, w); err != nil {
+					t.Errorf("%s: %v", end, err)
+				}
+				if all := s.under("p|"); len(all) != 2 {
+					t.Errorf("%s: left: %+v", end, all)
+				}
+			}
+		}
+	})
+}
+
+// TestForgetHeld deletes nothing, and neither does it touch what is no lock.
+func TestForgetHeld(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		g := drive.Hold(t, a)
+		for _, l := range []locks.Lock{a, at(t, s, options("operator"))} {
+			err := forget(t, l)
+			if h, ok := errors.AsType[*locks.HeldError](err); !ok || h.Status.Token != g.Token {
+				t.Errorf("got %v", err)
+			}
+		}
+		drive.Renew(t, a)
+		if n := verbs(s)["swap"]; n != 1 {
+			t.Errorf("the cell was changed %d times", n)
+		}
+		drive.Release(t, a)
+		s.SetState(leaseCell, "?")
+		if err := forget(t, a); !errors.Is(err, locks.ErrUnavailable) {
+			t.Errorf("a cell that is no lock: %v", err)
+		}
+		if _, ok := s.Cell(leaseCell); !ok {
+			t.Error("a cell that is no lock was deleted")
+		}
+	})
+}
+
+// TestForgetTakenMeanwhile: who takes the lock between the look and the deletion
+// keeps it.
+func TestForgetTakenMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		drive.Release(t, a)
+		arrived, late := catch(s, "delete")
+		w, done := at(t, s, patiently("operator")), make(chan error, 1)
+		go func() { done <- forget(t, w) }()
+		drive.Within(t, drive.Patience, arrived)
+		b := at(t, s, options("b"))
+		g := drive.Hold(t, b)
+		close(late)
+		if err := <-done; !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("got %v", err)
+		}
+		drive.Renew(t, b)
+		if st := inspect(t, s); st.Token != g.Token {
+			t.Errorf("got %+v", st)
+		}
+	})
+}
+
+// TestForgetUnheard: an answer that was lost is found out about by another look.
+func TestForgetUnheard(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]Fault{"no answer": {LoseReply: true}, "not heard": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				drive.Hold(t, at(t, s, options("a")))
+				s.Age(leaseCell, time.Hour)
+				s.Next("delete", f)
+				if err := forget(t, at(t, s, patiently("operator"))); err != nil || len(s.under("p|")) > 0 {
+					t.Errorf("got %v; left: %+v", err, s.under("p|"))
+				}
+			})
+		})
+	}
+}
+
+// TestForgetDenied: if the deletion of a dead holder's lock is refused, the lock is free
+// afterwards.
+func TestForgetDenied(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		drive.Hold(t, at(t, s, options("a")))
+		s.Age(leaseCell, time.Hour)
+		s.Next("delete", Fault{Err: refuse(caslease.Denied, "no")})
+		if err := forget(t, at(t, s, options("operator"))); !errors.Is(err, locks.ErrDenied) || inspect(t, s).Held {
+			t.Errorf("got %v, and afterwards %+v", err, inspect(t, s))
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package caslease_test
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// inspect looks at the lock by a handle of its own.
+func inspect(t *testing.T, s *sim) locks.State {
+	t.Helper()
+	state, err := at(t, s, options("who asks")).(locks.Inspector).Inspect(drive.Context(t))
+	if err != nil {
+		t.Fatalf("inspect: %v", err)
+	}
+	return state
+}
+
+// TestInspect looks at a lock that nobody ever had, that is held, that is renewed,
+// whose lease seems to have run out, and that was released. Each is one request.
+func TestInspect(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		if got := inspect(t, s); got.Held || got.Holder != "" {
+			t.Errorf("before anybody had it: %+v", got)
+		}
+		o := options("a")
+		o.RunID, o.NoResign = "run-1", true
+		a := at(t, s, o)
+		g := drive.Hold(t, a)
+		wantA := func(when string) {
+			t.Helper()
+			verbs(s)
+			got := inspect(t, s)
+			if !got.Held || got.Holder != "a" || got.RunID != "run-1" || !got.NoResign || got.Token != g.Token || got.TTL != 10*time.Second || got.Since.IsZero() || len(got.Queue) > 0 {
+				t.Errorf("%s: %+v; want a with the token %d", when, got, g.Token)
+			}
+			n := verbs(s)
+			if delete(n, "ask read"); !maps.Equal(n, map[string]int{"read": 1}) {
+				t.Errorf("%s: requests: %v", when, n)
+			}
+		}
+		wantA("held")
+		drive.Renew(t, a)
+		wantA("renewed")
+		s.Age(leaseCell, time.Hour)
+		wantA("seems to have run out")
+		s.Age(leaseCell, -time.Hour)
+		drive.Release(t, a)
+		if got := inspect(t, s); got.Held || got.Holder != "" {
+			t.Errorf("after the release: %+v", got)
+		}
+		drive.Hold(t, at(t, s, options("b")))
+		if got := inspect(t, s); !got.Held || got.Holder != "b" || got.NoResign {
+			t.Errorf("held by b: %+v", got)
+		}
+	})
+}
+
+// TestInspectFails: a cell that is in the way is no lock, and a look that fails is tried
+// again, for less long than an answer is awaited; but not where nobody is reachable.
+func TestInspectFails(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("b")).(locks.Inspector)
+		drive.Hold(t, at(t, s, options("a")))
+		s.Next("read", Fault{Err: refuse(caslease.Unknown, "Backend Error")})
+		if got, err := l.Inspect(drive.Context(t)); err != nil || got.Holder != "a" {
+			t.Errorf("at the second look: %+v, %v", got, err)
+		}
+		s.SetState(leaseCell, "?")
+		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "delete the cell") {
+			t.Errorf("a cell that is in the way: %+v, %v", got, err)
+		}
+		for kind, want := range map[caslease.Kind]time.Duration{caslease.Unreachable: 0, caslease.Unknown: time.Second} {
+			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
+			start := time.Now()
+			_, err := l.Inspect(drive.Context(t))
+			if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || took < want || took > 3*want+10*time.Millisecond {
+				t.Errorf("kind %d: %v after %v", kind, err, took)
+			}
+		}
+	})
+}
+
+// TestLeft is what is left of a lease, by the service's own clocks.
+func TestLeft(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		drive.Hold(t, at(t, s, options("a")))
+		left := func() time.Duration { return inspect(t, s).Left }
+		if got := left(); got <= 5*time.Second || got > 10*time.Second {
+			t.Errorf("at first %v", got)
+		}
+		s.Age(leaseCell, 4*time.Second)
+		if got := left(); got <= time.Second || got > 7*time.Second {
+			t.Errorf("4s later %v", got)
+		}
+		s.Age(leaseCell, time.Hour)
+		if got := left(); got > -time.Minute {
+			t.Errorf("long after its end %v", got)
+		}
+		s.Fault(func(Request) Fault {
+			return Fault{Answer: func(c *caslease.Cell) { c.Date = time.Time{} }}
+		})
+		if st := inspect(t, s); st.Left != 0 || !st.Held {
+			t.Errorf("without a Date of the service's: %+v", st)
+		}
+	})
+}
+
+// TestStart: of the first term nobody knows whether somebody deleted the cell of
+// one before. What is no word for how a term began is not passed on.
+func TestStart(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		for _, want := range []string{"", locks.StartClean, locks.StartTakeover} {
+			l := at(t, s, options("a"))
+			drive.Hold(t, l)
+			if got := inspect(t, s).Start; got != want {
+				t.Errorf("got %q; want %q", got, want)
+			}
+			if want == "" {
+				drive.Release(t, l)
+			} else {
+				s.Age(leaseCell, time.Hour)
+			}
+		}
+		s.SetState(leaseCell, strings.Replace(record(t, s), locks.StartTakeover, "x", 1))
+		if got := inspect(t, s); got.Start != "" || !got.Held {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

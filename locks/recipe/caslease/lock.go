@@ -1,0 +1,270 @@
+package caslease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
+
+const (
+	// undoTimeout bounds the attempt to undo an Acquire that failed. What it does
+	// not reach ends with the lease.
+	undoTimeout = time.Second
+	// lingerTime is how long an answer to a write is awaited when Acquire has
+	// been given up.
+	lingerTime = undoTimeout / 2
+)
+
+// A Lock is a handle on one lock in a store. It implements [locks.Lock], and what of
+// the other interfaces of that package the store can do.
+type Lock struct {
+	store  Store
+	traits *Traits
+	o      locks.Options
+	ttl    time.Duration
+	log    *slog.Logger
+	id     string // random: what the nonces of all our attempts begin with
+	ear    ear
+
+	closed chan struct{}
+	close  func() // closes that, once
+
+	asked chan []byte    // of one; it is sent to under mu
+	looks sync.WaitGroup // what goes on in the background
+
+	// What Acquire has seen, also an earlier one. Acquire's own, as what follows.
+	observer observer
+	// What a takeover of ours replaced that may have come too early, and when that
+	// is surely over: see doubt.
+	doubted   *view
+	notBefore clock.Instant
+
+	mu       sync.Mutex
+	attempts int                // how many nonces were made
+	pending  context.CancelFunc // ends the Acquire under way; nil: there is none
+	waiting  bool               // Acquire waits, and no write of its own is under way
+	term     *term              // what was granted; nil: nothing yet
+	final    error              // why the handle is of no more use; nil: it is
+
+	renewing  chan struct{} // closed when the renewal under way has ended; nil: there is none
+	listening bool          // a look for requests is under way
+	deaf      bool          // we may not look for requests
+}
+
+// New makes a handle on the lock that o names. It contacts nobody, and closes the store
+// when it is closed.
+func New(s Store, t Traits, o locks.Options) *Lock {
+	l := &Lock{
+		store: s, traits: t.filled(),
+		o:     o,
+		ttl:   roundTTL(o.TTL),
+		log:   o.Logger,
+		id:    rand.Text(),
+		asked: make(chan []byte, 1),
+	}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
+	l.closed = make(chan struct{})
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	l.observer.traits = l.traits
+	l.ear.init(s)
+	return l
+}
+
+// roundTTL rounds up to the milliseconds of a record; less than a second is less than
+// a request may take.
+func roundTTL(ttl time.Duration) time.Duration {
+	return max((ttl + time.Millisecond - 1).Truncate(time.Millisecond), time.Second)
+}
+
+// Acquire implements [locks.Lock].
+func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	bounded, end, err := l.begin(ctx)
+	if err != nil {
+		return locks.Grant{}, l.fail(ctx, "acquire", err)
+	}
+	defer end()
+	c := &campaign{Lock: l, try: try, pause: newBackoff(), retry: newBackoff()}
+	t, err := c.run(bounded)
+	if err == nil {
+		err = l.adopt(t)
+		c.dirty = err != nil
+	}
+	if err == nil {
+		return locks.Grant{Token: t.record.Token, TTL: l.ttl, Clean: t.clean}, nil
+	}
+	if over := l.why(); over != nil {
+		err = over // released or closed meanwhile
+	}
+	c.undo(ctx)
+	if held, ok := errors.AsType[*locks.HeldError](err); ok && ctx.Err() == nil {
+		return locks.Grant{}, held
+	}
+	return locks.Grant{}, l.fail(ctx, "acquire", err)
+}
+
+// begin returns a context for a campaign, which Release and Close end, too.
+func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final != nil {
+		return nil, nil, l.final
+	}
+	ctx, cancel := l.untilClosed(ctx)
+	l.pending = cancel
+	return ctx, func() {
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.pending = nil
+	}, nil
+}
+
+// why returns why the handle is of no more use.
+func (l *Lock) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.final
+}
+
+// adopt makes a term ours, unless the handle has ended meanwhile.
+func (l *Lock) adopt(t *term) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil {
+		l.term = t
+		l.hearken(t)
+	}
+	return l.final
+}
+
+// finish ends the handle, unless it has ended already.
+func (l *Lock) finish(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil {
+		l.final = why
+	}
+}
+
+// untilClosed returns a context that ends with the handle, too.
+func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	select {
+	case <-l.closed:
+		cancel() // before anything is sent
+		return ctx, cancel
+	default:
+	}
+	go func() {
+		select {
+		case <-l.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that
+// may have made the lock ours, it succeeds without a request: a place among
+// those who wait cannot end, and whatever is granted later runs from a later
+// moment. That saves the core the renewal, a write, with which it would
+// otherwise have to begin a term whose campaign began long ago.
+func (l *Lock) Renew(ctx context.Context) error {
+	l.mu.Lock()
+	t, final, waiting := l.term, l.final, l.waiting
+	l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return l.fail(ctx, "renew", ctx.Err())
+	case final != nil:
+		return l.fail(ctx, "renew", final)
+	case t == nil && waiting:
+		return nil
+	case t == nil:
+		return locks.ErrNoLease
+	}
+	ctx2, cancel := l.untilClosed(ctx)
+	defer cancel()
+	defer l.renewal()()
+	if err := l.renew(ctx2, t); err != nil {
+		return l.fail(ctx, "renew", err)
+	}
+	l.listen(t)
+	return nil
+}
+
+// renewal notes that a renewal is under way, until end is called.
+func (l *Lock) renewal() (end func()) {
+	done := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewing = done
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.renewing = nil
+		close(done)
+	}
+}
+
+// Release implements [locks.Lock].
+func (l *Lock) Release(ctx context.Context) error {
+	t := l.resign()
+	if t == nil {
+		return nil
+	}
+	ctx2, cancel := l.untilClosed(ctx)
+	defer cancel()
+	if err := l.release(ctx2, t); err != nil {
+		return l.fail(ctx, "release", err)
+	}
+	return nil
+}
+
+// resign ends the handle, if there is anything to give up, and returns the term
+// that is.
+func (l *Lock) resign() *term {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil && (l.term != nil || l.pending != nil) {
+		l.final = errReleased
+	}
+	if l.pending != nil {
+		l.pending()
+	}
+	return l.term
+}
+
+// Lost implements [locks.Lock]. It is nil where the store tells nobody that a cell was
+// changed: then only a renewal finds that out.
+func (l *Lock) Lost() <-chan error { return l.ear.lost }
+
+// Close implements [locks.Lock].
+func (l *Lock) Close() error {
+	l.stop()
+	return l.store.Close()
+}
+
+func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
+
+// stop ends what the handle does, and leaves the store open.
+func (l *Lock) stop() {
+	l.finish(errClosed)
+	l.close()
+	l.looks.Wait()
+}
+
+var _ locks.Lock = (*Lock)(nil)

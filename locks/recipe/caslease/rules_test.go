@@ -1,0 +1,181 @@
+package caslease_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// TestOver: who takes over by the store's clock says how much time must be over, so that
+// a store can see to it in the step that writes. Nobody else does.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	for e, want := range map[caslease.Expiry]time.Duration{caslease.ByClock: 11 * time.Second, caslease.ByStamps: 0, caslease.ByWatching: 0} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSim(e)
+				drive.Hold(t, at(t, s, options("a")))
+				s.Age(leaseCell, time.Hour)
+				s.Requests()
+				if _, err := at(t, s, options("b")).Acquire(drive.Context(t), false); err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range s.Requests() {
+					if r.Verb == "swap" && r.Value.Over != want {
+						t.Errorf("%v are to be over; want %v", r.Value.Over, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestThrottledTake: what the store refuses for coming too soon is not tried again
+// within its pace.
+func TestThrottledTake(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.Next("create", passing()["throttled"])
+		start := time.Now()
+		drive.Hold(t, at(t, s, options("a")))
+		if took := time.Since(start); took < time.Second {
+			t.Errorf("it was tried again within %v", took)
+		}
+	})
+}
+
+// TestLeaseCountsFromTheSending of the last renewal, not from its answer.
+func TestLeaseCountsFromTheSending(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		time.Sleep(2 * time.Second)
+		answer := make(chan struct{})
+		s.Next("swap", Fault{Hold: answer})
+		go func() { time.Sleep(5 * time.Second); close(answer) }()
+		drive.Renew(t, l)
+		time.Sleep(5 * time.Second)
+		if err := renew(t, l); !errors.Is(err, locks.ErrLost) {
+			t.Errorf("10 s after the last renewal was sent: %v; want ErrLost", err)
+		}
+	})
+}
+
+// TestVersionMustRise where the store says how versions do.
+func TestVersionMustRise(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.rose = func(since, version string) bool { return len(version) > len(since) || version > since }
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		drive.Renew(t, l)
+		s.Next("swap", Fault{Answer: func(c *caslease.Cell) { c.Version = "a" }})
+		if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "version") {
+			t.Errorf("got %v; want ErrUnavailable that names the version", err)
+		}
+		drive.Renew(t, l)
+	})
+}
+
+// TestLateAnswer: that of a text comes after those of a renewal, which it does not undo:
+// the next renewal is one request.
+func TestLateAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, patiently("a"))
+		drive.Hold(t, l)
+		answer := make(chan struct{})
+		s.Fault(func(r Request) Fault {
+			if ofRecord(r) {
+				return Fault{Hold: answer}
+			}
+			return Fault{}
+		})
+		done := make(chan error, 1)
+		go func() { done <- l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) }()
+		synctest.Wait()
+		time.Sleep(10 * time.Millisecond)
+		drive.Renew(t, l)
+		close(answer)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		verbs(s)
+		drive.Renew(t, l)
+		if n := verbs(s); n["swap"] != 1 || n["read"] != 0 {
+			t.Errorf("the next renewal was %v", n)
+		}
+	})
+}
+
+// TestPollsWhenNothingIsTold: a store that will never tell of changes is polled, and that
+// is said once; so is one whose watch has ended, until it can be had again.
+func TestPollsWhenNothingIsTold(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"never": refuse(caslease.Refused, "a pooler is in the way"), "not now": refuse(caslease.Unknown, "?")} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				s.watched = true
+				s.Fault(func(r Request) Fault {
+					if r.Verb == "watch" {
+						return Fault{Err: err}
+					}
+					return Fault{}
+				})
+				a := at(t, s, options("a"))
+				drive.Hold(t, a)
+				b, result := drive.Campaign(context.Background(), t, s.open, (&url.URL{Host: "host", Path: "/p"}).String(), options("b"))
+				time.Sleep(5 * time.Second)
+				start := time.Now()
+				drive.Release(t, a)
+				if r := <-result; r.Err != nil || r.At.Sub(start) > 4*time.Second {
+					t.Errorf("%v after the release: %v", r.At.Sub(start), r.Err)
+				}
+				watches := verbs(s)["watch"]
+				if name == "never" && watches != 2 || name == "not now" && watches < 6 {
+					t.Errorf("%d tries to watch, of two handles", watches)
+				}
+				drive.Release(t, b)
+			})
+		})
+	}
+}
+
+// TestTokensRise whatever becomes of the cell in between.
+func TestTokensRise(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		token := regexp.MustCompile(`"token":\d+`)
+		last := uint64(0)
+		for name, do := range map[string]func(){
+			"nothing":                  func() {},
+			"the record says 1":        func() { s.SetState(leaseCell, token.ReplaceAllString(record(t, s), `"token":1`)) },
+			"the record says nothing":  func() { s.SetState(leaseCell, token.ReplaceAllString(record(t, s), `"token":0`)) },
+			"the cell was deleted":     func() { s.Delete(leaseCell) },
+			"the holder has not ended": func() { s.Age(leaseCell, time.Hour) },
+		} {
+			l := at(t, s, options("a"))
+			g := drive.Hold(t, l)
+			if g.Token <= last {
+				t.Errorf("the token is %d; before, it was %d", g.Token, last)
+			}
+			for range 3 {
+				drive.Renew(t, l)
+			}
+			if st := inspect(t, s); st.Token != g.Token {
+				t.Errorf("granted %d, and told %d", g.Token, st.Token)
+			}
+			if last = g.Token; name != "the holder has not ended" {
+				drive.Release(t, l)
+			}
+			do()
+		}
+	})
+}

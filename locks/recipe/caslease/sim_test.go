@@ -1,0 +1,599 @@
+package caslease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// latency is how long a request takes each way. It is what makes time pass in a bubble.
+const latency = time.Millisecond
+
+// A sim is a server of cells in this process. What happens to its clients' requests,
+// and to the ways that these take, tests decide.
+type sim struct {
+	expiry  caslease.Expiry
+	watched bool   // it tells of changes
+	defect  string // see storeDefects
+	strict  bool   // it compares its clock with Updated in the step that writes
+	rose    func(since, version string) bool
+	early   bool // reads are
+
+	mu       sync.Mutex
+	cells    map[string]*cell // by prefix, part and name
+	versions int
+	paths    map[string]*lockstest.Path
+	watchers map[*watcher]bool
+	fault    func(Request) Fault
+	log      []Request
+	serial   int
+}
+
+func newSim(e caslease.Expiry) *sim {
+	return &sim{expiry: e, cells: map[string]*cell{}, paths: map[string]*lockstest.Path{}, watchers: map[*watcher]bool{}}
+}
+
+// A cell is what the server keeps.
+type cell struct {
+	caslease.Cell
+	created time.Time
+	writes  uint64
+}
+
+// A Request is what the server was asked.
+type Request struct {
+	Verb  string // "read", "create", "swap", "delete", "list", "watch"
+	Key   caslease.Key
+	Value caslease.Value
+	At    time.Time
+
+	Refused bool // the cell was not as it was to be
+}
+
+// verb tells requests about what holders are asked from others.
+func (r Request) verb() string {
+	if r.Key.Part == caslease.Request {
+		return "ask " + r.Verb
+	}
+	return r.Verb
+}
+
+// A Fault is what becomes of a request. The zero Fault lets it pass.
+type Fault struct {
+	Late      <-chan struct{}      // it takes effect when this is closed, whoever still waits for the answer
+	Drop      bool                 // nothing takes effect, and there is no answer
+	LoseReply bool                 // it takes effect, and there is no answer
+	Twice     bool                 // it arrives twice, and the answer to the second one is sent
+	Hold      <-chan struct{}      // it takes effect, and the answer comes when this is closed
+	Err       error                // it is refused with this
+	Answer    func(*caslease.Cell) // changes the answer
+}
+
+// An answer is an error of the server's.
+type answer struct {
+	kind caslease.Kind
+	text string
+}
+
+func (e *answer) Error() string { return e.text }
+
+func refuse(k caslease.Kind, text string) error { return &answer{k, text} }
+
+// Fault has each request from now on judged by f; nil ends all faults.
+func (s *sim) Fault(f func(Request) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Next has the next request of a kind fail, and those after it pass.
+func (s *sim) Next(verb string, f Fault) {
+	done := false
+	s.Fault(func(r Request) Fault {
+		if done || r.Verb != verb {
+			return Fault{}
+		}
+		done = true
+		return f
+	})
+}
+
+// arrive notes a request and finds its fault.
+func (s *sim) arrive(r Request) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.At = time.Now()
+	s.log = append(s.log, r)
+	if s.fault == nil {
+		return Fault{}
+	}
+	f := s.fault
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	return f(r)
+}
+
+// Requests returns what was asked since the last call.
+func (s *sim) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.log
+	s.log = nil
+	return log
+}
+
+func id(prefix string, k caslease.Key) string {
+	return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name)
+}
+
+// id is where the cell of a key is.
+func (c *client) id(k caslease.Key) string {
+	switch c.defect {
+	case "names-fold-case":
+		k.Name = strings.ToLower(k.Name)
+	case "parts-are-one":
+		k.Part = caslease.Lease
+	}
+	return id(c.prefix, k)
+}
+
+// show is a cell as an answer shows it. It is called with mu.
+func (s *sim) show(at string) caslease.Cell {
+	c := s.cells[at]
+	if c == nil {
+		return caslease.Cell{}
+	}
+	shown, start := c.Cell, uint64(c.created.UnixMicro())
+	shown.First, shown.Floor = start+1, start+c.writes
+	switch s.defect {
+	case "tokens-begin-again":
+		shown.First, shown.Floor = 1, c.writes
+	case "floor-falls":
+		shown.Floor = shown.First - 1
+	case "empty-text-is-none":
+		if len(shown.Text) == 0 {
+			shown.Text = nil
+		}
+	}
+	switch s.expiry {
+	case caslease.ByWatching:
+		shown.Updated = time.Time{}
+	case caslease.ByStamps:
+		shown.Date = time.Now().Truncate(time.Second)
+	case caslease.ByClock:
+		shown.Date = time.Now()
+	}
+	return shown
+}
+
+// swap is called with mu.
+func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error) {
+	c := s.cells[at]
+	switch {
+	case s.defect == "refused-swap-writes-text" && c != nil && c.Version != version:
+		c.Text = to.Text
+	case s.defect == "refused-is-unknown" && (c == nil || c.Version != version) && version != "":
+		return caslease.Cell{}, refuse(caslease.Unknown, "?")
+	case s.defect == "swap-ignores-version" && c != nil && version != "",
+		s.defect == "create-overwrites" && version == "",
+		s.defect == "swap-creates" && c == nil:
+		s.write(at, to)
+		return s.show(at), nil
+	}
+	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.Over {
+		return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
+	}
+	s.write(at, to)
+	if s.defect == "answer-lags" {
+		return caslease.Cell{Version: s.cells[at].Version, State: "{}"}, nil
+	}
+	return s.show(at), nil
+}
+
+// write is called with mu. A write that changes nothing moves nothing.
+func (s *sim) write(at string, to caslease.Value) {
+	c := s.cells[at]
+	if c == nil {
+		c = &cell{created: time.Now()}
+		s.cells[at] = c
+	}
+	before := *c
+	if to.State != "" {
+		c.State = to.State[:min(len(to.State), s.most())]
+	}
+	if to.State != "" && s.defect == "text-lost" {
+		c.Text = nil
+	}
+	if to.Text != nil {
+		c.Text, c.BadText = slices.Clone(to.Text), false
+	}
+	if c.writes > 0 && c.State == before.State && c.Text != nil == (before.Text != nil) && string(c.Text) == string(before.Text) {
+		return
+	}
+	s.touch(at, c, to.Silent)
+}
+
+func (s *sim) touch(at string, c *cell, silent bool) {
+	s.versions++
+	c.writes++
+	c.Version, c.Updated = fmt.Sprint("v", s.versions), time.Now()
+	switch s.defect {
+	case "version-by-cell":
+		c.Version = fmt.Sprint("v", c.writes)
+	case "version-by-content":
+		c.Version = fmt.Sprintf("%q%q", c.State, c.Text)
+	case "stamp-of-creation":
+		c.Updated = c.created
+	}
+	if !silent {
+		s.tell(at)
+	}
+}
+
+func (s *sim) most() int {
+	if s.defect == "states-are-cut" {
+		return caslease.MaxState - 1
+	}
+	return 1 << 20
+}
+
+// An operator goes around faults.
+
+// Cell returns the cell of a lock; ok says that there is one.
+func (s *sim) Cell(at string) (caslease.Cell, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.cells[at]
+	if !ok {
+		return caslease.Cell{}, false
+	}
+	return c.Cell, true
+}
+
+// Edit changes a cell, or makes it.
+func (s *sim) Edit(at string, edit func(*caslease.Cell)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cells[at]
+	if c == nil {
+		c = &cell{created: time.Now()}
+		s.cells[at] = c
+	}
+	edit(&c.Cell)
+	s.touch(at, c, false)
+}
+
+// SetState writes over the state of a cell.
+func (s *sim) SetState(at, state string) {
+	s.Edit(at, func(c *caslease.Cell) { c.State = state })
+}
+
+// Delete deletes a cell, if there is one.
+func (s *sim) Delete(at string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cells, at)
+	s.tell(at)
+}
+
+// Age makes a cell's last change older by d.
+func (s *sim) Age(at string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cells[at].Updated = s.cells[at].Updated.Add(-d)
+}
+
+// under are the ids of all cells that begin with a text.
+func (s *sim) under(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.cells)), func(at string) bool { return !strings.HasPrefix(at, prefix) })
+}
+
+// A client is a [caslease.Store] of the server.
+type client struct {
+	*sim
+	path   *lockstest.Path
+	prefix string
+	old    map[caslease.Key]caslease.Cell // what was read, for the one that lags
+}
+
+func (s *sim) client(host, prefix string) *client {
+	return &client{s, s.pathTo(host), prefix, map[caslease.Key]caslease.Cell{}}
+}
+
+// do makes a request.
+func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell, error)) (result caslease.Cell, err error) {
+	if err := pass(ctx); err != nil {
+		return caslease.Cell{}, err
+	}
+	f := c.arrive(r)
+	locked := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		result, err = effect()
+		if f.Twice {
+			result, err = effect()
+		}
+		if c.Fault(err).Kind == caslease.Changed {
+			c.log = append(c.log, Request{Verb: "refused", Refused: true})
+		}
+		if f.Answer != nil && err == nil {
+			f.Answer(&result)
+		}
+	}
+	switch {
+	case f.Drop:
+		return caslease.Cell{}, refuse(caslease.Unknown, "the connection was closed")
+	case f.Err != nil:
+		return caslease.Cell{}, f.Err
+	case f.Late != nil:
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			<-f.Late
+			locked()
+		}()
+		select {
+		case <-done:
+			return result, err
+		case <-ctx.Done():
+			return caslease.Cell{}, ctx.Err()
+		}
+	}
+	if e := c.path.Do(ctx, locked); e != nil {
+		return caslease.Cell{}, e
+	}
+	if f.Hold != nil {
+		select {
+		case <-f.Hold:
+		case <-ctx.Done():
+			return caslease.Cell{}, ctx.Err()
+		}
+	}
+	if f.LoseReply && c.defect == "lost-is-success" {
+		return result, nil
+	}
+	if f.LoseReply {
+		return caslease.Cell{}, refuse(caslease.Unknown, "the connection was closed")
+	}
+	if e := pass(ctx); e != nil {
+		return caslease.Cell{}, e
+	}
+	return result, err
+}
+
+// pass is the way between client and server.
+func pass(ctx context.Context) error {
+	t := time.NewTimer(latency)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *client) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
+	return c.do(ctx, Request{Verb: "read", Key: k}, func() (caslease.Cell, error) {
+		if c.defect == "absent-is-an-error" && c.cells[c.id(k)] == nil {
+			return caslease.Cell{}, refuse(caslease.Refused, "there is none")
+		}
+		shown := c.show(c.id(k))
+		if c.defect == "reads-lag" && c.old[k].Version != "" && rand.IntN(4) == 0 {
+			return c.old[k], nil
+		}
+		if c.defect == "reads-lag" {
+			c.old[k] = shown
+		}
+		return shown, nil
+	})
+}
+
+func (c *client) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
+	verb := "swap"
+	if at.Version == "" {
+		verb = "create"
+	}
+	return c.do(ctx, Request{Verb: verb, Key: k, Value: to}, func() (caslease.Cell, error) { return c.swap(c.id(k), at.Version, to) })
+}
+
+func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
+	_, err := c.do(ctx, Request{Verb: "delete", Key: k}, func() (caslease.Cell, error) {
+		if is := c.cells[c.id(k)]; is == nil || is.Version != at.Version && c.defect != "delete-ignores-version" {
+			return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
+		}
+		delete(c.cells, c.id(k))
+		c.tell(c.id(k))
+		return caslease.Cell{}, nil
+	})
+	return err
+}
+
+func (c *client) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
+	_, err = c.do(ctx, Request{Verb: "list"}, func() (caslease.Cell, error) {
+		leases := id(c.prefix, caslease.Key{})
+		if c.defect == "list-has-requests" {
+			leases = id(c.prefix, caslease.Key{Part: caslease.Request})
+		}
+		for _, at := range slices.Sorted(maps.Keys(c.cells)) {
+			name, ok := strings.CutPrefix(at, leases)
+			switch {
+			case !ok || name <= cursor:
+			case len(page) == locks.MaxList:
+				next = page[len(page)-1].Name
+				if c.defect == "list-is-one-page" {
+					next = ""
+				}
+				return caslease.Cell{}, nil
+			case len(name) <= locks.MaxCursor:
+				page = append(page, caslease.Entry{Name: name, Cell: c.show(at)})
+			}
+		}
+		return caslease.Cell{}, nil
+	})
+	return page, next, err
+}
+
+func (c *client) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
+	one := locks.Server{Address: "sim", RTT: 2 * latency}
+	if e := insist(ctx, func(ctx context.Context) error {
+		_, err := c.Read(ctx, caslease.Key{Name: "x"})
+		return err
+	}); e != nil {
+		one = locks.Server{Address: "sim", Error: e.Err.Error(), Class: "unavailable"}
+	}
+	return locks.Servers{Product: "sim", Servers: []locks.Server{one}}, nil
+}
+
+func (c *client) Fault(err error) caslease.Fault {
+	if c.defect == "all-is-unknown" {
+		return caslease.Fault{Text: err.Error()}
+	}
+	if e, ok := errors.AsType[*answer](err); ok {
+		return caslease.Fault{Kind: e.kind, Text: e.text, Hint: "it is simulated"}
+	}
+	if errors.Is(err, locks.ErrUnavailable) {
+		return caslease.Fault{Kind: caslease.Unreachable, Text: "connection refused", Hint: "it is simulated"}
+	}
+	return caslease.Fault{}
+}
+
+func (c *client) Close() error { return nil }
+
+// A watching client tells of changes, too.
+type watching struct{ *client }
+
+// A watcher is one Watch.
+type watcher struct {
+	path    *lockstest.Path
+	about   string // how the ids of cells begin that it is about
+	changed chan struct{}
+	ctx     context.Context
+	end     context.CancelFunc
+}
+
+func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{c.path, c.prefix + "|", make(chan struct{}, 1), ctx, cancel}
+	if name != "" {
+		w.about = id(c.prefix, caslease.Key{Name: name})
+	}
+	_, err := c.do(ctx, Request{Verb: "watch"}, func() (caslease.Cell, error) {
+		c.watchers[w] = true
+		return caslease.Cell{}, nil
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	told := make(chan struct{}, 1)
+	go func() {
+		defer close(told)
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.watchers, w)
+		}()
+		for {
+			select {
+			case <-w.changed:
+			case <-ctx.Done():
+				return
+			}
+			if c.path.Do(ctx, func() {}) != nil {
+				return
+			}
+			poke(told)
+		}
+	}()
+	return told, nil
+}
+
+// tell is called with mu.
+func (s *sim) tell(at string) {
+	prefix, name, _ := strings.Cut(at, "|")
+	if s.defect == "deletions-are-silent" && s.cells[at] == nil {
+		return
+	}
+	for w := range s.watchers {
+		_, name, _ := strings.Cut(name, "|")
+		if w.about == prefix+"|" || w.about == id(prefix, caslease.Key{Name: name}) {
+			poke(w.changed)
+		}
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// pathTo is the way of those whose URL names a host.
+func (s *sim) pathTo(host string) *lockstest.Path {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paths[host] == nil {
+		s.paths[host] = new(lockstest.Path)
+	}
+	return s.paths[host]
+}
+
+// sever cuts a way. Watches over one that is reset end.
+func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
+	heal = p.Cut(how)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		if w.path == p && how == lockstest.CutReset {
+			w.end()
+		}
+	}
+	return heal
+}
+
+func (s *sim) traits() caslease.Traits {
+	return caslease.Traits{
+		Clock: clock.Bubble{}, Rose: s.rose, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Product: "the sim", Backend: "sim://", Cell: "cell", Text: "a text", Version: "version", Updated: "stamp", Probed: "the store of",
+		Where:       func(k caslease.Key) string { return "of " + k.Name },
+		HintForeign: "delete the cell", HintText: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",
+	}
+}
+
+func (s *sim) store(host, prefix string) caslease.Store {
+	if c := s.client(host, prefix); !s.watched {
+		return c
+	}
+	return watching{s.client(host, prefix)}
+}
+
+// open implements [locks.Opener].
+func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	store := s.store(u.Host, strings.Trim(u.Path, "/"))
+	return caslease.New(store, s.traits(), o), nil
+}
+
+// url names a prefix that nobody else uses.
+func (s *sim) url(testing.TB) *url.URL {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	return &url.URL{Scheme: "sim", Host: fmt.Sprint("host", s.serial), Path: fmt.Sprint("/", s.serial)}
+}

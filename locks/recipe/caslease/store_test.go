@@ -1,0 +1,116 @@
+package caslease_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
+)
+
+// storeConfig has the suite for stores test the simulated one.
+func storeConfig(s *sim) storetest.Config {
+	return storetest.Config{
+		Expiry: s.expiry,
+		Open:   func(testing.TB) caslease.Store { return s.store("host", "p") },
+		Next: func(_ testing.TB, k caslease.Kind) {
+			f := Fault{LoseReply: true}
+			if k == caslease.Throttled {
+				f = Fault{Err: refuse(k, "too soon")}
+			}
+			done := false
+			s.Fault(func(r Request) Fault {
+				if done || r.Verb != "create" && r.Verb != "swap" {
+					return Fault{}
+				}
+				done = true
+				return f
+			})
+		},
+		Away: func(testing.TB) caslease.Store {
+			s.sever(s.pathTo("nowhere"), lockstest.CutReset)
+			return s.store("nowhere", "p")
+		},
+		Hostile: []func(testing.TB, caslease.Key){
+			func(_ testing.TB, k caslease.Key) { s.SetState(id("p", k), "?") },
+		},
+	}
+}
+
+// TestSimulatedStore holds the store of these tests to what stores promise.
+func TestSimulatedStore(t *testing.T) {
+	for _, e := range []caslease.Expiry{caslease.ByWatching, caslease.ByStamps, caslease.ByClock} {
+		for _, tt := range storetest.Tests() {
+			t.Run(tt.Name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSim(e)
+					s.watched = true
+					tt.Run(t, storeConfig(s))
+				})
+			})
+		}
+	}
+}
+
+// storeDefects are deliberate defects of the simulated store, and for each the test,
+// among others, that must find it.
+var storeDefects = []struct{ defect, caught string }{
+	{"absent-is-an-error", "Absent"},
+	{"swap-creates", "Absent"},
+	{"create-overwrites", "Create"},
+	{"create-overwrites", "OneWins"},
+	{"answer-lags", "Create"},
+	{"swap-ignores-version", "Refused"},
+	{"swap-ignores-version", "NoUpdateIsLost"},
+	{"refused-swap-writes-text", "Refused"},
+	{"refused-is-unknown", "Refused"},
+	{"text-lost", "Swap"},
+	{"version-by-content", "Swap"},
+	{"version-by-cell", "Delete"},
+	{"delete-ignores-version", "Refused"},
+	{"states-are-cut", "Values"},
+	{"empty-text-is-none", "Values"},
+	{"names-fold-case", "CellsApart"},
+	{"parts-are-one", "CellsApart"},
+	{"reads-lag", "ReadsAreFresh"},
+	{"stamp-of-creation", "Clock"},
+	{"tokens-begin-again", "Tokens"},
+	{"floor-falls", "Tokens"},
+	{"lost-is-success", "Unheard"},
+	{"all-is-unknown", "Throttled"},
+	{"all-is-unknown", "Unreachable"},
+	{"list-has-requests", "List"},
+	{"list-is-one-page", "List"},
+	{"deletions-are-silent", "Watch"},
+}
+
+// TestStoreDefects shows that the suite for stores can fail.
+func TestStoreDefects(t *testing.T) {
+	for _, d := range storeDefects {
+		t.Run(d.defect+"/"+d.caught, func(t *testing.T) {
+			for _, tt := range storetest.Tests() {
+				if tt.Name == d.caught && !finds(t, d.defect, tt) {
+					t.Errorf("%s passes %s", d.defect, d.caught)
+				}
+			}
+		})
+	}
+}
+
+// finds reports whether a test finds a defect.
+func finds(t *testing.T, defect string, tt storetest.Test) (failed bool) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByClock)
+		s.watched, s.defect = true, defect
+		failed = trial.Run(t, func(tb testing.TB) { tt.Run(tb, storeConfig(s)) }).Failed
+	})
+	return failed
+}
+
+// TestStoreOfExample holds the store that readers see first to the same.
+func TestStoreOfExample(t *testing.T) {
+	s := &shelf{cells: map[caslease.Key]caslease.Cell{}}
+	storetest.Run(t, storetest.Config{Open: func(testing.TB) caslease.Store { return s }})
+}

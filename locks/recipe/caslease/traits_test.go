@@ -1,0 +1,31 @@
+package caslease_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// TestZeroTraits sees that a backend need not say anything about its store.
+func TestZeroTraits(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		open := func(holder string) locks.Lock {
+			l := caslease.New(s.client("host", "p"), caslease.Traits{Clock: clock.Bubble{}}, options(holder))
+			t.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		drive.Hold(t, open("a")) // who dies
+		if g, err := open("b").Acquire(drive.Context(t), false); err != nil || g.Token < 2 {
+			t.Errorf("who waits: %+v, %v", g, err)
+		}
+		s.SetState(leaseCell, "?")
+		_, err := open("c").Acquire(drive.Context(t), true)
+		if want := `the cell "` + lockName + `" has a record that is not one of leaderrun's`; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("what somebody else wrote: got %v; want %s", err, want)
+		}
+	})
+}

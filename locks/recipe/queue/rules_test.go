@@ -1,0 +1,523 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// A bench has one lock on a server, in simulated time.
+type bench struct {
+	*testing.T
+	*sim
+	log drive.Log
+}
+
+const jobs = "/p\x00jobs"
+
+func bubble(t *testing.T, f func(b *bench)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { f(&bench{T: t, sim: newSim()}) })
+}
+
+func (b *bench) options(holder string) locks.Options {
+	return locks.Options{
+		Name: "jobs", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+}
+
+// handle is one that is closed with the test.
+func (b *bench) handle(holder string) *queue.Lock {
+	b.Helper()
+	l, _ := b.open(context.Background(), &url.URL{Host: "h", Path: "/p"}, b.options(holder))
+	b.Cleanup(func() { _ = l.Close() })
+	return l.(*queue.Lock)
+}
+
+// hold is a handle that has the lock, and watches its entry.
+func (b *bench) hold(holder string) (*queue.Lock, locks.Grant) {
+	b.Helper()
+	l := b.handle(holder)
+	g := drive.Hold(b.T, l)
+	time.Sleep(time.Second)
+	return l, g
+}
+
+// waits begins a campaign that waits.
+func (b *bench) waits(ctx context.Context, holder string) (*queue.Lock, <-chan error) {
+	done, ended := make(chan error, 1), make(chan struct{})
+	b.Cleanup(func() { <-ended }) // when the handle is closed
+	l := b.handle(holder)
+	go func() {
+		defer close(ended)
+		_, err := l.Acquire(ctx, false)
+		done <- err
+	}()
+	time.Sleep(time.Second)
+	return l, done
+}
+
+// lost checks that a loss is told, once and for good.
+func (b *bench) lost(l *queue.Lock) {
+	b.Helper()
+	synctest.Wait()
+	select {
+	case err := <-l.Lost():
+		if !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), errGone.Error()) {
+			b.Errorf("lost: %v", err)
+		}
+	default:
+		b.Error("no loss is told")
+	}
+	if err := l.Renew(b.Context()); !errors.Is(err, locks.ErrLost) {
+		b.Errorf("renew: %v", err)
+	}
+	if _, err := l.Acquire(b.Context(), true); !errors.Is(err, locks.ErrLost) {
+		b.Errorf("acquire again: %v", err)
+	}
+	drive.Release(b.T, l)
+	select {
+	case err := <-l.Lost():
+		b.Errorf("told again: %v", err)
+	default:
+	}
+}
+
+// refuse has all requests of some kinds fail.
+func (b *bench) refuse(err error, verbs ...string) {
+	b.Fault(func(verb string) Fault {
+		for _, v := range verbs {
+			if v == verb {
+				return Fault{Err: err}
+			}
+		}
+		return Fault{}
+	})
+}
+
+// TestLosses: whoever learns of a loss tells it.
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	for name, learn := range map[string]func(*bench, *queue.Lock){
+		"by the watch":  func(b *bench, _ *queue.Lock) { b.Fault(nil); time.Sleep(2 * time.Second) },
+		"by a renewal":  func(b *bench, l *queue.Lock) { _ = l.Renew(b.Context()) },
+		"by the record": func(b *bench, l *queue.Lock) { _ = l.SetRecord(b.Context(), []byte("x")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(b *bench) {
+				l, _ := b.hold("a")
+				b.refuse(errReset, "event")
+				b.Evict(jobs, 0)
+				time.Sleep(time.Second)
+				learn(b, l)
+				b.lost(l)
+			})
+		})
+	}
+}
+
+// TestPlaceLost: a waiter whose entry is gone is told so, by its watch or when it looks.
+func TestPlaceLost(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []bool{true, false} {
+		t.Run(fmt.Sprint("watched ", seen), func(t *testing.T) {
+			bubble(t, func(b *bench) {
+				b.hold("a")
+				l, done := b.waits(b.Context(), "b")
+				if !seen {
+					b.refuse(errReset, "event")
+				}
+				b.Evict(jobs, 1)
+				if !seen {
+					b.Evict(jobs, 0)
+				}
+				start := time.Now()
+				if err := <-done; !errors.Is(err, locks.ErrLost) || time.Since(start) > time.Second {
+					b.Errorf("acquire, after %v: %v", time.Since(start), err)
+				}
+				b.lost(l)
+			})
+		})
+	}
+}
+
+// TestGoneAtOnce: an entry that was made, and is gone when that is told, is lost.
+func TestGoneAtOnce(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l := b.handle("a")
+		b.Next("enter", Fault{Err: errGone})
+		if _, err := l.Acquire(b.Context(), false); !errors.Is(err, locks.ErrLost) {
+			b.Errorf("acquire: %v", err)
+		}
+		b.lost(l)
+	})
+}
+
+// TestUndoneBeforeTheNext: what could not be undone is, before the next campaign, and
+// that it could not is worth a warning.
+func TestUndoneBeforeTheNext(t *testing.T) {
+	bubble(t, func(b *bench) {
+		holder, _ := b.hold("a")
+		ctx, cancel := context.WithCancel(b.Context())
+		l, done := b.waits(ctx, "b")
+		b.refuse(errReset, "leave")
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			b.Errorf("acquire: %v", err)
+		}
+		if n := strings.Count(b.log.String(), "level=WARN msg=\"cannot undo"); n != 1 {
+			b.Errorf("told %d times", n)
+		}
+		if err := l.Renew(b.Context()); err != locks.ErrNoLease {
+			b.Errorf("renew: %v", err)
+		}
+		b.Fault(nil)
+		drive.Release(b.T, holder)
+		drive.Hold(b.T, l)
+		if all := b.under(jobs, false); len(all) != 1 || !strings.Contains(all[0], "1 entries") {
+			b.Errorf("there are %q", all)
+		}
+	})
+}
+
+// TestNothingToUndo: where no session was had, that it cannot be ended is no news.
+func TestNothingToUndo(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l := b.handle("a")
+		b.refuse(errReset, "enter", "leave")
+		if _, err := l.Acquire(b.Context(), false); !errors.Is(err, locks.ErrUnavailable) {
+			b.Errorf("acquire: %v", err)
+		}
+		if strings.Contains(b.log.String(), "level=WARN") {
+			b.Error(b.log.String())
+		}
+	})
+}
+
+// TestReleaseBesideRenew: a renewal that was under way when the lock was released is
+// none.
+func TestReleaseBesideRenew(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		held := make(chan struct{})
+		b.Next("renew", Fault{Hold: held, Err: errReset})
+		done := make(chan error, 1)
+		go func() { done <- l.Renew(b.Context()) }()
+		time.Sleep(time.Second)
+		drive.Release(b.T, l)
+		close(held)
+		if err := <-done; !errors.Is(err, locks.ErrLost) {
+			b.Errorf("renew: %v", err)
+		}
+	})
+}
+
+// TestReleaseBesideAcquire: what was released before it was granted is not granted, and
+// is undone. Before there is a session there is nothing to renew.
+func TestReleaseBesideAcquire(t *testing.T) {
+	bubble(t, func(b *bench) {
+		held := make(chan struct{})
+		b.Next("enter", Fault{Hold: held})
+		l, done := b.waits(b.Context(), "a")
+		if err := l.Renew(b.Context()); err != locks.ErrNoLease || b.Verbs()["renew"] > 0 {
+			b.Errorf("renew: %v", err)
+		}
+		drive.Release(b.T, l)
+		close(held)
+		if err := <-done; !errors.Is(err, locks.ErrLost) {
+			b.Errorf("acquire: %v", err)
+		}
+		if all := b.under(jobs, false); len(all) > 0 {
+			b.Errorf("left: %q", all)
+		}
+	})
+}
+
+// TestOneLeaves at a time.
+func TestOneLeaves(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		held := make(chan struct{})
+		b.Fault(func(verb string) Fault {
+			if verb == "leave" {
+				return Fault{Hold: held}
+			}
+			return Fault{}
+		})
+		b.Verbs()
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { done <- l.Release(b.Context()) }()
+		}
+		time.Sleep(time.Second)
+		if n := b.Verbs()["leave"]; n != 1 {
+			b.Errorf("%d leave at once", n)
+		}
+		close(held)
+		if err := errors.Join(<-done, <-done); err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// TestCloseWaits for what goes on in the background.
+func TestCloseWaits(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		held, closed := make(chan struct{}), make(chan error, 1)
+		b.Next("event", Fault{Hold: held})
+		b.Evict(jobs, 0)
+		time.Sleep(time.Second)
+		go func() { closed <- l.Close() }()
+		time.Sleep(time.Second)
+		if len(closed) > 0 {
+			b.Error("Close did not wait")
+		}
+		close(held)
+		if err := <-closed; err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// TestPatience: who gives up learns who holds the lock.
+func TestPatience(t *testing.T) {
+	bubble(t, func(b *bench) {
+		b.hold("a")
+		ctx, cancel := context.WithTimeout(b.Context(), 5*time.Second)
+		defer cancel()
+		_, done := b.waits(ctx, "b")
+		if err := <-done; !errors.Is(err, locks.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "held by a") {
+			b.Errorf("acquire: %v", err)
+		}
+	})
+}
+
+// TestDisturbed: a wait goes on whatever disturbs it, which is told once; a refusal ends
+// it.
+func TestDisturbed(t *testing.T) {
+	bubble(t, func(b *bench) {
+		holder, _ := b.hold("a")
+		l, done := b.waits(b.Context(), "b")
+		_, denied := b.waits(b.Context(), "c")
+		b.refuse(errReset, "event", "look")
+		drive.Release(b.T, holder)
+		time.Sleep(4 * time.Second)
+		b.Fault(nil)
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+		if n := strings.Count(b.log.String(), "the wait is disturbed"); n != 1 {
+			b.Errorf("told %d times", n)
+		}
+		b.refuse(errDenied, "look")
+		drive.Release(b.T, l)
+		if err := <-denied; !errors.Is(err, locks.ErrDenied) {
+			b.Errorf("acquire: %v", err)
+		}
+	})
+}
+
+// TestSinceIsOfTheTerm: who waited says anew since when, which is no loss; and each who
+// waits is told for whom.
+func TestSinceIsOfTheTerm(t *testing.T) {
+	bubble(t, func(b *bench) {
+		holder, g := b.hold("a")
+		o := b.options("b")
+		told := make(chan locks.Waiting, 9)
+		o.Waiting = func(w locks.Waiting) { told <- w }
+		l, _ := b.open(b.Context(), &url.URL{Host: "h", Path: "/p"}, o)
+		defer l.Close()
+		done := make(chan error, 1)
+		go func() { _, err := l.Acquire(b.Context(), false); done <- err }()
+		if w := <-told; w.Status.Holder != "a" || w.Status.Token != g.Token || w.Status.Waiters != 1 || w.Position != 1 || w.Lease != o.TTL {
+			b.Errorf("told %+v", w)
+		}
+		time.Sleep(8 * time.Second)
+		drive.Release(b.T, holder)
+		led := time.Now()
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		s, err := l.(locks.Inspector).Inspect(b.Context())
+		if err != nil || s.Holder != "b" || s.Since.Before(led) {
+			b.Errorf("%+v, %v; want it to hold since %v", s.Status, err, led)
+		}
+		drive.Renew(b.T, l)
+	})
+}
+
+// asks leaves a request as it is stored.
+func (b *bench) asks(token uint64, text string) []byte {
+	r := record.NewRequest(token, []byte(text))
+	b.leaves(r)
+	return r
+}
+
+func (b *bench) leaves(request []byte) {
+	b.with(func() {
+		l := b.line(jobs)
+		l.request, l.asked = request, l.asked+1
+		b.change(jobs)
+	})
+	time.Sleep(2 * time.Second)
+}
+
+// TestRequests: one is heard once, though it was written twice, and none that was left
+// for another.
+func TestRequests(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, g := b.hold("a")
+		hears := func(want string) {
+			b.Helper()
+			got := "nothing"
+			select {
+			case text := <-l.Asked():
+				got = string(text)
+			default:
+			}
+			if got != want {
+				b.Errorf("heard %q, want %q", got, want)
+			}
+		}
+		b.asks(g.Token+1, "another's")
+		hears("nothing")
+		r := b.asks(g.Token, "one")
+		hears("one")
+		b.leaves(r)
+		hears("nothing")
+		b.asks(g.Token, "older")
+		b.asks(g.Token, "two")
+		hears("two")
+	})
+}
+
+// TestAskedDenied: who may not hear holds the lock, is told so once, and stops trying.
+func TestAskedDenied(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, g := b.hold("a")
+		b.refuse(errDenied, "hear")
+		for range 3 {
+			b.asks(g.Token, "x")
+		}
+		if n := strings.Count(b.log.String(), "level=INFO msg=\"cannot read requests"); n != 1 || b.Verbs()["hear"] != 1 {
+			b.Errorf("told %d times", n)
+		}
+		drive.Renew(b.T, l)
+	})
+}
+
+// TestRecordNeedsATerm: who waits has none.
+func TestRecordNeedsATerm(t *testing.T) {
+	bubble(t, func(b *bench) {
+		b.hold("a")
+		l, _ := b.waits(b.Context(), "b")
+		for name, l := range map[string]*queue.Lock{"waits": l, "has not begun": b.handle("c")} {
+			if err := l.SetRecord(b.Context(), []byte("x")); !errors.Is(err, locks.ErrLost) {
+				b.Errorf("%s: %v", name, err)
+			}
+		}
+		if b.Verbs()["write"] != 0 {
+			b.Error("it was tried")
+		}
+	})
+}
+
+// TestErrors have a class, a text and a hint, and what the caller's context says.
+func TestErrors(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l := b.handle("a")
+		b.refuse(errDenied, "inspect")
+		_, err := l.Inspect(b.Context())
+		if !errors.Is(err, locks.ErrDenied) || locks.Hint(err) != "ask for it" || err.Error() != `inspect "jobs" on sim://h: not allowed` {
+			b.Errorf("got %v, hint %q", err, locks.Hint(err))
+		}
+		ended, cancel := context.WithCancel(b.Context())
+		cancel()
+		if _, err := l.Inspect(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not allowed") {
+			b.Errorf("with a context that has ended: %v", err)
+		}
+		b.Fault(nil)
+		if _, err := l.Inspect(ended); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "no answer") {
+			b.Errorf("got %v", err)
+		}
+		b.hold("holder")
+		if _, err := l.Acquire(b.Context(), true); err == nil || err.Error() != "held by holder" {
+			b.Errorf("got %v", err)
+		}
+		if err := l.Ask(b.Context(), 1, []byte("\xff")); !errors.Is(err, locks.ErrUsage) {
+			b.Errorf("got %v", err)
+		}
+	})
+}
+
+// A bare store has no abilities but those that all have. Its places are tidy.
+type bare struct {
+	queue.Store
+	tidied *int
+}
+
+type tidy struct {
+	queue.Place
+	tidied *int
+}
+
+func (s bare) Place(e *queue.Entry) (queue.Place, error) {
+	p, err := s.Store.Place(e)
+	return tidy{p, s.tidied}, err
+}
+
+func (p tidy) Tidy(context.Context) { *p.tidied++ }
+
+// TestBare: what a store cannot do is said so, and not tried; and a place is tidied
+// before a release, but not after a loss.
+func TestBare(t *testing.T) {
+	bubble(t, func(b *bench) {
+		n := 0
+		o := b.options("a")
+		at := func() *queue.Lock {
+			l := queue.New(bare{&client{s: b.sim, path: b.path("h"), o: o, prefix: "/p\x00", key: jobs}, &n}, queue.Traits{Unordered: true}, o)
+			b.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		l := at()
+		_, _, list := l.List(b.Context(), "")
+		_, watch := l.Watch(b.Context(), true)
+		_, probe := l.Probe(b.Context())
+		for _, err := range []error{list, watch, probe} {
+			if !errors.Is(err, locks.ErrUsage) {
+				b.Errorf("got %v", err)
+			}
+		}
+		if all, _ := l.Abilities(b.Context()); len(all) != 5 {
+			b.Errorf("it can %q", all)
+		}
+		drive.Hold(b.T, l)
+		drive.Release(b.T, l)
+		if n != 1 {
+			b.Errorf("tidied %d times", n)
+		}
+		l = at()
+		drive.Hold(b.T, l)
+		b.Evict(jobs, 0)
+		_ = l.Renew(b.Context())
+		drive.Release(b.T, l)
+		if n != 1 {
+			b.Error("tidied after a loss")
+		}
+	})
+}

@@ -1,0 +1,345 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+const latency = time.Millisecond
+
+// A sim is a server of queues in this process. What happens to its clients' requests,
+// and to the ways that these take, tests decide.
+type sim struct {
+	mu      sync.Mutex
+	lines   map[string]*line // by prefix and name
+	last    uint64           // the last token
+	nonces  int
+	paths   map[string]*path
+	changed map[string]chan struct{} // by prefix: closed and removed with each change
+	fault   func(verb string) Fault
+	log     []string // the verbs of all requests
+}
+
+// A line is what the server keeps of a lock.
+type line struct {
+	entries []*entry
+	text    []byte
+	version int // of the text
+	request []byte
+	asked   int // how many requests there have been
+	changes int
+}
+
+// An entry ends with its session.
+type entry struct {
+	key, nonce string
+	token      uint64
+	data       []byte
+	ttl        time.Duration
+	session    *time.Timer // 0: a stranger's, which does not end
+	expires    time.Time
+}
+
+// A Fault is what becomes of a request. The zero Fault lets it pass.
+type Fault struct {
+	Err       error           // it is refused with this
+	LoseReply bool            // it takes effect, and there is no answer
+	Hold      <-chan struct{} // it arrives when this is closed
+}
+
+var (
+	errReset  = errors.New("the connection was reset")
+	errDenied = errors.New("not allowed")
+	errGone   = locks.LostError("the entry is gone")
+	errOther  = locks.LostError("that term is over")
+)
+
+func newSim() *sim {
+	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}}
+}
+
+// Next has the next request of a kind fail, and those after it pass.
+func (s *sim) Next(verb string, f Fault) {
+	done := false
+	s.Fault(func(v string) Fault {
+		if done || v != verb {
+			return Fault{}
+		}
+		done = true
+		return f
+	})
+}
+
+// Fault has each request from now on judged by f.
+func (s *sim) Fault(f func(verb string) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// Verbs counts the requests of each kind since the last call.
+func (s *sim) Verbs() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[string]int{}
+	for _, verb := range s.log {
+		n[verb]++
+	}
+	s.log = nil
+	return n
+}
+
+func (s *sim) arrive(verb string) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, verb)
+	if s.fault == nil {
+		return Fault{}
+	}
+	return s.fault(verb)
+}
+
+// line is called with mu, as what follows.
+func (s *sim) line(key string) *line {
+	if s.lines[key] == nil {
+		s.lines[key] = &line{}
+	}
+	return s.lines[key]
+}
+
+func (l *line) find(nonce string) *entry {
+	i := slices.IndexFunc(l.entries, func(e *entry) bool { return e.nonce == nonce })
+	if i < 0 {
+		return nil
+	}
+	return l.entries[i]
+}
+
+func (l *line) head() *entry {
+	if len(l.entries) == 0 {
+		return nil
+	}
+	return l.entries[0]
+}
+
+func (l *line) tell() queue.Line {
+	h := l.head()
+	if h == nil {
+		return queue.Line{}
+	}
+	return queue.Line{Head: &queue.Head{Token: h.token, Data: h.data}, Waiters: len(l.entries) - 1}
+}
+
+func (s *sim) change(key string) {
+	s.line(key).changes++
+	prefix := prefixOf(key)
+	if c := s.changed[prefix]; c != nil {
+		close(c)
+		delete(s.changed, prefix)
+	}
+}
+
+func prefixOf(key string) string { return key[:strings.IndexByte(key, 0)+1] }
+
+// next is closed with the next change to a store.
+func (s *sim) next(prefix string) chan struct{} {
+	if s.changed[prefix] == nil {
+		s.changed[prefix] = make(chan struct{})
+	}
+	return s.changed[prefix]
+}
+
+func (s *sim) add(e *entry) {
+	s.last++
+	e.token = s.last
+	l := s.line(e.key)
+	l.entries = append(l.entries, e)
+	if e.ttl > 0 {
+		s.extend(e, e.ttl)
+	}
+	s.change(e.key)
+}
+
+func (s *sim) extend(e *entry, d time.Duration) {
+	e.expires = time.Now().Add(d)
+	if e.session != nil {
+		e.session.Reset(d)
+		return
+	}
+	e.session = time.AfterFunc(d, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !time.Now().Before(e.expires) {
+			s.remove(e)
+		}
+	})
+}
+
+func (s *sim) remove(e *entry) {
+	l := s.line(e.key)
+	i := slices.Index(l.entries, e)
+	if i < 0 {
+		return
+	}
+	l.entries = slices.Delete(l.entries, i, i+1)
+	if e.session != nil {
+		e.session.Stop()
+	}
+	s.change(e.key)
+}
+
+// with has f look at the server, or change it.
+func (s *sim) with(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Evict deletes the entry at a place, as an operator would.
+func (s *sim) Evict(key string, place int) {
+	s.with(func() {
+		if l := s.line(key); place < len(l.entries) {
+			s.remove(l.entries[place])
+		}
+	})
+}
+
+// A path is a way to the server, which can be cut.
+type path struct {
+	cut    lockstest.Cut
+	healed chan struct{}
+}
+
+func (s *sim) path(host string) (p *path) {
+	s.with(func() {
+		if p = s.paths[host]; p == nil {
+			p = &path{}
+			s.paths[host] = p
+		}
+	})
+	return p
+}
+
+func (s *sim) sever(p *path, how lockstest.Cut) (heal func()) {
+	s.with(func() { p.cut, p.healed = how, make(chan struct{}) })
+	return sync.OnceFunc(func() { s.with(func() { p.cut = ""; close(p.healed) }) })
+}
+
+// restart stops the server for a while. Sessions have their full time anew afterwards.
+func (s *sim) restart(u *url.URL) {
+	const outage = 200 * time.Millisecond
+	heal := s.sever(s.path(u.Host), lockstest.CutReset)
+	s.with(func() {
+		for key, l := range s.lines {
+			for _, e := range l.entries {
+				if strings.HasPrefix(key, u.Path+"\x00") && e.session != nil {
+					s.extend(e, outage+e.ttl)
+				}
+			}
+		}
+	})
+	time.Sleep(outage)
+	heal()
+}
+
+// do makes one request. What is cut arrives once the path has healed, as TCP has it.
+func (c *client) do(ctx context.Context, verb string, f func()) error {
+	time.Sleep(latency)
+	fault := c.s.arrive(verb)
+	if fault.Hold != nil {
+		<-fault.Hold
+	}
+	if fault.Err != nil {
+		return fault.Err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var cut lockstest.Cut
+		var healed chan struct{}
+		c.s.with(func() {
+			if cut, healed = c.path.cut, c.path.healed; cut == "" || cut == lockstest.CutReplies {
+				f()
+				f = func() {}
+			}
+		})
+		switch {
+		case cut == lockstest.CutReset, fault.LoseReply:
+			return errReset
+		case cut == "":
+			return nil
+		}
+		select {
+		case <-healed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// insist repeats a request that may pass, within the connect timeout.
+func (c *client) insist(ctx context.Context, verb string, f func()) error {
+	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	defer cancel()
+	for tries := 1; ; tries++ {
+		err := c.do(ctx, verb, f)
+		if !errors.Is(err, errReset) || tries == 5 {
+			return err
+		}
+		time.Sleep(10 * latency)
+	}
+}
+
+// until blocks until ok, which is asked after each change, and that can be heard of.
+func (c *client) until(ctx context.Context, ok func() bool) error {
+	for {
+		var done bool
+		var changed chan struct{}
+		c.s.with(func() { done, changed = ok(), c.s.next(prefixOf(c.key)) })
+		if done {
+			if err := c.do(ctx, "event", func() {}); ctx.Err() == nil {
+				return err
+			}
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// soil puts something in place of what the first entry says, or a stranger there.
+func (s *sim) soil(key string, data []byte) {
+	s.with(func() {
+		if s.line(key).head() == nil {
+			s.add(&entry{key: key})
+		}
+		s.line(key).head().data = data
+	})
+}
+
+// under lists what is kept under a prefix.
+func (s *sim) under(prefix string, all bool) (lines []string) {
+	s.with(func() {
+		for key, l := range s.lines {
+			if strings.HasPrefix(key, prefix) && (len(l.entries) > 0 || all && (l.text != nil || l.request != nil)) {
+				lines = append(lines, fmt.Sprintf("%q: %d entries, %q", key, len(l.entries), bytes.TrimSpace(l.text[:min(len(l.text), 9)])))
+			}
+		}
+	})
+	return lines
+}
