@@ -33,8 +33,10 @@
 // What the URL leaves open is taken from PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD,
 // PGPASSFILE, PGSERVICE, PGSERVICEFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY,
 // PGSSLPASSWORD, PGOPTIONS, and psql's other variables for the parameters above;
-// "postgres:" leaves open all. A password after the "?" is refused. Files are read anew for
-// each connection. Of several hosts the first is used that can be written to.
+// "postgres:" leaves open all. A password after the "?" is refused, and so are PGHOSTADDR,
+// PGREQUIREPEER, PGSSLCRL and PGSSLCRLDIR, which the driver does not know. Unlike psql it
+// takes a passfile that others can read. Files are read anew for each connection. Of
+// several hosts the first is used that can be written to.
 //
 // # Liveness
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,13 @@ type settings struct {
 func parse(u *url.URL) (*settings, error) {
 	if err := checkShape(u); err != nil {
 		return nil, err
+	}
+	// The driver does not know these: to go on without them would be to ask another server
+	// than psql does, or to trust one that psql does not.
+	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
+		if os.Getenv(name) != "" {
+			return nil, locks.Usagef("the backend postgres does not know %s, which is set: unset it", name)
+		}
 	}
 	q := u.Query()
 	s := &settings{schema: q.Get("schema")}

@@ -81,6 +81,18 @@ func TestSettingsOfPsql(t *testing.T) {
 	}
 }
 
+// What psql heeds and the driver does not is refused.
+func TestUnheeded(t *testing.T) {
+	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "x")
+			if _, err := settingsOf("postgres://h"); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), name) {
+				t.Errorf("got %v; want ErrUsage", err)
+			}
+		})
+	}
+}
+
 func TestWrongSettings(t *testing.T) {
 	for address, want := range map[string]string{
 		"postgres:host":                                      "two slashes",
