@@ -54,10 +54,11 @@
 // Each change but renewals is notified (NOTIFY, on a channel for each schema), and who
 // waits or holds listens: a release is noticed at once, and so is a request to the holder,
 // or that the lock was taken from it. A pooler that lends connections, such as PgBouncer,
-// lets nothing through: leaderrun notices that it is there, warns, and looks every second.
-// All else works through it, in any of its modes: each request is one transaction, sent at
-// once, with no state of the session. A run has one connection, and for a moment more when
-// requests overlap. There is no order among those who wait.
+// lets nothing through: leaderrun notices that it is there, says so with -v and in doctor,
+// and looks every second. All else works through it, in any of its modes: each request
+// is one transaction, sent at once, with no state of the session. A run has one
+// connection, and for a moment more when requests overlap. There is no order among those
+// who wait.
 //
 // # Durability
 //

@@ -86,7 +86,8 @@ func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to
 			}
 		}
 		if err != nil && ctx.Err() == nil && !l.kind(err).transient() {
-			l.log.Warn("changes are not told of; looking now and then instead", "err", l.plain(err))
+			// No warning: cron would send it after each run, and what is slower still works.
+			l.log.Info("changes are not told of; looking now and then instead", "err", l.plain(err))
 			return
 		}
 		if pause.Wait(ctx) != nil {
