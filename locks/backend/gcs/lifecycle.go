@@ -126,7 +126,7 @@ func (p *probe) lifecycle(rules []lifecycleRule) {
 	const fix = "use a bucket without such rules, or limit them to other prefixes"
 	classes := p.classes(rules)
 	if len(classes) > 0 {
-		p.Find("storage class", "warning", "a rule moves objects of the prefix to "+strings.Join(classes, " or ")+", where each renewal and each look costs several times as much", fix)
+		p.Find("storage class", locks.LevelWarning, "a rule moves objects of the prefix to "+strings.Join(classes, " or ")+", where each renewal and each look costs several times as much", fix)
 	}
 	var worst reach
 	var which lifecycleRule
@@ -137,9 +137,9 @@ func (p *probe) lifecycle(rules []lifecycleRule) {
 	}
 	switch worst {
 	case certain:
-		p.Find("lifecycle", "error", "the rule "+which.String()+" deletes objects of the prefix, and so locks that are held: it counts from when they were made, not from their last renewal", fix)
+		p.Find("lifecycle", locks.LevelError, "the rule "+which.String()+" deletes objects of the prefix, and so locks that are held: it counts from when they were made, not from their last renewal", fix)
 	case unclear:
-		p.Find("lifecycle", "warning", "the rule "+which.String()+" may delete objects of some locks, also while they are held", "see that no lock's object meets the conditions, or limit the rule to other prefixes")
+		p.Find("lifecycle", locks.LevelWarning, "the rule "+which.String()+" may delete objects of some locks, also while they are held", "see that no lock's object meets the conditions, or limit the rule to other prefixes")
 	}
 }
 

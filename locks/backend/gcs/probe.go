@@ -53,7 +53,7 @@ func (p *probe) address() string {
 
 // unusable tells what keeps the bucket from being used.
 func (p *probe) unusable(e *locks.Error) {
-	p.Find("bucket", "error", e.Err.Error(), e.Hint)
+	p.Find("bucket", locks.LevelError, e.Err.Error(), e.Hint)
 	p.Servers.Servers = []locks.Server{{Address: p.address(), Error: e.Err.Error(), Class: locks.ServerClass(e)}}
 }
 
@@ -61,7 +61,7 @@ func (p *probe) unusable(e *locks.Error) {
 func (p *probe) server(answer *reply) {
 	s := locks.Server{Address: p.address(), RTT: answer.took}
 	if answer.date.IsZero() {
-		p.Find("date", "warning", "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
+		p.Find("date", locks.LevelWarning, "the answers have no Date that is surely the service's; the lock of a holder that died is had after a whole lease only",
 			"let no cache or proxy answer for the service")
 	} else {
 		s.Time = answer.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
@@ -88,16 +88,16 @@ func (p *probe) beside(ctx context.Context) {
 		p.bucket(attrs)
 		p.lifecycle(rules)
 	case status(err) == http.StatusForbidden && !throttle(err):
-		p.Find("bucket", "warning", "what it is like is not known: storage.buckets.get is not allowed, nor needed",
+		p.Find("bucket", locks.LevelWarning, "what it is like is not known: storage.buckets.get is not allowed, nor needed",
 			"to have it checked, grant the account the role roles/storage.bucketViewer on the bucket")
 	default:
-		p.Find("bucket", "warning", "what it is like is not known: "+plain(err), "try again")
+		p.Find("bucket", locks.LevelWarning, "what it is like is not known: "+plain(err), "try again")
 	}
 	has, err := b.IAM().TestPermissions(ctx, permissions())
 	switch {
 	case p.anonymous() && len(has) == 0: // emulators know of none
 	case err != nil:
-		p.Find("permissions", "warning", "they are not known: "+plain(err), "try again")
+		p.Find("permissions", locks.LevelWarning, "they are not known: "+plain(err), "try again")
 	default:
 		p.permissions(has)
 	}
@@ -117,13 +117,13 @@ func (p *probe) permissions(has []string) {
 	text := "on the bucket there are not: " + strings.Join(lacks, ", ")
 	switch {
 	case len(lacks) == 0:
-		p.Find("permissions", "ok", "", "")
+		p.Find("permissions", locks.LevelOK, "", "")
 	case slices.Equal(lacks, []string{"storage.objects.delete"}):
-		p.Find("permissions", "warning", text+"; only to forget a lock takes it", fix)
+		p.Find("permissions", locks.LevelWarning, text+"; only to forget a lock takes it", fix)
 	case slices.Contains(lacks, "storage.objects.get"):
-		p.Find("permissions", "warning", text+"; but objects can be read, so they may have been granted on the prefix", fix+", or on the prefix as a managed folder")
+		p.Find("permissions", locks.LevelWarning, text+"; but objects can be read, so they may have been granted on the prefix", fix+", or on the prefix as a managed folder")
 	default:
-		p.Find("permissions", "error", text, fix)
+		p.Find("permissions", locks.LevelError, text, fix)
 	}
 }
 
@@ -133,17 +133,17 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 	if a.UniformBucketLevelAccess.Enabled {
 		access = "uniform access"
 	}
-	p.Find("bucket", "ok", strings.Join(slices.DeleteFunc([]string{a.Location, a.StorageClass, access}, func(s string) bool { return s == "" }), ", "), "")
+	p.Find("bucket", locks.LevelOK, strings.Join(slices.DeleteFunc([]string{a.Location, a.StorageClass, access}, func(s string) bool { return s == "" }), ", "), "")
 	if a.VersioningEnabled {
-		p.Find("versioning", "ok", "on: a lock that is forgotten stays as a version; renewals make none", "")
+		p.Find("versioning", locks.LevelOK, "on: a lock that is forgotten stays as a version; renewals make none", "")
 	}
 	if a.RetentionPolicy != nil {
-		p.Find("retention", "warning", "objects cannot be deleted for "+a.RetentionPolicy.RetentionPeriod.String()+", and so no lock can be forgotten; renewals are allowed", "use a bucket without a retention policy, unless nobody minds")
+		p.Find("retention", locks.LevelWarning, "objects cannot be deleted for "+a.RetentionPolicy.RetentionPeriod.String()+", and so no lock can be forgotten; renewals are allowed", "use a bucket without a retention policy, unless nobody minds")
 	}
 	if a.SoftDeletePolicy != nil && a.SoftDeletePolicy.RetentionDuration > 0 {
-		p.Find("soft deletion", "ok", "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
+		p.Find("soft deletion", locks.LevelOK, "a lock that is forgotten is kept and paid for "+a.SoftDeletePolicy.RetentionDuration.String()+" more; renewals cost no more", "")
 	}
 	if cold(a.StorageClass) {
-		p.Find("storage class", "ok", "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
+		p.Find("storage class", locks.LevelOK, "the bucket's default is "+a.StorageClass+"; the objects of locks are made in "+storageClass+", where renewals cost less", "")
 	}
 }

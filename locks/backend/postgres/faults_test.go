@@ -72,21 +72,21 @@ func TestLeastRights(t *testing.T) {
 	if !strings.HasPrefix(todo, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
-	findings(t, s, "table", levelError, "we may not make it")
+	findings(t, s, "table", locks.LevelError, "we may not make it")
 	create, grants, _ := strings.Cut(todo, "; ")
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
 	isKind(t, s, err, caslease.Denied)
-	findings(t, s, "table", levelError, "no access")
+	findings(t, s, "table", locks.LevelError, "no access")
 	for grant := range strings.SplitSeq(grants, "; ") {
 		server.Exec(grant)
 	}
 	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
 	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
-	findings(t, s, "table", levelOK, "we may use it")
+	findings(t, s, "table", locks.LevelOK, "we may use it")
 	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
 	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
-	findings(t, s, "table", levelOK, "all but forget")
+	findings(t, s, "table", locks.LevelOK, "all but forget")
 }
 
 // probe asks the servers once.
@@ -279,16 +279,16 @@ func TestFailover(t *testing.T) {
 	if f := isKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
 		t.Errorf("a standby: %+v", f)
 	}
-	findings(t, alone, "primary", levelError, "is a standby")
+	findings(t, alone, "primary", locks.LevelError, "is a standby")
 	s := openStore(t, strings.Replace(server.URL(), server.Addr(), standby.Addr()+","+server.Addr(), 1))
 	c := held(t, s)
 	server.Until(fmt.Sprintf("SELECT replay_lsn >= '%s' FROM pg_stat_replication", server.Exec("SELECT pg_current_wal_lsn()")[0][0]))
-	findings(t, s, "replication", levelWarning, "no standby of 1 is synchronous")
+	findings(t, s, "replication", locks.LevelWarning, "no standby of 1 is synchronous")
 	server.Exec("CREATE ROLE runner LOGIN") // who may not see what standbys do
-	findings(t, openStore(t, server.URLAs("runner")), "replication", levelWarning, "no standby of 1 is synchronous")
+	findings(t, openStore(t, server.URLAs("runner")), "replication", locks.LevelWarning, "no standby of 1 is synchronous")
 	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
 	server.Until("SELECT sync_state = 'sync' FROM pg_stat_replication")
-	findings(t, s, "replication", levelOK, "commits wait for standby")
+	findings(t, s, "replication", locks.LevelOK, "commits wait for standby")
 	server.Kill()
 	standby.Exec("SELECT pg_promote()")
 	after := must(t)(s.Read(ctx, jobs))
@@ -300,7 +300,7 @@ func TestFailover(t *testing.T) {
 	if c = must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
 		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)
 	}
-	findings(t, s, "replication", levelOK, "no standby follows")
+	findings(t, s, "replication", locks.LevelOK, "no standby follows")
 }
 
 // Certificates are checked as sslmode says, and read anew for each connection.

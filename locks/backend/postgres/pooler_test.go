@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -69,7 +70,7 @@ func TestPooler(t *testing.T) {
 	isKind(t, stores[0], err, caslease.Changed)
 	_, err = stores[0].Watch(ctx, "jobs")
 	isKind(t, stores[0], err, caslease.Refused)
-	findings(t, stores[0], "notify", levelWarning, "a pooler is on the way")
+	findings(t, stores[0], "notify", locks.LevelWarning, "a pooler is on the way")
 	if rows := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); rows[0][0] != "0" {
 		t.Error("a connection that belongs to all listens")
 	}

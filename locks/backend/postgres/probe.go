@@ -15,13 +15,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// The levels of a finding.
-const (
-	levelOK      = "ok"
-	levelWarning = "warning"
-	levelError   = "error"
-)
-
 // A host is what one of them has told.
 type host struct {
 	locks.Server
@@ -147,18 +140,18 @@ func (s *settings) judge(hosts []host, to *locks.Servers) {
 	case answers == 0:
 		return
 	case len(primaries) == 0:
-		to.Find("primary", levelError, "each host that answers is a standby, and refuses locks", hintStandby)
+		to.Find("primary", locks.LevelError, "each host that answers is a standby, and refuses locks", hintStandby)
 		return
 	case len(primaries) > 1:
-		to.Find("primary", levelError, fmt.Sprintf("%d hosts are primaries: each of them grants the same locks", len(primaries)), "see to it that there is one; name hosts of one cluster only")
+		to.Find("primary", locks.LevelError, fmt.Sprintf("%d hosts are primaries: each of them grants the same locks", len(primaries)), "see to it that there is one; name hosts of one cluster only")
 	}
 	p := primaries[0]
 	p.facts.durability(to)
 	p.facts.access(s, to)
 	if p.pooled {
-		to.Find("notify", levelWarning, "a pooler is on the way: who waits looks every second, and a holder hears of requests and losses by its renewals", "give leaderrun an address of the server itself")
+		to.Find("notify", locks.LevelWarning, "a pooler is on the way: who waits looks every second, and a holder hears of requests and losses by its renewals", "give leaderrun an address of the server itself")
 	} else {
-		to.Find("notify", levelOK, "the server wakes those who wait", "")
+		to.Find("notify", locks.LevelOK, "the server wakes those who wait", "")
 	}
 }
 
@@ -166,20 +159,20 @@ func (s *settings) judge(hosts []host, to *locks.Servers) {
 func (f facts) durability(to *locks.Servers) {
 	switch {
 	case f.readOnly == "on":
-		to.Find("writable", levelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
+		to.Find("writable", locks.LevelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
 	case f.fsync == "off":
-		to.Find("fsync", levelError, "fsync is off: a crash of the machine loses locks that were granted", "set fsync = on")
+		to.Find("fsync", locks.LevelError, "fsync is off: a crash of the machine loses locks that were granted", "set fsync = on")
 	default:
-		to.Find("fsync", levelOK, "what is acknowledged is on disk, whatever synchronous_commit says", "")
+		to.Find("fsync", locks.LevelOK, "what is acknowledged is on disk, whatever synchronous_commit says", "")
 	}
 	switch {
 	case f.followers == 0:
-		to.Find("replication", levelOK, "no standby follows", "")
+		to.Find("replication", locks.LevelOK, "no standby follows", "")
 	case f.waitsFor == "" || f.unseen == 0 && f.synchronous == 0:
-		to.Find("replication", levelWarning, fmt.Sprintf("no standby of %d is synchronous: one that is promoted may lack the last writes, and grant a lock that is held, with a token that was given out", f.followers),
+		to.Find("replication", locks.LevelWarning, fmt.Sprintf("no standby of %d is synchronous: one that is promoted may lack the last writes, and grant a lock that is held, with a token that was given out", f.followers),
 			"set synchronous_standby_names, and promote none but synchronous standbys; or fence by the token where that matters")
 	default:
-		to.Find("replication", levelOK, fmt.Sprintf("%d follow; commits wait for %s", f.followers, locks.Printable(f.waitsFor)), "")
+		to.Find("replication", locks.LevelOK, fmt.Sprintf("%d follow; commits wait for %s", f.followers, locks.Printable(f.waitsFor)), "")
 	}
 }
 
@@ -187,15 +180,15 @@ func (f facts) durability(to *locks.Servers) {
 func (f facts) access(s *settings, to *locks.Servers) {
 	switch {
 	case f.tableThere && !f.mayUse:
-		to.Find("table", levelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
+		to.Find("table", locks.LevelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
 	case !f.tableThere && !f.mayMake:
-		to.Find("table", levelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
+		to.Find("table", locks.LevelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
 	case !f.tableThere:
-		to.Find("table", levelOK, "there is no "+s.where()+" yet; the first run makes it", "")
+		to.Find("table", locks.LevelOK, "there is no "+s.where()+" yet; the first run makes it", "")
 	case !f.mayForget:
-		to.Find("table", levelOK, s.where()+" is there; we may do all but forget locks", "")
+		to.Find("table", locks.LevelOK, s.where()+" is there; we may do all but forget locks", "")
 	default:
-		to.Find("table", levelOK, s.where()+" is there, and we may use it", "")
+		to.Find("table", locks.LevelOK, s.where()+" is there, and we may use it", "")
 	}
 }
 
