@@ -47,9 +47,11 @@ func (c Cluster) AddLearner() *Server {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	s := newServer(tb, len(c)+1, o)
-	for ctx.Err() == nil { // a new cluster does not take members yet
-		if _, err := client.MemberAddAsLearner(ctx, []string{s.peerURL()}); err == nil {
-			break
+	for ctx.Err() == nil { // a new cluster does not take members yet; and these do not start before it has a version
+		if c[0].versioned() {
+			if _, err := client.MemberAddAsLearner(ctx, []string{s.peerURL()}); err == nil {
+				break
+			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

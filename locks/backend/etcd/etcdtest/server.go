@@ -75,7 +75,7 @@ func (s *Server) WaitReady() { s.tb.Helper(); s.process.WaitReady(s.healthy) }
 // Metrics returns the server's metrics in the text form of Prometheus.
 func (s *Server) Metrics() string {
 	s.tb.Helper()
-	_, text, err := s.get("/metrics")
+	_, text, err := s.get(s.metricsURL() + "/metrics")
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -83,20 +83,26 @@ func (s *Server) Metrics() string {
 }
 
 func (s *Server) healthy() bool {
-	status, _, err := s.get("/health")
+	status, _, err := s.get(s.metricsURL() + "/health")
 	return err == nil && status == http.StatusOK
 }
 
 // leads reports whether a member says that it leads. To ask it so needs no user.
 func (s *Server) leads() bool {
-	_, text, err := s.get("/metrics")
+	_, text, err := s.get(s.metricsURL() + "/metrics")
 	return err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n")
 }
 
-// get asks the port for metrics and health.
-func (s *Server) get(path string) (status int, text string, err error) {
+// versioned reports whether the cluster has agreed on a version.
+func (s *Server) versioned() bool {
+	_, text, err := s.get(s.peerURL() + "/version")
+	return err == nil && !strings.Contains(text, "not_decided")
+}
+
+// get reads a page, of the port for metrics and health or the one for peers.
+func (s *Server) get(url string) (status int, text string, err error) {
 	client := http.Client{Timeout: time.Second}
-	resp, err := client.Get(s.metricsURL() + path)
+	resp, err := client.Get(url)
 	if err != nil {
 		return 0, "", err
 	}

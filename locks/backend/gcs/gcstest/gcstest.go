@@ -18,6 +18,7 @@ package gcstest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net"
@@ -27,6 +28,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +81,11 @@ func Start(tb testing.TB) *Server {
 func (s *Server) Start() {
 	s.tb.Helper()
 	l, err := net.Listen("tcp", s.addr)
+	// A process that the test is just forking has the old socket until it executes.
+	for end := time.Now().Add(realserver.Ready); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+		l, err = net.Listen("tcp", s.addr)
+	}
 	if err != nil {
 		s.tb.Fatal(err)
 	}
