@@ -12,19 +12,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
-
-// environment makes a getenv of "NAME=value" items.
-func environment(vars ...string) func(string) string {
-	return func(name string) string {
-		for _, v := range vars {
-			if value, ok := strings.CutPrefix(v, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-}
 
 func (s *settings) String() string {
 	out := strings.Join(s.endpoints, ",") + " " + s.prefix
@@ -94,7 +83,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", tt.url, err)
 			continue
 		}
-		s, err := parse(u, environment(tt.env...))
+		s, err := parse(u, tester.Environment(tt.env...))
 		if err != nil {
 			t.Errorf("%s %v: %v", tt.url, tt.env, err)
 		} else if got := s.String(); got != tt.want {
@@ -142,7 +131,7 @@ func TestParseUsage(t *testing.T) {
 	for _, tt := range tests {
 		u, err := locks.Parse(tt.url)
 		if err == nil {
-			_, err = parse(u, environment(tt.env...))
+			_, err = parse(u, tester.Environment(tt.env...))
 		}
 		switch {
 		case !errors.Is(err, locks.ErrUsage), !strings.Contains(err.Error(), tt.want):
@@ -162,7 +151,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := parse(u, environment("ETCDCTL_ENDPOINTS="+endpoints, "ETCDCTL_USER="+user))
+		s, err := parse(u, tester.Environment("ETCDCTL_ENDPOINTS="+endpoints, "ETCDCTL_USER="+user))
 		if err != nil {
 			if !errors.Is(err, locks.ErrUsage) {
 				t.Errorf("not a usage error: %v", err)

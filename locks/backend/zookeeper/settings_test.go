@@ -11,19 +11,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
-
-// environment makes a getenv of "NAME=value" items.
-func environment(vars ...string) func(string) string {
-	return func(name string) string {
-		for _, v := range vars {
-			if value, ok := strings.CutPrefix(v, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-}
 
 func (s *settings) String() string {
 	out := strings.Join(s.servers, ",") + " " + s.chroot
@@ -74,7 +63,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := parse(u, environment(tt.env...))
+		s, err := parse(u, tester.Environment(tt.env...))
 		if err != nil {
 			t.Errorf("%s %q: %v", tt.url, tt.env, err)
 		} else if got := s.String(); got != tt.want {
@@ -118,7 +107,7 @@ func TestParseErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := parse(u, environment(tt.env...))
+		s, err := parse(u, tester.Environment(tt.env...))
 		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secretword") {
 			t.Errorf("%s %q: got %v, %v; want an ErrUsage with %q", tt.url, tt.env, s, err, tt.want)
 		}
