@@ -11,10 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A Lock is a handle on one lock in one bucket.
-type Lock struct{ *caslease.Lock }
-
-// Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
+// Open makes a handle on one lock in one bucket. It implements [locks.Opener]: it contacts
+// nobody.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
@@ -24,7 +22,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		o.Logger.Warn("Cloud Storage may refuse renewals that come more than once a second; use a ttl of 5s or more",
 			"backend", "gcs://"+s.bucket, "lock", o.Name, "ttl", o.TTL)
 	}
-	return &Lock{caslease.New(newStore(s, o), traits(s), o)}, nil
+	return caslease.New(newStore(s, o), traits(s), o), nil
 }
 
 const (
@@ -45,7 +43,10 @@ const (
 // traits are what is special about the service. A Date may be a proxy's.
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		Expiry: caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
+		// The name of the file with the key counts as a secret: with it goes the only way
+		// that the job had to be told of it.
+		Secrets: gcsinfo.Info.Secrets(),
+		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
 		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
 		Cell: "object", Text: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
 		Rose:  rose,
@@ -54,15 +55,7 @@ func traits(s *settings) caslease.Traits {
 		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
 		HintText:    "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
 		HintUnmoved: "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too",
-		HintSilent:  "something there accepts connections and does not answer, or a firewall drops them",
 	}
 }
 
-// SecretEnv implements [locks.SecretReader]. The name of the file with the key
-// counts as a secret: with it goes the only way the job had to be told of it.
-func (l *Lock) SecretEnv() []string { return gcsinfo.Info.Secrets() }
-
-var (
-	_ locks.Opener       = Open
-	_ locks.SecretReader = (*Lock)(nil)
-)
+var _ locks.Opener = Open

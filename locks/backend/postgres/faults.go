@@ -39,7 +39,6 @@ type cause struct {
 
 const (
 	hintStandby = "locks are kept by the server that can be written to; name all hosts (postgres://a,b/database), or an address that follows the primary"
-	hintSilent  = "something there accepts connections and does not answer, or a firewall drops them"
 	hintAddress = "check host and port of the URL (or PGHOST, PGPORT), and that the server listens there"
 	hintTLS     = "sslrootcert=FILE (or PGSSLROOTCERT) names the CA of the server's certificate, sslcert and sslkey our own; sslmode says what is checked"
 	hintLogin   = "check user and password (PGUSER, PGPASSWORD, ~/.pgpass), and pg_hba.conf on the server"

@@ -22,21 +22,22 @@ const (
 	poll = time.Second
 )
 
-// A Lock is a handle on one lock in one table.
-type Lock struct{ *caslease.Lock }
-
-// Open makes a Lock. It implements [locks.Opener]: it contacts nobody.
+// Open makes a handle on one lock in one table. It implements [locks.Opener]: it contacts
+// nobody.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	s, err := parse(u)
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{caslease.New(newStore(s, o.ConnectTimeout), traits(s), o)}, nil
+	return caslease.New(newStore(s, o.ConnectTimeout), traits(s), o), nil
 }
 
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
+		// With the name of a file or of a service goes the only way that the job had to be
+		// told of it.
+		Secrets: postgresinfo.Info.Secrets(),
+		Expiry:  caslease.ByClock, Margin: margin, Poll: poll,
 		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
@@ -46,7 +47,6 @@ func traits(s *settings) caslease.Traits {
 		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
 		HintText:    "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
-		HintSilent:  hintSilent,
 	}
 }
 
@@ -57,11 +57,4 @@ func rose(since, version string) bool {
 	return err == nil && err2 == nil && b > a
 }
 
-// SecretEnv implements [locks.SecretReader]. With the name of a file or of a service goes
-// the only way that the job had to be told of it.
-func (l *Lock) SecretEnv() []string { return postgresinfo.Info.Secrets() }
-
-var (
-	_ locks.Opener       = Open
-	_ locks.SecretReader = (*Lock)(nil)
-)
+var _ locks.Opener = Open

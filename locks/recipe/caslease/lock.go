@@ -258,6 +258,9 @@ func (l *Lock) Close() error {
 	return l.store.Close()
 }
 
+// SecretEnv implements [locks.SecretReader].
+func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
+
 func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
 // stop ends what the handle does, and leaves the store open.

@@ -184,6 +184,8 @@ type Traits struct {
 	// ReadsEarly: a Read may show a write before the standby has it that will take over.
 	// Then only a Swap that is acknowledged proves that what it finds stays.
 	ReadsEarly bool
+	// Secrets are the variables with credentials, as [locks.SecretReader] has them.
+	Secrets []string
 	// Clock tells the time on this machine. nil: its boot clock. Only a store that is
 	// simulated has another: [clock.Bubble].
 	Clock clock.Clock
@@ -201,7 +203,8 @@ type Traits struct {
 	Probed  string           // what a Prober looks at: "the bucket of" ("the store of"); the lock's name follows
 
 	// Hints on what to do: about a cell, or its text, that somebody else wrote; about a
-	// store that accepts a change and shows none; and about one that does not answer.
+	// store that accepts a change and shows none; and about one that does not answer (the
+	// usual one).
 	HintForeign, HintText, HintUnmoved, HintSilent string
 }
 
@@ -216,6 +219,7 @@ func (t Traits) filled() *Traits {
 	}
 	t.Product, t.Cell, t.Text = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Text, "a text")
 	t.Version, t.Updated, t.Probed = cmp.Or(t.Version, "version"), cmp.Or(t.Updated, "time"), cmp.Or(t.Probed, "the store of")
+	t.HintSilent = cmp.Or(t.HintSilent, "something there accepts connections and does not answer, or a firewall drops them")
 	return &t
 }
 

@@ -1,6 +1,7 @@
 package caslease_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,20 @@ func TestZeroTraits(t *testing.T) {
 		_, err := open("c").Acquire(drive.Context(t), true)
 		if want := `the cell "` + lockName + `" has a record that is not one of leaderrun's`; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("what somebody else wrote: got %v; want %s", err, want)
+		}
+		if all := locks.SecretEnv(open("d")); len(all) > 0 {
+			t.Errorf("secrets: %q", all)
+		}
+	})
+}
+
+// TestSecrets sees that the variables with credentials are told.
+func TestSecrets(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := caslease.New(s.client("host", "p"), caslease.Traits{Clock: clock.Bubble{}, Secrets: []string{"SIM_TOKEN"}}, options("a"))
+		t.Cleanup(func() { _ = l.Close() })
+		if all := locks.SecretEnv(l); !slices.Equal(all, []string{"SIM_TOKEN"}) {
+			t.Errorf("secrets: %q", all)
 		}
 	})
 }
