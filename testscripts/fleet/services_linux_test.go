@@ -76,14 +76,15 @@ func runServices(t *testing.T, store *store, n int) *services {
 	for host := range replicas {
 		s.wg.Go(func() { s.manage(host) })
 	}
-	s.settle(clock.Boot{}.Now())
+	s.settle(clock.Boot{}.Now(), steady)
 	for _, f := range planFaults(s.rand, store, n) {
 		begin := clock.Boot{}.Now()
 		f.strike(s)
 		s.strikes = append(s.strikes, strike{f, begin, clock.Boot{}.Now()})
-		s.settle(clock.Boot{}.Now())
+		s.settle(clock.Boot{}.Now(), steady)
 		s.pass(upTo(s.rand, time.Second))
 	}
+	s.settle(s.strikes[len(s.strikes)-1].end, ttl) // a lease that the last fault has cost is over by then
 	end()
 	gone(t, s.cookie)
 	return s
@@ -187,14 +188,13 @@ const patience = 2 * time.Minute
 // steady is how long a service must have run to be taken for one that stays.
 const steady = time.Second
 
-// settle waits until there is a leader again that stays, for some time after a
-// moment.
-func (s *services) settle(after clock.Instant) {
+// settle waits until there is a leader that has stayed for some time after a moment.
+func (s *services) settle(after clock.Instant, some time.Duration) {
 	s.t.Helper()
 	if !within(patience, func() bool {
 		l, ok := s.latest()
 		_, sick := s.sick[l.Token]
-		return ok && !sick && l.Last.Sub(max(l.First, after)) >= steady && clock.Boot{}.Now().Sub(l.Last) < steady/2
+		return ok && !sick && l.Last.Sub(max(l.First, after)) >= some && clock.Boot{}.Now().Sub(l.Last) < steady/2
 	}) {
 		s.t.Fatalf("there is no leader %v after the last fault\n%s", patience, s.logs())
 	}
