@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // connected makes a handle whose connection stands, so that a cut hits its
@@ -155,6 +156,10 @@ func TestReleaseReplyLost(t *testing.T) {
 // use. Requests go the other way in time.
 func TestOneEndpointSilent(t *testing.T) {
 	t.Parallel()
+	trial.Steady(t, oneEndpointSilent)
+}
+
+func oneEndpointSilent(t testing.TB, scale int) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	good, bad := faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())
 	both := "etcd://" + good.Addr() + "," + bad.Addr()
@@ -168,7 +173,7 @@ func TestOneEndpointSilent(t *testing.T) {
 	bad.CutAll()
 	failed := 0
 	for range 6 {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(scale)*200*time.Millisecond)
 		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
 			t.Fatal(err)
 		} else if err != nil {

@@ -16,7 +16,8 @@ func StartProxy(tb testing.TB, version, server string) (addr string) {
 	dir := tb.TempDir()
 	addr = fmt.Sprintf("127.0.0.1:%d", realserver.FreePort(tb))
 	p := &realserver.Process{
-		TB: tb, Path: Binary(tb, version, "etcd"), Args: []string{"grpc-proxy", "start", "--endpoints", server, "--listen-addr", addr},
+		TB: tb, Path: Binary(tb, version, "etcd"), Args: []string{"grpc-proxy", "start", "--endpoints", server, "--listen-addr", addr,
+			"--advertise-client-url", addr}, // which it must reach itself within 5 s; its default is a port that nobody has
 		LogFile: filepath.Join(dir, "log"), Env: []string{"HOME=" + dir},
 	}
 	p.Start()
