@@ -38,7 +38,7 @@ func TestConformanceThroughHelper(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	lockstest.Run(t, newStore(t, etcdtest.Options{}).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newStore(t, etcdtest.Options{}).config((&helper.Programs{Libexec: dir}).Open))
 }
 
 // A store is one server, which all tests of a suite share, each with a prefix
