@@ -105,6 +105,8 @@ type Config struct {
 	// Kept returns all that is stored under the address, a line each. Nil: not
 	// known.
 	Kept func(t testing.TB, u *url.URL) []string
+
+	ended *ended // where tests of a suite are noted; nil: there is one test
 }
 
 // Cut says which way a network is cut.

@@ -2,12 +2,14 @@ package lockstest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -17,16 +19,45 @@ import (
 const label = "lockstest"
 
 // watchGoroutines checks, at the end of the test and after its handles are
-// closed, that none of the goroutines which it started is left.
+// closed, that none of the goroutines which it started is left. In a suite the end is
+// that of all its tests.
 func (e *env) watchGoroutines() {
 	e.watch(true)
 	e.Cleanup(func() {
+		if e.c.ended != nil {
+			e.c.ended.add(e.Name())
+			return
+		}
 		var left []string
-		pause(10 * time.Millisecond) // most end in that time, and a look stops all of them
 		if !within(2*e.prompt, func() bool { left = e.goroutines(); return len(left) == 0 }) {
 			e.Errorf("goroutines left behind:\n%s", strings.Join(left, "\n"))
 		}
 	})
+}
+
+// ended are the tests of a suite that have ended. Their goroutines are looked for once,
+// as a look stops the process for as long as it takes to write down thousands of stacks:
+// one after each test took two fifths of a suite's processor time.
+type ended struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (s *ended) add(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = append(s.names, name)
+}
+
+// check fails t for goroutines that are left.
+func (s *ended) check(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var left []string
+	if !within(newLimits(1).patience, func() bool { left = goroutines(s.names...); return len(left) == 0 }) {
+		t.Errorf("goroutines left behind:\n%s", strings.Join(left, "\n"))
+	}
 }
 
 // watch says whether what the calling goroutine starts belongs to the test.
@@ -46,17 +77,20 @@ func (e *env) unwatched(f func()) {
 	f()
 }
 
-// goroutines returns the stacks of the goroutines that belong to the test,
-// apart from the test itself.
-func (e *env) goroutines() []string {
-	e.watch(false)
-	defer e.watch(true)
-	mine := fmt.Sprintf("labels:{%q: %q}", label, e.Name())
-	var left []string
+// goroutines returns the stacks of those that belong to the test, apart from its own.
+func (e *env) goroutines() (left []string) {
+	e.unwatched(func() { left = goroutines(e.Name()) })
+	return left
+}
+
+// goroutines returns the stacks of those that belong to tests.
+func goroutines(tests ...string) (left []string) {
 	for stack := range strings.SplitSeq(stacks(), "\n\n") {
+		_, rest, _ := strings.Cut(stack, "labels:{"+strconv.Quote(label)+": ")
+		name, _, _ := strings.Cut(rest, "}]:\n")
 		// A process has one goroutine for signals, which whoever first asks
 		// for one starts.
-		if strings.Contains(stack, mine) && !strings.Contains(stack, "os/signal.loop") {
+		if name, err := strconv.Unquote(name); err == nil && slices.Contains(tests, name) && !strings.Contains(stack, "os/signal.loop") {
 			left = append(left, stack)
 		}
 	}

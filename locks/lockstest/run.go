@@ -48,6 +48,10 @@ var (
 func Run(t *testing.T, c Config) { runAll(t, c, tests(c)) }
 
 func runAll(t *testing.T, c Config, all []test) {
+	if !c.Simulated {
+		c.ended = &ended{}
+		defer c.ended.check(t)
+	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, width)
 	for _, tt := range wanted(t, c, all) {
