@@ -48,15 +48,36 @@ func operate(t testing.TB, s *root) operator {
 	return operator{t, s.path, c}
 }
 
-func (o operator) Children(path string) ([]string, *zk.Stat, error) {
-	return o.conn.Children(o.root + path)
+func (o operator) Children(path string) (names []string, stat *zk.Stat, err error) {
+	err = sent(func() error { names, stat, err = o.conn.Children(o.root + path); return err })
+	return names, stat, err
 }
-func (o operator) Exists(path string) (bool, *zk.Stat, error) { return o.conn.Exists(o.root + path) }
-func (o operator) Get(path string) ([]byte, *zk.Stat, error)  { return o.conn.Get(o.root + path) }
-func (o operator) Delete(path string) error                   { return o.conn.Delete(o.root+path, -1) }
+
+func (o operator) Exists(path string) (there bool, stat *zk.Stat, err error) {
+	err = sent(func() error { there, stat, err = o.conn.Exists(o.root + path); return err })
+	return there, stat, err
+}
+
+func (o operator) Get(path string) (data []byte, stat *zk.Stat, err error) {
+	err = sent(func() error { data, stat, err = o.conn.Get(o.root + path); return err })
+	return data, stat, err
+}
+
+func (o operator) Delete(path string) error {
+	return sent(func() error { return o.conn.Delete(o.root+path, -1) })
+}
 
 func (o operator) Create(path string, data []byte, flags int32, acl []zk.ACL) error {
-	_, err := o.conn.Create(o.root+path, data, flags, acl)
+	return sent(func() error { _, err := o.conn.Create(o.root+path, data, flags, acl); return err })
+}
+
+// sent makes a request until it was sent: the library drops those that wait for a
+// connection when an attempt to connect has failed, as it may on a busy machine.
+func sent(request func() error) error {
+	err := request()
+	for end := time.Now().Add(drive.Patience); err == zk.ErrNoServer && time.Now().Before(end); {
+		err = request()
+	}
 	return err
 }
 
@@ -86,7 +107,7 @@ func (o operator) put(path string, data string) {
 	err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 	switch err {
 	case zk.ErrNodeExists:
-		if _, err = o.conn.Set(o.root+path, []byte(data), -1); err == zk.ErrNoNode { // a holder has just deleted it
+		if err = sent(func() error { _, err := o.conn.Set(o.root+path, []byte(data), -1); return err }); err == zk.ErrNoNode { // a holder has just deleted it
 			o.put(path, data)
 			return
 		}
