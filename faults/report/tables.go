@@ -31,14 +31,13 @@ func writeResults(w io.Writer, rows []Row) {
 			known(f.Late.Of, fmt.Sprintf("%d, %s", f.Late.Of, ms(f.Late.Value))), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
 	}
 	fmt.Fprintf(w, `
-A gap is from the last sign of life of a term to the first of the next, slack from
-the last sign of life to the end of the lease, as far as the job knew it. Killed
-late are terms with a sign of life after the moment at which they were to be killed,
-which is before the end of the lease by the margins for a busy machine and for dying.
-A hand-over comes after a job that ended by itself, without any fault meanwhile; a
-takeover after a term that was ended otherwise, or with its host or the server at
-fault. Both count from the end of faults of the server and the network, if these were
-over by then.
+A gap is the time from the last sign of life of a term to the first of the next; slack
+is the time from the last sign of life to the end of the lease, as far as the job knew
+it. A term was killed late if it showed a sign of life after the moment at which it had
+to be killed, which is before the end of the lease by the margins for a busy machine and
+for dying. A hand-over follows a job that ended by itself, without any fault meanwhile; a
+takeover follows a term that ended otherwise, or whose host or server was at fault. Both
+count from the end of the server's and the network's faults, if these had ended by then.
 `)
 }
 
