@@ -1,27 +1,27 @@
-// Package faults is the fault suite: it shows that nothing of a job runs when
+// Package faults is the fault suite: it shows that no part of a job runs when
 // anyone else can hold its lock, on every backend, with real processes and servers,
 // while a nemesis does to them what production does, and worse.
 //
 // A cell is one lock of one backend and the hosts that contend for it. Each host has
-// a network of its own (package host) and starts one leaderrun after the other. Their
-// jobs (testdata/subject) write down every two milliseconds that they live, and write
-// to a register that is fenced by their tokens. Most are short and of one process; the
-// others heed no signal, leave processes behind, fork, hide, stop or meet a limit of
-// tasks. The nemesis draws its faults from a seed; as long as one lasts, the jobs that it
-// may end do not end by themselves. What came of it is judged by package oracle, from the
-// records and from what leaderrun has printed.
+// its own network (package host) and starts one leaderrun after the other. Their jobs
+// (testdata/subject) record every two milliseconds that they are alive, and write to a
+// register that is fenced by their tokens. Most jobs are short and have one process; the
+// others ignore signals, leave processes behind, fork, hide, stop or meet a limit of
+// tasks. The nemesis draws its faults from a seed; while a fault lasts, the jobs that it
+// may end do not end by themselves. Package oracle judges the records and leaderrun's
+// output.
 //
 //	make faults                                     ten minutes of all cells
-//	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, as another one was
+//	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, with the seed of another run
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
 //	make faults FAULTS_JOBS='headless|pooling'      the jobs whose manners match
 //
-// make faults writes RESULTS.md, unless it was told which cells, faults or jobs.
-// Without these variables, as in make test, the suite is short, with
-// LEADERRUN_TEST_LONG=1 less so, and it reports only what is wrong. The schedule of
-// faults follows from the seed; when exactly they strike does not, as machines have
-// their own pace. What a machine has not, such as cgroups for another user than root, is
-// not done to its hosts, and the report says so. If something is wrong, all that was
-// written down is kept, in FAULTS_KEEP if that is set.
+// make faults writes RESULTS.md, unless it selects cells, faults or jobs. Without these
+// variables, as in make test, the suite is short, with LEADERRUN_TEST_LONG=1 less so, and
+// it reports only violations. The seed determines the schedule of faults, but not the
+// exact times at which they strike, because machines differ in speed. If a machine lacks
+// something, such as cgroups for a user other than root, the faults that need it are left
+// out, and the report says so. After a violation all records are kept, in FAULTS_KEEP if
+// that is set.
 package faults

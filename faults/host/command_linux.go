@@ -23,9 +23,9 @@ func (h *Host) Command(path string, args ...string) *Cmd {
 	return &Cmd{Cmd: exec.Command(path, args...), host: h}
 }
 
-// join enters the cgroups whose lists are in $0, and then becomes the command. It is the
-// command's own process that does so: our thread must not be in the cgroup to fork, as a
-// process without CPU would then keep this whole process waiting for it.
+// join enters the cgroups whose lists are in $0, and then becomes the command. The
+// command's own process does so: if our thread entered the cgroup to fork, a child
+// without CPU time would keep this whole process waiting.
 const join = `for list in $0; do echo $$ >"$list" || exit; done; exec "$@"`
 
 // Start is [exec.Cmd.Start].

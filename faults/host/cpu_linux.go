@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// period is that of the quota: the host runs for its share of each, and then for the
-// rest of it not at all. It is the kernel's own default.
+// period is the period of the quota: the host runs for its share of each period, and
+// not at all for the rest of it. It is the kernel's default.
 const period = 100 * time.Millisecond
 
 // Starve leaves all processes of the host together percent of one CPU, from 1 on,

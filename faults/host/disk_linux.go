@@ -19,8 +19,8 @@ type Disk struct {
 	filler []string
 }
 
-// NewDisk mounts a file system of some bytes until the test ends; for what several
-// hosts share. The error says why there can be none.
+// NewDisk mounts a file system of the given size until the test ends, for files that
+// several hosts share. The error says why that is impossible.
 func NewDisk(tb testing.TB, size int64) (*Disk, error) {
 	tb.Helper()
 	return newDisk(tb, size, newName())
@@ -50,8 +50,8 @@ func newDisk(tb testing.TB, size int64, name string) (*Disk, error) {
 // Dir is the directory in which it is mounted.
 func (d *Disk) Dir() string { return d.dir }
 
-// Fill leaves no room on it, not even for an empty file, until Free. A file that is
-// there can still grow to the end of its last page.
+// Fill leaves no room on it, not even for an empty file, until Free. An existing file
+// can still grow to the end of its last page.
 func (d *Disk) Fill() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ func (h *Host) FreeDisk() error {
 	return h.disk.Free()
 }
 
-// TempDir is the TMPDIR of what runs on the host.
+// TempDir is the TMPDIR of the host's processes.
 func (h *Host) TempDir() string {
 	if h.disk == nil {
 		return os.TempDir()

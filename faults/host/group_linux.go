@@ -14,10 +14,10 @@ import (
 )
 
 // A group is a cgroup of one host, for a quota of CPU time or a limit of tasks. With
-// version 1 it is in the hierarchy of its controller, apart from that of version 2 in
-// which leaderrun makes a cgroup for its job; with version 2, that one is below this
-// one, which is the same for both controllers. Either way all that descends from a
-// process of the host is in it.
+// version 1 it is in the hierarchy of its controller, apart from the version 2 hierarchy
+// in which leaderrun makes a cgroup for its job. With version 2 one group serves both
+// controllers, and leaderrun's cgroup is below it. Either way all descendants of the
+// host's processes are in the group.
 type group struct {
 	dir string
 	v2  bool
@@ -64,7 +64,7 @@ func below(dir string) (dirs []string) {
 	return dirs
 }
 
-// addGroup makes the host's cgroup of a controller, and what can be done with it.
+// addGroup makes the host's cgroup of a controller.
 func (h *Host) addGroup(what, controller string) (g *group) {
 	h.tb.Helper()
 	home, v2, err := homeOf(controller)
@@ -135,8 +135,8 @@ func mounted(mounts, kind, option, path string) (string, error) {
 	return "", fmt.Errorf("the cgroup %s is not mounted", path)
 }
 
-// removeGroup removes a cgroup and those below it, when its last process has ended:
-// one that has just done so is counted for a moment more.
+// removeGroup removes a cgroup and those below it when its last process has ended. The
+// kernel counts a process for a moment after its end.
 func removeGroup(dir string) error {
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
 		for _, child := range below(dir) {
@@ -152,8 +152,8 @@ func removeGroup(dir string) error {
 	}
 }
 
-// sweepGroups removes the cgroups that dead processes have left, and kills what is left
-// in them: a guard, say, that was stopped when the test process was killed.
+// sweepGroups removes the cgroups that dead test processes have left, and kills the
+// processes in them, such as a guard that was stopped when the test process was killed.
 func sweepGroups() {
 	for _, controller := range controllers {
 		home, v2, err := homeOf(controller)

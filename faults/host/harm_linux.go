@@ -37,8 +37,8 @@ func (h *Host) Proxies() []*faultproxy.Proxy {
 	return all
 }
 
-// Proxy is what is between the host and a server, to harm the connections with this
-// one only.
+// Proxy is the proxy between the host and one server, to harm only the connections with
+// that server.
 func (h *Host) Proxy(server string) *faultproxy.Proxy {
 	p, ok := h.proxies[server]
 	if !ok {
@@ -47,17 +47,16 @@ func (h *Host) Proxy(server string) *faultproxy.Proxy {
 	return p
 }
 
-// Blackhole loses all packets between the host and the servers, silently, until
-// Heal. With a Proxied network it is that of the proxies, which holds back what they
-// were sent, instead.
+// Blackhole silently loses all packets between the host and the servers, until Heal.
+// With a Proxied network the proxies hold back the data instead.
 func (h *Host) Blackhole() {
 	h.tb.Helper()
 	h.BlackholeRequests()
 	h.BlackholeReplies()
 }
 
-// BlackholeRequests loses what the host sends. With it goes the acknowledgement of
-// what it gets: a server that goes on sending finds out in the end.
+// BlackholeRequests loses what the host sends, including acknowledgements: a server
+// that keeps sending finds out in the end.
 func (h *Host) BlackholeRequests() {
 	h.tb.Helper()
 	if h.network != nil {
@@ -67,8 +66,8 @@ func (h *Host) BlackholeRequests() {
 	h.each((*faultproxy.Proxy).CutRequests)
 }
 
-// BlackholeReplies loses what the host is sent. It cannot make new connections, and
-// what it sends on old ones arrives.
+// BlackholeReplies loses what is sent to the host. The host cannot make new connections,
+// but what it sends on old ones arrives.
 func (h *Host) BlackholeReplies() {
 	h.tb.Helper()
 	if h.network != nil {
@@ -78,19 +77,19 @@ func (h *Host) BlackholeReplies() {
 	h.each((*faultproxy.Proxy).CutReplies)
 }
 
-// Reset resets the host's connections at the proxies, both halves of each. One that is
-// being made at that moment escapes, which with Refuse none does.
+// Reset resets the host's connections at the proxies, both halves of each. A connection
+// that is being made at that moment escapes, unlike with Refuse.
 func (h *Host) Reset() { h.each((*faultproxy.Proxy).Reset) }
 
 // Refuse resets the host's connections, and each new one.
 func (h *Host) Refuse() { h.each((*faultproxy.Proxy).Refuse) }
 
-// Delay holds all that passes the proxies back, as [faultproxy.Proxy.Delay] does.
+// Delay delays everything that passes the proxies, as [faultproxy.Proxy.Delay] does.
 func (h *Host) Delay(d time.Duration) { h.each(func(p *faultproxy.Proxy) { p.Delay(d) }) }
 
-// Heal ends what was done to the network. Connections whose packets were lost go on
+// Heal ends the faults of the network. Connections whose packets were lost continue
 // when the kernel tries again, which it does ever more rarely: after a black hole of
-// ten seconds it may be as long again.
+// ten seconds that may take another ten.
 func (h *Host) Heal() {
 	h.tb.Helper()
 	h.each((*faultproxy.Proxy).Heal)
@@ -106,7 +105,8 @@ func (h *Host) each(f func(*faultproxy.Proxy)) {
 	}
 }
 
-// check reports an error of what must not fail. It may be called by any goroutine.
+// check reports the error of an operation that must not fail. It may be called by any
+// goroutine.
 func (h *Host) check(err error) {
 	h.tb.Helper()
 	if err != nil {

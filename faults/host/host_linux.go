@@ -24,8 +24,7 @@ type Options struct {
 }
 
 // A Host is a part of this machine that can be harmed. Its methods are safe for
-// concurrent use. When the test ends, what was done to it is undone, and what runs on
-// it is killed.
+// concurrent use. When the test ends, its faults are undone and its processes killed.
 type Host struct {
 	tb      testing.TB
 	name    string // unique on this machine; it begins with prefix and our process id
@@ -45,17 +44,16 @@ type Host struct {
 	limits  map[Process]limits // before ExhaustFiles
 }
 
-// prefix begins the names of all that a later process may have to remove. The
-// process id of its owner follows.
+// prefix begins the names of everything that a later process may have to remove. The
+// process id of the owner follows.
 const prefix = "leaderrun-host-"
 
-// newName is unique on this machine, as good as.
+// newName returns a name that is practically unique on this machine.
 func newName() string {
 	return fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), strconv.FormatUint(uint64(rand.Uint32()), 36))
 }
 
-// New makes hosts, which end with the test. It is to be called from the test's own
-// goroutine.
+// New makes hosts, which end with the test. It must be called from the test's goroutine.
 func New(tb testing.TB, o Options) []*Host {
 	tb.Helper()
 	sweep()
@@ -110,14 +108,14 @@ func (h *Host) groups() (all []*group) {
 	return all
 }
 
-// lack notes that something is impossible.
+// lack records that something is impossible.
 func (h *Host) lack(what string, err error) {
 	if err != nil {
 		h.lacks[what] = err
 	}
 }
 
-// end ends what runs on the host, and what was done to it.
+// end ends the host's processes and its faults.
 func (h *Host) end() {
 	h.Heal()
 	_ = h.Feed()
@@ -134,7 +132,7 @@ func (h *Host) end() {
 	if len(h.groups()) == 0 {
 		return
 	}
-	// What is left of a job is killed by its guard, and what is left then, here.
+	// The guard kills its job; whatever is left after that is killed here.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		left := h.groups()[0].processes()
 		if len(left) == 0 {
@@ -150,7 +148,7 @@ func (h *Host) end() {
 	}
 }
 
-// dead reports whether a name was given by a process that is no more.
+// dead reports whether a name was given by a process that no longer exists.
 func dead(name string) bool {
 	var pid int
 	if _, err := fmt.Sscanf(name, prefix+"%d-", &pid); err != nil || pid <= 1 {

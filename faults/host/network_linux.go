@@ -16,16 +16,16 @@ import (
 // A network is a namespace and the veth pair that leads into it. In the namespace
 // the end of the pair is called eth0.
 //
-// Each end has the other's hardware address noted for good, so that nobody asks for
-// it: a question that is not answered would become an error for the sender.
+// Each end has a permanent entry for the other's hardware address, so that nobody asks
+// for it: an unanswered question would become an error for the sender.
 type network struct {
 	thread   *thread // in the namespace
 	link     string  // the end outside
 	us, host netip.Addr
 }
 
-// The hardware addresses of the two ends of every pair, and one that is nobody's.
-// Each pair is a network of its own, so that they may be the same in all.
+// The hardware addresses of the two ends of every pair, and one that nobody has. Each
+// pair is a separate network, so all pairs may use the same addresses.
 const (
 	ourMAC  = "02:00:00:00:00:01"
 	hostMAC = "02:00:00:00:00:02"
@@ -71,7 +71,7 @@ func (h *Host) addNetwork(proxied bool) {
 	}
 	h.network = n
 	h.tb.Cleanup(func() {
-		// The kernel does so, too, but only some time after the namespace has ended.
+		// The kernel also does so, but only some time after the namespace has ended.
 		if err := ip("link del " + n.link); err != nil {
 			h.tb.Error(err)
 		}
@@ -114,8 +114,8 @@ func (n *network) connect() error {
 	})
 }
 
-// pairOf gives the pair of the index its addresses. The kernel counts links and
-// uses no number twice for long, so that processes need not agree who takes which.
+// pairOf derives the addresses of a pair from its index. The kernel counts links and
+// does not reuse a number for long, so processes need not agree who takes which.
 func pairOf(base netip.Prefix, index int) (us, host netip.Addr) {
 	a := base.Addr().As4()
 	block := uint32(index) % (1 << 20) * 4
@@ -126,8 +126,8 @@ func pairOf(base netip.Prefix, index int) (us, host netip.Addr) {
 	return at(n + 1), at(n + 2)
 }
 
-// freeRange is a private range of 2^20 blocks of four addresses, in which no link
-// of this machine has an address, but for those of hosts.
+// freeRange is a private range of 2^20 blocks of four addresses, in which no link of
+// this machine has an address, except those of hosts.
 func freeRange() (netip.Prefix, error) {
 	links, err := net.Interfaces()
 	if err != nil {

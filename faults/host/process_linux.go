@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Process is one process, and never another one that has its id later. The zero
-// Process is none.
+// A Process is one process, and never a later one with the same id. The zero Process is
+// no process.
 type Process struct {
 	PID     int
 	started uint64 // as in proc(5)
@@ -41,8 +41,8 @@ func (p Process) check() error {
 	return nil
 }
 
-// signal signals the process. It is held before it is asked who it is, so that its
-// id cannot pass to another between.
+// signal signals the process. It opens the process before it checks its identity, so
+// that the id cannot pass to another process in between.
 func (p Process) signal(sig unix.Signal) error {
 	if p.PID <= 1 {
 		return ErrGone
@@ -80,8 +80,8 @@ func (h *Host) Signal(p Process, sig unix.Signal) error {
 type limits = unix.Rlimit
 
 // ExhaustFiles leaves a process no descriptor for another file, until RestoreFiles.
-// It sets the limit to the lowest number that is free: a limit bounds numbers, and
-// there may be gaps between them. When the process closes a file it can open one.
+// It sets the limit to the lowest free number, because a limit bounds numbers, and there
+// may be gaps between them. If the process closes a file it can open another.
 func (h *Host) ExhaustFiles(p Process) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *Host) ExhaustFiles(p Process) error {
 	return p.limit(limits{Cur: free, Max: old.Max})
 }
 
-// RestoreFiles ends ExhaustFiles. That the process is gone is no error.
+// RestoreFiles ends ExhaustFiles. A process that has ended is not an error.
 func (h *Host) RestoreFiles(p Process) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

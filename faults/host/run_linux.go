@@ -20,19 +20,19 @@ type Run struct {
 	Rest      []Process // all else that descends from these, such as what the job has started
 }
 
-// What leaderrun calls its guard (runner/guard), and how the names of helpers begin
+// The name of leaderrun's guard (runner/guard), and the prefix of the names of helpers
 // (locks/helper).
 const (
 	guardName    = "leaderrun-guard"
 	helperPrefix = "leaderrun-"
 )
 
-// Look finds the processes of the leaderrun with an id. They may change while it
-// looks, and it can find them only as long as leaderrun is alive: without it, they
-// are children of others.
+// Look finds the processes of the leaderrun with the given id. They may change while it
+// looks. It can find them only while leaderrun is alive: after that, they are children of
+// other processes.
 //
-// The job is the guard's oldest child. If it has ended, and processes of it are
-// left, that is one of these.
+// The job is the guard's oldest child. If the job's first process has ended and others
+// are left, it is one of these.
 func Look(pid int) Run {
 	family := children()
 	r := Run{Leaderrun: At(pid)}
@@ -85,8 +85,9 @@ func children() map[int][]Process {
 	return all
 }
 
-// parentOf is false if there is no process, or only a zombie. What looks like one and has
-// several threads has lost only the first of them. Its name, in brackets, may be anything.
+// parentOf returns false if there is no process, or only a zombie. A process that looks
+// like a zombie but has several threads has lost only the first of them. Its name, in
+// brackets, may contain anything.
 func parentOf(pid int) (parent int, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

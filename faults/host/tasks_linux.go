@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// LimitTasks leaves the host as many more processes and threads as spare says, beside
-// those that it has now, until LiftTasks. As long as all of these are there, fork(2) and
-// clone(2) fail with EAGAIN.
+// LimitTasks allows the host spare more processes and threads than it has now, until
+// LiftTasks. Once all of these exist, fork(2) and clone(2) fail with EAGAIN.
 func (h *Host) LimitTasks(spare int) error {
 	if h.tasks == nil {
 		return h.lacks[Tasks]
@@ -25,8 +24,9 @@ func (h *Host) LimitTasks(spare int) error {
 	return h.tasks.write("pids.max", strconv.Itoa(now+spare))
 }
 
-// TasksFiles is where the kernel has the limit, in pids.max, and pids.current; empty: there
-// are none. LiftTasks ends also what a process of the host has written there.
+// TasksFiles is the directory of pids.max, which has the limit, and pids.current. It is
+// empty if they do not exist. LiftTasks also undoes what a process of the host has
+// written there.
 func (h *Host) TasksFiles() string {
 	if h.tasks == nil {
 		return ""

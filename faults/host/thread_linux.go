@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A thread is an operating system's thread for one host. It can be in another
-// network namespace than the rest of the process, and so are the processes that it
-// starts and the sockets that it makes. As it lasts as long as the host does, what
-// it starts can have a parent-death signal, which is tied to the thread that forks
+// A thread is an operating system thread for one host. It can be in another network
+// namespace than the rest of the process, and so are the processes that it starts and
+// the sockets that it makes. It lasts as long as the host, so the processes that it
+// starts can have a parent-death signal, which is tied to the thread that forks
 // (golang/go#27505).
 type thread struct {
 	calls chan func()
@@ -25,11 +25,11 @@ func newThread() *thread {
 	return t
 }
 
-// run makes calls on a thread that nobody else uses, and which the runtime ends
-// with this goroutine, as it stays locked to it.
+// run makes calls on a thread that nobody else uses. This goroutine stays locked to it,
+// so the runtime ends the thread with the goroutine.
 //
-// The process's first thread is left alone: what /proc/PID/ns tells of a process is
-// that of its first thread.
+// The process's first thread is not used, because /proc/PID/ns shows the namespaces of
+// the first thread.
 func (t *thread) run(locked chan struct{}) {
 	runtime.LockOSThread()
 	if unix.Gettid() == os.Getpid() {
@@ -52,7 +52,7 @@ func (t *thread) do(f func() error) error {
 	return <-err
 }
 
-// end ends the thread. Nothing may be called on it any more.
+// end ends the thread. Nothing may be called on it after that.
 func (t *thread) end() {
 	close(t.calls)
 	<-t.done
