@@ -30,14 +30,14 @@ func (f *Figures) changes(terms []*term, faults []trace.Entry, network []string)
 	}
 }
 
-// A change is from one term to the next, with what was at fault meanwhile.
+// A change is the passage from one term to the next, with the faults in between.
 type change struct {
 	before, after *term
 	faults        []trace.Entry
 	network       []string // kinds of faults
 }
 
-// clean reports whether nothing but the end of its job has ended the first term.
+// clean reports whether the first term ended only because its job ended.
 func (c change) clean() bool {
 	return c.before.byItself && !c.before.killed && !slices.ContainsFunc(c.faults, func(e trace.Entry) bool {
 		return e.Host == "" || e.Host == c.before.host

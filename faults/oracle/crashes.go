@@ -8,8 +8,8 @@ import (
 	"regexp"
 )
 
-// crash is the line with which a program of Go says why it aborts, such as that it can
-// have no thread. That of a helper is in a line of leaderrun's.
+// crash matches the line in which a Go program says why it aborts, for example because
+// it gets no thread. A helper's line is part of a line of leaderrun.
 var crash = regexp.MustCompile(`(?m)^.*\b(?:panic|fatal error|SIG(?:ABRT|BUS|FPE|ILL|QUIT|SEGV|TRAP)): .*`)
 
 // Crashes are these lines.
@@ -20,7 +20,7 @@ func Crashes(text []byte) (all []string) {
 	return all
 }
 
-// crashed complains of each leaderrun, guard and helper that has aborted.
+// crashed reports each leaderrun, guard and helper that has aborted.
 func (v *Verdict) crashed() {
 	for _, file := range v.options.Logs {
 		text, err := os.ReadFile(file)

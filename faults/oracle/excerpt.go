@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// writeSchedule writes the faults that were under way around the violation, and the
-// last before and the first after; all of them if it is about no term.
+// writeSchedule writes the faults that were under way around the violation, the last one
+// before and the first one after. If the violation is about no term, it writes them all.
 func (v *Verdict) writeSchedule(w io.Writer) {
 	fmt.Fprintf(w, "schedule, ms after the start:\n")
 	from, to := 0, len(v.faults)
@@ -57,9 +57,8 @@ type line struct {
 	host, token, what string
 }
 
-// writeExcerpt writes what shows the violation, by time: when the terms that it is
-// about began and ended, what they wrote when both were there or were refused, and
-// the faults.
+// writeExcerpt writes the evidence of the violation, by time: when its terms began and
+// ended, what they wrote while both existed or what was refused, and the faults.
 func (v *Verdict) writeExcerpt(w io.Writer) {
 	if len(v.shown) == 0 {
 		return
@@ -84,7 +83,7 @@ func (v *Verdict) writeExcerpt(w io.Writer) {
 	_ = table.Flush() // as little can be done about it as about the others
 }
 
-// lines tell of a term: of its processes only the first and the last.
+// lines describes a term, with only the first and the last of its processes.
 func (t *term) lines() []line {
 	token := fmt.Sprint(t.token)
 	all := []line{{t.begun, t.host, token, fmt.Sprintf("leaderrun %d was started", t.pid)}}
@@ -104,8 +103,8 @@ func (t *term) lines() []line {
 	return all
 }
 
-// writes are, of what the shown terms wrote to the register, the first two of each
-// that it refused, or accepted when both were there.
+// writes returns, for each shown term, the first two writes that the register refused and
+// the first two that it accepted while both terms existed.
 func (v *Verdict) writes() (lines []line) {
 	from, to := v.shown[0].First, v.shown[0].Last
 	for _, t := range v.shown[1:] {

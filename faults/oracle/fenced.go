@@ -9,18 +9,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// The operations of a fenced mutex. A term enters at some moment between the start
-// of its leaderrun and its first, and leaves between its last and the end of its
-// leaderrun; one that was killed, or was not seen to end, at any moment after its
-// last. A write is somewhere between its call and its answer.
+// The operations of a fenced mutex. A term enters at some moment between the start of
+// its leaderrun and the term's first moment, and leaves between its last moment and the
+// end of its leaderrun. If leaderrun was killed, or its end was not seen, the term leaves
+// at any moment after its last. A write happens between its call and its answer.
 const (
 	enter = iota
 	leave
 	write
 )
 
-// An action is the input of an operation. There is no output: what a model refuses
-// must not have happened.
+// An action is the input of an operation. There is no output: an operation that the
+// model refuses must not have happened.
 type action struct {
 	kind    int
 	term    int // its number
@@ -34,8 +34,8 @@ type mutex struct {
 	last   uint64 // token
 }
 
-// fencedMutex is the model of one that is free, with the token that was its last.
-// With tokens, each must be higher than that.
+// fencedMutex is the model of a free mutex with its last token. With tokens, each new
+// one must be higher.
 func fencedMutex(tokens bool, last uint64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return mutex{0, last} },
@@ -69,7 +69,7 @@ func (m mutex) step(a action, tokens bool) (bool, mutex) {
 	}
 }
 
-// A fence is a history as operations on a fenced mutex, by terms.
+// A fence is a history as operations on a fenced mutex, grouped by term.
 type fence struct {
 	tokens bool
 	terms  []*term
@@ -103,11 +103,11 @@ func newFence(x *index, writes []trace.Entry) *fence {
 	return f
 }
 
-// operation makes one. Porcupine takes an operation that is called at the moment at
-// which another returns for concurrent with it; but two processes that were there at
-// one moment were there at one time. So each moment is made two, of which the first
-// is for returns. An operation that is called and returns at one moment has one of
-// the two only: the first if it enters, and else the second.
+// operation makes an operation. If one is called at the moment at which another returns,
+// porcupine treats them as concurrent; but two processes that existed at the same moment
+// overlapped. So each moment becomes two, of which the first is for returns. An operation
+// that is called and returns at the same moment has only one of the two: the first if it
+// enters, otherwise the second.
 func operation(a action, call, answer clock.Instant) porcupine.Operation {
 	from, to := int64(call)*2+1, int64(clock.Never)
 	switch {

@@ -19,17 +19,16 @@ type Figures struct {
 
 	Gap Least // from the last moment of a term to the first of the next
 
-	// Slack is from the last moment of a term to the end of its lease, of terms whose
-	// jobs knew it. Late is how much later than D_kill that last moment was, of those
-	// of which it was.
+	// Slack is the time from the last moment of a term to the end of its lease, if its
+	// jobs knew that. Late is how much later than D_kill that last moment was, if it was.
 	Slack Least
 	Late  Most
 
 	// HandOvers are the gaps after terms that ended by themselves, without any fault
-	// until the next had begun. Takeovers are those after a term that was ended
-	// otherwise, or with its host or the server at fault. Both count from the end of
-	// faults of the server and the network, if they were over by then. What is neither
-	// is in Mixed: somebody else was at fault.
+	// until the next had begun. Takeovers are the gaps after a term that ended
+	// otherwise, or whose host or server was at fault. Both count from the end of the
+	// server's and the network's faults, if these had ended by then. Mixed has the
+	// others, with a fault somewhere else.
 	HandOvers, Takeovers, Mixed []time.Duration
 }
 
@@ -84,8 +83,8 @@ func (f *Figures) Add(g Figures) {
 	}
 }
 
-// Quantile is the smallest of some durations that at least a part q of them, from 0
-// to 1, do not exceed; 0 of none.
+// Quantile is the smallest duration that at least a fraction q of them, from 0 to 1, do
+// not exceed; 0 if there are none.
 func Quantile(all []time.Duration, q float64) time.Duration {
 	if len(all) == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A History is what was written down about one lock.
+// A History is the records of one lock.
 type History struct {
 	Entries []trace.Entry // in the order in which they were written
 	Stays   []Stay        // by their beginnings
@@ -72,8 +72,8 @@ func (r *run) killedBy(f trace.Entry) bool {
 	return f.Call <= r.ended && f.At >= r.begun
 }
 
-// runs are in the order in which they were written down. A process id may be that
-// of several, one after the other.
+// runs are in the order in which they were recorded. Several may have the same process
+// id, one after the other.
 func (h History) runs() (all []*run, wrong []string) {
 	open := map[int]*run{}
 	faults := h.of(trace.Fault)

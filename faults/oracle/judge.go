@@ -23,34 +23,33 @@ type Options struct {
 	// Logs are the files that leaderruns, their guards and helpers print to.
 	Logs []string
 
-	// NoTokens says that tokens are not promised, as those of other programs than
-	// leaderrun are not. Terms are then told apart by the process that had the lock,
-	// and the register counts for nothing.
+	// NoTokens says that tokens are not guaranteed, as with programs other than
+	// leaderrun. Terms are then distinguished by the process that had the lock, and the
+	// register is ignored.
 	NoTokens bool
 
-	// Network are the kinds of faults that cut off a host. Until they are over,
-	// nobody expects a takeover. Those without a host need not be among them.
+	// Network are the kinds of faults that cut off a host. No takeover is expected
+	// before they end. Faults without a host need not be among them.
 	Network []string
 
 	// Silent are the kinds of faults of a host during which leaderrun may renew its
-	// lease and tell its job nothing of it. What the job knew until when is then not
-	// held against a term.
+	// lease without its job learning of it. The end that the job knew is then not used
+	// against a term.
 	Silent []string
 
-	// Frozen are the kinds of faults of a host from whose beginning on leaderrun renews
-	// no more. It may have done so just before, and have had no time to tell its job.
+	// Frozen are the kinds of faults of a host from whose beginning leaderrun no longer
+	// renews. It may have renewed just before, without time for its job to learn of it.
 	Frozen []string
 }
 
-// checking is how long porcupine may take, which needs a second for thousands of
-// terms, and leaving how long the processes of a fleet that was ended may.
+// checking is how long porcupine may take, which needs a second for thousands of terms.
+// leaving is how long the processes of a fleet may take to end.
 const (
 	checking = 2 * time.Minute
 	leaving  = 10 * time.Second
 )
 
-// Judge judges a history. What it finds is in the verdict, also if the records make
-// no sense.
+// Judge judges a history. The verdict has all findings, including invalid records.
 func Judge(h History, o Options) *Verdict {
 	v := &Verdict{options: o, history: h, began: h.began(), faults: h.of(trace.Fault)}
 	x, wrong := h.terms(o.NoTokens)
@@ -70,7 +69,7 @@ func Judge(h History, o Options) *Verdict {
 	return v
 }
 
-// hearsay corrects what jobs knew of leases.
+// hearsay corrects what jobs knew about leases.
 func (v *Verdict) hearsay(terms []*term) {
 	v.forget(terms)
 	v.prolong(terms)
@@ -79,7 +78,7 @@ func (v *Verdict) hearsay(terms []*term) {
 // striking is how long it takes to freeze something on a busy machine.
 const striking = 200 * time.Millisecond
 
-// prolong lets a lease last for as long as a frozen leaderrun can have renewed it.
+// prolong extends a lease by as much as a frozen leaderrun can have renewed it.
 func (v *Verdict) prolong(terms []*term) {
 	for _, t := range terms {
 		until, ok := t.until()
@@ -94,9 +93,9 @@ func (v *Verdict) prolong(terms []*term) {
 	}
 }
 
-// forget forgets what jobs knew of leases that were perhaps renewed without their
-// hearing of it: there was silence between the earliest moment at which they can have
-// heard last, and their end.
+// forget forgets what jobs knew about leases that may have been renewed without their
+// learning of it: there was silence between the earliest moment at which they can have
+// last asked, and their end.
 func (v *Verdict) forget(terms []*term) {
 	for _, t := range terms {
 		until, ok := t.until()
@@ -122,7 +121,7 @@ func (v *Verdict) count(terms []*term) {
 	f.changes(terms, v.faults, v.options.Network)
 }
 
-// sweep finds terms that were there at one time, and tokens that do not rise.
+// sweep finds terms that overlap, and tokens that do not rise.
 func (v *Verdict) sweep(terms []*term) {
 	all := make([]Stay, 0, len(terms))
 	of := map[Stay]*term{}
@@ -167,8 +166,7 @@ func (v *Verdict) register(x *index, writes []trace.Entry) {
 	v.accepted(x, inTime, ", in time")
 }
 
-// accepted complains of the first write of each token that is lower than an earlier
-// one.
+// accepted reports the first write of each token that is lower than an earlier one.
 func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
 	var highest trace.Entry
 	told := map[uint64]bool{}
@@ -184,8 +182,8 @@ func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
 	}
 }
 
-// orphans finds what has outlived its leaderrun. Of one that was killed, the guard
-// has the rest of the lease, and until somebody else has the lock.
+// orphans finds processes that have outlived their leaderrun. If leaderrun was killed, its
+// guard has the rest of the lease to kill them, or until somebody else has the lock.
 func (v *Verdict) orphans(terms []*term) {
 	for i, t := range terms {
 		limit, what := t.ended, "leaderrun's end"
@@ -204,8 +202,8 @@ func (v *Verdict) orphans(terms []*term) {
 	}
 }
 
-// outlived complains of each process of a term that was there after a moment; of the
-// term, if only what it has written tells so.
+// outlived reports each process of a term that existed after a moment, or the term itself
+// if only its entries show that.
 func (v *Verdict) outlived(t *term, limit clock.Instant, what string) {
 	if t.Last <= limit {
 		return
@@ -224,8 +222,9 @@ func (v *Verdict) outlived(t *term, limit clock.Instant, what string) {
 	}
 }
 
-// abandoned complains of leaderruns that have left something behind, which may have
-// written nothing: it was stopped, perhaps. One that was killed leaves that to others.
+// abandoned reports leaderruns that have left processes behind, even if these have
+// written nothing, perhaps because they were stopped. A leaderrun that was killed leaves
+// that to its guard.
 func (v *Verdict) abandoned(runs map[int][]*run) {
 	for _, pid := range slices.Sorted(maps.Keys(runs)) {
 		for _, r := range runs[pid] {
@@ -252,8 +251,7 @@ func (v *Verdict) leftovers() {
 	}
 }
 
-// linearize has porcupine check the history. No answer in time is as bad as a bad
-// one.
+// linearize has porcupine check the history. No answer in time counts as a violation.
 func (v *Verdict) linearize(f *fence, patience time.Duration) {
 	r := f.check(patience)
 	switch r.CheckResult {

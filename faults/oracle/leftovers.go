@@ -17,8 +17,8 @@ func on(env []byte, cookie, host string) bool {
 	return Carries(env, cookie) && bytes.Contains(env, []byte(trace.HostVariable+"="+host+"\x00"))
 }
 
-// Gone waits until nothing is left that has a cookie in its environment, and
-// returns the command lines of what is left when its patience is at an end.
+// Gone waits until no process with the cookie in its environment is left, and returns the
+// command lines of those that are left when its patience ends.
 func Gone(cookie string, patience time.Duration) ([]string, error) {
 	for end := time.Now().Add(patience); ; <-time.After(100 * time.Millisecond) { // a look costs one file of each process
 		left, err := Leftovers(cookie)

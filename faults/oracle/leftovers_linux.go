@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Leftovers are the command lines of processes that have a cookie in their
-// environment. A process that has ended and is not reaped has none any more.
+// Leftovers are the command lines of processes that have a cookie in their environment.
+// A process that has ended but is not reaped no longer has an environment.
 func Leftovers(cookie string) ([]string, error) {
 	return processes(func(env []byte) bool { return Carries(env, cookie) })
 }
@@ -38,8 +38,8 @@ func processes(with func(env []byte) bool) ([]string, error) {
 	return all, nil
 }
 
-// living is the directory of a process, or if its first thread has ended, that of another
-// one, and the environment that it has.
+// living returns the directory of a process, or that of another thread if its first one
+// has ended, and the process's environment.
 func living(dir string) (thread string, env []byte) {
 	if env, _ := os.ReadFile(filepath.Join(dir, "environ")); len(env) > 0 {
 		return dir, env

@@ -10,7 +10,7 @@ import (
 // Leftovers needs /proc.
 func Leftovers(string) ([]string, error) { return nil, errNoProc() }
 
-// LeftoversOn needs it, too.
+// LeftoversOn also needs /proc.
 func LeftoversOn(string, string) ([]string, error) { return nil, errNoProc() }
 
 func errNoProc() error {

@@ -10,26 +10,26 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A result is what porcupine says of a history. Of one that is illegal, the terms
-// up to number to, from 0, are the first that are, and of these those from number
-// from on are the last.
+// A result is what porcupine says about a history. If it is illegal, it becomes so with
+// term number to, counted from 0, and the terms before number from are not needed for
+// that.
 type result struct {
 	porcupine.CheckResult
 	from, to int
 }
 
-// A piece is some terms of a history, one after the other, that are checked alone.
+// A piece is a run of consecutive terms of a history that are checked alone.
 type piece struct {
 	from, to int    // the first, and the one after the last
 	last     uint64 // token before
 }
 
-// pieces cuts a history where nothing was under way but waiting and giving up: all
-// that was done before had been called, and nothing that came after had returned.
-// There what was before can be put in order without what comes after, and the whole
-// is legal if and only if the pieces are. What overlaps is never cut apart. A piece
-// is as short as it can be from some number of terms on; in the long run porcupine
-// takes time in proportion to the square of the length.
+// pieces cuts a history where only waiting and giving up was under way: all earlier
+// operations had been called, and no later one had returned. There the earlier ones can
+// be put in order without the later ones, and the whole is legal if and only if the
+// pieces are. Overlapping terms are never separated. A piece is as short as possible
+// above a least number of terms, because porcupine's time grows with the square of the
+// length.
 func (f *fence) pieces(terms int) (all []piece) {
 	n := len(f.ops)
 	earliest := make([]int64, n+1) // return of anything from this term on
@@ -80,9 +80,9 @@ func (f *fence) check(patience time.Duration) result {
 	return result{CheckResult: porcupine.Ok}
 }
 
-// narrow finds the first term with which an illegal piece is so, and the last that
-// is needed before it, of all. A history that is legal is so without some of its
-// terms, too; so it can be found by halves.
+// narrow finds the first term that makes a piece illegal, and the latest term at which
+// the piece can begin and still be illegal. A legal history stays legal without some of
+// its terms, so both can be found by bisection.
 func narrow(p piece, illegal func(piece) bool) (from, to int) {
 	to = p.from + sort.Search(p.to-p.from-1, func(n int) bool {
 		return illegal(piece{p.from, p.from + n + 1, p.last})
@@ -95,9 +95,9 @@ func narrow(p piece, illegal func(piece) bool) (from, to int) {
 	return to - sort.Search(far, func(n int) bool { return illegal(piece{from: to - n, to: to + 1}) }), to
 }
 
-// around are the numbers of the terms to show for an illegal history: the two, and
-// some that were there at that time. If these are not illegal without the others,
-// all between the two are taken.
+// around returns the numbers of the terms to show for an illegal history: the two, and
+// some that existed at that time. If these alone are not illegal, it returns all terms
+// between the two.
 func (f *fence) around(r result) (chosen []int) {
 	const before, after = 3, 1
 	if r.from < r.to-before {

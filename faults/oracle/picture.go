@@ -39,8 +39,8 @@ func (f *fence) picture(dir string, r result, faults []trace.Entry, began clock.
 	return out.Name(), errors.Join(porcupine.Visualize(model, info, out), out.Close())
 }
 
-// describe says whose operation it is, and from when to when in milliseconds: the
-// checker's own times are of its own scale.
+// describe says whose operation it is, and from when to when in milliseconds, because the
+// checker has its own time scale.
 func (f *fence) describe(op porcupine.Operation, began clock.Instant) string {
 	t := f.terms[op.ClientId-1]
 	until := "never"

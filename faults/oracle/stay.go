@@ -17,9 +17,8 @@ type Stay struct {
 	trace.Span
 }
 
-// Stays returns those of the entries that tell of a beginning, with their lives,
-// by their beginnings. What a process has started may have its life in a file
-// beside, whose name ends in ".child".
+// Stays returns the entries of beginnings, with their lives, ordered by beginning. A
+// process's child may have its life in another file, whose name ends in ".child".
 func Stays(entries []trace.Entry) ([]Stay, error) {
 	var all []Stay
 	for _, e := range entries {
@@ -39,7 +38,7 @@ func Stays(entries []trace.Entry) ([]Stay, error) {
 	return all, nil
 }
 
-// An Overlap is two that were there at one time.
+// An Overlap is two stays at the same time.
 type Overlap struct{ Before, After Stay }
 
 // Long is the time from the beginning of the second to the end of the first.
@@ -50,9 +49,9 @@ func (o Overlap) String() string {
 		o.After.What, o.After.Token, o.After.PID, o.Long(), o.Before.What, o.Before.Token, o.Before.PID)
 }
 
-// Alone finds those that were there at one time, and the least time that was
-// between two that followed each other under different tokens or leaderruns;
-// math.MaxInt64: there were none. It wants them by their beginnings.
+// Alone finds overlapping stays, and the least time between two that followed each other
+// under different tokens or leaderruns; math.MaxInt64 if there were none. The stays must
+// be ordered by beginning.
 func Alone(all []Stay) (found []Overlap, least time.Duration) {
 	least = math.MaxInt64
 	var last Stay
@@ -70,8 +69,8 @@ func Alone(all []Stay) (found []Overlap, least time.Duration) {
 	return found, least
 }
 
-// Rising finds tokens that are lower than, in time, an earlier one. Terms that are
-// to run one command each must not have equal ones either.
+// Rising finds tokens that are lower than an earlier one. Terms that run one command each
+// must not have equal tokens either.
 func Rising(all []Stay, strictly bool) (wrong []string) {
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1].Token, all[i].Token; b < a || strictly && b == a {

@@ -44,7 +44,7 @@ func (t *term) last() Stay {
 func (t *term) add(s Stay) {
 	t.stays = append(t.stays, s)
 	t.First, t.Last, t.Until = min(t.First, s.First), max(t.Last, s.Last), max(t.Until, s.Until)
-	t.begun = min(t.begun, t.First) // who started it may have been slow to write that down
+	t.begun = min(t.begun, t.First) // its start may have been recorded late
 }
 
 // An index finds the term that an entry is about.
@@ -112,8 +112,8 @@ func ofTerm(kind string) bool {
 	return false
 }
 
-// account adds to each term what other entries tell of it: who wrote something was
-// there at that moment.
+// account adds to each term what other entries show: a process that wrote an entry
+// existed at that moment.
 func (x *index) account(entries []trace.Entry) (wrong []string) {
 	for _, e := range entries {
 		if !ofTerm(e.Kind) {
@@ -134,8 +134,8 @@ func (x *index) account(entries []trace.Entry) (wrong []string) {
 	return wrong
 }
 
-// term is the one that wrote an entry: of those that match it, the last that had
-// begun; nil if none does.
+// term returns the term that wrote an entry: the last one begun among those that match;
+// nil if none does.
 func (x *index) term(e trace.Entry) (found *term) {
 	candidates := x.ofToken[e.Token]
 	if len(x.runs[e.Leaderrun]) > 0 {

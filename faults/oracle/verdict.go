@@ -22,7 +22,7 @@ type Verdict struct {
 	shown   []*term       // what the first violation that has any is about
 }
 
-// complain notes a violation, and the terms that it is about.
+// complain records a violation, and the terms that it is about.
 func (v *Verdict) complain(what string, terms ...*term) {
 	v.Wrong = append(v.Wrong, what)
 	terms = slices.DeleteFunc(terms, func(t *term) bool { return t == nil })
@@ -31,11 +31,11 @@ func (v *Verdict) complain(what string, terms ...*term) {
 	}
 }
 
-// most is how many violations of one kind are told: one defect can have a thousand
-// of one kind, and few of the kind that explains it.
+// most is how many violations of one kind are printed: one defect can cause a thousand of
+// one kind, and few of the kind that explains it.
 const most = 10
 
-// told are the violations that are told, and more is how many are not. Those of one
+// told returns the violations to print, and the number of the others. Violations of one
 // kind begin with the same words, up to a number or a colon.
 func (v *Verdict) told() (some []string, more int) {
 	seen := map[string]int{}
@@ -53,9 +53,9 @@ func (v *Verdict) told() (some []string, more int) {
 	return some, more
 }
 
-// String tells what is wrong, and what is needed to find out why: the seed, the
-// faults around the first violation, and what was written down of the terms that it
-// is about. It tells nothing if nothing is wrong.
+// String describes what is wrong, and gives what is needed to find out why: the seed, the
+// faults around the first violation, and the records of its terms. It is empty if nothing
+// is wrong.
 func (v *Verdict) String() string {
 	if len(v.Wrong) == 0 {
 		return ""

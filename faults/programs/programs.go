@@ -26,7 +26,7 @@ const (
 // tags are those that the programs are released with (see Makefile).
 const tags = "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules"
 
-// Programs are built once, in a directory of their own that anybody may look into.
+// Programs are built once, in a separate directory that anybody may read.
 type Programs struct {
 	Bundle bool // every backend is linked into leaderrun
 	Race   bool // they have the race detector
@@ -39,8 +39,8 @@ type Programs struct {
 	err  error
 }
 
-// Build builds packages, as they are released: what runs a thousand times must start
-// fast. It does so once, and blocks until it is done.
+// Build builds packages as they are released, because a program that runs a thousand
+// times must start fast. It does so once, and blocks until it is done.
 func (p *Programs) Build(packages ...string) error {
 	p.once.Do(func() { p.err = p.build(packages) })
 	return p.err
@@ -64,8 +64,8 @@ func (p *Programs) build(packages []string) (err error) {
 	return nil
 }
 
-// command is that of go. It does not ask git, whose answer would differ from one copy
-// of the tree to another and who may refuse to give any.
+// command is the go command. It does not ask git, whose answer would differ between
+// copies of the tree, and which may refuse to answer.
 func (p *Programs) command() []string {
 	ldflags, tags, how := p.LDFlags, tags, "-trimpath"
 	if ldflags == "" {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package register is what a fencing token protects: a value that a job writes, in
-// a store that refuses a token lower than one it has seen.
+// Package register is a store protected by fencing tokens: a value that a job writes, and
+// that refuses a token lower than one it has seen.
 package register
 
 import (
@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write writes under a token to the register in a file, which is made if there is
-// none, and returns the highest token that it had seen until then. The write is
-// accepted if ours is not lower. It blocks while another one is under way.
+// Write writes under a token to the register in a file, which it creates if necessary, and
+// returns the highest token that the register had seen before. The write is accepted if
+// our token is not lower. It blocks while another write is under way.
 func Write(file string, token uint64) (highest uint64, accepted bool, err error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 // Subject is the program that the suite is about. Others are peers.
 const Subject = "leaderrun"
 
-// A Header says how results were had.
+// A Header says how the results were obtained.
 type Header struct {
 	Cores    int
 	Kernel   string
 	Go       string
-	Took     time.Duration // all of it; told in minutes
+	Took     time.Duration // the whole run; printed in minutes
 	Seed     uint64
 	TTL      time.Duration
 	Lacks    map[string]error // faults for which the machine lacks something, and what that is
-	Excluded string           // what is excluded and why, in Markdown; empty: nothing is said
+	Excluded string           // what is excluded and why, in Markdown; may be empty
 }
 
 // A Row is the result of one history, or of several that were under the same

@@ -39,7 +39,7 @@ func (c Clock) Set(d time.Duration) Clock {
 // String is the clock as a variable holds it.
 func (c Clock) String() string { return fmt.Sprint(c.Wall.UnixNano(), " ", int64(c.At), " ", c.Factor) }
 
-// FromEnvironment returns the clock that a program is to have, if any.
+// FromEnvironment returns the clock that a program must use, if any.
 func FromEnvironment() (Clock, bool) {
 	var wall, at, factor int64
 	n, err := fmt.Fscan(strings.NewReader(os.Getenv(ClockVariable)), &wall, &at, &factor)

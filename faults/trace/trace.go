@@ -1,6 +1,6 @@
-// Package trace is what the jobs of a fleet and the test that runs them write down,
-// and oracles read: entries in a file that several processes append to, and of each
-// process that must be alone the time for which it lived.
+// Package trace has the records that the jobs of a fleet and their test write, and that
+// oracles read: entries in a file that several processes append to, and the lifetime of
+// each process that must be alone.
 package trace
 
 import (
@@ -24,7 +24,7 @@ const (
 	Kill    = "kill"    // What is about to be killed, and the job is to blame
 	End     = "end"     // a service or a hook is about to end by itself
 
-	// What the fault suite adds. The last three are written when they are over, and
+	// What the fault suite adds. The last three are written when they have ended, and
 	// have the moment of their beginning in Call.
 	Began = "began" // a leaderrun was started
 	Ran   = "ran"   // a leaderrun has ended, with Status
@@ -56,8 +56,8 @@ type Entry struct {
 // Add appends an entry of now to the file that the environment names.
 func Add(e Entry) error { return AddTo(os.Getenv(FileVariable), e) }
 
-// AddTo appends an entry of now to a file. Entries are written whole: each by one
-// call, to a file that is only appended to.
+// AddTo appends an entry of now to a file. Each entry is written whole, by one call, to a
+// file that is only appended to.
 func AddTo(file string, e Entry) error {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -73,11 +73,11 @@ func AddTo(file string, e Entry) error {
 	return err
 }
 
-// pace is how often a process writes down that it lives.
+// pace is how often a process records that it is alive.
 const pace = 2 * time.Millisecond
 
-// A Life is when a process lived: it writes down its first moment, and again and
-// again its latest, so that its end is known even if it was killed.
+// A Life is the lifetime of a process. The process records its first moment, and again
+// and again its latest, so that its end is known even if it was killed.
 type Life struct {
 	file  *os.File
 	stop  chan struct{}
@@ -90,8 +90,8 @@ type Life struct {
 	until clock.Instant
 }
 
-// lapse is a pause after which a process does not know any more until when its lease
-// lasts: it may have been renewed meanwhile.
+// lapse is a pause after which a process no longer knows the end of its lease, which may
+// have been renewed meanwhile.
 const lapse = 100 * time.Millisecond
 
 // Begin begins a life in a new file.
@@ -137,8 +137,7 @@ func (l *Life) stamp() error {
 	return err
 }
 
-// Promised says until when the process was told that its lease lasts, and when it
-// asked for that.
+// Promised records the end of the lease that the process was given, and when it asked.
 func (l *Life) Promised(asked, until clock.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +146,7 @@ func (l *Life) Promised(asked, until clock.Instant) {
 	}
 }
 
-// End ends it, at the last moment that is written down.
+// End ends it, at the last recorded moment.
 func (l *Life) End() error {
 	close(l.stop)
 	l.done.Wait()
@@ -167,7 +166,7 @@ func (s Span) bytes() (b []byte) {
 	return b
 }
 
-// WriteLife writes the file of a life that is over.
+// WriteLife writes the file of a life that has ended.
 func WriteLife(file string, s Span) error { return os.WriteFile(file, s.bytes(), 0o600) }
 
 // ReadLife reads the file of a life.

@@ -12,17 +12,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
-// What is forked here goes on without exec, as hundreds of programs of Go would be work
-// for a machine and not for leaderrun. A process of Go that was forked so can do no more
-// than system calls, and what these take is there before the fork.
+// The children forked here continue without exec, because hundreds of Go programs would
+// load the machine, not leaderrun. Such a child can only make system calls, and their
+// arguments are prepared before the fork.
 
 const (
 	daemons = 200 // that a crowd has
 	stamps  = 16  // one of so many writes down that it lives
 )
 
-// crowd leaves daemons behind, each in a session of its own, which do nothing. The file
-// of our own life is then theirs.
+// crowd leaves daemons behind, each in its own session, which do nothing. They inherit the
+// file of our life.
 //
 //go:norace
 func crowd() (int, error) {
@@ -69,7 +69,7 @@ func crowd() (int, error) {
 
 const workers = 40 // that a pool has at a time
 
-// pool has workers, each for a second, and tries again when it can have no other one.
+// pool runs workers, each for a second, and tries again when it cannot start another one.
 //
 //go:norace
 func pool() (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// begin writes down that we have begun, as what, and begins our life.
+// begin records that we have begun, and as what, and begins our life.
 func begin(what string) (trace.Entry, *trace.Life, error) {
 	token, err := fencingToken()
 	if err != nil {
@@ -50,7 +50,7 @@ func leaderrun() int {
 	return pid
 }
 
-// finish writes down how we end.
+// finish records how we end.
 func finish(e trace.Entry, life *trace.Life, kind string) error {
 	e.Kind = kind
 	return errors.Join(trace.Add(e), life.End())

@@ -1,18 +1,18 @@
-// Command subject is what leaderruns run in tests of fleets: a job, a service,
-// hooks and a health check. The fault suite's jobs are those that work.
+// Command subject is the command that leaderruns run in tests of fleets: a job, a
+// service, hooks and a health check. The fault suite's jobs are those of "work".
 //
 //	subject job DURATION END [VICTIM PERCENT]
-//	                     works so long, and ends with success or failure; after a
-//	                     part of that it kills itself (job), its guard or leaderrun
+//	                     works for DURATION, and ends with success or failure; part
+//	                     of the way it kills itself (job), its guard or leaderrun
 //	subject service      runs until TERM; with USR1 it fails
-//	subject child LIFE   what a service starts in a session of its own; heeds no TERM
+//	subject child LIFE   what a service starts in its own session; ignores TERM
 //	subject hook         lives for a moment
 //	subject health DIR   fails if there is a file DIR/sick.TOKEN
 //	subject work MANNER DURATION
-//	                     works until TERM, or for so long and until it is not busy
+//	                     works until TERM, or for DURATION and until it is not busy
 //	                     (package trace), and writes to the fenced register; the
 //	                     manners are in work.go
-//	subject outlive      what a work leaves behind: heeds no signal
+//	subject outlive      what a work leaves behind: ignores all signals
 //	subject headless     the same, and its first thread has ended
 //	subject relay        the same, and replaced by another process again and again
 //	subject hide         the same, as another user
@@ -35,7 +35,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// failed is the exit status of what is to fail.
+// failed is the exit status of a job that must fail.
 const failed = 3
 
 func main() {
@@ -113,7 +113,7 @@ func job(args []string) (int, error) {
 	return status, nil
 }
 
-// kill kills a process of our own run.
+// kill kills a process of our run.
 func kill(e trace.Entry, victim string) error {
 	pid := map[string]int{"job": e.PID, "guard": e.Guard, "leaderrun": e.Leaderrun}[victim]
 	if pid <= 1 {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// headless has other threads do the rest, and ends the first one: we look like a zombie.
+// headless continues in other threads and ends the first one, so that we look like a
+// zombie.
 func headless(rest func() (int, error)) (int, error) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() { // so that it is the first one
@@ -21,7 +22,7 @@ func headless(rest func() (int, error)) (int, error) {
 	panic("a thread has outlived its end")
 }
 
-// nobody is a user who may not do much.
+// nobody is a user with few rights.
 const nobody = 65534
 
 // hide is what /proc hides from its parent: a program with the set-user-ID bit of
@@ -37,7 +38,7 @@ func hide() (int, error) {
 	select {}
 }
 
-// flap stops its parent, and has it go on, again and again.
+// flap stops and continues its parent, again and again.
 func flap() (int, error) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	parent, err := unix.PidfdOpen(os.Getppid(), 0)

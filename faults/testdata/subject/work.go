@@ -21,16 +21,16 @@ import (
 // The manners in which a job works.
 const (
 	obedient  = "obedient"  // ends at TERM
-	deaf      = "deaf"      // heeds no signal
+	deaf      = "deaf"      // ignores all signals
 	failing   = "failing"   // ends with a failure
-	leaving   = "leaving"   // leaves a process behind, in a session of its own, which heeds no signal
-	forking   = "forking"   // the same, and that is replaced by another again and again
+	leaving   = "leaving"   // leaves a process behind, in its own session, which ignores all signals
+	forking   = "forking"   // the same, and the process replaces itself again and again
 	stopping  = "stopping"  // stops itself on the way
 	suspended = "suspended" // stops at TERM, instead of ending
 	beheaded  = "headless"  // its first thread has ended
 	detaching = "detaching" // leaves a process behind as leaving does, whose first thread has ended
 	hiding    = "hiding"    // leaves a process behind that is another user's
-	crowding  = "crowding"  // leaves hundreds of processes behind, each in a session of its own
+	crowding  = "crowding"  // leaves hundreds of processes behind, each in its own session
 	flapping  = "flapping"  // is stopped and continued by a child all the time
 	pooling   = "pooling"   // is at a limit of tasks, and has a child that wants more of them
 )
@@ -46,7 +46,7 @@ var left = map[string]func() (int, error){
 	"pool":     pool,
 }
 
-// How often a job writes to the register, and asks until when its lease is.
+// How often a job writes to the register, and asks for the end of its lease.
 const (
 	writes = 100 * time.Millisecond
 	asks   = 40 * time.Millisecond
@@ -89,13 +89,13 @@ func work(manner, long string) (int, error) {
 	return 0, nil
 }
 
-// limit has leaderrun, its guard and its helper meet a limit of tasks from our first moment
-// on: what they need later they must have by now.
+// limit puts leaderrun, its guard and its helper under a limit of tasks from our first
+// moment: they must already have what they need later.
 func limit() error {
 	var spare, now int
 	var dir string
 	if n, _ := fmt.Sscan(os.Getenv(trace.TasksVariable), &spare, &dir); n != 2 {
-		return nil // there is none to be had
+		return nil // there is no limit on this machine
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "pids.current"))
 	if err != nil {
@@ -162,7 +162,7 @@ func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
 	}
 }
 
-// busy reports whether there is more to do than was said at first.
+// busy reports whether to work longer than DURATION.
 func busy() bool {
 	_, err := os.Stat(os.Getenv(trace.BusyVariable))
 	return err == nil
@@ -199,7 +199,7 @@ func (p *pen) stop() error {
 	return p.err
 }
 
-// write writes once, and writes down what came of it.
+// write writes once, and records the outcome.
 func (p *pen) write() error {
 	if trace.PeerOf() != 0 {
 		return nil // there is no token to fence with
@@ -214,8 +214,8 @@ func (p *pen) write() error {
 	return trace.Add(e)
 }
 
-// follow writes down until when our lease lasts, as leaderrun says. When that does
-// not answer, there is nothing to write down.
+// follow records the end of our lease, as leaderrun reports it. If leaderrun does not
+// answer, there is nothing to record.
 func follow(life *trace.Life) {
 	for ; ; time.Sleep(asks) {
 		ask(life)
@@ -233,7 +233,7 @@ func ask(life *trace.Life) {
 	}
 }
 
-// spawn starts ourselves, perhaps in a session of its own.
+// spawn starts this program again, perhaps in its own session.
 func spawn(what string, session bool) error {
 	c := exec.Command(os.Args[0], what)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
