@@ -25,9 +25,9 @@ const (
 	machines = 3
 	// ttl is the lease that they ask for.
 	ttl = 5 * time.Second
-	// patience is how long after the last fault somebody must lead again, on a
-	// machine that does much else. Time in which processes are shown to have waited for
-	// a processor does not count, up to most.
+	// patience is how soon after the last fault somebody must lead again, on a machine
+	// that does much else. Time in which processes demonstrably waited for a processor
+	// does not count, up to most.
 	patience = 60 * time.Second
 	most     = 5 * patience
 )
@@ -85,14 +85,14 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 
 func (c *cell) file(name string) string { return filepath.Join(c.dir, name) }
 
-// note writes something down that is over now.
+// note records something that has just ended.
 func (c *cell) note(e trace.Entry) {
 	if err := trace.AddTo(c.file("trace"), e); err != nil {
 		c.t.Error(err)
 	}
 }
 
-// ended reports whether hosts are to start no more leaderruns.
+// ended reports whether hosts must start no more leaderruns.
 func (c *cell) ended() bool {
 	select {
 	case <-c.stop:
@@ -106,7 +106,7 @@ func (c *cell) ended() bool {
 func (c *cell) led(after clock.Instant) {
 	c.t.Helper()
 	complain := c.t.Errorf
-	if c.plan.peer != nil { // it is for the report to say how it does
+	if c.plan.peer != nil { // the report says how it does
 		complain = c.t.Logf
 	}
 	begun := time.Now()
@@ -176,8 +176,8 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	return v
 }
 
-// checkRecords complains if there is nothing that an oracle could find wrong. All of
-// it is there from the first jobs on.
+// checkRecords fails if there is nothing that an oracle could judge. All of it exists
+// once the first jobs have run.
 func (c *cell) checkRecords(h oracle.History) {
 	if c.plan.peer != nil {
 		return // it has neither tokens nor a socket
@@ -205,7 +205,7 @@ func (c *cell) count(status int) {
 	c.statuses[status]++
 }
 
-// printed are the files that an oracle reads. What a peer prints is its own affair.
+// printed are the files that an oracle reads. A peer's output is not judged.
 func (c *cell) printed() (files []string) {
 	for _, m := range c.hosts {
 		if c.plan.peer == nil {
@@ -215,14 +215,14 @@ func (c *cell) printed() (files []string) {
 	return files
 }
 
-// alarming is in the lines of jobs that could not go on.
+// alarming matches the lines of jobs that could not continue.
 var alarming = regexp.MustCompile(`(?m)^(?:subject|trace|panic|fatal error): .*`)
 
-// noThread is what Go says when it can have no thread, and aborts: a job may, if it
-// begins at a limit of tasks.
+// noThread is what Go prints when it gets no thread, and aborts. That is allowed for a job
+// that begins at a limit of tasks.
 const noThread = "fatal error: newosproc"
 
-// checkJobs complains of the other lines: who could not write down what it did cannot be
+// checkJobs reports the other lines: a job that could not record what it did cannot be
 // judged.
 func (c *cell) checkJobs() {
 	for _, m := range c.hosts {
@@ -237,9 +237,9 @@ func (c *cell) checkJobs() {
 	}
 }
 
-// checkStatuses complains about those that say that leaderrun, or this suite, is
-// wrong: bad usage, a bad configuration, a panic, a job that is not there. It does not
-// of 2 if that is what a job has ended with that could have no thread, nor of 70, as a guard may be killed while it is told its task, nor of 126, as there may
+// checkStatuses reports statuses that show an error in leaderrun or in this suite: bad
+// usage, a bad configuration, a panic, a missing job. It allows 2 if a job got no thread,
+// 70 because a guard may be killed while it receives its task, and 126 because there may
 // be no descriptor to look at the job.
 func (c *cell) checkStatuses() {
 	if c.plan.peer != nil {

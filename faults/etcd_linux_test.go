@@ -16,7 +16,7 @@ const (
 	etcdPrefix = "/faults"
 )
 
-// etcdStore is a cluster, or one server. A cluster asks who we are.
+// etcdStore is a cluster, or one server. A cluster requires authentication.
 func etcdStore(t *testing.T, c etcdtest.Cluster, p plan) *store {
 	s := &store{}
 	for _, member := range c {
@@ -73,7 +73,7 @@ func etcdWithdrawal(c etcdtest.Cluster) fault {
 		if withdrawn {
 			n.pass()
 		}
-		// Also if we do not know: else nobody would ever lead again.
+		// Also if the outcome is unknown: otherwise nobody would ever lead again.
 		return operate("grant", func(ctx context.Context) error {
 			_, err := client.RoleGrantPermission(ctx, etcdUser, etcdPrefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
 			return err
@@ -81,7 +81,7 @@ func etcdWithdrawal(c etcdtest.Cluster) fault {
 	}}
 }
 
-// etcdOperator ends terms that are not over.
+// etcdOperator ends running terms.
 func etcdOperator(open func() *clientv3.Client) []fault {
 	return []fault{
 		etcdEviction(open, "lock deleted", func(ctx context.Context, c *clientv3.Client, key string, _ clientv3.LeaseID) error {

@@ -11,8 +11,7 @@ import (
 
 const gcsObject = "faults/" + lockName
 
-// gcsFaults are those of a service that is not one server but many, and answers what
-// it likes.
+// gcsFaults are those of a service that consists of many servers, and may answer anything.
 func gcsFaults(s *gcstest.Server, strict bool) []fault {
 	all := []fault{
 		{"server restarted", func(n *nemesis, _ *machine) bool {
@@ -44,7 +43,7 @@ func gcsFaults(s *gcstest.Server, strict bool) []fault {
 	return all
 }
 
-// gcsAnswers has so many of a hundred requests meet a fault.
+// gcsAnswers makes the given percentage of requests fail.
 func gcsAnswers(s *gcstest.Server, name string, share int, f gcstest.Fault) fault {
 	return fault{name, func(n *nemesis, _ *machine) bool {
 		var mu sync.Mutex
@@ -63,7 +62,7 @@ func gcsAnswers(s *gcstest.Server, name string, share int, f gcstest.Fault) faul
 	}}
 }
 
-// gcsOperator ends terms that are not over.
+// gcsOperator ends running terms.
 func gcsOperator(s *gcstest.Server) []fault {
 	return []fault{gcsEviction(s, "lock deleted", s.Delete), gcsEviction(s, "lock overwritten", s.Rewrite)}
 }

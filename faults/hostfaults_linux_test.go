@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// cutFaults are those for which the network of a cell's hosts is harmed, and healed:
-// there is one nemesis for them, as what heals one fault heals them all.
+// cutFaults are those that harm and heal the network of a cell's hosts. They have one
+// nemesis, because healing one fault heals them all.
 func cutFaults(c *cell) (all []fault) {
 	if len(c.store.servers) == 0 {
 		return nil
@@ -50,11 +50,11 @@ func hostFaults(c *cell) (all []fault) {
 	return all
 }
 
-// exhausted is the name of a fault: a leaderrun without descriptors can still renew,
-// and cannot answer its job.
+// exhausted is the name of a fault: a leaderrun without descriptors can still renew, but
+// cannot answer its job.
 const exhausted = "descriptors exhausted"
 
-// A frozen leaderrun tells its job nothing, either.
+// A frozen leaderrun cannot answer its job either.
 const (
 	frozen     = "leaderrun frozen"
 	frozenBoth = "leaderrun and helper frozen"
@@ -86,7 +86,7 @@ func networkFaults() []fault {
 	}
 }
 
-// delay holds back what goes through, for anything from a short moment to two leases.
+// delay holds back data, for anything from a short moment to two leases.
 func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {
 	return fault{name, func(n *nemesis, m *machine) bool {
 		delays := []time.Duration{ttl / 20, ttl / 8, ttl / 2, ttl, 2 * ttl}
@@ -98,7 +98,7 @@ func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {
 	}}
 }
 
-// packetFaults are those of packets, of which nobody is told.
+// packetFaults are those of packets, which are lost silently.
 func packetFaults() []fault {
 	return []fault{
 		during("blackhole", (*machine).Blackhole),
@@ -139,9 +139,8 @@ func job(r host.Run) host.Process       { return r.Job }
 
 type victim func(host.Run) host.Process
 
-// processFaults kill and freeze what leaderrun consists of. What is left out is to
-// freeze both that could kill the job, or to kill both if the job is not one process:
-// see the report.
+// processFaults kill and freeze leaderrun's processes. Freezing both killers of the job is
+// left out, and so is killing both if the job is not one process: see the report.
 func processFaults(helped bool) []fault {
 	all := []fault{
 		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
@@ -191,8 +190,7 @@ func freeze(name string, who ...victim) fault {
 	}}
 }
 
-// hit signals processes of a leaderrun, and reports whether any of them was still
-// there.
+// hit signals processes of a leaderrun, and reports whether any of them still existed.
 func (n *nemesis) hit(m *machine, run host.Run, sig unix.Signal, who ...victim) (hit bool) {
 	n.victim = run.Leaderrun.PID
 	for _, v := range who {
@@ -216,8 +214,8 @@ func (m *machine) look(who ...victim) (r host.Run, ok bool) {
 	return r, ok
 }
 
-// starve leaves a host less than it uses: leaderrun, its helper and a job that writes
-// down that it lives need some 4 % of a CPU.
+// starve leaves a host less than it uses: leaderrun, its helper and a job that records
+// that it is alive need some 4 % of a CPU.
 func starve(n *nemesis, m *machine) bool {
 	n.must(m.Starve(1 + n.rand.IntN(3)))
 	n.pass()
@@ -232,9 +230,9 @@ func fillDisk(n *nemesis, m *machine) bool {
 	return true
 }
 
-// limitTasks leaves a host few tasks, or none, beside those of a leaderrun whose job
-// runs, and kills one process then, or none. The next leaderrun is not started as long
-// as that lasts: Go needs threads to start a program.
+// limitTasks leaves a host few more tasks, or none, than those of a leaderrun whose job
+// runs, and then kills one process, or none. The next leaderrun is not started while that
+// lasts: Go needs threads to start a program.
 func limitTasks(name string, who ...victim) fault {
 	return fault{name, func(n *nemesis, m *machine) bool {
 		m.room.Lock()
@@ -254,7 +252,7 @@ func limitTasks(name string, who ...victim) fault {
 }
 
 // exhaust leaves leaderrun, its guard and its helper no descriptor. They would not
-// notice, as they have all that they need open: so connections are reset before, and
+// notice, because everything they need is open. So connections are first reset, and
 // refused until there is no descriptor for new ones.
 func exhaust(n *nemesis, m *machine) bool {
 	run, ok := m.look(leaderrun)

@@ -32,7 +32,7 @@ type machine struct {
 
 	events string // the file, on the host's own disk, that leaderrun writes events to; "": none
 
-	room sync.Mutex // as long as it is held no leaderrun is started
+	room sync.Mutex // while it is held, no leaderrun is started
 
 	mu      sync.Mutex
 	process host.Process // the leaderrun that runs; zero: none
@@ -68,8 +68,8 @@ func (m *machine) works(p host.Process) (k task, ok bool) {
 	return m.task, p == m.process && p.PID != 0
 }
 
-// busy has the jobs of the host go on, or not, as it suffers one fault more or less:
-// so it is the fault that ends them.
+// busy keeps the jobs of the host running while it suffers faults, so that it is a fault
+// that ends them. It counts one fault more or less.
 func (m *machine) busy(more int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *machine) live() {
 		m.c.count(status)
 		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
 		if status != 0 {
-			pause *= 10 // what fails at once is not to fail all the time
+			pause *= 10 // a leaderrun that fails at once must not fail all the time
 		}
 		select {
 		case <-m.c.stop:
@@ -141,7 +141,7 @@ func (m *machine) run(k task) (status int) {
 	return status
 }
 
-// left is how many processes of jobs are on the host, on which no leaderrun runs.
+// left counts the processes of jobs on the host when no leaderrun runs there.
 func (m *machine) left() (n int) {
 	all, err := oracle.LeftoversOn(m.c.cookie, m.name)
 	m.must(err)
@@ -170,7 +170,7 @@ func (m *machine) start(cmd *host.Cmd, k task) error {
 	return nil
 }
 
-// command is what contends for the lock.
+// command is the program that contends for the lock.
 func (m *machine) command(k task) *host.Cmd {
 	work := []string{built.Path("subject"), "work", k.manner, k.length.String()}
 	var cmd *host.Cmd

@@ -15,15 +15,15 @@ import (
 // A fault is one kind of harm.
 type fault struct {
 	name string
-	// strike does it, for as long as pass takes if it is of that kind, and undoes it.
-	// False: there was nothing that it could be done to.
+	// strike does the harm, for as long as pass takes if it lasts, and undoes it. It
+	// returns false if there was nothing to harm.
 	strike func(n *nemesis, m *machine) bool
 }
 
-// A nemesis does one fault after the other, each kind in turn, in an order that its
-// seed decides. There are three in a cell: one for the network, one for all else of the
-// hosts, and one for the server. So what breaks one promise at a time, such as either
-// of the two killers, is in the hands of one.
+// A nemesis causes one fault after the other, each kind in turn, in an order that its
+// seed decides. A cell has three: one for the network, one for everything else on the
+// hosts, and one for the server. So one nemesis is responsible for faults that must not
+// coincide, such as those of the two killers.
 type nemesis struct {
 	c      *cell
 	rand   *rand.Rand
@@ -35,8 +35,7 @@ type nemesis struct {
 	pause  span          // between two faults
 }
 
-// harass has faults done to a cell for a while, and lets it be if there is none that
-// was asked for.
+// harass causes faults in a cell for a while, or none if none was selected.
 func harass(c *cell, length time.Duration, seed uint64) {
 	over := make(chan time.Time)
 	timer := time.AfterFunc(length, func() { close(over) })
@@ -69,7 +68,7 @@ func (n *nemesis) work() {
 // pauses are how long there is no fault of the network, of hosts, and of the server.
 var pauses = [3]span{{500 * time.Millisecond, 4 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {time.Second, 8 * time.Second}}
 
-// How long faults last: from what is hardly noticed to what costs the lock.
+// How long faults last: from hardly noticeable to the loss of the lock.
 var (
 	little = span{ttl / 50, ttl / 2}
 	much   = span{ttl / 2, 2 * ttl}
@@ -104,8 +103,8 @@ func (n *nemesis) do(f fault) {
 	n.c.note(e)
 }
 
-// target is the host to be harmed: most often the one that leads. For that it waits a
-// while until one does, as harm that hits nobody shows nothing.
+// target is the host to be harmed: most often the leader. It waits a while until there is
+// one, because harm that hits nobody shows nothing.
 func (n *nemesis) target() *machine {
 	any := n.c.hosts[n.rand.IntN(machines)]
 	if n.rand.IntN(100) < 30 {
@@ -127,7 +126,7 @@ func (n *nemesis) target() *machine {
 	}
 }
 
-// pass lets time pass while a fault lasts. False: it is time to end.
+// pass lets time pass while a fault lasts. It returns false if it is time to end.
 func (n *nemesis) pass() bool {
 	select {
 	case <-time.After(n.length):
@@ -137,7 +136,7 @@ func (n *nemesis) pass() bool {
 	}
 }
 
-// must complains if harm, or its undoing, was not possible.
+// must fails the test if harm, or undoing it, was not possible.
 func (n *nemesis) must(err error) {
 	if err != nil && !errors.Is(err, host.ErrGone) {
 		n.c.t.Error(err)

@@ -12,9 +12,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// A peer is another program that runs a command under a lock. The same is done to
-// it, and what comes of it is only reported. Its jobs are of one process each: that
-// it leaves the others of a job alone is no question of leases.
+// A peer is another program that runs a command under a lock. It suffers the same faults,
+// and its violations are only reported. Each of its jobs is one process, because killing
+// the others of a job has nothing to do with leases.
 type peer struct {
 	name    string
 	backend string
@@ -23,7 +23,7 @@ type peer struct {
 	args    func(t *testing.T, addr string) []string // what is before the command
 }
 
-// peers are those that can be had here.
+// peers are those that are installed here.
 func peers() []peer {
 	all := []peer{{
 		name: "etcdctl-lock", backend: "etcd", subject: "etcdctl lock",
@@ -64,7 +64,7 @@ func consulStore(t *testing.T, _ plan) *store {
 		Args: []string{
 			"agent", "-server", "-bootstrap-expect=1", "-data-dir", dir, "-bind", "127.0.0.1", "-client", "127.0.0.1",
 			"-http-port", http, "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
-			"-hcl", "performance { raft_multiplier = 1 }", // else it takes some 10 s to serve again
+			"-hcl", "performance { raft_multiplier = 1 }", // otherwise it takes some 10 s to serve again
 			"-server-port", port(), "-serf-lan-port", port(), "-serf-wan-port", port(),
 		},
 	}}

@@ -6,10 +6,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 )
 
-// postgresUser may do no more than a run needs, and make the table.
+// postgresUser may only do what a run needs, and create the table.
 const postgresUser = "runner"
 
-// postgresRuns are the sessions of those who have the lock, or want it.
+// postgresRuns are the sessions of the holder and the waiters.
 const postgresRuns = " FROM pg_stat_activity WHERE usename = '" + postgresUser + "'"
 
 func postgresStore(t *testing.T, p plan) *store {
@@ -56,7 +56,7 @@ func postgresState(s *pgtest.Server, name string, begin, end []string) fault {
 	}}
 }
 
-// postgresOperator ends terms that are not over.
+// postgresOperator ends running terms.
 func postgresOperator(s *pgtest.Server, name, statement string) fault {
 	return fault{name, func(*nemesis, *machine) bool { return postgresTable(s) && len(s.Exec(statement)) > 0 }}
 }

@@ -15,15 +15,15 @@ type plan struct {
 	backend string // and its mode, for the report
 	mode    string
 	store   func(*testing.T, plan) *store
-	// strict has holders wait until the lease before theirs is over if that was not
-	// released. Without it, nothing is done that ends a lease early: the lock is then
-	// free at once, and its holder is told as soon as who comes next.
+	// strict makes holders wait until the previous lease has ended, if it was not
+	// released. Without it, no fault ends a lease early: the lock would be free at once,
+	// and its holder would learn of that no sooner than the next one.
 	strict bool
 	unfair bool
 	peer   *peer // who is run instead of leaderrun; nil: nobody
 }
 
-// plans are all that there are.
+// plans are all plans.
 func plans() []plan {
 	all := []plan{
 		{name: "file", backend: "file", store: fileStore},

@@ -98,14 +98,14 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	s.rows = append(s.rows, r)
 }
 
-// lack notes what hosts lack here.
+// lack records what hosts lack here.
 func (s *suite) lack(what map[string]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lacks = what // the same for all
 }
 
-// page is what came of it.
+// page is the report.
 func (s *suite) page() (string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -20,13 +20,13 @@ type task struct {
 	spare       int // tasks that a job may have more, at a limit of them
 }
 
-// A choice is one of several, with its share of a hundred.
+// A choice is one of several, with its percentage.
 type choice[T any] struct {
 	share int
 	value T
 }
 
-// pick chooses by shares, which are 100 in all.
+// pick chooses by percentages, which add up to 100.
 func pick[T any](r *rand.Rand, all []choice[T]) (value T) {
 	n := r.IntN(100)
 	for _, c := range all {
@@ -55,8 +55,8 @@ type manner struct {
 	long span
 }
 
-// manners are those that there are: most jobs are short, so that the lock changes hands
-// often, and some outlast most faults.
+// manners are all manners: most jobs are short, so that the lock changes hands often, and
+// some outlast most faults.
 var manners = []choice[manner]{
 	{37, manner{"obedient", brief}}, {10, manner{"obedient", long}},
 	{5, manner{"failing", brief}},
@@ -77,7 +77,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 		m = pick(r, manners)
 	}
 	if p.peer != nil && (several(m.name) || m.name == "stopping" || m.name == "suspended") {
-		m.name = "obedient" // it leaves the one sort behind, and waits for the other for ever
+		m.name = "obedient" // it leaves the one sort behind, and waits for the other forever
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
@@ -89,8 +89,8 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 	}
 }
 
-// hiding is the manner of a job that leaves a process behind which /proc hides, where it
-// can.
+// hiding is the manner of a job that leaves a process behind that /proc hides, where that
+// is possible.
 const hiding = "hiding"
 
 // several reports whether such a job is of several processes.
@@ -103,8 +103,8 @@ func leavesGroup(manner string) bool {
 	return slices.Contains([]string{"leaving", "detaching", "forking", "crowding", hiding}, manner)
 }
 
-// contained draws a tier. One that cannot be had here, or that lets go of such a job, is
-// not drawn.
+// contained draws a tier. Tiers that are not available here, or that cannot contain such a
+// job, are not drawn.
 func contained(r *rand.Rand, manner string) string {
 	tier := pick(r, []choice[string]{{50, "auto"}, {20, "subreaper"}, {20, "pidns"}, {5, "pgroup"}, {5, "cgroup"}})
 	best, _ := tiers.Best()
@@ -114,7 +114,8 @@ func contained(r *rand.Rand, manner string) string {
 	return tier
 }
 
-// alone reports that one killer would do: the kernel ends the job with its guard.
+// alone reports whether one killer would do, because the kernel ends the job with its
+// guard.
 func (k task) alone() bool {
 	return k.containment == "pidns" || !several(k.manner)
 }

@@ -30,7 +30,7 @@ func zkStore(e zktest.Ensemble, p plan) *store {
 	return s
 }
 
-// zkOperator ends terms that are not over.
+// zkOperator ends running terms.
 func zkOperator(s *zktest.Server) []fault {
 	return []fault{
 		zkEviction(s, "lock deleted", func(c *zk.Conn, path string, _ int64) error { return c.Delete(path, -1) }),
@@ -38,7 +38,7 @@ func zkOperator(s *zktest.Server) []fault {
 	}
 }
 
-// zkEviction is done to the first in the queue.
+// zkEviction evicts the first in the queue.
 func zkEviction(s *zktest.Server, name string, evict func(c *zk.Conn, path string, session int64) error) fault {
 	return fault{name, func(_ *nemesis, _ *machine) bool {
 		c := s.Client()

@@ -32,7 +32,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestCommandIsNotFound sees that this is told at the start, as package exec does.
+// TestCommandIsNotFound checks that Start reports this, as in package exec.
 func TestCommandIsNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, "", Options{})
@@ -43,8 +43,8 @@ func TestCommandIsNotFound(t *testing.T) {
 	}
 }
 
-// TestCommandEndsWithTheHost starts what does not end by itself and would not end
-// with its parent.
+// TestCommandEndsWithTheHost starts processes that do not end by themselves and would not
+// end with their parent.
 func TestCommandEndsWithTheHost(t *testing.T) {
 	t.Parallel()
 	var p, grandchild Process

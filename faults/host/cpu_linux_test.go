@@ -46,8 +46,8 @@ func throttled(t *testing.T, h *Host) int {
 	return 0
 }
 
-// TestStarve gives two busy processes, one of them in a session of its own, 2 % of a
-// CPU together, and later all that they want.
+// TestStarve gives two busy processes, one of them in its own session, 2 % of a CPU
+// together, and later all that they want.
 func TestStarve(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, CPU, Options{})
@@ -77,8 +77,8 @@ func TestStarve(t *testing.T) {
 	}
 }
 
-// TestStarveStart sees that a command can be started on a host without CPU while
-// this process goes on.
+// TestStarveStart checks that starting a command on a host without CPU does not block
+// this process.
 func TestStarveStart(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, CPU, Options{})
@@ -111,7 +111,7 @@ func TestMounted(t *testing.T) {
 	}
 }
 
-// deadName is a name as a process that is no more would have given it.
+// deadName is a name that a dead process would have given.
 func deadName(t *testing.T, h *Host) string {
 	t.Helper()
 	c := h.Command("/bin/true")
@@ -121,8 +121,7 @@ func deadName(t *testing.T, h *Host) string {
 	return fmt.Sprintf("%s%d-x", prefix, c.Process.Pid)
 }
 
-// TestSweep leaves a cgroup and a mount as dead processes do, and others as living
-// ones do.
+// TestSweep leaves a cgroup and a mount of a dead process, and others of a living one.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, CPU, Options{})

@@ -17,8 +17,8 @@ func mount(t *testing.T, name, dir string) {
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // it is unmounted by then
 }
 
-// TestFillDisk has a process of the host add to a file, by more than a page, make an
-// empty one, and a directory.
+// TestFillDisk lets a process of the host append more than a page to a file, and create
+// an empty file and a directory.
 func TestFillDisk(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Space, Options{})
@@ -51,7 +51,7 @@ func TestFillDisk(t *testing.T) {
 	check("freed", true)
 }
 
-// TestDisks sees that each disk is one of its own.
+// TestDisks checks that disks are separate.
 func TestDisks(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Space, Options{})

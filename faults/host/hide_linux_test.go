@@ -2,8 +2,8 @@ package host
 
 import "testing"
 
-// TestHide: of two children, the one that is another user's is not seen, and is killed
-// nevertheless.
+// TestHide checks that the one of two children that is another user's is hidden, and is
+// killed nevertheless.
 func TestHide(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Hidden, Options{})

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRole is what the other tests here start as a process of its own.
+// TestRole is the process that the other tests here start.
 func TestRole(t *testing.T) {
 	switch os.Getenv(roleVar) {
 	case "":
@@ -73,9 +73,9 @@ func said(t *testing.T, out *bufio.Scanner) []string {
 	return nil
 }
 
-// TestKilled kills a test process, and sees what becomes of its host: at once, and
-// when the next process makes one. A stopped process outlives it, and keeps the
-// namespace.
+// TestKilled kills a test process, and checks what remains of its host at once, and after
+// the next process has made one. A stopped process outlives the test process, and keeps
+// the namespace.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	newHostWith(t, Network, Options{})
@@ -120,7 +120,7 @@ func atText(t *testing.T, text string) Process {
 	return p
 }
 
-// TestUnprivileged makes a host as a user who may do nothing.
+// TestUnprivileged makes a host as an unprivileged user.
 func TestUnprivileged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,13 +9,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// patience bounds what must happen at some time.
+// patience bounds the wait for what must happen.
 const patience = 60 * time.Second
 
 // built is the leaderrun of this test process.
 var built programs.Programs
 
-// roleVar names what a process does that is started by a test.
+// roleVar names the role of a process that a test starts.
 const roleVar = "HOST_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func build(t *testing.T) string {
 	return built.Path("leaderrun")
 }
 
-// newHostWith makes one host, and skips the test where it lacks something.
+// newHostWith makes one host, and skips the test if the machine lacks something.
 func newHostWith(t testing.TB, what string, o Options) *Host {
 	t.Helper()
 	h := New(t, o)[0]

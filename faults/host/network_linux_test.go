@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// blink is how long nothing may come where nothing must.
+// blink is how long to wait to see that nothing arrives.
 const blink = 300 * time.Millisecond
 
 // A peer is a server of lines, with one client on a host.
@@ -111,8 +111,8 @@ func wantsNothing(t *testing.T, who string, got <-chan string) {
 	}
 }
 
-// TestBlackhole sends a line each way, and looks which of them arrive, and that both
-// do in the end; with packets that are lost and with a proxy that holds back.
+// TestBlackhole sends a line each way, and checks which of them arrive, and that both
+// arrive in the end, with lost packets and with a proxy that holds data back.
 func TestBlackhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -169,8 +169,8 @@ func hostOfKind(t *testing.T, kind Kind, server string) *Host {
 	return h
 }
 
-// TestBlackholeTellsNobody sees that a new connection is neither refused nor
-// unreachable, whichever way the packets are lost.
+// TestBlackholeTellsNobody checks that a new connection is neither refused nor reported
+// as unreachable, whichever way the packets are lost.
 func TestBlackholeTellsNobody(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(*Host){
@@ -191,7 +191,8 @@ func TestBlackholeTellsNobody(t *testing.T) {
 	}
 }
 
-// TestApart harms one host, and one server of another, and sees that all else works.
+// TestApart harms one host, and one server of another, and checks that everything else
+// works.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	a, b := newPeer(t), newPeer(t)
@@ -253,7 +254,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestPairOf sees that each link has a network of its own, all of them in the range.
+// TestPairOf checks that each link has its own network, and that all are in the range.
 func TestPairOf(t *testing.T) {
 	t.Parallel()
 	base := netip.MustParsePrefix("10.64.0.0/10")

@@ -48,8 +48,8 @@ func TestExhaustFiles(t *testing.T) {
 	opens("yes")
 }
 
-// TestSignalMeetsNobodyElse gives ids that mean groups, or another process than the
-// one that was meant.
+// TestSignalMeetsNobodyElse uses ids that mean groups, or a process other than the
+// intended one.
 func TestSignalMeetsNobodyElse(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, "", Options{})

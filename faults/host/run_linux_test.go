@@ -11,8 +11,8 @@ import (
 // toys are the directory of a backend in shell, with a store of files.
 const toys = "../../locks/helper"
 
-// TestLook finds the processes of a real leaderrun, and sees that the host's cgroup
-// has all of them, also those of the job, which is in a cgroup of its own.
+// TestLook finds the processes of a real leaderrun, and checks that the host's cgroup
+// has all of them, including those of the job, which is in its own cgroup.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, CPU, Options{})

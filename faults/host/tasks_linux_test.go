@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLimitTasks leaves a shell two tasks, and then all that it wants.
+// TestLimitTasks allows a shell two tasks, and then as many as it wants.
 func TestLimitTasks(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Tasks, Options{})

@@ -13,11 +13,11 @@ import (
 // variable says which mutants are run: those whose names match.
 const variable = "FAULTS_MUTANTS"
 
-// tries is how often a command may miss a defect: when the faults strike is a matter
-// of chance.
+// tries is how often a command may miss a defect, because the moment at which a fault
+// strikes is random.
 const tries = 3
 
-// TestPatchesApply tells when a patch has gone stale.
+// TestPatchesApply fails if a patch has gone stale.
 func TestPatchesApply(t *testing.T) {
 	t.Parallel()
 	all, err := readMutants()
@@ -31,9 +31,9 @@ func TestPatchesApply(t *testing.T) {
 	}
 }
 
-// TestMutants has each defect found. First the same commands must pass without any: a
-// suite that fails anyway proves nothing. It runs one command after the other, as
-// those of the suite have a machine to themselves.
+// TestMutants checks that each defect is found. First the same commands must pass without
+// any defect: a suite that always fails proves nothing. It runs one command at a time,
+// because those of the suite need the machine to themselves.
 func TestMutants(t *testing.T) {
 	which := os.Getenv(variable)
 	if which == "" {
@@ -92,8 +92,8 @@ func sound(t *testing.T, all []mutant) {
 	}
 }
 
-// copied is a copy of the tree, for this test. It is not in t.TempDir, as there
-// are sockets in the suite, whose paths must be short.
+// copied is a copy of the tree, for this test. It is not in t.TempDir, because the suite
+// has sockets, whose paths must be short.
 func copied(t *testing.T) tree {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mutant-")
@@ -152,7 +152,7 @@ func (tree tree) find(t *testing.T, name string, c check) finding {
 	return f
 }
 
-// table shows findings to people.
+// table formats findings for people.
 func table(all []finding) string {
 	var s strings.Builder
 	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)

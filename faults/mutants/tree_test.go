@@ -17,8 +17,8 @@ const root = "../.."
 // A tree is a copy of this one, to be broken.
 type tree struct{ dir string }
 
-// copyTree copies what git tracks, as it is now, into a new directory. Nothing of
-// this tree is touched.
+// copyTree copies the files that git tracks, as they are now, into a new directory. It
+// does not touch this tree.
 func copyTree(dir string) (tree, error) {
 	list := exec.Command("git", "ls-files", "-z")
 	list.Dir = root
@@ -50,8 +50,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode().Perm())
 }
 
-// apply applies a patch to the tree in dir or, with "--check", tells whether it
-// would.
+// apply applies a patch to the tree in dir or, with "--check", checks whether it applies.
 func apply(dir, file string, options ...string) error {
 	c := exec.Command("git", append(append([]string{"apply"}, options...), file)...)
 	c.Dir = dir
@@ -62,22 +61,22 @@ func apply(dir, file string, options ...string) error {
 	return nil
 }
 
-// A result is what came of a command.
+// A result is the outcome of a command.
 type result struct {
 	failed bool
 	output string
 	took   time.Duration
 }
 
-// run runs a command as it is written down: what the environment says of the suite
-// is not for it. What the suite would keep goes to keep; "": where it would go.
+// run runs a command as written, without the suite's environment variables. Records that
+// the suite keeps go to keep, or to the usual place if that is "".
 func (t tree) run(command, keep string) (result, error) {
 	c := exec.Command("sh", "-c", command)
 	c.Dir = t.dir
 	c.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "FAULTS_") || strings.HasPrefix(kv, "ELECTIONS_") || strings.HasPrefix(kv, "PWD=")
 	})
-	// Else each copy would be compiled anew, whatever has changed in it.
+	// Otherwise each copy would be compiled again, whatever has changed in it.
 	c.Env = append(c.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath")
 	if keep != "" {
 		c.Env = append(c.Env, "FAULTS_KEEP="+keep)

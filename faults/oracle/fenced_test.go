@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// many are terms as they must be, on four hosts, each of which has begun to wait up
-// to some terms before; each with some writes.
+// many are correct terms, on four hosts, each of which has begun to wait up to some terms
+// before; each term has some writes.
 func many(r *rand.Rand, n, writes, waiting int) []made {
 	terms := make([]made, n)
 	now := 1.0
@@ -43,8 +43,8 @@ func many(r *rand.Rand, n, writes, waiting int) []made {
 // thousands are as many terms, and writes in each, as an hour of faults has.
 func thousands() []made { return many(rand.New(rand.NewPCG(1, 1)), 3000, 10, 300) }
 
-// TestThousands holds that porcupine needs no more than seconds for a long history
-// with hundreds of waiters at each moment, whether it is legal or not.
+// TestThousands checks that porcupine needs only seconds for a long history with hundreds
+// of waiters at each moment, whether it is legal or not.
 func TestThousands(t *testing.T) {
 	t.Parallel()
 	terms := thousands()
@@ -75,7 +75,7 @@ func fenceOf(h History) *fence {
 	return newFence(x, h.of(trace.Write))
 }
 
-// TestUnknown gives porcupine no time: not to know is to fail.
+// TestUnknown gives porcupine no time: an unknown result is a failure.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	v := new(Verdict)
@@ -85,8 +85,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// disturbed are terms of which some are moved, have the token of another, or are
-// refused a write. Moments are few, so that much is at one moment.
+// disturbed are terms of which some are moved, have the token of another, or are refused
+// a write. There are few distinct moments, so that many events coincide.
 func disturbed(r *rand.Rand) []made {
 	terms := many(r, 3+r.IntN(10), r.IntN(3), 4)
 	for range r.IntN(3) {
@@ -119,7 +119,7 @@ func disturbed(r *rand.Rand) []made {
 	return terms
 }
 
-// inPieces has porcupine check a history in pieces of at least so many terms.
+// inPieces has porcupine check a history in pieces of at least the given number of terms.
 func inPieces(f *fence, terms int) bool {
 	for _, p := range f.pieces(terms) {
 		if !porcupine.CheckOperations(fencedMutex(true, p.last), slices.Concat(f.ops[p.from:p.to]...)) {
@@ -129,9 +129,8 @@ func inPieces(f *fence, terms int) bool {
 	return true
 }
 
-// TestAgreement breaks short histories at random, and has them judged by porcupine
-// as a whole, by porcupine in pieces, and by the oracles that know nothing of it.
-// They must agree.
+// TestAgreement breaks short histories at random. Porcupine judges them whole and in
+// pieces, and the other oracles judge them independently. All must agree.
 func TestAgreement(t *testing.T) {
 	t.Parallel()
 	legal := 0

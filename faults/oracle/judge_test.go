@@ -10,8 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// three are terms as they must be: of one host waiting for the other, with a write
-// each.
+// three are correct terms, of one host waiting for the other, with a write each.
 func three() []made {
 	return []made{
 		{host: "a", token: 5, begun: 0, first: 1, last: 3, ended: 3.2, until: 8, writes: []trace.Entry{wrote(2, 2.1)}},
@@ -27,8 +26,8 @@ func with(change func(m []made)) []made {
 	return m
 }
 
-// TestJudge breaks a history that is as it must be in each way that a verdict tells
-// of, and in some that are none.
+// TestJudge changes a correct history in each way that a verdict reports, and in some
+// ways that are not violations.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	const overlap, illegal = "overlap: ", "not a history of a fenced mutex"
@@ -88,8 +87,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestSilence has a job outlive its lease, as far as it knows, while there is a fault
-// of its host. The lease is 5 seconds long, so that the job heard of it at 2.9 or later.
+// TestSilence lets a job outlive its lease, as far as it knows, during a fault of its
+// host. The lease is 5 seconds long, so the job learned of it at 2.9 or later.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -110,8 +109,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestFrozen has a job outlive its lease, as far as it knows: leaderrun was frozen, and
-// can have renewed the lease before.
+// TestFrozen lets a job outlive its lease, as far as it knows: leaderrun was frozen, and
+// may have renewed the lease before.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -134,7 +133,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestUnknownLeaderrun judges a job that no leaderrun has started.
+// TestUnknownLeaderrun judges a job that no leaderrun started.
 func TestUnknownLeaderrun(t *testing.T) {
 	t.Parallel()
 	h := history(three())
@@ -160,8 +159,8 @@ func TestRejoin(t *testing.T) {
 	}
 }
 
-// TestPeer judges terms of a program that promises no tokens: they are told apart by
-// its processes.
+// TestPeer judges terms of a program that guarantees no tokens: its processes distinguish
+// them.
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	peer := func(change func(m []made)) *Verdict {

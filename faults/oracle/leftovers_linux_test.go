@@ -27,7 +27,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// roleVariable has this test program be something else than that.
+// roleVariable gives this test program another role.
 const roleVariable = "ORACLE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLeftoversHeadless: a process whose first thread has ended is there.
+// TestLeftoversHeadless checks that a process whose first thread has ended is found.
 func TestLeftoversHeadless(t *testing.T) {
 	t.Parallel()
 	cookie := t.Name() + strconv.Itoa(os.Getpid())

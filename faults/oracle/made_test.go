@@ -8,8 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// A made term is one that never was. Times are in seconds; an end of 0 is not
-// written down.
+// A made term is a fictional one. Times are in seconds; an end of 0 is not recorded.
 type made struct {
 	host        string
 	pid         int // of leaderrun; 0: the token, as a number
@@ -20,7 +19,7 @@ type made struct {
 	status      int
 	until       float64
 	cut         bool       // its job did not end by itself
-	child       [2]float64 // the first and the last moment of a process beside
+	child       [2]float64 // the first and the last moment of another process
 	writes      []trace.Entry
 }
 

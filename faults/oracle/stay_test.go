@@ -63,8 +63,7 @@ func TestRising(t *testing.T) {
 	}
 }
 
-// TestStays reads lives from files: that of a job which has started something, and
-// of one that has none.
+// TestStays reads lives from files: that of a job with a child, and that of one without.
 func TestStays(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "life")

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// TestVerdict reads what a run that fails prints: the seed, the faults around the
+// TestVerdict checks the output of a failing run: the seed, the faults around the
 // violation and the records that show it.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
@@ -57,8 +57,8 @@ ms       host  token  what
 	}
 }
 
-// TestManyViolations tells the first of them, and how many there are; with no term
-// to show, the whole schedule.
+// TestManyViolations checks that the first violation and their number are printed and,
+// without a term to show, the whole schedule.
 func TestManyViolations(t *testing.T) {
 	t.Parallel()
 	var ended []trace.Entry
@@ -76,7 +76,7 @@ func TestManyViolations(t *testing.T) {
 	}
 }
 
-// TestFewOfAKind tells of the one orphan though there are a thousand overlaps.
+// TestFewOfAKind checks that one orphan is reported among a thousand overlaps.
 func TestFewOfAKind(t *testing.T) {
 	t.Parallel()
 	v := &Verdict{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAsTheMakefile: the tags are those that `make build` has.
+// TestAsTheMakefile checks that the tags are those of `make build`.
 func TestAsTheMakefile(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../../Makefile")

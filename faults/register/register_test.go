@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWritesBesideEachOther: what was accepted is never forgotten.
+// TestWritesBesideEachOther checks that concurrent writes lose no accepted token.
 func TestWritesBesideEachOther(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "register")

@@ -21,7 +21,7 @@ func millis(all ...int) (d []time.Duration) {
 	return d
 }
 
-// made are results that never were, those of etcd in two parts.
+// made are fictional results, those of etcd in two parts.
 func made() (Header, []Row) {
 	h := Header{Cores: 2, Kernel: "6.1.0", Go: "go1.26.8", Took: 61*time.Minute + 20*time.Second, Seed: 7, TTL: 5 * time.Second,
 		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
@@ -39,7 +39,7 @@ func made() (Header, []Row) {
 	}
 }
 
-// TestWrite compares the page with one that was read by somebody.
+// TestWrite compares the page with one that a person has checked.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/RESULTS.md"
