@@ -1,3 +1,3 @@
-// Package examples has no code of its own: its tests run the examples that are
-// beside it, as they are, on this machine.
+// Package examples has no code: its tests run the examples in this directory, as they are,
+// on this machine.
 package examples

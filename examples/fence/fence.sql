@@ -1,6 +1,6 @@
--- A fence for PostgreSQL: who writes shows the fencing token of its lock, and is
--- refused when somebody with a higher one has been here. So a holder that was frozen,
--- and wakes up when the lock has gone to another, can do no harm.
+-- A fence for PostgreSQL: a writer shows the fencing token of its lock, and is refused if
+-- somebody with a higher token has already written. So a holder that was frozen, and wakes
+-- up when another has the lock, can do no harm.
 --
 -- To use it, call fence() first in each transaction that writes:
 --
@@ -11,15 +11,15 @@
 --
 -- Tokens rise for one lock in one backend. When a lock moves to another backend, delete
 -- its row. A client that is frozen between BEGIN and COMMIT keeps the row locked: set
--- idle_in_transaction_session_timeout, so that it does not do so for ever.
+-- idle_in_transaction_session_timeout, so that this does not last forever.
 
 CREATE TABLE fences (
 	lock  text   PRIMARY KEY,
 	token bigint NOT NULL
 );
 
--- The row is locked until the transaction ends: who comes with a higher token waits for
--- one that is at work, and who comes with a lower one afterwards is refused.
+-- The row is locked until the transaction ends: a client with a higher token waits for the
+-- one at work, and a client that comes later with a lower token is refused.
 CREATE FUNCTION fence(lock_name text, lock_token bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
