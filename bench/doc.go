@@ -3,8 +3,8 @@
 //	make bench
 //
 // builds the programs as they are released, runs them and their peers in turn
-// (A B A B …) on one machine, and writes RESULTS.md. Nothing here asserts on
-// time: a figure that misses its target is reported as such. A command that
-// fails, says anything on standard error, or overlaps with another holder of
-// the same lock, fails the run. Linux only.
+// (A B A B …) on one machine, and writes RESULTS.md. Times do not fail a run: a
+// figure that misses its target is reported as such. A command that fails, prints
+// to standard error, or overlaps with another holder of the same lock does fail
+// it. Linux only.
 package bench

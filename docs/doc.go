@@ -1,13 +1,12 @@
-// Package docs is what users read, and the test that it is true:
+// Package docs has what users read, and tests that it is true:
 //
 //	go test ./docs
 //	go test ./docs -run 'TestDocs/tutorial.md' -v    # one file, and what its commands print
 //
-// Each command in README.md and in the files here is run, in the order in which a
-// reader meets it. A file has a machine of its own (namespaces of Linux, so that the
-// ports that the text uses are free), on which /usr/local, /home, /var/lib and
-// README.md's clone are its own, leaderrun is installed as `make install` does, and etcd
-// is in PATH.
+// Each command in README.md and in the files here is run, in the order in which a reader
+// meets it. Each file has its own machine: Linux namespaces, so that the ports that the
+// text uses are free. The machine has its own /usr/local, /home, /var/lib and clone of the
+// repository, leaderrun is installed as by `make install`, and etcd is in PATH.
 // The language of a block says what it is:
 //
 //	sh       commands; each must succeed
@@ -18,13 +17,13 @@
 //	json     a JSON value per line
 //	text     no commands
 //
-// In what a console prints, … stands for anything, and a line with nothing else for
-// any lines. Times, random ids, the holder's process, fractions of seconds and numbers of
-// four digits or more need only be of the same kind; how many spaces are between columns
-// does not matter. What a command that goes on prints later is in a block
+// In a console's output, … stands for anything, and a line with nothing else for any
+// number of lines. Times, random ids, the holder's process, fractions of seconds and
+// numbers of four digits or more need only be of the same kind. The number of spaces
+// between columns does not matter. Later output of a command that goes on is in a block
 // that begins without a prompt.
 //
-// Comments above a block, which no reader sees, say what else there is to know:
+// Comments above a block, which no reader sees, have directives:
 //
 //	<!-- not run: REASON -->          it cannot run here
 //	<!-- run instead: COMMANDS -->    the nearest thing that can

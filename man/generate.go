@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program writes the generated parts of the pages in the working directory. It
-// is no package of its own, as "go install ./..." would install it.
+// This program writes the generated parts of the pages in the working directory. It is
+// not a separate package, because "go install ./..." would install it.
 package main
 
 import (
