@@ -14,8 +14,8 @@ type refusal int
 
 func (r refusal) Error() string { return "the shelf answers: " + http.StatusText(int(r)) }
 
-// Fault implements [caslease.Store]. What is not listed is Unknown: a 500, a connection
-// that broke, no answer in time. It may have had an effect.
+// Fault implements [caslease.Store]. Errors not listed are Unknown: a 500, a broken
+// connection, no answer in time. The request may have had an effect.
 func (s *store) Fault(err error) caslease.Fault {
 	switch code, _ := errors.AsType[refusal](err); {
 	case code == http.StatusPreconditionFailed:

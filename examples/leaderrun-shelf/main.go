@@ -18,7 +18,7 @@ func main() { os.Exit(helper.Main("shelf", open)) }
 
 // open makes a lock of shelf://HOST:PORT/PREFIX. It contacts nobody.
 func open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	if err := locks.CheckParams(u); err != nil { // an unknown one is an error
+	if err := locks.CheckParams(u); err != nil { // an unknown parameter is an error
 		return nil, err
 	}
 	prefix := strings.Trim(u.Path, "/")
@@ -33,11 +33,11 @@ func newStore(host, prefix string) *store {
 	return &store{host: host, prefix: prefix, client: &http.Client{Transport: &http.Transport{}}}
 }
 
-// traits are what is special about a shelf.
+// traits describes a shelf.
 func traits(s *store) caslease.Traits {
 	return caslease.Traits{
 		Expiry: caslease.ByClock, Margin: time.Second, // its clock may be ahead by that after a restart
-		Poll:    200 * time.Millisecond, // to look costs little
+		Poll:    200 * time.Millisecond, // reads are cheap
 		Backend: "shelf://" + s.host, Cell: "document", Where: s.path,
 		HintForeign: "delete the document if it is not needed, or use another prefix",
 	}

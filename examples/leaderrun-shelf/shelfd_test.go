@@ -17,8 +17,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A shelfd is one that all tests of a suite share. Each has a prefix, and a way to it
-// that can be cut, of its own.
+// A shelfd is shared by all tests of a suite. Each test has its own prefix, and its own
+// connection, which can be cut.
 type shelfd struct {
 	realserver.Process
 	addr    string
@@ -60,7 +60,7 @@ func (d *shelfd) url(tb testing.TB, path string) *url.URL {
 	return &url.URL{Scheme: "shelf", Host: d.proxies.New(tb, d.addr), Path: path}
 }
 
-// ask makes a request as anybody could, and returns the body of the answer.
+// ask makes a request, as anybody could, and returns the body of the answer.
 func (d *shelfd) ask(tb testing.TB, method, path, body string) string {
 	tb.Helper()
 	u := url.URL{Scheme: "http", Host: d.addr, Path: path}
@@ -81,10 +81,10 @@ func (d *shelfd) ask(tb testing.TB, method, path, body string) string {
 	return string(got)
 }
 
-// A fault is what becomes of the next request that is not a GET.
+// A fault is what happens to the next request that is not a GET.
 type fault struct {
 	http.RoundTripper
-	kind atomic.Int64 // the Kind and one; 0: there is no fault
+	kind atomic.Int64 // the Kind plus one; 0: no fault
 }
 
 // RoundTrip implements [http.RoundTripper].

@@ -22,7 +22,7 @@ type store struct {
 	client       *http.Client
 }
 
-// path is where a cell is. No lock's name has a "~", and none leaves the prefix.
+// path returns the path of a cell. No lock name contains "~" or leaves the prefix.
 func (s *store) path(k caslease.Key) string {
 	path := "/" + s.prefix + "/" + locks.EscapeName(k.Name)
 	if k.Part == caslease.Request {
@@ -36,14 +36,14 @@ func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error)
 	return s.do(ctx, http.MethodGet, k, caslease.Cell{}, nil)
 }
 
-// A document is what the body of one is.
+// A document is the JSON body of a document.
 type document struct {
 	State string `json:"state"`
 	Text  []byte `json:"text"` // nil is null, and no text is ""
 }
 
-// Swap implements [caslease.Store]. It replaces the whole document, so what is to stay is
-// written once more, as it was.
+// Swap implements [caslease.Store]. It replaces the whole document, so it also writes the
+// parts that do not change.
 func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
 	d := document{at.State, at.Text}
 	if to.State != "" {
@@ -52,7 +52,7 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 	if to.Text != nil {
 		d.Text = to.Text
 	}
-	body, _ := json.Marshal(d) // there is nothing in it that JSON has not
+	body, _ := json.Marshal(d) // strings and bytes can always be encoded
 	return s.do(ctx, http.MethodPut, k, at, body)
 }
 
@@ -68,7 +68,7 @@ func (s *store) Close() error {
 	return nil
 }
 
-// do makes one request. Any but GET has as its condition how the document was.
+// do makes one request. All but GET require the document to be as it was read.
 func (s *store) do(ctx context.Context, method string, k caslease.Key, at caslease.Cell, body []byte) (caslease.Cell, error) {
 	u := url.URL{Scheme: "http", Host: s.host, Path: s.path(k)}
 	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
@@ -78,7 +78,7 @@ func (s *store) do(ctx context.Context, method string, k caslease.Key, at caslea
 	switch {
 	case method == http.MethodGet:
 	case at.Version == "":
-		r.Header.Set("If-None-Match", "*") // only if there is none
+		r.Header.Set("If-None-Match", "*") // only if it does not exist
 	default:
 		r.Header.Set("If-Match", at.Version)
 	}
@@ -87,7 +87,7 @@ func (s *store) do(ctx context.Context, method string, k caslease.Key, at caslea
 		return caslease.Cell{}, err
 	}
 	defer func() { _ = a.Body.Close() }()
-	got, err := io.ReadAll(io.LimitReader(a.Body, caslease.MaxRead)) // whoever wrote it
+	got, err := io.ReadAll(io.LimitReader(a.Body, caslease.MaxRead)) // anybody may have written it
 	switch {
 	case err != nil:
 		return caslease.Cell{}, err
@@ -99,7 +99,7 @@ func (s *store) do(ctx context.Context, method string, k caslease.Key, at caslea
 	return cell(a.Header, got)
 }
 
-// cell is what an answer shows.
+// cell decodes an answer.
 func cell(h http.Header, body []byte) (c caslease.Cell, err error) {
 	c.Version = h.Get("ETag")
 	c.First, _ = strconv.ParseUint(h.Get("Shelf-Made"), 10, 64)

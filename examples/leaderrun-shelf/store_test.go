@@ -16,7 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
-// TestStore holds the store to what it promises.
+// TestStore checks the promises of the store.
 func TestStore(t *testing.T) {
 	d, next := start(t), &fault{RoundTripper: &http.Transport{}}
 	put := func(body string) func(testing.TB, caslease.Key) {
@@ -33,7 +33,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestConformance holds the lock that is made of it to what locks promise.
+// TestConformance checks the promises of the lock over it.
 func TestConformance(t *testing.T) { lockstest.Run(t, start(t).config(open)) }
 
 // TestConformanceThroughHelper does the same with the program.

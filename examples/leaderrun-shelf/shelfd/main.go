@@ -1,10 +1,10 @@
 // Shelfd is a small HTTP server that keeps documents, and changes one only if it is as its
-// client has read it. It stands for a store of your own: leaderrun-shelf keeps locks in it.
+// client has read it. It stands for your store: leaderrun-shelf keeps locks in it.
 //
 //	shelfd ADDRESS FILE
 //
-// GET, PUT and DELETE of a path are what one expects. A path that ends with a slash is a
-// list of those below it. Each change of any document gets a number, greater than all
+// GET, PUT and DELETE of a path work as usual. A path that ends with a slash is a list of
+// the paths below it. Each change of any document gets a number, greater than all
 // before, which is its ETag; the conditions If-Match and If-None-Match: * are for PUT and
 // DELETE. Answers have, by one clock, when the document was changed and what time it is.
 package main
@@ -44,8 +44,8 @@ type shelf struct {
 	mu    sync.Mutex
 
 	Documents map[string]document
-	Changes   uint64    // the number of the last one; it outlives documents that are deleted
-	Latest    time.Time // no change is said to be earlier, though a restart has another clock
+	Changes   uint64    // the number of the last one; it outlives deleted documents
+	Latest    time.Time // no later change is dated before it, although a restart has another clock
 }
 
 type document struct {
@@ -65,8 +65,8 @@ func (s *shelf) load() error {
 	return json.Unmarshal(b, s)
 }
 
-// save keeps what a restart is to find. It survives the death of this process; what is
-// to survive that of the machine would have to be synced, too.
+// save keeps what a restart must find. It survives the death of this process; to survive
+// that of the machine, it would also have to be synced.
 func (s *shelf) save() error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -130,13 +130,13 @@ func (s *shelf) change(w http.ResponseWriter, r *http.Request, d document, body 
 		delete(s.Documents, r.URL.Path)
 	}
 	if err := s.save(); err != nil {
-		log.Fatal(err) // to go on could be to forget what was acknowledged
+		log.Fatal(err) // continuing could forget what was acknowledged
 	}
 	s.show(w, d)
 }
 
-// now is the time when we were started, and what has passed since by a clock that nobody
-// can set: leases are judged by it.
+// now is the time of our start plus what has passed since, by a clock that nobody can set:
+// leases are judged by it.
 func (s *shelf) now() time.Time { return s.start.Add(time.Since(s.start)).UTC() }
 
 func (s *shelf) show(w http.ResponseWriter, d document) {
