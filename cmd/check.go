@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/socket"
@@ -32,7 +33,7 @@ func (p *program) checkCommand() *cli.Command {
 			}
 			path := os.Getenv("LEADERRUN_SOCKET")
 			if path == "" {
-				return &hinted{&locks.UsageError{What: "LEADERRUN_SOCKET is not set"}, "leaderrun check works inside a job that leaderrun runs"}
+				return output.WithHint(&locks.UsageError{What: "LEADERRUN_SOCKET is not set"}, "leaderrun check works inside a job that leaderrun runs")
 			}
 			return p.check(path, length.d)
 		},
@@ -48,13 +49,13 @@ func (p *program) check(path string, length time.Duration) error {
 		}
 		if isOfJob(answer.Answer) {
 			if !answer.Ours(clock.Boot{}.Now().Add(length)) {
-				p.exit = exitLost
+				return &output.Exit{Status: output.ExitLost}
 			}
 			return nil
 		}
 	}
 	return fmt.Errorf("%w: no leaderrun around this job holds %s with the token %s",
-		locks.ErrLost, quote(os.Getenv("LEADERRUN_LOCK_NAME")), quote(os.Getenv("LEADERRUN_TOKEN")))
+		locks.ErrLost, output.Quote(os.Getenv("LEADERRUN_LOCK_NAME")), output.Quote(os.Getenv("LEADERRUN_TOKEN")))
 }
 
 // isOfJob reports whether a lease is the one that the job was told of. With

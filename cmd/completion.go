@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/completions"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -64,10 +65,10 @@ func (p *program) completionCommand() *cli.Command {
 func (p *program) printScript(args cli.Args) error {
 	switch shell := args.First(); {
 	case shell == "":
-		return &hinted{&locks.UsageError{What: "leaderrun completion needs to know for which shell", Have: completions.Shells()},
-			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\""}
+		return output.WithHint(&locks.UsageError{What: "leaderrun completion needs to know for which shell", Have: completions.Shells()},
+			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\"")
 	case args.Len() > 1:
-		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + quote(args.Get(1))}
+		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + output.Quote(args.Get(1))}
 	case !slices.Contains(completions.Shells(), shell):
 		return locks.Unknown("shell", shell, completions.Shells())
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -25,7 +26,7 @@ func (p *program) configCommand() *cli.Command {
 			case showVerb:
 				return p.showConfig()
 			case "":
-				return &hinted{&locks.UsageError{What: "leaderrun config needs to know what to do"}, "leaderrun config show [OPTIONS]"}
+				return output.WithHint(&locks.UsageError{What: "leaderrun config needs to know what to do"}, "leaderrun config show [OPTIONS]")
 			default:
 				return locks.Unknown("subcommand", "config "+verb, []string{"config " + showVerb})
 			}

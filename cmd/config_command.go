@@ -1,6 +1,10 @@
 package cmd
 
-import "github.com/goccy/go-yaml/ast"
+import (
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+)
 
 // A command is a job's, in words, not expanded.
 type command struct {
@@ -19,8 +23,8 @@ func (r *configReader) command(n ast.Node) (*command, error) {
 			return nil, err
 		}
 		if c.words, err = splitWords(text); err != nil {
-			return nil, &hinted{r.fail(n, commandKey+": "+err.Error()),
-				"a command that needs a shell is a list: [sh, -c, \"…\"]"}
+			return nil, output.WithHint(r.fail(n, commandKey+": "+err.Error()),
+				"a command that needs a shell is a list: [sh, -c, \"…\"]")
 		}
 	} else {
 		for _, v := range list.Values {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
 // expand puts the values of environment variables for ${NAME} and
@@ -26,7 +28,7 @@ func expand(text string) (string, error) {
 			inner, after, closed := strings.Cut(rest[1:], "}")
 			value, err := variable(inner)
 			if !closed {
-				err = fmt.Errorf("%s is not closed by a }", quote("${"+inner))
+				err = fmt.Errorf("%s is not closed by a }", output.Quote("${"+inner))
 			}
 			if err != nil {
 				return "", err
@@ -42,7 +44,7 @@ func expand(text string) (string, error) {
 func variable(text string) (string, error) {
 	name, instead, hasDefault := strings.Cut(text, ":-")
 	if !isVariable(name) {
-		return "", fmt.Errorf("%s is neither ${NAME} nor ${NAME:-default}; a $ by itself is $$", quote("${"+text+"}"))
+		return "", fmt.Errorf("%s is neither ${NAME} nor ${NAME:-default}; a $ by itself is $$", output.Quote("${"+text+"}"))
 	}
 	value, set := os.LookupEnv(name)
 	switch {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
@@ -36,6 +37,9 @@ type configError struct {
 	line int // 0: none in particular
 	what string
 }
+
+// ExitStatus is one that no other error has.
+func (e *configError) ExitStatus() int { return output.ExitConfig }
 
 func (e *configError) Error() string {
 	if e.line == 0 {
@@ -94,8 +98,8 @@ func loadConfig(file string) (*config, error) {
 	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
 		return nil, &missingConfig{configError{file: file, what: "it does not exist"}}
 	case errors.As(err, &distrust):
-		return nil, &hinted{&configError{file: file, what: err.Error()},
-			"a config file must be yours or root's, and nobody else's to change: chmod go-w " + file}
+		return nil, output.WithHint(&configError{file: file, what: err.Error()},
+			"a config file must be yours or root's, and nobody else's to change: chmod go-w "+file)
 	case err != nil:
 		var inner *fs.PathError
 		if errors.As(err, &inner) {

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -106,7 +107,7 @@ func (r *configReader) read(c *config, body ast.Node) error {
 		return r.eachKey(n.Value, jobsKey, func(name string, n *ast.MappingValueNode) error {
 			job := &section{line: line(n.Key), options: map[string]entry{}}
 			c.jobs[name] = job
-			return r.eachKey(n.Value, "job "+quote(name), func(key string, n *ast.MappingValueNode) error {
+			return r.eachKey(n.Value, "job "+output.Quote(name), func(key string, n *ast.MappingValueNode) error {
 				if key == commandKey {
 					var err error
 					job.command, err = r.command(n.Value)
@@ -121,7 +122,7 @@ func (r *configReader) read(c *config, body ast.Node) error {
 // option notes one option's value.
 func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, known []string) error {
 	if !slices.Contains(r.options, key) {
-		err := &locks.UsageError{What: "unknown key " + quote(key), Near: locks.Nearest(key, known)}
+		err := &locks.UsageError{What: "unknown key " + output.Quote(key), Near: locks.Nearest(key, known)}
 		return r.fail(n.Key, err.Error())
 	}
 	text, err := r.scalar(n.Value, key)

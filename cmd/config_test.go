@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
 // TestParseConfigRefuses each thing that a file cannot say, with its line.
@@ -62,7 +64,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q:\ngot  %v\nwant an error with %s", tt.text, err, tt.want)
 		}
-		if status := new(program).status(err); status != exitConfig {
+		if status := output.Status(err); status != output.ExitConfig {
 			t.Errorf("%q: exit status %d", tt.text, status)
 		}
 	}

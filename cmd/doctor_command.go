@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/leaderrun/leaderrun/cmd/doctor"
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -66,7 +67,7 @@ func (d *diagnosis) check() error {
 
 // doctor makes the checks and prints them. What they found is the exit status.
 func (p *program) doctor(d *diagnosis) error {
-	logger := p.term.logger(d.options)
+	logger := p.term.Start(d.messages())
 	if err := d.check(); err != nil {
 		return err
 	}
@@ -82,12 +83,14 @@ func (p *program) doctor(d *diagnosis) error {
 	r := p.reporter(d.output.value == "json", stop)
 	r.quiet = d.quiet
 	checks := doctor.Run(ctx, hurry, p.doctorConfig(d, logger, r))
+	status := output.Status(doctor.Worst(checks))
 	if sig := ended(); sig != nil {
-		p.exit = proc.Exit{Signal: sig}.Status()
-	} else {
-		p.exit = p.status(doctor.Worst(checks))
+		status = proc.Exit{Signal: sig}.Status()
 	}
-	return r.end(locks.RedactText(d.backend), p.exit, checks)
+	if err := r.end(locks.RedactText(d.backend), status, checks); err != nil || status == 0 {
+		return err
+	}
+	return &output.Exit{Status: status}
 }
 
 func (p *program) doctorConfig(d *diagnosis, logger *slog.Logger, r *reporter) doctor.Config {
@@ -154,7 +157,7 @@ func streams() []doctor.Stream {
 		name string
 		file *os.File
 	}{{"standard input", os.Stdin}, {"standard output", os.Stdout}, {"standard error", os.Stderr}} {
-		width, _, _ := screen(s.file)
+		width, _, _ := output.Screen(s.file)
 		all = append(all, doctor.Stream{Name: s.name, Columns: width})
 	}
 	return all

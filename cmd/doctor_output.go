@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd/doctor"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
 // A mark begins the line of a check.
@@ -32,7 +34,7 @@ const plainColour = "\x1b[0m"
 // of JSON at the end. On a terminal it says meanwhile what is being done.
 type reporter struct {
 	out            io.Writer
-	term           *term // for what is being done; nil: nobody is to know
+	progress       func(string) // shows what is being done; "" wipes that
 	json           bool
 	colours, ascii bool
 	quiet          bool                    // only what is wrong
@@ -41,11 +43,7 @@ type reporter struct {
 }
 
 func (p *program) reporter(json bool, broken context.CancelCauseFunc) *reporter {
-	r := &reporter{out: p.out, json: json, broken: broken, ascii: !isUTF8(os.Getenv), colours: p.style(false).Color}
-	if _, _, terminal := screen(p.term.file); terminal {
-		r.term = p.term
-	}
-	return r
+	return &reporter{out: p.out, progress: p.term.Progress, json: json, broken: broken, ascii: !isUTF8(os.Getenv), colours: p.style(false).Color}
 }
 
 // isUTF8 reports whether the locale's characters are those of UTF-8: the first of
@@ -59,27 +57,11 @@ func isUTF8(getenv func(string) string) bool {
 	return false
 }
 
-// progress shows what is being done in a line that the next one replaces.
-func (r *reporter) progress(what string) {
-	if r.term != nil {
-		width, _, _ := screen(r.term.file)
-		_, _ = r.term.sink.Write([]byte(wipeLine + cut(what+" …", width-1)))
-	}
-}
-
-// wipe removes that line.
-func (r *reporter) wipe() {
-	if r.term != nil {
-		_, _ = r.term.sink.Write([]byte(wipeLine))
-		r.term.sink.drain(wipeLimit)
-	}
-}
-
 func (r *reporter) check(c doctor.Check) {
 	if r.json || r.quiet && c.Level != doctor.Error {
 		return
 	}
-	r.wipe()
+	r.progress("")
 	r.print(r.line(c))
 }
 
@@ -120,7 +102,7 @@ type findings struct {
 
 // end prints the sum of it.
 func (r *reporter) end(backend string, status int, checks []doctor.Check) error {
-	r.wipe()
+	r.progress("")
 	if !r.json {
 		if !r.quiet {
 			r.print(sum(checks))
@@ -128,7 +110,7 @@ func (r *reporter) end(backend string, status int, checks []doctor.Check) error 
 		return r.err
 	}
 	var b bytes.Buffer
-	if err := writeJSON(&b, findings{1, backend, status, checks}); err != nil {
+	if err := output.JSON(&b, findings{1, backend, status, checks}); err != nil {
 		return err
 	}
 	r.print(b.String())

@@ -9,6 +9,9 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/doctor"
 )
 
+// quietly shows nothing of what is being done.
+func quietly(string) {}
+
 // TestDoctorLines are what people see of checks.
 func TestDoctorLines(t *testing.T) {
 	t.Parallel()
@@ -17,14 +20,14 @@ func TestDoctorLines(t *testing.T) {
 		c    doctor.Check
 		want string
 	}{
-		{reporter{}, doctor.Check{Name: "a b", Level: doctor.OK, Text: "5ms"}, "✓ a b: 5ms\n"},
-		{reporter{}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no", Fix: "do it"}, "✗ a: no\n  fix: do it\n"},
-		{reporter{}, doctor.Check{Name: "a", Level: doctor.Warning, Text: "soon", Fix: "do it"}, "! a: soon\n  fix: do it\n"},
-		{reporter{}, doctor.Check{Name: "a", Level: doctor.Left, Text: "left out"}, "- a: left out\n"},
-		{reporter{ascii: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "+ a: 5ms\n"},
-		{reporter{ascii: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "x a: no\n"},
-		{reporter{colours: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "\x1b[32m✓\x1b[0m a: 5ms\n"},
-		{reporter{colours: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "\x1b[31m✗\x1b[0m a: no\n"},
+		{reporter{progress: quietly}, doctor.Check{Name: "a b", Level: doctor.OK, Text: "5ms"}, "✓ a b: 5ms\n"},
+		{reporter{progress: quietly}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no", Fix: "do it"}, "✗ a: no\n  fix: do it\n"},
+		{reporter{progress: quietly}, doctor.Check{Name: "a", Level: doctor.Warning, Text: "soon", Fix: "do it"}, "! a: soon\n  fix: do it\n"},
+		{reporter{progress: quietly}, doctor.Check{Name: "a", Level: doctor.Left, Text: "left out"}, "- a: left out\n"},
+		{reporter{progress: quietly, ascii: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "+ a: 5ms\n"},
+		{reporter{progress: quietly, ascii: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "x a: no\n"},
+		{reporter{progress: quietly, colours: true}, doctor.Check{Name: "a", Level: doctor.OK, Text: "5ms"}, "\x1b[32m✓\x1b[0m a: 5ms\n"},
+		{reporter{progress: quietly, colours: true}, doctor.Check{Name: "a", Level: doctor.Error, Text: "no"}, "\x1b[31m✗\x1b[0m a: no\n"},
 	} {
 		var b bytes.Buffer
 		tt.r.out = &b
@@ -39,7 +42,7 @@ func TestDoctorLines(t *testing.T) {
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	r := &reporter{out: &b, json: true}
+	r := &reporter{progress: quietly, out: &b, json: true}
 	checks := []doctor.Check{{Name: "a", Level: doctor.OK, Text: "<5ms>", Figures: doctor.Figures{"took_ns": 5}}, {Name: "b", Level: doctor.Error, Text: "no", Fix: "do it"}}
 	for _, c := range checks {
 		r.check(c)
@@ -66,7 +69,7 @@ func TestDoctorCannotPrint(t *testing.T) {
 	broken := errors.New("no room")
 	for _, json := range []bool{false, true} {
 		var told error
-		r := &reporter{out: failingWriter{broken}, json: json, broken: func(err error) { told = err }}
+		r := &reporter{progress: quietly, out: failingWriter{broken}, json: json, broken: func(err error) { told = err }}
 		r.check(doctor.Check{Name: "a"})
 		if err := r.end("file", 0, nil); !errors.Is(err, broken) {
 			t.Errorf("json %v: got %v; want %v", json, err, broken)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
 )
@@ -164,7 +165,7 @@ func (o *options) killAfterFlag() cli.Flag {
 // newOptions returns the defaults.
 func newOptions() *options {
 	return &options{
-		conflict:       code{n: exitHeld},
+		conflict:       code{n: output.ExitHeld},
 		connectTimeout: seconds{d: 5e9},
 		ttl:            seconds{d: 15e9},
 		signal:         signalValue{defaultSignal},
@@ -176,6 +177,11 @@ func newOptions() *options {
 
 		life: newLife(),
 	}
+}
+
+// messages are those that the options ask for.
+func (o *options) messages() output.Settings {
+	return output.Settings{Verbose: int(o.verbose), Quiet: o.quiet, JSON: o.logFormat.value == "json", Lock: o.lock, Backend: o.backend, Holder: o.id}
 }
 
 // timing derives when to renew, to signal and to kill.

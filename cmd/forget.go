@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -38,20 +39,20 @@ func (p *program) forgetCommand() *cli.Command {
 // A forgetting is one run of leaderrun forget.
 type forgetting struct {
 	*visit
-	p     *program
-	names []string               // which are still to be forgotten
-	kept  map[string][]view.Lock // of each: what is listed of the lock and of its slots
+	p      *program
+	names  []string               // which are still to be forgotten
+	kept   map[string][]view.Lock // of each: what is listed of the lock and of its slots
+	status int                    // that of the first error
 }
 
 // forget shows what is kept of locks, asks, and deletes it. If one cannot be forgotten,
 // it says why, and the others are forgotten, as rm(1) does with files.
 func (p *program) forget(o *options, names []string, yes bool) error {
-	p.held = o.conflict.n
 	if err := checkForgotten(names); err != nil {
 		return err
 	}
 	if !yes && !canAsk() {
-		return &hinted{&locks.UsageError{What: "there is no terminal to ask on whether to forget"}, "add --yes to forget unasked"}
+		return output.WithHint(&locks.UsageError{What: "there is no terminal to ask on whether to forget"}, "add --yes to forget unasked")
 	}
 	v, err := p.visit(o, "leaderrun forget", locks.CanForget, locks.CanList) // only a list tells of all slots
 	if err != nil {
@@ -60,30 +61,33 @@ func (p *program) forget(o *options, names []string, yes bool) error {
 	defer v.close()
 	ctx, f := context.Background(), &forgetting{visit: v, p: p, names: slices.Compact(slices.Sorted(slices.Values(names)))}
 	if err := f.look(ctx); err != nil {
-		return p.explain(o, err)
+		return output.Explain(o.lock, err)
 	}
 	if shown := f.shown(); !yes && len(shown) > 0 {
 		if err := f.confirm(shown); err != nil {
 			return err
 		}
 		if err := f.look(ctx); err != nil { // the answer may have taken long
-			return p.explain(o, err)
+			return output.Explain(o.lock, err)
 		}
 	}
-	return f.all(ctx)
+	if err := f.all(ctx); err != nil {
+		return err
+	}
+	return exitWith(f.status)
 }
 
 // checkForgotten checks all names, before anything is done.
 func checkForgotten(names []string) error {
 	if len(names) == 0 {
-		return &hinted{&locks.UsageError{What: "no lock is named"}, "leaderrun forget NAME..."}
+		return output.WithHint(&locks.UsageError{What: "no lock is named"}, "leaderrun forget NAME...")
 	}
 	for _, name := range names {
 		if err := locks.CheckSlotName(name); err != nil {
 			return err
 		}
 		if base, number := locks.CutSlot(name); number == 0 {
-			return &hinted{&locks.UsageError{What: fmt.Sprintf("lock name %q: slots count from 1", name)}, "to forget all slots: leaderrun forget " + base}
+			return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock name %q: slots count from 1", name)}, "to forget all slots: leaderrun forget "+base)
 		}
 	}
 	return nil
@@ -154,7 +158,7 @@ func (f *forgetting) confirm(shown []view.Lock) error {
 	if !f.tokensRise() {
 		text.WriteString("Fencing tokens may begin anew, and are refused then by what has seen greater ones.\n")
 	}
-	f.p.term.drain() // what is said of those that are held comes before
+	f.p.term.Drain() // what is said of those that are held comes before
 	return ask(text.String()+"Forget it? [y/N] ", "nothing was forgotten")
 }
 
@@ -235,13 +239,11 @@ func ofSlot(name, listed string, err error) error {
 
 // failed prints why a lock was not forgotten. The first such error is the exit status.
 func (f *forgetting) failed(name string, err error) {
-	o := *f.options
-	o.lock = name
 	if errors.Is(err, locks.ErrHeld) {
 		err = fmt.Errorf("lock %q was not forgotten: %w", name, err)
 	} else {
-		err = f.p.explain(&o, err)
+		err = output.Explain(name, err)
 	}
-	f.p.term.fail(err)
-	f.p.exit = cmp.Or(f.p.exit, f.p.status(err))
+	f.p.term.Fail(err)
+	f.status = cmp.Or(f.status, output.Status(err))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -61,7 +62,7 @@ func (d *drawer) forgets(t *testing.T, names ...string) (out, complaints string,
 	})
 	o := newOptions()
 	o.backend = "drawer:"
-	status = p.report(p.forget(o, names, true))
+	status = p.term.Report(p.forget(o, names, true))
 	return said.String(), strings.ReplaceAll(failed.String(), "leaderrun: error: ", ""), status
 }
 
@@ -79,7 +80,7 @@ func TestForgetSlots(t *testing.T) {
 	if want := []string{"a#10", "a#2", "b#1", "b"}; !slices.Equal(d.forgotten, want) {
 		t.Errorf("forgot %q, want %q", d.forgotten, want)
 	}
-	if out != "lock \"b\" is forgotten\n" || complaints != "lock \"a\" was not forgotten: slot 1: held by x\n" || status != exitHeld {
+	if out != "lock \"b\" is forgotten\n" || complaints != "lock \"a\" was not forgotten: slot 1: held by x\n" || status != output.ExitHeld {
 		t.Errorf("said %q, %q, %d", out, complaints, status)
 	}
 }
@@ -94,7 +95,7 @@ func TestForgetHeldSlot(t *testing.T) {
 	if want := []string{"a#1", "a#0", "a", "b#1"}; !slices.Equal(d.forgotten, want) {
 		t.Errorf("forgot %q, want %q", d.forgotten, want)
 	}
-	if complaints != "lock \"b\" was not forgotten: slot 2: held by x\n" || status != exitHeld {
+	if complaints != "lock \"b\" was not forgotten: slot 2: held by x\n" || status != output.ExitHeld {
 		t.Errorf("said %q, %d", complaints, status)
 	}
 }
@@ -116,7 +117,7 @@ func TestForgetGoesOn(t *testing.T) {
 		t.Errorf("forgot %q, said %q", d.forgotten, out)
 	}
 	const want = "forget \"a\" on drawer: no\nforget \"aa\" on drawer: unexpected EOF\nlock \"c\" was not forgotten: held by someone else\nforget \"d\" on drawer: unexpected EOF; 2 more were not tried\n"
-	if complaints != want || status != exitDenied {
+	if complaints != want || status != output.ExitDenied {
 		t.Errorf("got %d, %q; want %q", status, complaints, want)
 	}
 }

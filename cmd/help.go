@@ -8,12 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
-
-// helpWidth is that of the narrowest terminal we care for.
-const helpWidth = 80
 
 const synopsis = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
        leaderrun [OPTIONS] -c 'COMMAND | LINE' --lock NAME
@@ -58,7 +56,7 @@ func (p *program) helpCommand() *cli.Command {
 			name := ctx.Args().First()
 			switch {
 			case ctx.Bool("missing"):
-				return &hinted{&locks.UsageError{What: "no command is given"}, "leaderrun --help tells how to use it"}
+				return output.WithHint(&locks.UsageError{What: "no command is given"}, "leaderrun --help tells how to use it")
 			case name == "":
 				name = "run"
 			}
@@ -88,10 +86,10 @@ func (p *program) misnamed(name string, err error) error {
 	var start *proc.StartError
 	switch {
 	case near != "" && !p.dashed:
-		return &hinted{err, fmt.Sprintf("did you mean the subcommand %q?", near)}
+		return output.WithHint(err, fmt.Sprintf("did you mean the subcommand %q?", near))
 	case strings.Contains(name, "://") && errors.As(err, &start):
 		start.Command = locks.RedactText(name)
-		return &hinted{err, "a backend is named with --backend"}
+		return output.WithHint(err, "a backend is named with --backend")
 	}
 	return err
 }
@@ -165,7 +163,7 @@ func printOption(b *strings.Builder, names, text string) {
 		line = strings.Repeat(" ", indent)
 	}
 	for word := range strings.FieldsSeq(text) {
-		if len([]rune(line))+1+len([]rune(word)) > helpWidth {
+		if len([]rune(line))+1+len([]rune(word)) > output.Width {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 			line = strings.Repeat(" ", indent)
 		}

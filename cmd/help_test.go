@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
 // TestHelp checks that the help of each subcommand fits 80 columns and leaves
@@ -19,7 +21,7 @@ func TestHelp(t *testing.T) {
 		}
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > helpWidth {
+			if n := utf8.RuneCountInString(line); n > output.Width {
 				t.Errorf("%s: %d columns: %s", c.Name, n, line)
 			}
 			if strings.HasSuffix(line, " ") {

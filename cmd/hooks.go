@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -97,7 +98,7 @@ func (h *healthOptions) check() error {
 	case len(given) > 1:
 		return usage("there can be one of --health-cmd, --health-http and --health-tcp, not several")
 	case len(given) == 0 && h.stray:
-		return &hinted{usage("nothing says how the job's health is checked"), "add --health-cmd, --health-http or --health-tcp"}
+		return output.WithHint(usage("nothing says how the job's health is checked"), "add --health-cmd, --health-http or --health-tcp")
 	case h.interval.d <= 0:
 		return usage("--health-interval %v is out of range: more than 0", h.interval.d)
 	case h.timeout.d <= 0:
@@ -158,11 +159,11 @@ func (p *program) healthOf(h *healthOptions) (*runner.Health, error) {
 func commandOf(option, text string) (proc.Command, error) {
 	words, err := splitWords(text)
 	if err != nil {
-		return proc.Command{}, &hinted{&locks.UsageError{What: option + " " + quote(text) + ": " + err.Error()},
-			"for a shell's features: " + option + ` "sh -c '…'"`}
+		return proc.Command{}, output.WithHint(&locks.UsageError{What: option + " " + output.Quote(text) + ": " + err.Error()},
+			"for a shell's features: "+option+` "sh -c '…'"`)
 	}
 	if len(words) == 0 || words[0] == "" {
-		return proc.Command{}, &locks.UsageError{What: option + " " + quote(text) + " names no program"}
+		return proc.Command{}, &locks.UsageError{What: option + " " + output.Quote(text) + " names no program"}
 	}
 	path, err := proc.Find(words[0])
 	if err != nil {

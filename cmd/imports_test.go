@@ -43,7 +43,7 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/output", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// What a backend may import, besides what is in its own folder.
 	kit := []string{"/locks", "/locks/backend", "/locks/kit/record", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/program/trust"}
@@ -81,6 +81,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
 		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
+		{"/cmd/output", slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/recipe/ledger", "/locks/kit/backoff"}},
 		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/program/threads", "/cmd/doctor"})},
 		{"/completions", []string{"/completions"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
@@ -103,7 +104,7 @@ func (o *options) checkLife() error {
 	case o.oncePer != "" && o.slots.set:
 		return contradiction("--once-per and --slots contradict each other: what has run is noted beside the one slot")
 	case o.oncePer == "" && o.oncePerAttempt:
-		return &hinted{contradiction("--once-per-attempt needs --once-per"), "add --once-per WINDOW"}
+		return output.WithHint(contradiction("--once-per-attempt needs --once-per"), "add --once-per WINDOW")
 	case o.rejoin && o.nonblock:
 		return contradiction("--rejoin and -n contradict each other: one waits for the lock again, the other never")
 	case o.rejoin && o.wait.set:
@@ -113,7 +114,7 @@ func (o *options) checkLife() error {
 	case o.restartDelay.d > o.restartMaxDelay.d:
 		return contradiction("--restart-delay %v is longer than --restart-max-delay %v", o.restartDelay.d, o.restartMaxDelay.d)
 	case o.giveUpAfter > 0 && !restarts:
-		return &hinted{contradiction("--give-up-after needs --restart"), "add --restart on-failure"}
+		return output.WithHint(contradiction("--give-up-after needs --restart"), "add --restart on-failure")
 	case o.hooks.timeout.d <= 0:
 		return contradiction("--hook-timeout %v is out of range: more than 0", o.hooks.timeout.d)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
@@ -38,14 +39,14 @@ func Main(args []string, env Env) int {
 	if status, ok := beMetrics(args); ok {
 		return status
 	}
-	p := &program{Env: env, out: os.Stdout, term: newTerm(os.Stderr)}
+	p := &program{Env: env, out: os.Stdout, term: output.NewTerm(os.Stderr)}
 	args = hidePasswords(args)
 	commands := p.commands()
 	routed, err := route(args, commands)
 	if err == nil {
 		if err := afford(routed[1]); err != nil {
 			fmt.Fprintln(os.Stderr, "leaderrun: error:", err) // the usual way to say it takes some
-			return exitInternal
+			return output.ExitInternal
 		}
 	}
 	if err == nil {
@@ -57,24 +58,21 @@ func Main(args []string, env Env) int {
 		err = dispatch(find(commands, routed[1]), routed[2:])
 		p.end()
 	}
-	if p.term.log == nil { // the options were not read
-		p.term.early(args)
+	if !p.term.Started() { // the options were not read
+		p.term.Start(output.Settings{Verbose: 1, JSON: wantsJSON(args)})
 	}
-	return p.report(err)
+	return p.term.Report(err)
 }
 
 // A program is one invocation.
 type program struct {
 	Env
 	out       io.Writer      // for data that was asked for
-	term      *term          // for everything else
+	term      *output.Term   // for everything else
 	given     []string       // the arguments, as route spells them
 	dashed    bool           // there is a "--" among those that the user wrote
 	described []*cli.Command // see commands
 	starter   starter        // of the first job; nil: none was begun, or it was used
-	exit      int            // the exit status, if there is no error
-	held      int            // the exit status for a lock that is held
-	skipped   int            // and for a window that needs no run
 }
 
 // commands describes the subcommands. There is one description of each, as to make
@@ -143,7 +141,22 @@ func noArguments(ctx *cli.Context) error {
 	if !ctx.Args().Present() {
 		return nil
 	}
-	return &locks.UsageError{What: "leaderrun " + ctx.Command.Name + " takes no argument, but was given " + quote(ctx.Args().First())}
+	return &locks.UsageError{What: "leaderrun " + ctx.Command.Name + " takes no argument, but was given " + output.Quote(ctx.Args().First())}
+}
+
+// wantsJSON guesses from the arguments whether messages are to be JSON.
+func wantsJSON(args []string) bool {
+	json := os.Getenv("LEADERRUN_LOG_FORMAT") == "json"
+	for i, arg := range args {
+		value, joined := strings.CutPrefix(arg, "--log-format=")
+		switch {
+		case joined:
+			json = value == "json"
+		case arg == "--log-format" && i+1 < len(args):
+			json = args[i+1] == "json"
+		}
+	}
+	return json
 }
 
 // isClass reports which of the classes an error is of.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // testProgram is a program that prints to w.
 func testProgram(w io.Writer) *program {
-	return &program{Env: Env{Registry: new(locks.Registry)}, out: io.Discard, term: &term{file: os.Stderr, sink: newSink(w)}}
+	return &program{Env: Env{Registry: new(locks.Registry)}, out: io.Discard, term: output.NewTerm(w)}
 }
 
 func testCommands() []*cli.Command { return testProgram(io.Discard).commands() }

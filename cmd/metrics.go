@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -43,7 +44,7 @@ func (o *options) metricsFlags() []cli.Flag {
 // one, as there is if nobody asked for metrics, does nothing.
 type exporter struct {
 	tool    *helper.Tool
-	sink    *sink
+	sink    *output.Sink
 	log     *slog.Logger
 	listens bool
 	ending  atomic.Bool
@@ -71,7 +72,7 @@ func (p *program) exporter(o *options, log *slog.Logger) (*exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{tool: tool, sink: newSink(tool.Input()), log: log, listens: open.Listen != "", watched: make(chan struct{})}
+	e := &exporter{tool: tool, sink: output.NewSink(tool.Input()), log: log, listens: open.Listen != "", watched: make(chan struct{})}
 	go e.watch()
 	e.tell(feed.Line{Open: &open})
 	return e, nil
@@ -158,7 +159,7 @@ func (e *exporter) close() {
 	}
 	e.ending.Store(true)
 	limit := time.Duration(0)
-	if e.sink.close() {
+	if e.sink.Close() {
 		limit = metricsEnd
 	}
 	_ = e.tool.Input().Close()
@@ -174,7 +175,7 @@ func listenAddress(v string) (string, error) {
 		return "", nil
 	}
 	wrong := func(why string) (string, error) {
-		return "", &locks.UsageError{What: "--metrics-listen " + quote(v) + " " + why}
+		return "", &locks.UsageError{What: "--metrics-listen " + output.Quote(v) + " " + why}
 	}
 	host, port := "", v
 	if i := strings.LastIndexByte(v, ':'); i >= 0 {
@@ -212,7 +213,7 @@ func metricsFile(v string) (string, error) {
 		what = "it is no regular file"
 	}
 	if what != "" {
-		return "", &locks.UsageError{What: fmt.Sprintf("--metrics-file %s: %s", quote(v), what)}
+		return "", &locks.UsageError{What: fmt.Sprintf("--metrics-file %s: %s", output.Quote(v), what)}
 	}
 	return name, nil
 }

@@ -115,9 +115,12 @@ func (p *program) reenter(n *nest, outer socket.Link, command proc.Command) (boo
 		return false, nil
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
-	p.term.drain()
-	p.exit, err = become(command, n.inner)
-	return true, err
+	p.term.Drain()
+	status, err := become(command, n.inner)
+	if err != nil {
+		return true, err
+	}
+	return true, exitWith(status)
 }
 
 // store says in which store a backend keeps its locks, for comparing: its

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -60,7 +61,7 @@ func TestReenterAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &program{term: newTerm(os.Stderr)}
+		p := &program{term: output.NewTerm(os.Stderr)}
 		link := socket.Link{Answer: before, Path: s.Path()}
 		nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
 		if again, err := p.reenter(new(nest), link, nowhere); again || err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -54,10 +55,10 @@ func (p *program) visit(o *options, what string, needed ...locks.Ability) (*visi
 	if err != nil {
 		return nil, err
 	}
-	if p.term.log == nil { // those of several slots are opened beside each other
-		p.term.logger(o)
+	if !p.term.Started() { // those of several slots are opened beside each other
+		p.term.Start(o.messages())
 	}
-	v := &visit{options: o, logger: slog.New(newWithoutRepeats(p.term.log.Handler()))}
+	v := &visit{options: o, logger: output.WithoutRepeats(p.term.Log())}
 	v.open = func(ctx context.Context) (locks.Lock, error) {
 		return p.Registry.Open(ctx, backend, v.asking(p, name))
 	}
@@ -121,7 +122,7 @@ func (p *program) see(o *options, all bool, what string) (*visit, error) {
 	v, err := p.visit(o, what+" --all", locks.CanList)
 	err = view.OfAll(err)
 	if errors.Is(err, locks.ErrUsage) && !all {
-		err = &hinted{err, "name a lock with --lock"}
+		err = output.WithHint(err, "name a lock with --lock")
 	}
 	return v, err
 }
@@ -129,7 +130,7 @@ func (p *program) see(o *options, all bool, what string) (*visit, error) {
 // needLock refuses a subcommand without a lock.
 func needLock(o *options) error {
 	if o.lock == "" {
-		return &hinted{&locks.UsageError{What: "no lock is named"}, "add --lock NAME"}
+		return output.WithHint(&locks.UsageError{What: "no lock is named"}, "add --lock NAME")
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func (p *program) style(wide bool) view.Style {
 	f, _ := p.out.(*os.File)
 	colors := false
 	if f != nil && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
-		_, _, colors = screen(f)
+		_, _, colors = output.Screen(f)
 	}
 	return view.Style{Color: colors, Wide: wide, Now: p.Now()}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -33,8 +34,8 @@ func (p *program) releaseCommand() *cli.Command {
 				return err
 			}
 			if !force {
-				return &hinted{&locks.UsageError{What: "release breaks a lock that somebody holds, and so needs --force"},
-					"to have the holder end its job and release: leaderrun resign"}
+				return output.WithHint(&locks.UsageError{What: "release breaks a lock that somebody holds, and so needs --force"},
+					"to have the holder end its job and release: leaderrun resign")
 			}
 			return p.breakLock(o, yes)
 		},
@@ -44,12 +45,11 @@ func (p *program) releaseCommand() *cli.Command {
 // breakLock shows who holds a lock, asks, and takes it away from that holder and no
 // other.
 func (p *program) breakLock(o *options, yes bool) error {
-	p.held = o.conflict.n
 	if err := needLock(o); err != nil {
 		return err
 	}
 	if !yes && !canAsk() {
-		return &hinted{&locks.UsageError{What: "there is no terminal to ask on whether to break the lock"}, "add --yes to break it unasked"}
+		return output.WithHint(&locks.UsageError{What: "there is no terminal to ask on whether to break the lock"}, "add --yes to break it unasked")
 	}
 	v, err := p.visit(o, "leaderrun release", locks.CanInspect)
 	if err != nil {
@@ -58,11 +58,11 @@ func (p *program) breakLock(o *options, yes bool) error {
 	defer v.close()
 	ctx := context.Background()
 	if err := locks.Require(ctx, v.handle, "leaderrun release", locks.CanBreak); err != nil {
-		return &hinted{err, "such a lock ends with its holder: leaderrun resign asks it, and leaderrun status shows its process"}
+		return output.WithHint(err, "such a lock ends with its holder: leaderrun resign asks it, and leaderrun status shows its process")
 	}
 	before, err := v.inspect(ctx)
 	if err != nil {
-		return p.explain(o, err)
+		return output.Explain(o.lock, err)
 	}
 	if !before.Held {
 		return p.nothingHeld(ctx, v)
@@ -73,7 +73,7 @@ func (p *program) breakLock(o *options, yes bool) error {
 		}
 	}
 	if err := v.breakTerm(ctx, before.Token); err != nil {
-		return p.explain(o, p.notBroken(ctx, v, before, err))
+		return output.Explain(o.lock, p.notBroken(ctx, v, before, err))
 	}
 	return p.say("%s lost lock %q: %s", holder(before.Status), o.lock, notices(before.Status))
 }
@@ -82,7 +82,7 @@ func (p *program) breakLock(o *options, yes bool) error {
 func (p *program) nothingHeld(ctx context.Context, v *visit) error {
 	seen, err := v.store().Look(ctx)
 	if err != nil {
-		return p.explain(v.options, err)
+		return output.Explain(v.lock, err)
 	}
 	var held []string
 	for i := range seen {
@@ -91,8 +91,8 @@ func (p *program) nothingHeld(ctx context.Context, v *visit) error {
 		}
 	}
 	if len(held) > 0 {
-		return &hinted{&locks.UsageError{What: fmt.Sprintf("lock %q has slots, of which one is broken at a time", v.lock)},
-			"add --lock with one of these: " + strings.Join(held, "; ")}
+		return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock %q has slots, of which one is broken at a time", v.lock)},
+			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
 	return p.say("lock %q is free: there is nothing to release", v.lock)
 }
@@ -118,23 +118,12 @@ func (p *program) notBroken(ctx context.Context, v *visit, before locks.State, e
 	case err != nil:
 		return err
 	case now.Held:
-		return &changedError{&locks.HeldError{Status: now.Status}, before.Status}
+		// It names the tokens, as both terms may be of one name.
+		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has ended, and the next one was left alone: %s holds the lock with token %d",
+			v.lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
 	}
 	return p.say("%s does not hold lock %q any more: it is free", holder(before.Status), v.lock)
 }
-
-// A changedError says that the lock was not broken, as somebody else holds it.
-type changedError struct {
-	*locks.HeldError
-	before locks.Status
-}
-
-// Error names the tokens, as both terms may be of one name.
-func (e *changedError) Error() string {
-	return fmt.Sprintf("the term of %s with token %d has ended, and the next one was left alone: %s holds the lock with token %d",
-		holder(e.before), e.before.Token, holder(e.Status), e.Status.Token)
-}
-func (e *changedError) Unwrap() error { return e.HeldError }
 
 // notices says what a holder will notice of the loss of its lock, and when.
 func notices(s locks.Status) string {
@@ -163,26 +152,25 @@ func ask(question, declined string) error {
 	if _, err := os.Stderr.WriteString(question); err != nil {
 		return err
 	}
+	refused := &output.Exit{Status: exitDeclined, Err: errors.New(declined)}
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil { // Ctrl-D: the end is no yes, and no new line either
 		_, _ = os.Stderr.WriteString("\n")
-		return declinedError(declined)
+		return refused
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return nil
 	}
-	return declinedError(declined)
+	return refused
 }
 
-// A declinedError says that nothing was done, as asked.
-type declinedError string
-
-func (e declinedError) Error() string { return string(e) }
+// exitDeclined is the exit status if, asked at a terminal, the user said no.
+const exitDeclined = 1
 
 // canAsk reports whether there is somebody at a terminal.
 func canAsk() bool {
-	_, _, in := screen(os.Stdin)
-	_, _, out := screen(os.Stderr)
+	_, _, in := output.Screen(os.Stdin)
+	_, _, out := output.Screen(os.Stderr)
 	return in && out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
@@ -48,7 +49,6 @@ func (p *program) resignCommand() *cli.Command {
 
 // resign asks the holder to resign.
 func (p *program) resign(o *options, reason string) error {
-	p.held = o.conflict.n
 	if err := needLock(o); err != nil {
 		return err
 	}
@@ -70,22 +70,11 @@ func (p *program) resign(o *options, reason string) error {
 			return err
 		}
 	}
-	if err != nil {
-		return p.explain(o, err)
+	if errors.As(err, new(*output.Exit)) { // the holder stays
+		return fmt.Errorf("lock %q: %w", o.lock, err)
 	}
-	return nil
+	return output.Explain(o.lock, err)
 }
-
-// A staysError says that the holder was asked to resign and has not, in time.
-type staysError struct {
-	wait time.Duration
-	held locks.HeldError
-}
-
-func (e *staysError) Error() string {
-	return fmt.Sprintf("%s has not resigned within %v; it may still do so", holder(e.held.Status), e.wait)
-}
-func (e *staysError) Unwrap() error { return &e.held }
 
 // A resignation is one request to resign.
 type resignation struct {
@@ -126,7 +115,7 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 			if down != nil {
 				return "", down
 			}
-			return "", &staysError{r.wait.d, locks.HeldError{Status: before.Status}}
+			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), r.wait.d)}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -247,7 +248,7 @@ func unknownOption(c *cli.Command, shown string) error {
 	}
 	err.Near = locks.Nearest(shown, known)
 	if c.Name == forgetName && (shown == "--lock" || shown == "-l") { // as all others have it
-		return &hinted{err, "name locks without an option: leaderrun forget NAME..."}
+		return output.WithHint(err, "name locks without an option: leaderrun forget NAME...")
 	}
 	return err
 }

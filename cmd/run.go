@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
@@ -40,10 +39,6 @@ func (p *program) runCommand() *cli.Command {
 // run checks everything that can be checked before a lock is taken, then hands
 // over to the runner.
 func (p *program) run(o *options, args []string) error {
-	p.held = o.conflict.n
-	if o.conflict.set {
-		p.skipped = o.conflict.n
-	}
 	signals := listen()
 	if o.id == "" {
 		o.id = newID()
@@ -55,10 +50,10 @@ func (p *program) run(o *options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.term.logTo(o.logFile); err != nil {
+	if err := p.term.LogTo(o.logFile); err != nil {
 		return err
 	}
-	logger := p.term.logger(o)
+	logger := p.term.Start(o.messages())
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -82,10 +77,31 @@ func (p *program) run(o *options, args []string) error {
 	case errors.As(err, &outer):
 		return p.enter(nested, outer, command)
 	case err != nil:
-		return p.explain(o, err)
+		return o.exit(o.explain(err))
 	}
-	p.exit = exit.Status()
-	return nil
+	return exitWith(exit.Status())
+}
+
+// exitWith returns the error that has an exit status and says nothing.
+func exitWith(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return &output.Exit{Status: status}
+}
+
+// exit gives an error the exit status that the user may choose: that of a lock that
+// is held, or of a window that needs no run.
+func (o *options) exit(err error) error {
+	switch {
+	case errors.As(err, new(*runner.SkippedError)) && o.conflict.set:
+		return &output.Exit{Status: o.conflict.n, Err: err, Quiet: true}
+	case errors.As(err, new(*runner.SkippedError)):
+		return &output.Exit{Err: err, Quiet: true}
+	case output.Status(err) == output.ExitHeld:
+		return &output.Exit{Status: o.conflict.n, Err: err, Quiet: true}
+	}
+	return err
 }
 
 // supervise campaigns for the lock and runs the command under it.
@@ -93,13 +109,13 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 	if o.verbose > 0 || o.traceRenewals || o.logFile != "" || o.events != "" {
 		<-signals.ready // what we write to may be a pipe that nobody reads any more
 	}
-	events, err := openEvents(o.events)
+	events, err := output.OpenEvents(o.events)
 	if err != nil {
 		return proc.Exit{}, err
 	}
-	defer events.close()
+	defer events.Close()
 
-	line, trace := p.term.waitLine(o), p.term.tracer(o) // before anybody else may log
+	line, trace := p.term.WaitLine(o.quiet), p.term.Tracer(o.traceRenewals, o.messages()) // before anybody else may log
 	if p.starter == nil {
 		p.starter = newStarter()
 	}
@@ -173,17 +189,17 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Starter:        p.starters(o),
 		Logger:         logger,
 		Events: func(e runner.Event) {
-			events.write(e)
+			events.Write(e)
 			service.event(e)
-			p.term.term.event(e)
-			trace.event(e)
+			p.term.Event(e)
+			trace.Event(e)
 			metrics.event(e)
 			if e.Kind == runner.EventRejoining {
-				line.again()
+				line.Again()
 			}
 		},
 		Renewed: func(r keepalive.Renewal) {
-			trace.renewed(r)
+			trace.Renewed(r)
 			metrics.renewed(r)
 		},
 		Alive: metrics.alive(service.alive()),
@@ -191,12 +207,12 @@ func (p *program) supervise(o *options, backend *url.URL, command proc.Command, 
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
 			metrics.waiting(w)
-			line.show(w)
+			line.Show(w)
 		},
 		Decided: func() {
 			signals.rest()
 			<-signals.ready
-			line.wipe()
+			line.Wipe()
 		},
 		Outer:    nested.holds(),
 		Terminal: signals.terminal,
@@ -223,9 +239,9 @@ func (p *program) open(ctx context.Context, backend *url.URL, n slotCount, o loc
 func (o *options) command(args []string) ([]string, error) {
 	switch {
 	case o.shellCommand != "" && len(args) > 0:
-		return nil, &locks.UsageError{What: "both -c and the command " + quote(args[0]) + " are given"}
+		return nil, &locks.UsageError{What: "both -c and the command " + output.Quote(args[0]) + " are given"}
 	case o.shellCommand != "" && o.lock == "":
-		return nil, &hinted{&locks.UsageError{What: "-c needs a lock's name"}, "add --lock NAME"}
+		return nil, output.WithHint(&locks.UsageError{What: "-c needs a lock's name"}, "add --lock NAME")
 	case o.shellCommand != "":
 		shell := os.Getenv("SHELL")
 		if shell == "" {
@@ -233,12 +249,12 @@ func (o *options) command(args []string) ([]string, error) {
 		}
 		return []string{shell, "-c", o.shellCommand}, nil
 	case len(args) == 0 || args[0] == "":
-		return nil, &hinted{&locks.UsageError{What: "no command is given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]"}
+		return nil, output.WithHint(&locks.UsageError{What: "no command is given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
 	if o.lock == "" {
 		o.lock = filepath.Base(args[0])
 		if err := locks.CheckName(o.lock); err != nil {
-			return nil, &hinted{err, "name the lock with --lock NAME"}
+			return nil, output.WithHint(err, "name the lock with --lock NAME")
 		}
 	}
 	return args, nil
@@ -290,47 +306,21 @@ func newID() string {
 // newRunID makes a text that no other run, on any machine, has made.
 func newRunID() string { return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) }
 
-// A reworded error is one with another text.
-type reworded struct {
-	error
-	text string
-}
-
-func (r *reworded) Error() string { return r.text }
-func (r *reworded) Unwrap() error { return r.error }
-
-// withoutClass is the text of an error without the class that it may begin
-// with, where the class goes without saying.
-func withoutClass(err error) string {
-	text := err.Error()
-	for _, class := range []error{locks.ErrLost, locks.ErrUnavailable} {
-		text = strings.TrimPrefix(text, class.Error()+": ")
-	}
-	return text
-}
-
 // explain adds to an error of a run what the user calls the things in it.
-func (p *program) explain(o *options, err error) error {
-	var held *locks.HeldError
+func (o *options) explain(err error) error {
+	reworded := func(format string, args ...any) error {
+		return &output.Reworded{Err: err, Text: fmt.Sprintf(format, args...)}
+	}
 	switch {
-	case errors.As(err, new(*staysError)), errors.As(err, new(*changedError)):
-		return fmt.Errorf("lock %q: %w", o.lock, err)
-	case errors.As(err, &held):
-		return fmt.Errorf("lock %q: %w", o.lock, held)
+	case errors.As(err, new(*locks.HeldError)):
 	case errors.As(err, new(*runner.SkippedError)):
 		return fmt.Errorf("lock %q: %w", o.lock, err)
-	case isClass(err, locks.ErrLost):
-		return &reworded{err, fmt.Sprintf("leadership of %q was lost and the job was stopped: %s", o.lock, withoutClass(err))}
+	case errors.Is(err, locks.ErrLost):
+		return reworded("leadership of %q was lost and the job was stopped: %s", o.lock, output.WithoutClass(err))
 	case errors.As(err, new(*runner.ResignError)):
-		return &reworded{err, fmt.Sprintf("leadership of %q was given up: %v", o.lock, err)}
+		return reworded("leadership of %q was given up: %v", o.lock, err)
 	case errors.As(err, new(*runner.TimeoutError)):
-		return &reworded{err, fmt.Sprintf("the job was stopped: %v", err)}
-	case isClass(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
-		return &hinted{&reworded{err, fmt.Sprintf("lock %q: %s", o.lock, withoutClass(err))},
-			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow"}
-	case errors.As(err, new(*proc.StartError)):
-	case isClass(err, fs.ErrPermission) && !isClass(err, locks.ErrUsage, locks.ErrDenied):
-		return fmt.Errorf("%w: %w", locks.ErrDenied, err)
+		return reworded("the job was stopped: %v", err)
 	}
-	return err
+	return output.Explain(o.lock, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -154,8 +155,8 @@ func (s *settings) job(name string) (*section, error) {
 		return job, nil
 	}
 	if s.config.file == "" {
-		return nil, &hinted{&locks.UsageError{What: "there is no job " + quote(name) + ", as there is no config file"},
-			"it would be " + strings.Join(defaultConfigs(), " or ") + ", or what --config says"}
+		return nil, output.WithHint(&locks.UsageError{What: "there is no job " + output.Quote(name) + ", as there is no config file"},
+			"it would be "+strings.Join(defaultConfigs(), " or ")+", or what --config says")
 	}
 	err := locks.Unknown("job", name, slices.Sorted(maps.Keys(s.config.jobs)))
 	err.What += " in " + s.config.file

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -23,7 +24,7 @@ func (s *settings) nameLock(name string, job *section) error {
 		return nil
 	}
 	if err := locks.CheckName(name); err != nil {
-		return s.config.at(job.line, "job %s: its name cannot be that of its lock: %v", quote(name), err)
+		return s.config.at(job.line, "job %s: its name cannot be that of its lock: %v", output.Quote(name), err)
 	}
 	*o = setting{flag: o.flag, value: name, rank: fromJob, source: "the job's name"}
 	return nil

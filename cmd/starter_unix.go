@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/guard"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -40,7 +41,7 @@ func contain(s starter, o *options) error {
 	if errors.Is(err, proc.ErrForeign) {
 		hint = "mount it, as unshare --mount-proc does"
 	}
-	return &hinted{&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)}, hint}
+	return output.WithHint(&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)}, hint)
 }
 
 // beGuard lives the life of a guard, if this process was started to be one.

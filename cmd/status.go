@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -16,21 +17,21 @@ const exitFree = 1
 func (p *program) statusCommand() *cli.Command {
 	o := newOptions()
 	var all bool
-	output := choice{"table", []string{"table", "wide", "json"}}
+	format := choice{"table", []string{"table", "wide", "json"}}
 	return &cli.Command{
 		Name:  "status",
 		Usage: "tell who holds a lock, or all locks; exit status 0 if one is held, 1 if not",
 		Flags: operatorFlags(o,
 			lockFlag(o, "`NAME` of the lock (default: all)"),
 			allFlag(&all),
-			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output", Value: &output, DefaultText: "table",
+			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output", Value: &format, DefaultText: "table",
 				Usage: "print as `FORMAT`: table, wide or json"},
 		),
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err
 			}
-			return p.showStatus(o, all, output.value)
+			return p.showStatus(o, all, format.value)
 		},
 	}
 }
@@ -40,7 +41,7 @@ func allFlag(all *bool) cli.Flag {
 		Usage: "all locks under the prefix of the backend's URL"}
 }
 
-func (p *program) showStatus(o *options, all bool, output string) error {
+func (p *program) showStatus(o *options, all bool, format string) error {
 	if all && p.isGiven("lock") {
 		return errOneOrAll
 	}
@@ -51,24 +52,24 @@ func (p *program) showStatus(o *options, all bool, output string) error {
 	defer v.close()
 	seen, err := v.store().Look(context.Background())
 	if err != nil {
-		return p.explain(o, err)
+		return output.Explain(o.lock, err)
 	}
-	if !slices.ContainsFunc(seen, func(l view.Lock) bool { return l.Held }) {
-		p.exit = exitFree
+	if err := p.print(o, seen, format); err != nil || slices.ContainsFunc(seen, func(l view.Lock) bool { return l.Held }) {
+		return err
 	}
-	return p.print(o, seen, output)
+	return &output.Exit{Status: exitFree}
 }
 
 // print writes locks to standard output.
-func (p *program) print(o *options, seen []view.Lock, output string) error {
-	style := p.style(output == "wide")
+func (p *program) print(o *options, seen []view.Lock, format string) error {
+	style := p.style(format == "wide")
 	switch {
-	case output == "json":
-		return writeJSON(p.out, view.NewReport(locks.RedactText(o.backend), seen, p.Now()))
+	case format == "json":
+		return output.JSON(p.out, view.NewReport(locks.RedactText(o.backend), seen, p.Now()))
 	case o.lock != "":
 		return style.Detail(p.out, seen)
 	case len(seen) == 0:
-		p.term.info("there are no locks")
+		p.term.Info("there are no locks")
 		return nil
 	}
 	return style.Table(p.out, seen)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
@@ -25,7 +26,7 @@ func checkValue(f cli.Flag, source, value string) error {
 	switch f := f.(type) {
 	case *cli.BoolFlag:
 		if _, bad := strconv.ParseBool(value); bad != nil {
-			err = fmt.Errorf("%s is neither true nor false", quote(value))
+			err = fmt.Errorf("%s is neither true nor false", output.Quote(value))
 		}
 	case *cli.GenericFlag:
 		err = f.Value.Set(value)
@@ -66,9 +67,9 @@ func parseSeconds(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%s is no duration like 10, 1.5 or 2m30s", quote(v))
+		return 0, fmt.Errorf("%s is no duration like 10, 1.5 or 2m30s", output.Quote(v))
 	case d < 0:
-		return 0, fmt.Errorf("%s is negative", quote(v))
+		return 0, fmt.Errorf("%s is negative", output.Quote(v))
 	}
 	return d, nil
 }
@@ -82,7 +83,7 @@ type code struct {
 func (c *code) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > 255 {
-		return fmt.Errorf("%s is no exit status from 0 to 255", quote(v))
+		return fmt.Errorf("%s is no exit status from 0 to 255", output.Quote(v))
 	}
 	*c = code{n, true}
 	return nil
@@ -96,7 +97,7 @@ type count int
 func (c *count) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > 1_000_000 {
-		return fmt.Errorf("%s is no number from 0 to 1000000", quote(v))
+		return fmt.Errorf("%s is no number from 0 to 1000000", output.Quote(v))
 	}
 	*c = count(n)
 	return nil
@@ -113,7 +114,7 @@ type slotCount struct {
 func (c *slotCount) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > locks.MaxSlot {
-		return fmt.Errorf("%s is no number from 1 to %d", quote(v), locks.MaxSlot)
+		return fmt.Errorf("%s is no number from 1 to %d", output.Quote(v), locks.MaxSlot)
 	}
 	*c = slotCount{n, true}
 	return nil
@@ -135,7 +136,7 @@ type priority struct {
 func (r *priority) Set(v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < -1000 || n > 1000 {
-		return fmt.Errorf("%s is no number from -1000 to 1000", quote(v))
+		return fmt.Errorf("%s is no number from -1000 to 1000", output.Quote(v))
 	}
 	*r = priority{n, true}
 	return nil
@@ -159,7 +160,7 @@ type choice struct {
 
 func (c *choice) Set(v string) error {
 	if !slices.Contains(c.among, v) {
-		return &locks.UsageError{What: "unknown value " + quote(v), Near: locks.Nearest(v, c.among), Have: c.among}
+		return &locks.UsageError{What: "unknown value " + output.Quote(v), Near: locks.Nearest(v, c.among), Have: c.among}
 	}
 	c.value = v
 	return nil
@@ -180,16 +181,13 @@ func (l *level) Set(v string) error {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 {
-		return fmt.Errorf("%s is neither true nor false, nor a number of times", quote(v))
+		return fmt.Errorf("%s is neither true nor false, nor a number of times", output.Quote(v))
 	}
 	*l = level(n)
 	return nil
 }
 
 func (l *level) String() string { return strconv.Itoa(int(*l)) }
-
-// quote shows a word of the user's in a message.
-func quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }
 
 const defaultSignal = syscall.SIGTERM
 
@@ -199,7 +197,7 @@ type signalValue struct{ os.Signal }
 func (s *signalValue) Set(v string) error {
 	sig, ok := signals.Parse(v)
 	if !ok {
-		return fmt.Errorf("%s is no signal like TERM or 15", quote(v))
+		return fmt.Errorf("%s is no signal like TERM or 15", output.Quote(v))
 	}
 	s.Signal = sig
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
@@ -24,20 +25,20 @@ func versionFlag() cli.Flag {
 }
 
 func (p *program) versionCommand() *cli.Command {
-	output := choice{"text", []string{"text", "json"}}
+	format := choice{"text", []string{"text", "json"}}
 	return &cli.Command{
 		Name:  versionName,
 		Usage: "print the version; as JSON, those of the helper programs, too",
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output", Value: &output, DefaultText: "text",
+			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output", Value: &format, DefaultText: "text",
 				Usage: "print as `FORMAT`: text or json"},
 		},
 		Action: func(ctx *cli.Context) error {
 			if err := noArguments(ctx); err != nil {
 				return err
 			}
-			if output.value == "json" {
-				return writeJSON(p.out, p.versions())
+			if format.value == "json" {
+				return output.JSON(p.out, p.versions())
 			}
 			_, err := fmt.Fprintf(p.out, "leaderrun %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
@@ -44,24 +45,22 @@ func (p *program) waitCommand() *cli.Command {
 	}
 }
 
-// A patienceError says that what was waited for has not come about in time.
-type patienceError struct{ lock, until string }
-
-func (e *patienceError) Error() string {
-	return fmt.Sprintf("lock %q: waited in vain: %s", e.lock, map[string]string{
-		"free": "it is still held", "held": "it is still free", "change": "it has not changed"}[e.until])
+// gaveUp says that what was waited for has not come about in time.
+func (o *options) gaveUp(until string) error {
+	err := fmt.Errorf("lock %q: waited in vain: %s", o.lock, map[string]string{
+		"free": "it is still held", "held": "it is still free", "change": "it has not changed"}[until])
+	return &output.Exit{Status: o.conflict.n, Err: err, Quiet: true}
 }
 
 // errSeen ends following when what was waited for is there.
 var errSeen = errors.New("seen")
 
 func (p *program) await(o *options, until string, interval time.Duration) error {
-	p.held = o.conflict.n
 	if err := needLock(o); err != nil {
 		return err
 	}
 	if until == "" {
-		return &hinted{&locks.UsageError{What: "nothing says what to wait for"}, "add --for free, --for held or --for change"}
+		return output.WithHint(&locks.UsageError{What: "nothing says what to wait for"}, "add --for free, --for held or --for change")
 	}
 	v, err := p.see(o, false, "leaderrun wait")
 	if err != nil {
@@ -78,7 +77,7 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 	first := true
 	f := &view.Follower{Store: v.store(), Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
-			p.term.log.Warn("no answer, still trying", "err", changes[0].Trouble)
+			p.term.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
 			return nil
 		}
 		defer func() { first = false }()
@@ -86,12 +85,12 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 		case met(until, now, changes, first):
 			return errSeen
 		case o.wait.set && time.Since(began) >= o.wait.d: // there was an answer, and no more time
-			return &patienceError{o.lock, until}
+			return o.gaveUp(until)
 		case first:
 			if o.wait.set { // the first answer may have taken a part of it, or more
 				time.AfterFunc(time.Until(began.Add(o.wait.d)), cancel)
 			}
-			p.term.info(fmt.Sprintf("lock %q is %s; waiting", o.lock, stateOf(now)))
+			p.term.Info(fmt.Sprintf("lock %q is %s; waiting", o.lock, stateOf(now)))
 		}
 		return nil
 	}}
@@ -107,9 +106,9 @@ func (p *program) await(o *options, until string, interval time.Duration) error 
 	case ctx.Err() != nil && first:
 		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, o.lock)
 	case ctx.Err() != nil:
-		return &patienceError{o.lock, until}
+		return o.gaveUp(until)
 	}
-	return p.explain(o, err)
+	return output.Explain(o.lock, err)
 }
 
 // firstAnswer is how long the first answer is waited for, however short the wait is.

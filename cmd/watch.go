@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
@@ -97,7 +98,7 @@ func (p *program) watch(o *watchOptions) error {
 	if errors.Is(context.Cause(ctx), errUnread) {
 		return errUnread
 	}
-	return p.explain(o.options, err)
+	return output.Explain(o.lock, err)
 }
 
 // canDraw reports whether standard output is a terminal on which a screen can be drawn.
@@ -106,7 +107,7 @@ func (p *program) canDraw() bool {
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
-	_, _, ok = screen(f)
+	_, _, ok = output.Screen(f)
 	return ok
 }
 
@@ -165,12 +166,12 @@ func (p *program) watcher(o *watchOptions) (*watcher, error) {
 	return w, nil
 }
 
-func printChange(ctx context.Context, w io.Writer, c view.Change, output string) error {
-	if output != "json" {
+func printChange(ctx context.Context, w io.Writer, c view.Change, format string) error {
+	if format != "json" {
 		return write(ctx, w, []byte(c.Line()+"\n"))
 	}
 	var line bytes.Buffer
-	if err := writeJSON(&line, c.JSON()); err != nil {
+	if err := output.JSON(&line, c.JSON()); err != nil {
 		return err
 	}
 	return write(ctx, w, line.Bytes())

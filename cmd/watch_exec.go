@@ -32,9 +32,9 @@ func (p *program) react(ctx context.Context, command proc.Command, c view.Change
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		p.term.log.Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
+		p.term.Log().Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
 	case !state.Success():
-		p.term.log.Warn("--exec failed", "err", fmt.Errorf("%s: %s", command.Args[0], state))
+		p.term.Log().Warn("--exec failed", "err", fmt.Errorf("%s: %s", command.Args[0], state))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -16,7 +17,7 @@ func (p *program) liveWatcher(o *watchOptions) *watcher {
 	f := p.out.(*os.File) // as it is a terminal
 	board := &view.Board{
 		Out: f, Title: "leaderrun watch " + locks.RedactText(o.backend), Style: p.style(false),
-		Size: func() (int, int) { columns, rows, _ := screen(f); return columns, rows },
+		Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
 	}
 	l := &live{board: board, ended: make(chan struct{})}
 	return &watcher{seen: l.seen, end: l.end}

@@ -1,14 +1,14 @@
-package cmd
+package output
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 )
 
 // What leaderrun prints, and where.
@@ -29,24 +29,35 @@ import (
 // A reader that stalls must not delay a kill: lines wait in a bounded queue
 // and are dropped when that is full.
 
-// A term prints for people, or as JSON.
-type term struct {
+// A Term prints for people, or as JSON.
+type Term struct {
 	file    *os.File
-	sink    *sink
-	logFile *sink        // where messages go; nil: to sink
+	sink    *Sink
+	logFile *Sink        // where messages go; nil: to sink
 	log     *slog.Logger // once the options are known
-	wait    *waitLine    // once there is something to wait for
+	wait    *WaitLine    // once there is something to wait for
 	json    bool
 	journal bool // file is systemd's journal
 	term    termAttrs
 }
 
-func newTerm(f *os.File) *term {
-	return &term{file: f, sink: newSink(f), journal: isJournal(f)}
+// Settings say which messages are printed, and how.
+type Settings struct {
+	Verbose int // 1: what happens; 2: every renewal, too
+	Quiet   bool
+	JSON    bool
+
+	Lock, Backend, Holder string // what each message has as JSON; a password is left out
 }
 
-// logTo has messages go to a file, if one is named.
-func (t *term) logTo(name string) error {
+// NewTerm makes a Term that prints to w, which may be a terminal.
+func NewTerm(w io.Writer) *Term {
+	f, _ := w.(*os.File)
+	return &Term{file: f, sink: NewSink(w), journal: f != nil && isJournal(f)}
+}
+
+// LogTo has messages go to a file, if one is named.
+func (t *Term) LogTo(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -59,62 +70,49 @@ func (t *term) logTo(name string) error {
 }
 
 // messages is where they go.
-func (t *term) messages() *sink {
+func (t *Term) messages() *Sink {
 	if t.logFile != nil {
 		return t.logFile
 	}
 	return t.sink
 }
 
-// logger makes the logger that the options ask for.
-func (t *term) logger(o *options) *slog.Logger {
+// Start makes the logger that the settings ask for, once, before anybody may log.
+func (t *Term) Start(s Settings) *slog.Logger {
 	at := slog.LevelWarn
 	switch {
-	case o.quiet:
+	case s.Quiet:
 		at = slog.LevelError
-	case o.verbose == 1:
+	case s.Verbose == 1:
 		at = slog.LevelInfo
-	case o.verbose > 1:
+	case s.Verbose > 1:
 		at = slog.LevelDebug
 	}
-	t.json = o.logFormat.value == "json"
-	t.log = t.loggerAt(at, o)
+	t.json = s.JSON
+	t.log = t.loggerAt(at, s)
 	return t.log
 }
 
+// Started reports whether there is a logger.
+func (t *Term) Started() bool { return t.log != nil }
+
+// Log returns the logger.
+func (t *Term) Log() *slog.Logger { return t.log }
+
 // loggerAt makes a logger of what is at least as grave.
-func (t *term) loggerAt(at slog.Level, o *options) *slog.Logger {
+func (t *Term) loggerAt(at slog.Level, s Settings) *slog.Logger {
 	if !t.json {
 		return slog.New(&lines{out: t, level: at, journal: t.isJournal()})
 	}
-	return t.jsonLogger(at, o.lock, locks.RedactText(o.backend), o.id)
+	h := slog.NewJSONHandler(t.messages(), &slog.HandlerOptions{Level: at, ReplaceAttr: spellDurations})
+	return slog.New(&keyed{Handler: h, term: &t.term}).With("lock", s.Lock, "backend", locks.RedactText(s.Backend), "holder", s.Holder)
 }
 
-func (t *term) jsonLogger(at slog.Level, lock, backend, holder string) *slog.Logger {
-	h := slog.NewJSONHandler(t.messages(), &slog.HandlerOptions{Level: at, ReplaceAttr: spellDurations})
-	return slog.New(&keyed{Handler: h, term: &t.term}).With("lock", lock, "backend", backend, "holder", holder)
-}
+// Event learns from a transition what each message is to have.
+func (t *Term) Event(e runner.Event) { t.term.event(e) }
 
 // isJournal reports whether messages go to systemd's journal.
-func (t *term) isJournal() bool { return t.journal && t.logFile == nil }
-
-// early makes a logger where an error came before the options were read, from
-// what they would probably have said.
-func (t *term) early(args []string) {
-	json := os.Getenv("LEADERRUN_LOG_FORMAT") == "json"
-	for i, arg := range args {
-		value, joined := strings.CutPrefix(arg, "--log-format=")
-		switch {
-		case joined:
-			json = value == "json"
-		case arg == "--log-format" && i+1 < len(args):
-			json = args[i+1] == "json"
-		}
-	}
-	if t.json = json; json {
-		t.log = t.jsonLogger(slog.LevelInfo, "", "", "") // what these are is not known
-	}
-}
+func (t *Term) isJournal() bool { return t.journal && t.logFile == nil }
 
 // spellDurations writes durations and errors as text: "15s".
 func spellDurations(_ []string, a slog.Attr) slog.Attr {
@@ -124,8 +122,8 @@ func spellDurations(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// fail prints an error and its hint.
-func (t *term) fail(err error) {
+// Fail prints an error and its hint.
+func (t *Term) Fail(err error) {
 	hint := hintOf(err)
 	if t.json {
 		var args []any
@@ -141,21 +139,21 @@ func (t *term) fail(err error) {
 	}
 }
 
-// info prints what only -v shows.
-func (t *term) info(text string) {
+// Info prints what only -v shows.
+func (t *Term) Info(text string) {
 	if t.log != nil {
 		t.log.Info(text) //nolint:sloglint // here, too
 	}
 }
 
 // line prints a line of an error.
-func (t *term) line(text string) {
+func (t *Term) line(text string) {
 	_, _ = io.WriteString(t, journalPrefix(t.isJournal(), slog.LevelError)+"leaderrun: "+text+"\n")
 }
 
 // Write prints whole lines, in the place of the wait line if there is one. It
 // never blocks.
-func (t *term) Write(p []byte) (int, error) {
+func (t *Term) Write(p []byte) (int, error) {
 	if t.logFile != nil {
 		return t.logFile.Write(p)
 	}
@@ -163,47 +161,22 @@ func (t *term) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// drain waits, for a limited time, until all so far is printed.
-func (t *term) drain() {
-	for _, s := range []*sink{t.logFile, t.sink} {
+// Drain waits, for a limited time, until all so far is printed.
+func (t *Term) Drain() {
+	for _, s := range []*Sink{t.logFile, t.sink} {
 		if s != nil {
 			_, _ = s.Write(nil)
-			s.drain(sinkFlush)
+			s.Drain(sinkFlush)
 		}
 	}
 }
 
-// flush waits, for a limited time, until all is printed.
-func (t *term) flush() {
+// Flush waits, for a limited time, until all is printed. It is the end.
+func (t *Term) Flush() {
 	if t.logFile != nil {
-		t.logFile.close()
+		t.logFile.Close()
 	}
-	t.sink.close()
-}
-
-// hinted is an error with a hint of cmd's own.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h *hinted) Unwrap() error { return h.error }
-
-func hintOf(err error) string {
-	var h *hinted
-	if errors.As(err, &h) && h.hint != "" {
-		return h.hint
-	}
-	return locks.Hint(err)
-}
-
-// oneLine joins the lines of an error of several, and puts into words what a
-// context's end means to a user.
-func oneLine(s string) string {
-	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
-		s = strings.ReplaceAll(s, end.Error(), "no answer in time")
-	}
-	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
+	t.sink.Close()
 }
 
 // lines is a slog.Handler that prints records as the text above shows.

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -17,17 +17,17 @@ import (
 func TestTraceRenewals(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	o := &options{quiet: true, traceRenewals: true}
-	p.term.logger(o)
-	trace := p.term.tracer(o)
+	term := testTerm(&b)
+	s := Settings{Quiet: true}
+	term.Start(s)
+	trace := term.Tracer(true, s)
 	acquired := func() {
 		left := int64(15000)
-		trace.event(runner.Event{Kind: runner.EventAcquired, LeftMS: &left})
+		trace.Event(runner.Event{Kind: runner.EventAcquired, LeftMS: &left})
 	}
 	now := clock.Boot{}.Now()
 	renewed := func(left time.Duration, err error) {
-		trace.renewed(keepalive.Renewal{Sent: now.Add(-5 * time.Millisecond), Done: now, Left: left, Deadline: now.Add(14 * time.Second), Err: err})
+		trace.Renewed(keepalive.Renewal{Sent: now.Add(-5 * time.Millisecond), Done: now, Left: left, Deadline: now.Add(14 * time.Second), Err: err})
 	}
 	acquired()
 	renewed(12*time.Second, nil)
@@ -35,7 +35,7 @@ func TestTraceRenewals(t *testing.T) {
 	renewed(12*time.Second, nil)
 	acquired()
 	renewed(11*time.Second, nil)
-	p.term.flush()
+	term.Flush()
 	got := regexp.MustCompile(`(sent|deadline)=[0-9:.]+ `).ReplaceAllString(b.String(), "")
 	want := `leaderrun: renewed took=5ms left=14s lowest=12s
 leaderrun: not renewed took=5ms left=14s lowest=4s: refused
@@ -51,11 +51,11 @@ leaderrun: renewed took=5ms left=14s lowest=11s
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	o := &options{verbose: 2}
-	p.term.logger(o)
-	p.term.tracer(o).renewed(keepalive.Renewal{})
-	p.term.flush()
+	term := testTerm(&b)
+	s := Settings{Verbose: 2}
+	term.Start(s)
+	term.Tracer(false, s).Renewed(keepalive.Renewal{})
+	term.Flush()
 	if b.Len() > 0 {
 		t.Errorf("got %q", &b)
 	}

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 func TestSinkNeverBlocks(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
-	s := newSink(w)
+	s := NewSink(w)
 	within(t, time.Second, "writing", func() {
 		for range 10 * sinkQueue {
 			if n, err := s.Write([]byte("x")); n != 1 || err != nil {
@@ -36,8 +36,8 @@ func TestSinkNeverBlocks(t *testing.T) {
 			}
 		}
 	})
-	within(t, 2*time.Second, "draining", func() { s.drain(10 * time.Millisecond) })
-	within(t, sinkFlush+2*time.Second, "closing", func() { s.close() })
+	within(t, 2*time.Second, "draining", func() { s.Drain(10 * time.Millisecond) })
+	within(t, sinkFlush+2*time.Second, "closing", func() { s.Close() })
 	close(w.release)
 	<-s.done
 	if n := w.got.Len(); n < sinkQueue || n > sinkQueue+1 {
@@ -49,9 +49,9 @@ func TestSinkNeverBlocks(t *testing.T) {
 func TestSinkAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	s := newSink(&b)
+	s := NewSink(&b)
 	fmt.Fprint(s, "before")
-	if !s.close() {
+	if !s.Close() {
 		t.Error("not all is written")
 	}
 	for range 2 * sinkQueue {
@@ -65,13 +65,13 @@ func TestSinkAfterItsEnd(t *testing.T) {
 func TestSinkWritesInOrder(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	s := newSink(&b)
+	s := NewSink(&b)
 	want := ""
 	for i := range 100 {
 		fmt.Fprintf(s, "line %d\n", i)
 		want += fmt.Sprintf("line %d\n", i)
 	}
-	s.close()
+	s.Close()
 	if b.String() != want {
 		t.Errorf("got %q", &b)
 	}
@@ -80,28 +80,28 @@ func TestSinkWritesInOrder(t *testing.T) {
 func TestSinkDrain(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
-	s := newSink(w)
+	s := NewSink(w)
 	fmt.Fprint(s, "all of it")
 	time.AfterFunc(20*time.Millisecond, func() { close(w.release) })
-	s.drain(time.Minute)
+	s.Drain(time.Minute)
 	w.mu.Lock()
 	if got := w.got.String(); got != "all of it" {
 		t.Errorf("after drain %q is written", got)
 	}
 	w.mu.Unlock()
-	s.close()
+	s.Close()
 }
 
 // TestSinkKeepsACopy reuses the memory that it wrote from.
 func TestSinkKeepsACopy(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
-	s := newSink(w)
+	s := NewSink(w)
 	p := []byte("before")
 	_, _ = s.Write(p)
 	copy(p, "after!")
 	close(w.release)
-	s.close()
+	s.Close()
 	if got := w.got.String(); got != "before" {
 		t.Errorf("got %q", got)
 	}
@@ -109,5 +109,5 @@ func TestSinkKeepsACopy(t *testing.T) {
 
 func TestSinkThatWasNeverUsed(t *testing.T) {
 	t.Parallel()
-	within(t, time.Second, "closing", func() { newSink(io.Discard).close() })
+	within(t, time.Second, "closing", func() { NewSink(io.Discard).Close() })
 }

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"io"
@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A sink writes to something that may stall, without ever stalling who writes
+// A Sink writes to something that may stall, without ever stalling who writes
 // to the sink: what does not fit into its queue is dropped. It is safe for
 // concurrent use, and one Write is never mixed with another, nor torn: see
 // wholeWriter.
-type sink struct {
+type Sink struct {
 	w     wholeWriter
 	start sync.Once
 	queue chan chunk
@@ -32,13 +32,15 @@ const (
 	sinkFlush = time.Second
 )
 
-func newSink(w io.Writer) *sink { return sinkOf(wholeWriter{w: w}) }
+// NewSink makes a sink that writes to w.
+func NewSink(w io.Writer) *Sink { return sinkOf(wholeWriter{w: w}) }
 
-func sinkOf(w wholeWriter) *sink {
-	return &sink{w: w, queue: make(chan chunk, sinkQueue), over: make(chan struct{}), done: make(chan struct{})}
+func sinkOf(w wholeWriter) *Sink {
+	return &Sink{w: w, queue: make(chan chunk, sinkQueue), over: make(chan struct{}), done: make(chan struct{})}
 }
 
-func (s *sink) Write(p []byte) (int, error) {
+// Write takes lines, or drops them.
+func (s *Sink) Write(p []byte) (int, error) {
 	s.start.Do(func() { go s.run() })
 	select {
 	case s.queue <- chunk{text: append([]byte(nil), p...)}:
@@ -47,7 +49,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *sink) run() {
+func (s *Sink) run() {
 	defer close(s.done)
 	undisturbed()
 	for {
@@ -62,7 +64,7 @@ func (s *sink) run() {
 }
 
 // rest writes what is in the queue at the end.
-func (s *sink) rest() {
+func (s *Sink) rest() {
 	for {
 		select {
 		case c := <-s.queue:
@@ -74,7 +76,7 @@ func (s *sink) rest() {
 	}
 }
 
-func (s *sink) take(c chunk) {
+func (s *Sink) take(c chunk) {
 	if c.mark != nil {
 		close(c.mark)
 		return
@@ -82,9 +84,9 @@ func (s *sink) take(c chunk) {
 	s.w.write(c.text)
 }
 
-// drain waits until all that was written so far is out, or for the given time.
+// Drain waits until all that was written so far is out, or for the given time.
 // It follows a Write.
-func (s *sink) drain(limit time.Duration) {
+func (s *Sink) Drain(limit time.Duration) {
 	timeout := time.After(limit)
 	mark := make(chan struct{})
 	select {
@@ -98,9 +100,9 @@ func (s *sink) drain(limit time.Duration) {
 	}
 }
 
-// close ends the sink, and reports whether all is written. What is written to it
+// Close ends the sink, and reports whether all is written. What is written to it
 // after that, by the reader of a helper's log that could not be waited for, is lost.
-func (s *sink) close() bool {
+func (s *Sink) Close() bool {
 	started := true
 	s.start.Do(func() { started = false })
 	close(s.over)

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"log/slog"
@@ -10,25 +10,26 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// A tracer prints each renewal, for whoever chooses a ttl: if the lowest that was
+// A Tracer prints each renewal, for whoever chooses a ttl: if the lowest that was
 // ever left of the lease is most of it, a shorter one will do; if it comes near
 // the time that stopping the job takes, a longer one is needed.
-type tracer struct {
+type Tracer struct {
 	log *slog.Logger // nil: nobody wants to know
 
 	mu     sync.Mutex
 	lowest time.Duration // left in this term so far
 }
 
-func (t *term) tracer(o *options) *tracer {
-	if !o.traceRenewals {
-		return &tracer{}
+// Tracer makes the one that the settings ask for, which are those of the Term.
+func (t *Term) Tracer(wanted bool, s Settings) *Tracer {
+	if !wanted {
+		return &Tracer{}
 	}
-	return &tracer{log: t.loggerAt(slog.LevelInfo, o)}
+	return &Tracer{log: t.loggerAt(slog.LevelInfo, s)}
 }
 
-// event learns of a new term.
-func (t *tracer) event(e runner.Event) {
+// Event learns of a new term.
+func (t *Tracer) Event(e runner.Event) {
 	if e.Kind == runner.EventAcquired && e.LeftMS != nil {
 		t.mu.Lock()
 		t.lowest = time.Duration(*e.LeftMS) * time.Millisecond
@@ -36,8 +37,8 @@ func (t *tracer) event(e runner.Event) {
 	}
 }
 
-// renewed prints a renewal. The boot clock's readings are told as times of day.
-func (t *tracer) renewed(r keepalive.Renewal) {
+// Renewed prints a renewal. The boot clock's readings are told as times of day.
+func (t *Tracer) Renewed(r keepalive.Renewal) {
 	if t.log == nil {
 		return
 	}

@@ -1,9 +1,8 @@
-package cmd
+package output
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -21,13 +20,15 @@ func TestStatus(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, 7},
+		{nil, 0},
 		{&locks.UsageError{What: "x"}, 64},
 		{class(locks.ErrUsage), 64},
 		{class(locks.ErrUnavailable), 69},
 		{errors.New("anything else"), 70},
-		{&locks.HeldError{}, 3},
-		{class(locks.ErrHeld), 3},
+		{&locks.HeldError{}, 75},
+		{class(locks.ErrHeld), 75},
+		{&Exit{Status: 3, Err: &locks.HeldError{}}, 3},
+		{fmt.Errorf("lock: %w", &Exit{Status: 1}), 1},
 		{class(locks.ErrLost), 76},
 		{class(locks.ErrDenied), 77},
 		{&proc.StartError{Command: "x", Err: fs.ErrPermission}, 126},
@@ -39,13 +40,11 @@ func TestStatus(t *testing.T) {
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrUnavailable)), 76},
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrDenied)), 76},
 		// A file system denies in its own words.
-		{&hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
-		{&reworded{class(locks.ErrUnavailable), "text"}, 69},
+		{&Hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
+		{&Reworded{class(locks.ErrUnavailable), "text"}, 69},
 	} {
-		p := testProgram(io.Discard)
-		p.exit, p.held = 7, 3
-		if got := p.status(tt.err); got != tt.want {
-			t.Errorf("status(%v) = %d; want %d", tt.err, got, tt.want)
+		if got := Status(tt.err); got != tt.want {
+			t.Errorf("Status(%v) = %d; want %d", tt.err, got, tt.want)
 		}
 	}
 }
@@ -59,7 +58,9 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{&locks.HeldError{}, ""},
+		{&Exit{Status: 1}, ""},
+		{&Exit{Status: 3, Err: &locks.HeldError{}, Quiet: true}, ""},
+		{&Exit{Status: 1, Err: errors.New("no")}, "leaderrun: error: no\n"},
 		{&runner.SignalError{Signal: syscall.SIGTERM}, ""},
 		{&locks.UsageError{What: "x"}, "leaderrun: error: x\n"},
 		{errors.Join(errors.New("one"), errors.New("two")), "leaderrun: error: one; two\n"},
@@ -67,31 +68,28 @@ func TestReport(t *testing.T) {
 			"leaderrun: error: acquire \"n\" on b: why\nleaderrun: hint: do it\n"},
 	} {
 		var b strings.Builder
-		testProgram(&b).report(tt.err)
+		testTerm(&b).Report(tt.err)
 		if b.String() != tt.want {
-			t.Errorf("report(%v) prints %q; want %q", tt.err, &b, tt.want)
+			t.Errorf("Report(%v) prints %q; want %q", tt.err, &b, tt.want)
 		}
 	}
 }
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	p := testProgram(io.Discard)
 	for _, tt := range []struct {
 		err  error
 		want int
 		text string
 	}{
-		{fmt.Errorf("%w: no renewal", locks.ErrLost), 76, `leadership of "x" was lost and the job was stopped: no renewal`},
 		{fmt.Errorf("%w: etcd gave no answer", locks.ErrUnavailable), 69, `lock "x": etcd gave no answer`},
-		{&locks.Error{Op: "acquire", Backend: "b", Name: "n", Class: locks.ErrHeld, Err: &locks.HeldError{Status: locks.Status{Holder: "h"}}}, 3, `lock "x": held by h`},
+		{&locks.Error{Op: "acquire", Backend: "b", Name: "n", Class: locks.ErrHeld, Err: &locks.HeldError{Status: locks.Status{Holder: "h"}}}, 75, `lock "x": held by h`},
 		{fmt.Errorf("open: %w", fs.ErrPermission), 77, "permission denied: open: permission denied"},
 		{&proc.StartError{Command: "c", Err: fs.ErrPermission}, 126, `command "c" cannot be executed: permission denied`},
 	} {
-		p.held = 3
-		err := p.explain(&options{lock: "x"}, tt.err)
-		if got := p.status(err); got != tt.want || err.Error() != tt.text {
-			t.Errorf("explain(%v) = %v, status %d; want %s, %d", tt.err, err, got, tt.text, tt.want)
+		err := Explain("x", tt.err)
+		if got := Status(err); got != tt.want || err.Error() != tt.text {
+			t.Errorf("Explain(%v) = %v, status %d; want %s, %d", tt.err, err, got, tt.text, tt.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func TestLogger(t *testing.T) {
 	t.Parallel()
 	cause := &locks.Error{Op: "renew", Backend: "b", Name: "n", Err: errors.New("why\nso"), Hint: "wait"}
 	for _, tt := range []struct {
-		verbose level
+		verbose int
 		quiet   bool
 		want    string
 	}{
@@ -27,13 +27,13 @@ func TestLogger(t *testing.T) {
 		{2, false, "leaderrun: renewed: renew \"n\" on b: why; so\nleaderrun: acquired token=7\nleaderrun: warning: retry left=3s: renew \"n\" on b: why; so\nleaderrun: hint: wait\nleaderrun: error: bad\n"},
 	} {
 		var b bytes.Buffer
-		p := testProgram(&b)
-		log := p.term.logger(&options{verbose: tt.verbose, quiet: tt.quiet})
+		term := testTerm(&b)
+		log := term.Start(Settings{Verbose: tt.verbose, Quiet: tt.quiet})
 		log.Debug("renewed", "err", cause)
 		log.Info("acquired", "token", 7)
 		log.Warn("retry", "left", 3*time.Second, "err", cause)
 		log.Error("bad")
-		p.term.flush()
+		term.Flush()
 		if b.String() != tt.want {
 			t.Errorf("-v %d -q %v:\n got %q\nwant %q", tt.verbose, tt.quiet, &b, tt.want)
 		}
@@ -43,12 +43,12 @@ func TestLogger(t *testing.T) {
 func TestJSONLogger(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	log := p.term.logger(&options{lock: "x", backend: "etcd://u:opensesame@h", id: "me", logFormat: choice{value: "json"}})
+	term := testTerm(&b)
+	log := term.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", Holder: "me", JSON: true})
 	log.Warn("retry", "left", 3*time.Second, "err", errors.New("why\nso"))
-	p.term.fail(&hinted{errors.New("bad"), "do it"})
-	p.term.fail(errors.New("bad"))
-	p.term.flush()
+	term.Fail(&Hinted{errors.New("bad"), "do it"})
+	term.Fail(errors.New("bad"))
+	term.Flush()
 	var got []map[string]any
 	for line := range strings.Lines(b.String()) {
 		var o map[string]any
@@ -73,37 +73,14 @@ func TestJSONLogger(t *testing.T) {
 func TestJSONKeysStandOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	log := p.term.logger(&options{lock: "x", backend: "etcd", id: "me", logFormat: choice{value: "json"}})
-	p.term.term.event(runner.Event{Kind: runner.EventAcquired, Token: 7, Slot: 2})
+	term := testTerm(&b)
+	log := term.Start(Settings{Lock: "x", Backend: "etcd", Holder: "me", JSON: true})
+	term.Event(runner.Event{Kind: runner.EventAcquired, Token: 7, Slot: 2})
 	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "holder", "other", "token", 8, "err", "why")
-	p.term.flush()
+	term.Flush()
 	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","holder":"me","slot":2,"token":8,"err":"why"}` + "\n"
 	if _, got, _ := strings.Cut(b.String(), ","); got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// TestEarly guesses, where the options could not be read, whether JSON is wanted.
-func TestEarly(t *testing.T) {
-	for _, tt := range []struct {
-		variable, args string
-		want           bool
-	}{
-		{"", "", false},
-		{"json", "", true},
-		{"", "--log-format=json", true},
-		{"", "--log-format json --nosuch", true},
-		{"json", "--log-format=text", false},
-		{"text", "--log-format", false},
-	} {
-		t.Setenv("LEADERRUN_LOG_FORMAT", tt.variable)
-		p := testProgram(new(bytes.Buffer))
-		p.term.early(strings.Fields(tt.args))
-		if p.term.json != tt.want || (p.term.log != nil) != tt.want {
-			t.Errorf("%q %q: JSON is %v", tt.variable, tt.args, p.term.json)
-		}
-		p.term.flush()
 	}
 }
 
@@ -112,17 +89,17 @@ func TestStalledTerminal(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
 	defer close(w.release)
-	p := testProgram(w)
-	log := p.term.logger(&options{verbose: 2})
-	p.term.wait = &waitLine{out: p.term.sink, file: p.term.file, shown: true}
+	term := testTerm(w)
+	log := term.Start(Settings{Verbose: 2})
+	term.wait = &WaitLine{out: term.sink, file: term.file, shown: true}
 	within(t, 2*time.Second, "printing", func() {
 		for range 3 * sinkQueue {
 			log.Debug("renewed")
-			p.term.line("error: x")
+			term.line("error: x")
 		}
-		p.term.wait.wipe()
+		term.wait.Wipe()
 	})
-	within(t, sinkFlush+2*time.Second, "the end", p.term.flush)
+	within(t, sinkFlush+2*time.Second, "the end", term.Flush)
 }
 
 func TestAttributesOfALogger(t *testing.T) {

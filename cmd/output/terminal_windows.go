@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// screen returns how large a console's window is, and whether f is one.
-func screen(f *os.File) (columns, rows int, ok bool) {
+// Screen returns how large a console's window is, and whether f is one.
+func Screen(f *os.File) (columns, rows int, ok bool) {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
 		return 0, 0, false

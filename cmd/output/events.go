@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"encoding/json"
@@ -12,39 +12,39 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// An eventLog writes one line of JSON per transition. A sink that is full or
+// Events writes one line of JSON per transition. A sink that is full or
 // closed never stops the job.
-type eventLog struct{ sink *sink }
+type Events struct{ sink *Sink }
 
-// openEvents opens what --events names: a file, to append to, or a descriptor
+// OpenEvents opens what --events names: a file, to append to, or a descriptor
 // that is open already, standard output if it is "-". Nothing named: events go
 // nowhere.
-func openEvents(to string) (*eventLog, error) {
+func OpenEvents(to string) (*Events, error) {
 	switch to {
 	case "":
-		return &eventLog{}, nil
+		return &Events{}, nil
 	case "-":
 		to = "fd:1"
 	}
 	if n, ok := strings.CutPrefix(to, "fd:"); ok {
 		fd, err := strconv.Atoi(n)
 		if err != nil || fd < 0 {
-			return nil, &locks.UsageError{What: "--events " + quote(to) + " names no file descriptor"}
+			return nil, &locks.UsageError{What: "--events " + Quote(to) + " names no file descriptor"}
 		}
 		if !isInherited(fd) {
 			return nil, &locks.UsageError{What: "--events " + to + ": the descriptor is not open"}
 		}
-		return &eventLog{newSink(os.NewFile(uintptr(fd), to))}, nil
+		return &Events{NewSink(os.NewFile(uintptr(fd), to))}, nil
 	}
 	s, err := appendTo(to)
 	if err != nil {
 		return nil, &locks.UsageError{What: "--events: " + err.Error()}
 	}
-	return &eventLog{s}, nil
+	return &Events{s}, nil
 }
 
 // appendTo opens a file, to append lines to it.
-func appendTo(name string) (*sink, error) {
+func appendTo(name string) (*Sink, error) {
 	f, err := openToAppend(name)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,8 @@ func openToAppend(name string) (*os.File, error) {
 	return f, err
 }
 
-func (l *eventLog) write(e runner.Event) {
+// Write writes the line of a transition.
+func (l *Events) Write(e runner.Event) {
 	if l.sink == nil {
 		return
 	}
@@ -78,8 +79,9 @@ func (l *eventLog) write(e runner.Event) {
 	_, _ = l.sink.Write(append(line, '\n'))
 }
 
-func (l *eventLog) close() {
+// Close writes what is left.
+func (l *Events) Close() {
 	if l.sink != nil {
-		l.sink.close()
+		l.sink.Close()
 	}
 }

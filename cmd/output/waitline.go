@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A waitLine tells somebody at a terminal, after a second, whom we wait for:
+// A WaitLine tells somebody at a terminal, after a second, whom we wait for:
 // one line that is wiped before the job starts. Elsewhere it does nothing.
-type waitLine struct {
-	out  *sink // nil: not on a terminal
+type WaitLine struct {
+	out  *Sink // nil: not on a terminal
 	file *os.File
 
 	mu      sync.Mutex
@@ -28,16 +28,17 @@ const wipeLine = "\r\x1b[K"
 // wipeLimit is how long the start of the job waits for the terminal.
 const wipeLimit = 100 * time.Millisecond
 
-func (t *term) waitLine(o *options) *waitLine {
-	t.wait = &waitLine{}
-	if _, _, terminal := screen(t.file); terminal && !o.quiet && (!t.json || t.logFile != nil) {
-		t.wait = &waitLine{out: t.sink, file: t.file}
+// WaitLine makes the line for a run that has something to wait for.
+func (t *Term) WaitLine(quiet bool) *WaitLine {
+	t.wait = &WaitLine{}
+	if _, _, terminal := Screen(t.file); terminal && !quiet && (!t.json || t.logFile != nil) {
+		t.wait = &WaitLine{out: t.sink, file: t.file}
 	}
 	return t.wait
 }
 
-// show takes news of what is waited for.
-func (l *waitLine) show(w locks.Waiting) {
+// Show takes news of what is waited for.
+func (l *WaitLine) Show(w locks.Waiting) {
 	if l.out == nil {
 		return
 	}
@@ -50,21 +51,21 @@ func (l *waitLine) show(w locks.Waiting) {
 	}
 }
 
-func (l *waitLine) draw() {
+func (l *WaitLine) draw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.wiped || l.timer == nil { // a timer that fired late
 		return
 	}
 	l.shown = true
-	width, _, _ := screen(l.file)
+	width, _, _ := Screen(l.file)
 	_, _ = l.out.Write([]byte(wipeLine + cut(l.text(), width-1))) // a full line would move the cursor to the next
 	l.timer.Reset(time.Second)
 }
 
 // text fits a terminal of 80 columns, unless the holder's id is longer than usual:
 // then the end is cut off.
-func (l *waitLine) text() string {
+func (l *WaitLine) text() string {
 	s, now := l.waiting.Status, time.Now()
 	text := fmt.Sprintf("leaderrun: waiting for %v", now.Sub(l.since).Round(time.Second))
 	if l.waiting.Position > 0 {
@@ -97,7 +98,7 @@ func cut(s string, n int) string {
 
 // cover returns what must be written before a line that is to stand in the
 // place of this one, which comes back below it.
-func (l *waitLine) cover() []byte {
+func (l *WaitLine) cover() []byte {
 	if l == nil {
 		return nil
 	}
@@ -109,16 +110,16 @@ func (l *waitLine) cover() []byte {
 	return []byte(wipeLine)
 }
 
-// again begins another wait, after a line that was wiped.
-func (l *waitLine) again() {
+// Again begins another wait, after a line that was wiped.
+func (l *WaitLine) Again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer, l.shown, l.wiped = nil, false, false
 }
 
-// wipe removes the line, until the next wait if there is one, and returns when it
+// Wipe removes the line, until the next wait if there is one, and returns when it
 // is gone, or is not going to be soon.
-func (l *waitLine) wipe() {
+func (l *WaitLine) Wipe() {
 	l.mu.Lock()
 	l.wiped = true
 	if l.timer != nil {
@@ -128,6 +129,20 @@ func (l *waitLine) wipe() {
 	l.mu.Unlock()
 	if shown {
 		_, _ = l.out.Write([]byte(wipeLine))
-		l.out.drain(wipeLimit)
+		l.out.Drain(wipeLimit)
+	}
+}
+
+// Progress shows what is being done, in a line that the next one replaces; "" removes
+// it. Elsewhere than on a terminal it does nothing.
+func (t *Term) Progress(what string) {
+	width, _, terminal := Screen(t.file)
+	switch {
+	case !terminal:
+	case what == "":
+		_, _ = t.sink.Write([]byte(wipeLine))
+		t.sink.Drain(wipeLimit)
+	default:
+		_, _ = t.sink.Write([]byte(wipeLine + cut(what+" …", width-1)))
 	}
 }

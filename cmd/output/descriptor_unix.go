@@ -1,6 +1,6 @@
 //go:build unix
 
-package cmd
+package output
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -46,11 +46,11 @@ func TestPartOfALineIsCompleted(t *testing.T) {
 func TestPartOfALineIsCompletedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	p := &partial{room: 2}
-	s := newSink(p)
+	s := NewSink(p)
 	_, _ = s.Write([]byte("line\n"))
-	s.drain(sinkFlush)
+	s.Drain(sinkFlush)
 	p.room = 100
-	s.close()
+	s.Close()
 	if got := p.got.String(); got != "line\n" {
 		t.Errorf("got %q", got)
 	}

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 func TestWithoutRepeats(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log := slog.New(newWithoutRepeats(&lines{out: &out, level: slog.LevelInfo}))
+	log := WithoutRepeats(slog.New(&lines{out: &out, level: slog.LevelInfo}))
 	for range 2 {
 		log.Info("looked")
 		log.Warn("left out", "path", "a")

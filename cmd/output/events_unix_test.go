@@ -1,6 +1,6 @@
 //go:build unix
 
-package cmd
+package output
 
 import (
 	"errors"
@@ -23,19 +23,19 @@ func TestEventsToAFIFO(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var l *eventLog
+	var l *Events
 	within(t, 5*time.Second, "opening", func() {
 		var err error
-		if l, err = openEvents(path); err != nil {
+		if l, err = OpenEvents(path); err != nil {
 			t.Error(err)
 		}
 	})
 	within(t, 5*time.Second, "writing", func() {
 		for range 10_000 {
-			l.write(runner.Event{Kind: runner.EventStarted})
+			l.Write(runner.Event{Kind: runner.EventStarted})
 		}
 	})
-	within(t, sinkFlush+5*time.Second, "closing", l.close)
+	within(t, sinkFlush+5*time.Second, "closing", l.Close)
 }
 
 // TestEventsToADescriptor knows our own descriptors from those that we were
@@ -47,19 +47,19 @@ func TestEventsToADescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := openEvents(fmt.Sprintf("fd:%d", f.Fd())); !errors.Is(err, locks.ErrUsage) {
+	if _, err := OpenEvents(fmt.Sprintf("fd:%d", f.Fd())); !errors.Is(err, locks.ErrUsage) {
 		t.Errorf("a descriptor of our own: %v", err)
 	}
 	fd, err := unix.Dup(int(f.Fd())) // without FD_CLOEXEC, as an inherited one
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := openEvents(fmt.Sprintf("fd:%d", fd))
+	l, err := OpenEvents(fmt.Sprintf("fd:%d", fd))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.write(runner.Event{Kind: runner.EventStarted, Lock: "x"})
-	l.close()
+	l.Write(runner.Event{Kind: runner.EventStarted, Lock: "x"})
+	l.Close()
 	got, err := os.ReadFile(f.Name())
 	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
@@ -69,10 +69,10 @@ func TestEventsToADescriptor(t *testing.T) {
 // TestNoEvents asks for none.
 func TestNoEvents(t *testing.T) {
 	t.Parallel()
-	l, err := openEvents("")
+	l, err := OpenEvents("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.write(runner.Event{})
-	l.close()
+	l.Write(runner.Event{})
+	l.Close()
 }

@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestWaitLineText(t *testing.T) {
 		{locks.Waiting{Status: locks.Status{Holder: "h", Since: since}, Position: 3},
 			"leaderrun: waiting for 0s, number 3; held by h since 2006-11-21 05:00:00"},
 	} {
-		l := &waitLine{waiting: tt.waiting, since: time.Now()}
+		l := &WaitLine{waiting: tt.waiting, since: time.Now()}
 		if got := l.text(); got != tt.want {
 			t.Errorf("got %q; want %q", got, tt.want)
 		}
@@ -32,8 +32,8 @@ func TestWaitLineText(t *testing.T) {
 func TestWaitLineFits(t *testing.T) {
 	t.Parallel()
 	status := locks.Status{Holder: "web-1/4711/5e1f00ab", Since: time.Now()}
-	l := &waitLine{waiting: locks.Waiting{Status: status, Position: 3}, since: time.Now().Add(-90 * time.Second)}
-	if n := len(l.text()); n >= helpWidth {
+	l := &WaitLine{waiting: locks.Waiting{Status: status, Position: 3}, since: time.Now().Add(-90 * time.Second)}
+	if n := len(l.text()); n >= Width {
 		t.Errorf("%d columns: %s", n, l.text())
 	}
 	day := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
@@ -62,16 +62,16 @@ func TestCut(t *testing.T) {
 func TestWaitLineComesAndGoes(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	l := &waitLine{out: p.term.sink, file: p.term.file, since: time.Now(), timer: time.NewTimer(time.Hour)}
-	p.term.wait = l
-	p.term.line("before")
+	term := testTerm(&b)
+	l := &WaitLine{out: term.sink, file: term.file, since: time.Now(), timer: time.NewTimer(time.Hour)}
+	term.wait = l
+	term.line("before")
 	l.draw()
-	p.term.line("over it")
-	l.wipe()
-	p.term.line("after")
+	term.line("over it")
+	l.Wipe()
+	term.line("after")
 	l.draw() // a timer that fired late
-	p.term.flush()
+	term.Flush()
 	want := "leaderrun: before\n" +
 		wipeLine + "leaderrun: waiting for 0s" +
 		wipeLine + "leaderrun: over it\n" +
@@ -85,16 +85,16 @@ func TestWaitLineComesAndGoes(t *testing.T) {
 func TestWaitLineAgain(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	p := testProgram(&b)
-	l := &waitLine{out: p.term.sink, file: p.term.file}
+	term := testTerm(&b)
+	l := &WaitLine{out: term.sink, file: term.file}
 	for range 2 {
-		l.show(locks.Waiting{})
+		l.Show(locks.Waiting{})
 		l.draw()
-		l.wipe()
-		l.again()
+		l.Wipe()
+		l.Again()
 		l.draw() // a timer that fired late
 	}
-	p.term.flush()
+	term.Flush()
 	line := wipeLine + "leaderrun: waiting for 0s" + wipeLine
 	if got := b.String(); got != line+line {
 		t.Errorf("got %q; want %q twice", got, line)
@@ -104,13 +104,13 @@ func TestWaitLineAgain(t *testing.T) {
 // TestNoWaitLine is what there is without a terminal: nothing.
 func TestNoWaitLine(t *testing.T) {
 	t.Parallel()
-	l := &waitLine{}
-	l.show(locks.Waiting{})
+	l := &WaitLine{}
+	l.Show(locks.Waiting{})
 	if l.timer != nil {
 		t.Error("a line was planned")
 	}
-	l.wipe()
-	if got := (*waitLine)(nil).cover(); got != nil {
+	l.Wipe()
+	if got := (*WaitLine)(nil).cover(); got != nil {
 		t.Errorf("got %q", got)
 	}
 }

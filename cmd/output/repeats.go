@@ -1,4 +1,4 @@
-package cmd
+package output
 
 import (
 	"context"
@@ -23,8 +23,9 @@ type warnings struct {
 
 const maxWarnings = 1000
 
-func newWithoutRepeats(h slog.Handler) *withoutRepeats {
-	return &withoutRepeats{Handler: h, said: &warnings{texts: map[string]bool{}}}
+// WithoutRepeats makes a logger that passes each warning on once.
+func WithoutRepeats(l *slog.Logger) *slog.Logger {
+	return slog.New(&withoutRepeats{Handler: l.Handler(), said: &warnings{texts: map[string]bool{}}})
 }
 
 func (h *withoutRepeats) Handle(ctx context.Context, r slog.Record) error {

@@ -1,0 +1,80 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A Hinted error says what to do about it.
+type Hinted struct {
+	Err  error
+	Hint string
+}
+
+// WithHint says what to do about an error.
+func WithHint(err error, hint string) error { return &Hinted{err, hint} }
+
+func (h *Hinted) Error() string { return h.Err.Error() }
+func (h *Hinted) Unwrap() error { return h.Err }
+
+func hintOf(err error) string {
+	var h *Hinted
+	if errors.As(err, &h) && h.Hint != "" {
+		return h.Hint
+	}
+	return locks.Hint(err)
+}
+
+// A Reworded error has another text.
+type Reworded struct {
+	Err  error
+	Text string
+}
+
+func (r *Reworded) Error() string { return r.Text }
+func (r *Reworded) Unwrap() error { return r.Err }
+
+// WithoutClass is the text of an error without the class that it may begin
+// with, where the class goes without saying.
+func WithoutClass(err error) string {
+	text := err.Error()
+	for _, class := range []error{locks.ErrLost, locks.ErrUnavailable} {
+		text = strings.TrimPrefix(text, class.Error()+": ")
+	}
+	return text
+}
+
+// Explain adds to an error what the user calls the things in it.
+func Explain(lock string, err error) error {
+	var held *locks.HeldError
+	switch {
+	case errors.As(err, &held):
+		return fmt.Errorf("lock %q: %w", lock, held)
+	case errors.Is(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
+		return &Hinted{&Reworded{err, fmt.Sprintf("lock %q: %s", lock, WithoutClass(err))},
+			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow"}
+	case errors.As(err, new(*proc.StartError)):
+	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied):
+		return fmt.Errorf("%w: %w", locks.ErrDenied, err)
+	}
+	return err
+}
+
+// Quote shows a word of the user's in a message.
+func Quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }
+
+// oneLine joins the lines of an error of several, and puts into words what a
+// context's end means to a user.
+func oneLine(s string) string {
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		s = strings.ReplaceAll(s, end.Error(), "no answer in time")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
+}
