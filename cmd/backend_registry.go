@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"os"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/file"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -13,11 +16,14 @@ import (
 // NewEnv puts the program together: the file backend is built in, as are those
 // of a bundle, and for any other there may be a helper program. The release
 // build gives the directory that helpers are installed to; it may be empty.
-func NewEnv(libexec string) Env {
+func NewEnv(libexec string) env.Env {
 	registry := new(locks.Registry)
 	registry.Register("file", file.Open)
 	registerBundled(registry)
 	programs := &helper.Programs{Libexec: libexec, Known: known.Helpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
-	return Env{Version: version.Number(), Registry: registry, Programs: programs, Now: time.Now}
+	return env.Env{
+		Version: version.Number(), Registry: registry, Programs: programs, Linked: linked(), Now: time.Now,
+		Out: os.Stdout, Term: output.NewTerm(os.Stderr),
+	}
 }

@@ -7,34 +7,36 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
-func (p *program) backendsCommand() *cli.Command {
-	return &cli.Command{
+func backendsCommand(e *env.Env) *options.Command {
+	return &options.Command{
 		Name:  "backends",
 		Usage: "list the systems that can keep locks, and which are installed",
-		Action: func(ctx *cli.Context) error {
-			if err := noArguments(ctx); err != nil {
-				return err
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			return nil, func(r *options.Request) error {
+				if err := r.NoArgs(); err != nil {
+					return err
+				}
+				return printBackends(e)
 			}
-			return p.backends()
 		},
 	}
 }
 
-func (p *program) backends() error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+func printBackends(e *env.Env) error {
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCHEME\tINSTALLED\tHELD WHILE\tTOKEN\tNEXT\tTOLD BY\tLIMITS")
 	for _, b := range byScheme() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.Scheme, p.installed(b.Scheme), b.Liveness, b.Token, b.Order, b.Told, b.Limits)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.Scheme, installed(e, b.Scheme), b.Liveness, b.Token, b.Order, b.Told, b.Limits)
 	}
-	for _, scheme := range p.others() {
-		fmt.Fprintf(w, "%s\t%s\t?\t?\t?\t?\tnot part of leaderrun\n", scheme, p.installed(scheme))
+	for _, scheme := range others(e) {
+		fmt.Fprintf(w, "%s\t%s\t?\t?\t?\t?\tnot part of leaderrun\n", scheme, installed(e, scheme))
 	}
 	return w.Flush()
 }
@@ -53,12 +55,11 @@ func byScheme() []*backend.Info {
 }
 
 // installed says where a backend is, or why it cannot be used.
-func (p *program) installed(scheme string) string {
-	if slices.Contains(p.Registry.Schemes(), scheme) {
-		return "built in"
-	}
-	path, err := p.Programs.Find(scheme)
+func installed(e *env.Env, scheme string) string {
+	path, err := e.Helper(scheme)
 	switch {
+	case err == nil && path == "":
+		return "built in"
 	case err == nil:
 		return path
 	case errors.Is(err, locks.ErrDenied):
@@ -68,9 +69,9 @@ func (p *program) installed(scheme string) string {
 }
 
 // others are the schemes of installed helpers that are not part of leaderrun.
-func (p *program) others() []string {
+func others(e *env.Env) []string {
 	var schemes []string
-	for _, found := range p.Programs.List() {
+	for _, found := range e.Programs.List() {
 		if known.Find(found.Scheme) == nil {
 			schemes = append(schemes, found.Scheme)
 		}

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/locks"
 	// generated: imports
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
@@ -14,11 +15,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/probe"
 )
 
-// linkedMetrics is the program leaderrun-metrics.
-var linkedMetrics = metrics.Main
-
-// linkedProbe is the program leaderrun-probe.
-var linkedProbe = probe.Main
+// linked are the programs leaderrun-metrics and leaderrun-probe.
+func linked() map[string]env.Role {
+	return map[string]env.Role{"metrics": metrics.Main, "probe": probe.Main}
+}
 
 // registerBundled links every backend into this one file, for people who copy a
 // single binary. It starts slower and is larger with each backend.

@@ -2,10 +2,13 @@
 
 package cmd
 
-import "github.com/leaderrun/leaderrun/locks"
+import (
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/locks"
+)
 
-// linkedMetrics and linkedProbe are not there: they are programs of their own.
-var linkedMetrics, linkedProbe func([]string) int
+// linked are none: they are programs of their own.
+func linked() map[string]env.Role { return nil }
 
 // registerBundled links nothing: backends are helper programs.
 func registerBundled(*locks.Registry) {}

@@ -2,12 +2,13 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -15,50 +16,41 @@ import (
 // showVerb is what can be done with the config: to show it.
 const showVerb = "show"
 
-func (p *program) configCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "config",
-		Usage:     "show the options that a run would have, and where each is from",
-		ArgsUsage: "show [--] [COMMAND [ARG...]]",
-		Flags:     append(newOptions().flags(), configFlags()...),
-		Action: func(ctx *cli.Context) error {
-			switch verb := ctx.Args().First(); verb {
-			case showVerb:
-				return p.showConfig()
-			case "":
-				return output.WithHint(&locks.UsageError{What: "leaderrun config needs to know what to do"}, "leaderrun config show [OPTIONS]")
-			default:
-				return locks.Unknown("subcommand", "config "+verb, []string{"config " + showVerb})
+func configCommand(e *env.Env) *options.Command {
+	return &options.Command{
+		Name:  "config",
+		Usage: "show the options that a run would have, and where each is from",
+		Args:  "show [--] [COMMAND [ARG...]]",
+		Early: 1,
+		Job:   true,
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			return options.NewValues().Table(), func(r *options.Request) error {
+				switch {
+				case len(r.Args) == 0 || r.Args[0] == "":
+					return output.WithHint(locks.Usagef("leaderrun config needs to know what to do"), "leaderrun config show [OPTIONS]")
+				case r.Args[0] != showVerb:
+					return locks.Unknown("subcommand", "config "+r.Args[0], []string{"config " + showVerb})
+				}
+				return showConfig(e.Out, r)
 			}
 		},
 	}
 }
 
 // showConfig prints every option of a run, as it would be.
-func (p *program) showConfig() error {
-	routed := p.given
-	for i, arg := range routed {
-		if arg == "--" { // the word after it is "show"
-			routed = append(routed[:i+1:i+1], routed[i+2:]...)
-			break
+func showConfig(out io.Writer, r *options.Request) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range r.Settings {
+		if s.From == options.Anywhere || s.Name == "command" && s.Rank > options.Default {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, shown(s.Text), s.Source)
 		}
 	}
-	s, err := p.settings(routed)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	for _, o := range s.options {
-		if name := o.flag.Names()[0]; name != commandKey || o.rank > fromDefault {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", name, shown(o.value), o.source)
-		}
-	}
-	if len(s.command) > 0 {
-		words := make([]string, len(s.command))
-		for i, word := range s.command {
+	if command := r.Args[1:]; len(command) > 0 {
+		words := make([]string, len(command))
+		for i, word := range command {
 			words[i] = shown(word)
 		}
-		fmt.Fprintf(w, "COMMAND\t%s\t%s\n", strings.Join(words, " "), s.source)
+		fmt.Fprintf(w, "COMMAND\t%s\t%s\n", strings.Join(words, " "), r.ArgsFrom)
 	}
 	return w.Flush()
 }

@@ -2,10 +2,9 @@ package cmd
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
@@ -37,37 +36,17 @@ type Option struct {
 
 // Describe describes the options that the program runs on.
 func Describe() Description {
-	d := Description{Headings: slices.Clone(headings), Backends: known.Backends()}
-	var keys []string
-	for _, f := range inFile() {
-		keys = append(keys, f.Names()[0])
-	}
-	for _, c := range new(program).commands() {
+	d := Description{Headings: slices.Clone(options.Groups), Backends: known.Backends()}
+	for _, c := range commands(new(env.Env)) {
 		described := Subcommand{Name: c.Name}
-		for _, f := range c.Flags {
-			if f.(cli.VisibleFlag).IsVisible() {
-				o := describe(f)
-				o.InFile = slices.Contains(keys, o.Name)
-				described.Options = append(described.Options, o)
+		for _, o := range c.Options() {
+			if !o.Hidden {
+				value, usage := o.Phrase()
+				described.Options = append(described.Options, Option{Name: o.Name, Short: o.Short, Value: value, Usage: usage,
+					Default: o.Default, Heading: o.Group, Variable: o.Variable(), InFile: o.From == options.Anywhere})
 			}
 		}
 		d.Commands = append(d.Commands, described)
 	}
 	return d
-}
-
-func describe(f cli.Flag) Option {
-	d := f.(cli.DocGenerationFlag)
-	o := Option{Name: f.Names()[0], Heading: f.(cli.CategorizableFlag).GetCategory()}
-	o.Value, o.Usage = unquoteUsage(d.GetUsage())
-	if names := f.Names(); len(names) > 1 {
-		o.Short = names[1]
-	}
-	if takesValue(f) && !strings.Contains(o.Usage, "(default") {
-		o.Default = d.GetDefaultText()
-	}
-	if variables := d.GetEnvVars(); len(variables) > 0 {
-		o.Variable = variables[0]
-	}
-	return o
 }

@@ -1,16 +1,14 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 const synopsis = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
@@ -38,74 +36,38 @@ Exit status: the job's own, or
   found · 128+N job died of signal N
 `
 
-// helpName is an option of every command. route turns it into the help
-// command: the library would print a help of its own.
-const helpName = "help"
-
-func helpFlag() cli.Flag {
-	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show this help", Category: "Help"}
-}
-
-func (p *program) helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "help",
-		Usage:     "show the help of a subcommand",
-		ArgsUsage: "[SUBCOMMAND]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "missing", Hidden: true}},
-		Action: func(ctx *cli.Context) error {
-			name := ctx.Args().First()
-			switch {
-			case ctx.Bool("missing"):
-				return output.WithHint(&locks.UsageError{What: "no command is given"}, "leaderrun --help tells how to use it")
-			case name == "":
-				name = "run"
+func helpCommand(e *env.Env) *options.Command {
+	return &options.Command{
+		Name:  options.HelpName,
+		Usage: "show the help of a subcommand",
+		Args:  "[SUBCOMMAND]",
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			return nil, func(r *options.Request) error {
+				all := r.Line.Commands
+				c := all[0]
+				if len(r.Args) > 0 && r.Args[0] != "" {
+					if c = options.Find(all, r.Args[0]); c == nil {
+						return locks.Unknown("subcommand", r.Args[0], options.Names(all))
+					}
+				}
+				return printHelp(e.Out, c)
 			}
-			c := find(p.commands(), name)
-			if c == nil {
-				return locks.Unknown("subcommand", name, commandNames(p.commands()))
-			}
-			return printHelp(p.out, c)
 		},
 	}
 }
 
-func commandNames(commands []*cli.Command) []string {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// misnamed completes the error about a command that does not exist: with a hint,
-// if its name is nearly that of a subcommand and no "--" came before it, or is
-// the URL of a backend, which may have a password.
-func (p *program) misnamed(name string, err error) error {
-	known := []string{"run", "status", "watch", "wait", "check", "resign", "release", "forget", "doctor", "config", "backends", "completion", "version", "help"}
-	near := locks.Nearest(name, known)
-	var start *proc.StartError
-	switch {
-	case near != "" && !p.dashed:
-		return output.WithHint(err, fmt.Sprintf("did you mean the subcommand %q?", near))
-	case strings.Contains(name, "://") && errors.As(err, &start):
-		start.Command = locks.RedactText(name)
-		return output.WithHint(err, "a backend is named with --backend")
-	}
-	return err
-}
-
 // printHelp prints the help of a command. That of run is that of leaderrun.
-func printHelp(w io.Writer, c *cli.Command) error {
+func printHelp(w io.Writer, c *options.Command) error {
 	var b strings.Builder
 	if c.Name == "run" {
 		b.WriteString(synopsis)
 		b.WriteString("\nOther subcommands: status, watch, wait, check, resign, release, forget,\ndoctor, config, backends, completion, version, help (leaderrun help NAME).\n")
 		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun\n")
 	} else {
-		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.ArgsUsage), capitalize(c.Usage))
+		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.Args), capitalize(c.Usage))
 	}
-	for _, heading := range headings {
-		printOptions(&b, heading, c.Flags)
+	for _, group := range options.Groups {
+		printOptions(&b, group, c.Options())
 	}
 	if c.Name == "run" {
 		b.WriteString(examples + statuses)
@@ -114,44 +76,28 @@ func printHelp(w io.Writer, c *cli.Command) error {
 	return err
 }
 
-func printOptions(b *strings.Builder, heading string, flags []cli.Flag) {
-	title := "\n" + heading + ":\n"
-	for _, f := range flags {
-		d, ok := f.(cli.DocGenerationFlag)
-		if c, in := f.(cli.CategorizableFlag); !ok || !in || c.GetCategory() != heading {
+func printOptions(b *strings.Builder, group string, all []options.Option) {
+	title := "\n" + group + ":\n"
+	for i := range all {
+		o := &all[i]
+		if o.Group != group || o.Hidden {
 			continue
 		}
 		b.WriteString(title)
 		title = ""
-		value, usage := unquoteUsage(d.GetUsage())
-		if def := d.GetDefaultText(); def != "" && takesValue(f) && !strings.Contains(usage, "(default") {
-			usage += " (default: " + def + ")"
+		value, text := o.Phrase()
+		if o.Default != "" {
+			text += " (default: " + o.Default + ")"
 		}
-		printOption(b, optionNames(f, value), usage)
+		printOption(b, strings.TrimRight(optionName(o)+" "+value, " "), text)
 	}
 }
 
-// unquoteUsage finds the name of an option's value, in back quotes, as package
-// flag does.
-func unquoteUsage(usage string) (value, text string) {
-	before, rest, ok := strings.Cut(usage, "`")
-	value, after, closed := strings.Cut(rest, "`")
-	if !ok || !closed {
-		return "", usage
+func optionName(o *options.Option) string {
+	if o.Short == "" {
+		return "    --" + o.Name
 	}
-	return value, before + value + after
-}
-
-func optionNames(f cli.Flag, value string) string {
-	names := f.Names()
-	s := "    --" + names[0]
-	if len(names) > 1 {
-		s = "-" + names[1] + ", --" + names[0]
-	}
-	if value != "" {
-		s += " " + value
-	}
-	return s
+	return "-" + o.Short + ", --" + o.Name
 }
 
 // printOption prints names and text in two columns.

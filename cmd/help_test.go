@@ -5,8 +5,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
@@ -28,10 +26,9 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: a blank at the end: %q", c.Name, line)
 			}
 		}
-		for _, f := range c.Flags {
-			hidden := f.(cli.VisibleFlag).IsVisible() == false
-			if shown := strings.Contains(b.String(), "--"+f.Names()[0]); shown == hidden {
-				t.Errorf("%s: is --%s in its help? %v", c.Name, f.Names()[0], shown)
+		for _, o := range c.Options() {
+			if shown := strings.Contains(b.String(), "--"+o.Name); shown == o.Hidden {
+				t.Errorf("%s: is --%s in its help? %v", c.Name, o.Name, shown)
 			}
 		}
 	}

@@ -43,8 +43,12 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/doctor", "/cmd/output", "/cmd/view", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
+	// The rooms of cmd, each with what is below it.
+	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
+	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
+	runs := []string{"/cmd/env", "/runner/notify", "/runner/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import, besides what is in its own folder.
 	kit := []string{"/locks", "/locks/backend", "/locks/kit/record", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/program/trust"}
 	layers := []layer{
@@ -81,9 +85,14 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
 		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
-		{"/cmd/output", slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})},
+		{"/cmd/output", output},
+		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/program/*"})},
+		{"/cmd/options", asked},
+		{"/cmd/run", slices.Concat(asked, runs, []string{"/cmd/run"})},
+		{"/cmd/operate", slices.Concat(asked, []string{"/cmd/operate", "/cmd/env", "/cmd/view", "/cmd/doctor", "/locks/helper", "/locks/recipe/slots"})},
+		{"/cmd/complete", slices.Concat(asked, []string{"/cmd/complete", "/cmd/env", "/locks/helper", "/completions"})},
 		{"/cmd/view", []string{"/cmd/view", "/locks", "/locks/recipe/ledger", "/locks/kit/backoff"}},
-		{"/cmd/doctor", slices.Concat(runner, []string{"/runner/guard", "/runner/cgroup", "/locks/program/threads", "/cmd/doctor"})},
+		{"/cmd/doctor", slices.Concat(output, []string{"/runner/guard", "/runner/cgroup", "/locks/program/threads", "/cmd/doctor"})},
 		{"/completions", []string{"/completions"}},
 		{"/cmd", core},
 		{"", slices.Concat(core, []string{""})},

@@ -5,10 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
@@ -19,39 +18,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testProgram is a program that prints to w.
-func testProgram(w io.Writer) *program {
-	return &program{Env: Env{Registry: new(locks.Registry)}, out: io.Discard, term: output.NewTerm(w)}
-}
+func testCommands() []*options.Command { return commands(new(env.Env)) }
 
-func testCommands() []*cli.Command { return testProgram(io.Discard).commands() }
-
-// within fails a test in which f takes longer than the limit.
-func within(t *testing.T, limit time.Duration, what string, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		f()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(limit):
-		t.Fatalf("%s takes longer than %v", what, limit)
-	}
-}
-
-// TestIsGiven: an argument of the job is no option of ours, though it look like one.
-func TestIsGiven(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]bool{"-w 3 true": true, "--wait=3 -- true": true, "true --wait=3": false, "-- true --wait=3": false, "true": false} {
-		p := testProgram(io.Discard)
-		var err error
-		if p.given, err = route(append([]string{"leaderrun"}, strings.Fields(line)...), p.commands()); err != nil {
-			t.Fatal(err)
-		}
-		if got := p.isGiven("wait"); got != want {
-			t.Errorf("leaderrun %s: is --wait given? %v", line, got)
+// TestErrorsBeforeOptions: an error of the command line is JSON if what was read of that,
+// or a variable, asks for it.
+func TestErrorsBeforeOptions(t *testing.T) {
+	for _, tt := range []struct {
+		variable, args string
+		json           bool
+	}{
+		{"", "--nosuch", false},
+		{"json", "--nosuch", true},
+		{"", "--log-format=json --nosuch", true},
+		{"", "--log-format json --nosuch", true},
+		{"json", "--log-format=text --nosuch", false},
+		{"text", "--log-format", false},
+		{"", "--log-format json -w soon true", true},
+	} {
+		t.Setenv("LEADERRUN_LOG_FORMAT", tt.variable)
+		var b strings.Builder
+		e := env.Env{Registry: new(locks.Registry), Out: io.Discard, Term: output.NewTerm(&b)}
+		status := Main(append([]string{"leaderrun"}, strings.Fields(tt.args)...), e)
+		if got := strings.HasPrefix(b.String(), "{"); got != tt.json || status != output.ExitUsage {
+			t.Errorf("%q %q: exit status %d, %q", tt.variable, tt.args, status, &b)
 		}
 	}
 }

@@ -2,46 +2,36 @@ package cmd
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
-// versionName is an option, as timeout(1) and flock(1) have it. route turns it
-// into the version command.
-const versionName = "version"
-
 // versionTimeout is how long the helper programs have to say theirs.
 const versionTimeout = 5 * time.Second
 
-func versionFlag() cli.Flag {
-	return &cli.BoolFlag{Name: versionName, Aliases: []string{"V"}, Usage: "print the version", Category: "Help"}
-}
-
-func (p *program) versionCommand() *cli.Command {
-	format := choice{"text", []string{"text", "json"}}
-	return &cli.Command{
-		Name:  versionName,
+func versionCommand(e *env.Env) *options.Command {
+	return &options.Command{
+		Name:  options.VersionName,
 		Usage: "print the version; as JSON, those of the helper programs, too",
-		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "output", Aliases: []string{"o"}, Category: "Output", Value: &format, DefaultText: "text",
-				Usage: "print as `FORMAT`: text or json"},
-		},
-		Action: func(ctx *cli.Context) error {
-			if err := noArguments(ctx); err != nil {
-				return err
-			}
-			if format.value == "json" {
-				return output.JSON(p.out, p.versions())
-			}
-			_, err := fmt.Fprintf(p.out, "leaderrun %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			format := options.NewChoice("text", "text", "json")
+			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json")},
+				func(r *options.Request) error {
+					if err := r.NoArgs(); err != nil {
+						return err
+					}
+					if format.Value == "json" {
+						return output.JSON(e.Out, versionsOf(e))
+					}
+					return e.Say("leaderrun %s (%s, %s/%s)", e.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				}
 		},
 	}
 }
@@ -67,16 +57,16 @@ type helperVersion struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func (p *program) versions() versions {
+func versionsOf(e *env.Env) versions {
 	b := version.Of()
 	v := versions{
-		V: 1, Version: p.Version, Commit: b.Commit, Date: b.Date, Modified: b.Modified,
+		V: 1, Version: e.Version, Commit: b.Commit, Date: b.Date, Modified: b.Modified,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		BuiltIn: p.Registry.Schemes(), Helpers: []helperVersion{},
+		BuiltIn: e.Registry.Schemes(), Helpers: []helperVersion{},
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
-	for _, f := range p.Programs.Versions(ctx, p.linked()) {
+	for _, f := range e.Programs.Versions(ctx, parts(e)) {
 		h := helperVersion{Name: "leaderrun-" + f.Scheme, Path: f.Path, Version: f.Version}
 		if f.Err != nil {
 			h.Error = f.Err.Error()
@@ -86,14 +76,7 @@ func (p *program) versions() versions {
 	return v
 }
 
-// linked are the parts of leaderrun that need no program of their own.
-func (p *program) linked() []string {
-	names := slices.Clone(p.Registry.Schemes())
-	if linkedMetrics != nil {
-		names = append(names, "metrics")
-	}
-	if linkedProbe != nil {
-		names = append(names, "probe")
-	}
-	return names
+// parts are those of leaderrun that need no program of their own.
+func parts(e *env.Env) []string {
+	return slices.AppendSeq(e.Registry.Schemes(), maps.Keys(e.Linked))
 }

@@ -40,6 +40,14 @@ func (e *Exit) Error() string {
 func (e *Exit) Unwrap() error   { return e.Err }
 func (e *Exit) ExitStatus() int { return e.Status }
 
+// ExitWith returns the error that has an exit status and says nothing; nil for 0.
+func ExitWith(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return &Exit{Status: status}
+}
+
 // Report prints an error, if there is one, ends the output, and returns the exit
 // status.
 func (t *Term) Report(err error) int {

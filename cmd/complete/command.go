@@ -1,0 +1,125 @@
+// Package complete answers the scripts by which shells complete what is typed.
+package complete
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/completions"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// The script of a shell asks what there is to complete with
+//
+//	leaderrun completion --cursor=WORD -- [WORD...]
+//
+// where WORD is the part of a word that is before the cursor, and the others are the
+// words before that one. With --quoted they still have their quotes, as typed in a POSIX
+// shell. The first line of the answer is one of these:
+//
+//	words PREFIX   The word can become each line that follows, with the prefix before
+//	               it. After a tab there may be a description.
+//	files PREFIX   It can become the name of any file, with the prefix before it.
+//	command N      It belongs to a command that begins with the WORD of that number,
+//	               counting from 0, so that the shell knows more. The lines that follow
+//	               are as above, without a prefix.
+//
+// Without an answer, or with another one, there is nothing to complete: the program is
+// older than the script, or newer. As all this happens when somebody presses a key, it
+// changes nothing, and no error is printed.
+
+// completionLimit is how long an answer may take.
+const completionLimit = time.Second
+
+// Command is the subcommand completion.
+func Command(e *env.Env) *options.Command {
+	return &options.Command{
+		Name:  "completion",
+		Usage: "print a script that makes a shell complete what is typed",
+		Args:  "bash|zsh|fish|powershell",
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			var cursor string
+			var quoted bool
+			return []options.Option{
+					{Name: "cursor", Hidden: true, Value: &cursor, From: options.Arguments},
+					{Name: "quoted", Hidden: true, Value: &quoted, From: options.Arguments},
+				}, func(r *options.Request) error {
+					if !r.Given("cursor") {
+						return printScript(e.Out, r.Args)
+					}
+					words := r.Args
+					if quoted {
+						cursor = unquoteWord(cursor)
+						for i, word := range words {
+							words[i] = unquoteWord(word)
+						}
+					}
+					return answer(e, r.Line.Commands, words, cursor)
+				}
+		},
+	}
+}
+
+func printScript(out io.Writer, args []string) error {
+	switch {
+	case len(args) == 0 || args[0] == "":
+		return output.WithHint(&locks.UsageError{What: "leaderrun completion needs to know for which shell", Have: completions.Shells()},
+			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\"")
+	case len(args) > 1:
+		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + output.Quote(args[1])}
+	case !slices.Contains(completions.Shells(), args[0]):
+		return locks.Unknown("shell", args[0], completions.Shells())
+	default:
+		_, err := io.WriteString(out, completions.Script(args[0]))
+		return err
+	}
+}
+
+// answer answers in time, or not at all. What it leaves behind then ends with the
+// program.
+func answer(e *env.Env, commands []*options.Command, words []string, cursor string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
+	defer cancel()
+	found := make(chan string, 1)
+	go func() { found <- complete(ctx, e, commands, words, cursor).String() }()
+	select {
+	case text := <-found:
+		_, err := io.WriteString(e.Out, text)
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// unquoteWord takes the quotes and backslashes out of a word of a POSIX shell that
+// may not be complete. Variables and the like stay as they are: to know what they
+// are, they would have to be run.
+func unquoteWord(word string) string {
+	var out []rune
+	var quote, before rune
+	for _, r := range word {
+		switch {
+		case before == '\\':
+			if quote == '"' && r != '"' && r != '\\' && r != '$' && r != '`' {
+				out = append(out, before)
+			}
+			out = append(out, r)
+			r = 0
+		case r == '\\' && quote != '\'':
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		default:
+			out = append(out, r)
+			r = 0
+		}
+		before = r
+	}
+	return string(out)
+}

@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+)
+
+// A mark begins the line of a check.
+type mark struct{ sign, ascii, colour string }
+
+func markOf(l Level) mark {
+	switch l {
+	case OK:
+		return mark{"✓", "+", "\x1b[32m"}
+	case Warning:
+		return mark{"!", "!", "\x1b[33m"}
+	case Error:
+		return mark{"✗", "x", "\x1b[31m"}
+	}
+	return mark{"-", "-", "\x1b[2m"}
+}
+
+const plainColour = "\x1b[0m"
+
+// A Reporter prints checks: as lines, each as soon as it is made, or as one object
+// of JSON at the end.
+type Reporter struct {
+	Out      io.Writer
+	Progress func(string) // shows what is being done; "" removes that
+	JSON     bool
+	Quiet    bool                    // only what is wrong
+	Broken   context.CancelCauseFunc // is told that nothing can be printed any more
+	err      error
+}
+
+// isUTF8 reports whether the locale's characters are those of UTF-8: the first of
+// its variables that is set decides.
+func isUTF8(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(getenv(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}
+
+// Check prints one.
+func (r *Reporter) Check(c Check) {
+	if r.JSON || r.Quiet && c.Level != Error {
+		return
+	}
+	r.Progress("")
+	r.print(line(c, output.Colors(r.Out), !isUTF8(os.Getenv)))
+}
+
+// line is a check for people: what was found, and below it what to do.
+func line(c Check, colours, ascii bool) string {
+	m := markOf(c.Level)
+	sign := m.sign
+	if ascii {
+		sign = m.ascii
+	}
+	if colours {
+		sign = m.colour + sign + plainColour
+	}
+	s := sign + " " + c.Name + ": " + c.Text + "\n"
+	if c.Fix != "" {
+		s += "  fix: " + c.Fix + "\n"
+	}
+	return s
+}
+
+// print writes to standard output. What went wrong first is kept.
+func (r *Reporter) print(s string) {
+	if r.err != nil {
+		return
+	}
+	if _, r.err = io.WriteString(r.Out, s); r.err != nil {
+		r.Broken(r.err)
+	}
+}
+
+// findings are all that leaderrun doctor found, as JSON.
+type findings struct {
+	V       int     `json:"v"` // of this form; fields may be added to it
+	Backend string  `json:"backend"`
+	Status  int     `json:"status"` // the exit status
+	Checks  []Check `json:"checks"`
+}
+
+// End prints the sum of it.
+func (r *Reporter) End(backend string, status int, checks []Check) error {
+	r.Progress("")
+	if !r.JSON {
+		if !r.Quiet {
+			r.print(sum(checks))
+		}
+		return r.err
+	}
+	var b bytes.Buffer
+	if err := output.JSON(&b, findings{1, backend, status, checks}); err != nil {
+		return err
+	}
+	r.print(b.String())
+	return r.err
+}
+
+func sum(checks []Check) string {
+	n := map[Level]int{}
+	for _, c := range checks {
+		n[c.Level]++
+	}
+	return fmt.Sprintf("%d well, %d to be looked at, %d wrong, %d left out\n", n[OK], n[Warning], n[Error], n[Left])
+}

@@ -1,0 +1,235 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
+)
+
+func forgetCommand(e *env.Env) *options.Command {
+	c := define(e, "forget", "delete all that is kept of locks that nobody needs any more", func(p *operator) ([]options.Option, func(*options.Request) error) {
+		var yes bool
+		return []options.Option{yesOption(&yes, "Which lock")},
+			func(r *options.Request) error { return p.forget(r.Args, yes) }
+	})
+	c.Args, c.Early = "NAME...", math.MaxInt // else a name would hide an option, and it would be a lock to forget
+	return c
+}
+
+// A forgetting is one run of leaderrun forget.
+type forgetting struct {
+	*visit
+	names  []string               // which are still to be forgotten
+	kept   map[string][]view.Lock // of each: what is listed of the lock and of its slots
+	status int                    // that of the first error
+}
+
+// forget shows what is kept of locks, asks, and deletes it. If one cannot be forgotten,
+// it says why, and the others are forgotten, as rm(1) does with files.
+func (p *operator) forget(names []string, yes bool) error {
+	if err := checkForgotten(names); err != nil {
+		return err
+	}
+	if !yes && !canAsk() {
+		return output.WithHint(&locks.UsageError{What: "there is no terminal to ask on whether to forget"}, "add --yes to forget unasked")
+	}
+	v, err := p.visit("leaderrun forget", locks.CanForget, locks.CanList) // only a list tells of all slots
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	ctx, f := context.Background(), &forgetting{visit: v, names: slices.Compact(slices.Sorted(slices.Values(names)))}
+	if err := f.look(ctx); err != nil {
+		return output.Explain(p.Lock, err)
+	}
+	if shown := f.shown(); !yes && len(shown) > 0 {
+		if err := f.confirm(shown); err != nil {
+			return err
+		}
+		if err := f.look(ctx); err != nil { // the answer may have taken long
+			return output.Explain(p.Lock, err)
+		}
+	}
+	if err := f.all(ctx); err != nil {
+		return err
+	}
+	return output.ExitWith(f.status)
+}
+
+// checkForgotten checks all names, before anything is done.
+func checkForgotten(names []string) error {
+	if len(names) == 0 {
+		return output.WithHint(&locks.UsageError{What: "no lock is named"}, "leaderrun forget NAME...")
+	}
+	for _, name := range names {
+		if err := locks.CheckSlotName(name); err != nil {
+			return err
+		}
+		if base, number := locks.CutSlot(name); number == 0 {
+			return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock name %q: slots count from 1", name)}, "to forget all slots: leaderrun forget "+base)
+		}
+	}
+	return nil
+}
+
+// look finds out what is kept, and refuses what is held. The backend would refuse that,
+// too, but of a lock with slots only when it comes to the one that is held.
+func (f *forgetting) look(ctx context.Context) error {
+	f.kept = map[string][]view.Lock{}
+	for _, name := range f.names {
+		f.kept[name] = nil
+	}
+	all, err := f.store().Kept(ctx, func(name string) bool { return len(f.meant(name)) > 0 })
+	if err != nil {
+		return err
+	}
+	held := map[string]bool{}
+	for _, l := range all {
+		for _, name := range f.meant(l.Name) {
+			f.kept[name] = append(f.kept[name], l)
+			if l.Is() == view.Held && !held[name] {
+				held[name] = true
+				f.failed(name, ofSlot(name, l.Name, &locks.HeldError{Status: l.Status}))
+			}
+		}
+	}
+	f.names = slices.DeleteFunc(f.names, func(name string) bool { return held[name] })
+	return nil
+}
+
+// meant are those of the names that stand for a lock of the list: its own, and that of
+// the lock that it is a slot of.
+func (f *forgetting) meant(listed string) []string {
+	base, _ := locks.CutSlot(listed)
+	return slices.DeleteFunc(slices.Compact([]string{base, listed}), func(name string) bool {
+		_, is := f.kept[name]
+		return !is
+	})
+}
+
+// shown is what there is to forget, as users know it: they know of no slot 0.
+func (f *forgetting) shown() (all []view.Lock) {
+	for _, name := range f.names {
+		before := len(all)
+		for _, l := range f.kept[name] {
+			if _, number := locks.CutSlot(l.Name); number != 0 {
+				all = append(all, l)
+			}
+		}
+		if len(all) == before && len(f.kept[name]) > 0 {
+			all = append(all, view.Lock{Name: name})
+		}
+	}
+	return all
+}
+
+// confirm asks at the terminal.
+func (f *forgetting) confirm(shown []view.Lock) error {
+	write := f.style(false).Table
+	if len(shown) == 1 {
+		write = f.style(false).Detail
+	}
+	var text strings.Builder
+	if err := write(&text, shown); err != nil {
+		return err
+	}
+	text.WriteString("If you forget this, jobs with --once-per may run again in a window in which they have run.\n")
+	if !f.tokensRise() {
+		text.WriteString("Fencing tokens may begin anew, and are refused then by what has seen greater ones.\n")
+	}
+	f.Term.Drain() // what is said of those that are held comes before
+	return ask(text.String()+"Forget it? [y/N] ", "nothing was forgotten")
+}
+
+// tokensRise reports whether the backend is one whose tokens are known to rise even
+// after a lock was forgotten.
+func (f *forgetting) tokensRise() bool {
+	backend, err := locks.Parse(f.Backend)
+	return err == nil && known.Find(backend.Scheme) != nil
+}
+
+// all forgets one lock after the other. It gives up when the backend does not answer at
+// all: each of thousands would wait for an answer.
+func (f *forgetting) all(ctx context.Context) error {
+	for i, name := range f.names {
+		err := f.one(ctx, name)
+		rest := len(f.names) - i - 1
+		switch {
+		case errors.Is(err, locks.ErrUnavailable) && rest > 0 && f.isDown(ctx):
+			f.failed(name, fmt.Errorf("%w; %d more were not tried", err, rest))
+			return nil
+		case err != nil:
+			f.failed(name, err)
+			continue
+		}
+		said := "lock %q is forgotten"
+		if len(f.kept[name]) == 0 {
+			said = "nothing is kept of lock %q"
+		}
+		if err := f.Say(said, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one forgets a lock, also one that is not listed: there may be a request to its holder.
+// Slots go first, from the last to the first, and then their turnstile. So its record
+// is not deleted while a slot is held: who takes one meanwhile takes the first.
+func (f *forgetting) one(ctx context.Context, name string) error {
+	all := f.kept[name]
+	if len(all) == 0 || all[0].Name != name {
+		all = slices.Concat([]view.Lock{{Name: name}}, all)
+	}
+	for _, l := range slices.Backward(all) {
+		if err := f.delete(ctx, l.Name); err != nil {
+			return ofSlot(name, l.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f *forgetting) delete(ctx context.Context, lock string) error {
+	v, err := f.of(lock).visit("leaderrun forget", locks.CanForget)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	return v.bounded(ctx, v.handle.(locks.Forgetter).Forget)
+}
+
+// isDown reports whether it is not one lock alone that cannot be had.
+func (f *forgetting) isDown(ctx context.Context) bool {
+	_, err := f.store().Kept(ctx, func(string) bool { return false })
+	return err != nil
+}
+
+// ofSlot says which slot an error is about, if it is one of the lock that was named.
+func ofSlot(name, listed string, err error) error {
+	if _, number := locks.CutSlot(listed); number > 0 && listed != name {
+		return fmt.Errorf("slot %d: %w", number, err)
+	}
+	return err
+}
+
+// failed prints why a lock was not forgotten. The first such error is the exit status.
+func (f *forgetting) failed(name string, err error) {
+	if errors.Is(err, locks.ErrHeld) {
+		err = fmt.Errorf("lock %q was not forgotten: %w", name, err)
+	} else {
+		err = output.Explain(name, err)
+	}
+	f.Term.Fail(err)
+	f.status = cmp.Or(f.status, output.Status(err))
+}

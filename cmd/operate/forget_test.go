@@ -1,0 +1,135 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A drawer is a backend whose locks can be forgotten.
+type drawer struct {
+	locks.Lock
+	all       []locks.Listed
+	fails     map[string]error // by the name of a lock
+	last      string           // after this one nothing answers any more
+	down      error
+	forgotten []string // in this order
+}
+
+// A drawn is a handle on one of its locks.
+type drawn struct {
+	*drawer
+	name string
+}
+
+func (d *drawn) Abilities(context.Context) ([]locks.Ability, error) {
+	return []locks.Ability{locks.CanList, locks.CanForget}, nil
+}
+
+func (d *drawn) List(context.Context, string) ([]locks.Listed, string, error) {
+	return d.all, "", d.down
+}
+
+func (d *drawn) Forget(context.Context) error {
+	if err := d.fails[d.name]; err != nil {
+		if d.name == d.last {
+			d.down = err
+		}
+		return err
+	}
+	d.forgotten = append(d.forgotten, d.name)
+	return nil
+}
+
+func (d *drawn) Close() error { return nil }
+
+// forgets has names forgotten, and returns what is printed, without the prefix of
+// errors, and the exit status.
+func (d *drawer) forgets(t *testing.T, names ...string) (out, complaints string, status int) {
+	t.Helper()
+	var said, failed strings.Builder
+	e := &env.Env{Registry: new(locks.Registry), Out: &said, Term: output.NewTerm(&failed)}
+	e.Registry.Register("drawer", func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
+		return &drawn{d, o.Name}, nil
+	})
+	p := &operator{e, options.NewValues()}
+	p.Backend = "drawer:"
+	status = e.Term.Report(p.forget(names, true))
+	return said.String(), strings.ReplaceAll(failed.String(), "leaderrun: error: ", ""), status
+}
+
+// TestForgetSlots: slots go from the last to the first, and then their turnstile, which
+// has the record of who holds which. After one that cannot go, the rest stays.
+func TestForgetSlots(t *testing.T) {
+	t.Parallel()
+	d := &drawer{all: []locks.Listed{{Name: "a#2"}, {Name: "a#0"}, {Name: "a#10"}, {Name: "b#1"}, {Name: "a#1"}, {Name: "a/b"}}}
+	out, complaints, status := d.forgets(t, "a")
+	if want := []string{"a#10", "a#2", "a#1", "a#0", "a"}; !slices.Equal(d.forgotten, want) || status != 0 || complaints != "" {
+		t.Errorf("forgot %q, said %q, %q, %d; want %q", d.forgotten, out, complaints, status, want)
+	}
+	d.forgotten, d.fails = nil, map[string]error{"a#1": &locks.HeldError{Status: locks.Status{Holder: "x"}}}
+	out, complaints, status = d.forgets(t, "a", "b")
+	if want := []string{"a#10", "a#2", "b#1", "b"}; !slices.Equal(d.forgotten, want) {
+		t.Errorf("forgot %q, want %q", d.forgotten, want)
+	}
+	if out != "lock \"b\" is forgotten\n" || complaints != "lock \"a\" was not forgotten: slot 1: held by x\n" || status != output.ExitHeld {
+		t.Errorf("said %q, %q, %d", out, complaints, status)
+	}
+}
+
+// TestForgetHeldSlot: of a lock that has a holder nothing is forgotten, and all of one
+// whose lease is over by the list, if the backend lets us.
+func TestForgetHeldSlot(t *testing.T) {
+	t.Parallel()
+	over := locks.Status{Held: true, Holder: "y", Left: -1}
+	d := &drawer{all: []locks.Listed{{Name: "a#0", Status: over}, {Name: "a#1", Status: over}, {Name: "b"}, {Name: "b#0"}, {Name: "b#1"}, {Name: "b#2", Status: locks.Status{Held: true, Holder: "x"}}}}
+	_, complaints, status := d.forgets(t, "a", "b", "b#1")
+	if want := []string{"a#1", "a#0", "a", "b#1"}; !slices.Equal(d.forgotten, want) {
+		t.Errorf("forgot %q, want %q", d.forgotten, want)
+	}
+	if complaints != "lock \"b\" was not forgotten: slot 2: held by x\n" || status != output.ExitHeld {
+		t.Errorf("said %q, %d", complaints, status)
+	}
+}
+
+// TestForgetGoesOn after what concerns one lock, and not when nothing answers. The exit
+// status is that of what is reported first.
+func TestForgetGoesOn(t *testing.T) {
+	t.Parallel()
+	away := func(name string) error {
+		return &locks.Error{Op: "forget", Backend: "drawer", Name: name, Class: locks.ErrUnavailable, Err: io.ErrUnexpectedEOF}
+	}
+	d := &drawer{last: "d", fails: map[string]error{
+		"a":  &locks.Error{Op: "forget", Backend: "drawer", Name: "a", Class: locks.ErrDenied, Err: errors.New("no")},
+		"c":  &locks.HeldError{},
+		"aa": away("aa"), "d": away("d"),
+	}}
+	out, complaints, status := d.forgets(t, "e", "aa", "b", "a", "b", "f", "d", "c")
+	if out != "nothing is kept of lock \"b\"\n" || !slices.Equal(d.forgotten, []string{"b"}) {
+		t.Errorf("forgot %q, said %q", d.forgotten, out)
+	}
+	const want = "forget \"a\" on drawer: no\nforget \"aa\" on drawer: unexpected EOF\nlock \"c\" was not forgotten: held by someone else\nforget \"d\" on drawer: unexpected EOF; 2 more were not tried\n"
+	if complaints != want || status != output.ExitDenied {
+		t.Errorf("got %d, %q; want %q", status, complaints, want)
+	}
+}
+
+// TestForgetTokens: only of backends that we know it is known that tokens rise.
+func TestForgetTokens(t *testing.T) {
+	t.Parallel()
+	for backend, want := range map[string]bool{"file": true, "etcd://h/p": true, "gcs:": true, "zk://h?mode=unfair": true, "toy:": false, "://": false} {
+		v := &options.Values{Backend: backend}
+		if got := (&forgetting{visit: &visit{operator: &operator{Values: v}}}).tokensRise(); got != want {
+			t.Errorf("%s: got %v", backend, got)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// resignWait is how long a holder has by default: more than a renewal, with
+// which some backends deliver requests, and the usual grace.
+const resignWait = time.Minute
+
+// A holder is looked at so often, to see whether it still is one.
+const resignLook = 300 * time.Millisecond
+
+func resignCommand(e *env.Env) *options.Command {
+	return define(e, "resign", "ask the holder of a lock to end its job and release, and wait until it has", func(p *operator) ([]options.Option, func(*options.Request) error) {
+		var reason string
+		wait := p.As("wait", "give up after `DURATION`; a bare number is seconds")
+		wait.Default = "1m"
+		return []options.Option{
+			p.As("lock", "`NAME` of the lock"),
+			p.As("id", "`ID` by which the holder sees us (default: host/pid/random)"),
+			wait,
+			{Name: "reason", Group: "Running", Value: &reason, From: options.Arguments, Usage: "tell the holder `WHY`"},
+		}, func(*options.Request) error { return p.resign(reason) }
+	})
+}
+
+// resign asks the holder to resign.
+func (p *operator) resign(reason string) error {
+	if err := p.needLock(); err != nil {
+		return err
+	}
+	if !p.Wait.Given {
+		p.Wait.D = resignWait
+	}
+	r, err := p.resignation(reason)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	ctx := context.Background()
+	said, err := r.demand(ctx)
+	if err == nil && said == "" {
+		said, err = r.demandSlots(ctx)
+	}
+	if said != "" { // of several slots some may have been given up, and others not
+		if err := p.Say("%s", said); err != nil {
+			return err
+		}
+	}
+	if errors.As(err, new(*output.Exit)) { // the holder stays
+		return fmt.Errorf("lock %q: %w", p.Lock, err)
+	}
+	return output.Explain(p.Lock, err)
+}
+
+// A resignation is one request to resign.
+type resignation struct {
+	*visit
+	reason string
+}
+
+func (p *operator) resignation(reason string) (*resignation, error) {
+	v, err := p.visit("leaderrun resign", locks.CanInspect, locks.CanAsk)
+	if err != nil {
+		return nil, err
+	}
+	return &resignation{v, reason}, nil
+}
+
+// demand asks, and says what came of it; nothing if the lock is free. The wait
+// begins when the holder was asked: however short it is, a server that is slow to
+// answer is not one where nobody resigns.
+func (r *resignation) demand(ctx context.Context) (string, error) {
+	before, err := r.inspect(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !before.Held:
+		return "", nil
+	case before.NoResign:
+		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
+	}
+	if err := r.ask(ctx, before.Token); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Wait.D)
+	defer cancel()
+	var down error // the last look had no answer
+	for {
+		select {
+		case <-ctx.Done():
+			if down != nil {
+				return "", down
+			}
+			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), r.Wait.D)}
+		case <-time.After(resignLook):
+		}
+		now, err := r.inspect(ctx)
+		switch {
+		case ctx.Err() != nil:
+			continue
+		case errors.Is(err, locks.ErrUnavailable): // it may come back
+			down = err
+			continue
+		case err != nil:
+			return "", err
+		case !now.Held:
+			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.Lock), nil
+		case now.Token != before.Token:
+			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.Lock, holder(now.Status)), nil
+		}
+		down = nil
+	}
+}
+
+func (r *resignation) ask(ctx context.Context, token uint64) error {
+	return r.bounded(ctx, func(ctx context.Context) error {
+		return r.handle.(locks.Asker).Ask(ctx, token, runner.Petition{By: r.ID, Reason: r.reason}.Encode())
+	})
+}

@@ -1,0 +1,70 @@
+package operate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// exitFree is the exit status of status if nobody holds the lock.
+const exitFree = 1
+
+func statusCommand(e *env.Env) *options.Command {
+	return define(e, "status", "tell who holds a lock, or all locks; exit status 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Request) error) {
+		var all bool
+		format := options.NewChoice("table", "table", "wide", "json")
+		return []options.Option{
+				p.As("lock", "`NAME` of the lock (default: all)"),
+				allOption(&all),
+				options.Format(&format, "table", "print as `FORMAT`: table, wide or json"),
+			}, func(r *options.Request) error {
+				if all && r.Given("lock") {
+					return errOneOrAll
+				}
+				return p.status(all, format.Value)
+			}
+	})
+}
+
+func allOption(all *bool) options.Option {
+	return options.Option{Name: "all", Short: "a", Group: "Which lock", Value: all, From: options.Arguments,
+		Usage: "all locks under the prefix of the backend's URL"}
+}
+
+var errOneOrAll = locks.Usagef("--lock names one lock, and --all means all: only one of them can be meant")
+
+func (p *operator) status(all bool, format string) error {
+	v, err := p.see(all, "leaderrun status")
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	seen, err := v.store().Look(context.Background())
+	if err != nil {
+		return output.Explain(p.Lock, err)
+	}
+	if err := p.print(seen, format); err != nil || slices.ContainsFunc(seen, func(l view.Lock) bool { return l.Held }) {
+		return err
+	}
+	return output.ExitWith(exitFree)
+}
+
+// print writes locks to standard output.
+func (p *operator) print(seen []view.Lock, format string) error {
+	style := p.style(format == "wide")
+	switch {
+	case format == "json":
+		return output.JSON(p.Out, view.NewReport(locks.RedactText(p.Backend), seen, p.Now()))
+	case p.Lock != "":
+		return style.Detail(p.Out, seen)
+	case len(seen) == 0:
+		p.Term.Info("there are no locks")
+		return nil
+	}
+	return style.Table(p.Out, seen)
+}

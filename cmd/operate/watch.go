@@ -1,0 +1,172 @@
+package operate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/cmd/view"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A watching is one use of leaderrun watch.
+type watching struct {
+	*operator
+	all      bool
+	format   options.Choice
+	exec     string
+	interval options.Duration
+}
+
+func watchCommand(e *env.Env) *options.Command {
+	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Request) error) {
+		w := &watching{operator: p, format: options.NewChoice("", "live", "lines", "json"), interval: options.Duration{D: 2 * time.Second}}
+		return []options.Option{
+				p.As("lock", "`NAME` of the lock (default: all)"),
+				allOption(&w.all),
+				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, a line each, or live: a picture of what is (default: live on a terminal, else lines)"),
+				{Name: "exec", Group: "Running", Value: &w.exec, From: options.Arguments,
+					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and so on"},
+				intervalOption(&w.interval, "2s"),
+			}, func(r *options.Request) error {
+				if err := w.check(r); err != nil {
+					return err
+				}
+				return w.watch()
+			}
+	})
+}
+
+func intervalOption(interval *options.Duration, def string) options.Option {
+	return options.Option{Name: "interval", Group: "Waiting", Value: interval, Default: def, From: options.Arguments,
+		Usage: "look every `DURATION` where the backend cannot tell of changes"}
+}
+
+// checkInterval keeps a watch from being a load.
+func checkInterval(d time.Duration) error {
+	const shortest = 100 * time.Millisecond
+	if d < shortest {
+		return locks.Usagef("--interval %v is out of range: %v or more", d, shortest)
+	}
+	return nil
+}
+
+// check refuses what cannot be meant.
+func (w *watching) check(r *options.Request) error {
+	switch {
+	case w.all && r.Given("lock"):
+		return errOneOrAll
+	case w.format.Value == "live" && w.exec != "":
+		return locks.Usagef("--exec has no place on a live screen: use -o lines")
+	case w.format.Value == "live" && !w.canDraw():
+		return locks.Usagef("standard output is no terminal for a live screen: use -o lines")
+	}
+	return checkInterval(w.interval.D)
+}
+
+func (w *watching) watch() error {
+	out, err := w.watcher()
+	if err != nil {
+		return err
+	}
+	v, err := w.see(w.all, "leaderrun watch")
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	signalled, stop := context.WithCancelCause(context.Background())
+	_, ended := env.UntilEnded(stop)
+	ctx := whileRead(signalled, os.Stdout)
+	f := &view.Follower{Store: v.store(), Interval: w.interval.D, Seen: func(now []view.Lock, changes []view.Change) error {
+		return out.seen(ctx, now, changes)
+	}}
+	defer out.end()
+	err = f.Follow(ctx)
+	if sig := ended(); sig != nil {
+		return &runner.SignalError{Signal: sig}
+	}
+	if errors.Is(context.Cause(ctx), errUnread) {
+		return errUnread
+	}
+	return output.Explain(w.Lock, err)
+}
+
+// canDraw reports whether standard output is a terminal on which a screen can be drawn.
+func (w *watching) canDraw() bool {
+	f, ok := w.Out.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	_, _, ok = output.Screen(f)
+	return ok
+}
+
+// A watcher is told what has been seen.
+type watcher struct {
+	seen func(ctx context.Context, now []view.Lock, changes []view.Change) error
+	end  func()
+}
+
+// watcher makes the one that the options ask for.
+func (w *watching) watcher() (*watcher, error) {
+	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && w.canDraw() {
+		return w.liveWatcher(), nil
+	}
+	var command proc.Command
+	if w.exec != "" {
+		var err error
+		if command, err = options.CommandOf("--exec", w.exec); err != nil {
+			return nil, err
+		}
+	}
+	seen := func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
+		for _, c := range changes {
+			if err := printChange(ctx, w.Out, c, w.format.Value); err != nil {
+				return err
+			}
+			if w.exec != "" && !c.First() {
+				w.react(ctx, command, c)
+			}
+		}
+		return nil
+	}
+	return &watcher{seen: seen, end: func() {}}, nil
+}
+
+func printChange(ctx context.Context, w io.Writer, c view.Change, format string) error {
+	if format != "json" {
+		return write(ctx, w, []byte(c.Line()+"\n"))
+	}
+	var line bytes.Buffer
+	if err := output.JSON(&line, c.JSON()); err != nil {
+		return err
+	}
+	return write(ctx, w, line.Bytes())
+}
+
+// write writes until ctx ends: a reader that has stalled must not keep us from ending
+// when we are told to.
+func write(ctx context.Context, w io.Writer, p []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.Write(p)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

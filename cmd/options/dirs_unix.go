@@ -1,0 +1,27 @@
+//go:build unix
+
+package options
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// userConfigDir is as the XDG base directory specification has it, on macOS, too:
+// a relative $XDG_CONFIG_HOME is none.
+func userConfigDir() string {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if home := os.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config")
+	}
+	return ""
+}
+
+func systemConfigs() []string { return []string{"/etc/leaderrun/config.yaml"} }
+
+// isNotDir reports that a part of a path is no directory, and so nothing there.
+func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

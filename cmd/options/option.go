@@ -1,0 +1,183 @@
+package options
+
+import (
+	"flag"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// An Option is a row of the table of options.
+type Option struct {
+	Name    string // the long one, without dashes; also its key in a config file
+	Short   string // "" if it has none
+	Group   string // the heading that it stands under in help
+	Value   any    // where its value goes: a *string, a *bool, or a cli.Generic
+	Default string // as help has it; "" if there is none, or if Usage says it
+	Usage   string // a phrase, with the name of its value in back quotes
+	From    Sources
+	Hidden  bool // help does not show it
+}
+
+// Sources are those that may set an option.
+type Sources int
+
+const (
+	Anywhere  Sources = iota // arguments, a variable, the config file
+	NotInFile                // arguments, a variable
+	Arguments
+)
+
+// Variable is the name of the environment variable that sets the option, or "".
+func (o *Option) Variable() string {
+	if o.From == Arguments {
+		return ""
+	}
+	return "LEADERRUN_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
+}
+
+// TakesValue reports whether the option is more than a switch.
+func (o *Option) TakesValue() bool {
+	_, is := o.Value.(*bool)
+	return !is && !o.Counts()
+}
+
+// Counts reports whether the option is a switch that may be repeated.
+func (o *Option) Counts() bool {
+	_, ok := o.Value.(*Level)
+	return ok
+}
+
+// Phrase returns the name of the option's value, "" if it takes none, and what help
+// says about it.
+func (o *Option) Phrase() (value, text string) {
+	before, rest, _ := strings.Cut(o.Usage, "`")
+	value, after, ok := strings.Cut(rest, "`")
+	if !ok {
+		return "", o.Usage
+	}
+	return value, before + value + after
+}
+
+// Words are those of which the value is one; nil: it is not one of a few words.
+func (o *Option) Words() []string {
+	switch v := o.Value.(type) {
+	case *bool:
+		return []string{"true", "false"}
+	case *Choice:
+		return v.among
+	}
+	return nil
+}
+
+// check refuses a value that the option cannot have. It sets a copy.
+func (o *Option) check(source, text string) error {
+	var err error
+	switch v := o.Value.(type) {
+	case *bool:
+		if _, bad := strconv.ParseBool(text); bad != nil {
+			err = fmt.Errorf("%s is neither true nor false", output.Quote(text))
+		}
+	case cli.Generic:
+		copied := reflect.New(reflect.TypeOf(v).Elem())
+		copied.Elem().Set(reflect.ValueOf(v).Elem())
+		err = copied.Interface().(cli.Generic).Set(text)
+	}
+	if err != nil {
+		return locks.Usagef("%s: %v", source, err)
+	}
+	return nil
+}
+
+// flag is the option as the library knows it.
+func (o *Option) flag() cli.Flag {
+	switch v := o.Value.(type) {
+	case *string:
+		return &cli.StringFlag{Name: o.Name, Destination: v}
+	case *bool:
+		return &cli.BoolFlag{Name: o.Name, Destination: v}
+	}
+	return &cli.GenericFlag{Name: o.Name, Value: o.Value.(cli.Generic)}
+}
+
+// A Command is a subcommand.
+type Command struct {
+	Name  string
+	Usage string // a phrase
+	Args  string // what follows its options, as help has it
+
+	// Early is how many of its arguments may stand before options, as after rm(1).
+	Early int
+	// Job says that it takes all of the config file, the command of a job, too. Others
+	// take what says where a lock is, and of its lease what they have an option for.
+	Job bool
+
+	// Define makes its options, and what it does when their values are set. It is
+	// called once, and only if they are needed, as that takes part of the time to start.
+	Define func() ([]Option, func(*Request) error)
+
+	options []Option
+	do      func(*Request) error
+}
+
+// Options returns the command's options.
+func (c *Command) Options() []Option {
+	if c.options == nil {
+		c.options, c.do = c.Define()
+		c.options = append(c.options, Option{Name: HelpName, Short: "h", Group: "Help", Value: new(bool), From: Arguments, Usage: "show this help"})
+	}
+	return c.options
+}
+
+// option returns the one of a name, a long one or a short one; nil: there is none.
+func (c *Command) option(name string) *Option {
+	all := c.Options()
+	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == name || o.Short == name && name != "" })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// Do sets the values of the options, which is the library's part, and does what the
+// command is for.
+func (c *Command) Do(r *Request) error {
+	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	for _, s := range r.Settings {
+		if s.Rank == Default {
+			continue
+		}
+		err := s.flag().Apply(set)
+		if err == nil {
+			err = set.Set(s.Name, s.Text)
+		}
+		if err != nil { // after all was checked
+			return locks.Usagef("%s: %s", s.Source, locks.RedactText(err.Error()))
+		}
+	}
+	return c.do(r)
+}
+
+// Find returns the command of a name, or nil.
+func Find(commands []*Command, name string) *Command {
+	i := slices.IndexFunc(commands, func(c *Command) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return commands[i]
+}
+
+// Names are those of commands.
+func Names(commands []*Command) (names []string) {
+	for _, c := range commands {
+		names = append(names, c.Name)
+	}
+	return names
+}

@@ -1,0 +1,196 @@
+package options
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// Arguments are read as getopt_long(3) with a leading "+" reads them, which is
+// how flock(1) and timeout(1) read theirs: options end at the first argument
+// that is none, or at "--"; short ones may be joined, with a value last, as in
+// "-nE0". The library would read "-nE0" as one option and look for subcommands
+// even after "--".
+
+// A Line is a command line.
+type Line struct {
+	Commands []*Command
+	Command  *Command // the one that is named, else the first
+	Named    bool
+	Given    []Given
+	Words    []string // arguments that stand before options; see Command.Early
+	Rest     []string // what follows the options; nil: nothing does
+	Dashed   bool     // there is a "--"
+}
+
+// Given is an option on the command line.
+type Given struct {
+	*Option
+	Text  string // its value
+	shown string // as the user wrote the option
+}
+
+// Read reads the arguments of leaderrun. What was read before an error is returned
+// with it.
+func Read(args []string, commands []*Command) (*Line, error) {
+	l, err := ReadPart(args, commands)
+	switch {
+	case err != nil:
+		return l, err
+	case l.Count(HelpName) > 0:
+		l.Rest, l.Command = []string{l.Command.Name}, Find(commands, HelpName)
+		l.Given, l.Words = nil, nil
+	case l.Count(VersionName) > 0:
+		*l = Line{Commands: commands, Command: Find(commands, VersionName)}
+	}
+	for i, g := range l.Given {
+		o := l.Command.option(g.Name)
+		if o == nil {
+			return l, l.unknown(g.shown)
+		}
+		l.Given[i].Option = o
+	}
+	return l, nil
+}
+
+// ReadPart reads arguments that are not all, or that need not make sense together.
+func ReadPart(args []string, commands []*Command) (*Line, error) {
+	l := &Line{Commands: commands, Command: commands[0], Dashed: slices.Contains(args, "--")}
+	return l, l.read(args)
+}
+
+func (l *Line) read(args []string) error {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		var err error
+		switch {
+		case arg == "--":
+			l.Rest = args
+			return nil
+		case strings.HasPrefix(arg, "--"):
+			args, err = l.long(arg, args)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			args, err = l.short(arg, args)
+		case !l.Named && Find(l.Commands, arg) != nil:
+			l.Command, l.Named = Find(l.Commands, arg), true
+		case l.Named && len(l.Words) < l.Command.Early:
+			l.Words = append(l.Words, arg)
+		default:
+			l.Rest = append([]string{arg}, args...)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// long reads "--name", "--name=value" or "--name value".
+func (l *Line) long(arg string, args []string) ([]string, error) {
+	name, value, joined := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+	o := l.Lookup(name)
+	if o == nil || len(name) < 2 {
+		return nil, l.unknown("--" + name)
+	}
+	return l.take(o, "--"+name, value, joined, args)
+}
+
+// short reads "-n", "-w10", "-w 10", or several joined.
+func (l *Line) short(arg string, args []string) ([]string, error) {
+	for i, c := range arg[1:] {
+		o := l.Lookup(string(c))
+		if o == nil {
+			return nil, l.unknown("-" + string(c))
+		}
+		tail := arg[1+i+len(string(c)):]
+		if o.TakesValue() {
+			return l.take(o, "-"+string(c), strings.TrimPrefix(tail, "="), tail != "", args)
+		}
+		if _, err := l.take(o, "-"+string(c), "", false, nil); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// take notes an option, with its value from the next argument if there is none
+// joined to it. A repeated switch counts, as in -vv.
+func (l *Line) take(o *Option, shown, value string, joined bool, args []string) ([]string, error) {
+	switch {
+	case joined:
+	case o.TakesValue() && len(args) == 0:
+		return nil, &LackingValue{locks.Usagef("option %s needs a value", shown), o}
+	case o.TakesValue():
+		value, args = args[0], args[1:]
+	case o.Counts():
+		value = strconv.Itoa(1 + l.Count(o.Name))
+	default:
+		value = "true"
+	}
+	l.Given = append(l.Given, Given{o, value, shown})
+	return args, nil
+}
+
+// Count returns how often an option was given.
+func (l *Line) Count(name string) (n int) {
+	for _, g := range l.Given {
+		if g.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// Text returns the value of an option that is on the command line, or else that of its
+// variable. It need not be one that the option can have.
+func (l *Line) Text(name string) string {
+	text := os.Getenv((&Option{Name: name}).Variable())
+	for _, g := range l.Given {
+		if g.Name == name {
+			text = g.Text
+		}
+	}
+	return text
+}
+
+// Lookup finds an option of the command or, while none is named, of any: an
+// option may stand before the subcommand.
+func (l *Line) Lookup(name string) *Option {
+	if o := l.Command.option(name); o != nil || l.Named {
+		return o
+	}
+	for _, c := range l.Commands {
+		if o := c.option(name); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+func (l *Line) unknown(shown string) error {
+	err := locks.Usagef("unknown option %s", locks.Printable(locks.Abbreviate(shown)))
+	if l.Command != l.Commands[0] {
+		err.What += " of leaderrun " + l.Command.Name
+	}
+	var known []string
+	for _, o := range l.Command.Options() {
+		known = append(known, "--"+o.Name)
+	}
+	err.Near = locks.Nearest(shown, known)
+	if c := l.Command; c.Early > 1 && (shown == "--lock" || shown == "-l") { // as all others have it
+		return output.WithHint(err, "name locks without an option: leaderrun "+c.Name+" "+c.Args)
+	}
+	return err
+}
+
+// A LackingValue says that the last argument is an option, and its value is not there.
+type LackingValue struct {
+	*locks.UsageError
+	Option *Option
+}

@@ -1,0 +1,270 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A Rank is where a value is from. The higher goes before the lower.
+type Rank int
+
+const (
+	Default  Rank = iota
+	Top           // of the config file
+	Job           // in it
+	Variable      // of the environment
+	Flag          // on the command line
+)
+
+// A Setting is an option with the value that counts.
+type Setting struct {
+	*Option
+	Text   string // the value; at Default, what help says
+	Rank   Rank
+	Source string // for people: "flag", "LEADERRUN_TTL", "/etc/leaderrun/config.yaml:3", "default"
+	line   int    // in the file
+}
+
+// A Request is what a user asks of a subcommand.
+type Request struct {
+	Settings []*Setting // one for each option, in the order of help
+	Args     []string   // the command to run, or other arguments
+	ArgsFrom string     // where they are from
+	Line     *Line
+	config   *config
+}
+
+// Resolve decides what counts: for each option the value of the highest rank, and of
+// two options that contradict each other the one of the higher rank.
+func Resolve(l *Line) (*Request, error) {
+	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, config: new(config)}
+	c := l.Command
+	all := c.Options()
+	for i := range all {
+		s, err := l.ask(&all[i])
+		if err != nil {
+			return nil, err
+		}
+		r.Settings = append(r.Settings, s)
+	}
+	job, err := r.readFile()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range r.Settings {
+		if s.From == Anywhere && (c.Job || slices.Contains(places, s.Name)) {
+			if err := r.config.ask(s, job); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := r.nameLock(job); err != nil {
+		return nil, err
+	}
+	if err := r.contradict(); err != nil || !c.Job {
+		return r, err
+	}
+	return r, r.findCommand(min(c.Early, len(r.Args)), job)
+}
+
+// places are the options that a subcommand takes from the file if it does not take all:
+// they say where a lock is, and what its lease is like.
+var places = []string{"backend", "lock", "connect-timeout", "ttl", "kill-after"}
+
+// ask finds what the command line and a variable say about an option. An empty
+// variable is none.
+func (l *Line) ask(o *Option) (*Setting, error) {
+	s := &Setting{Option: o}
+	s.reset()
+	if name := o.Variable(); name != "" && os.Getenv(name) != "" {
+		*s = Setting{Option: o, Text: os.Getenv(name), Rank: Variable, Source: name}
+		if err := o.check(name, s.Text); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range l.Given {
+		if g.Name != o.Name {
+			continue
+		}
+		*s = Setting{Option: o, Text: g.Text, Rank: Flag, Source: "flag"}
+		if err := o.check("option "+g.shown, g.Text); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// reset makes it what it is if nobody says anything.
+func (s *Setting) reset() {
+	*s = Setting{Option: s.Option, Text: s.Default, Source: "default"}
+	if !s.TakesValue() {
+		s.Text = "false"
+	}
+}
+
+// Setting returns that of an option, or nil if the subcommand does not have it.
+func (r *Request) Setting(name string) *Setting {
+	i := slices.IndexFunc(r.Settings, func(s *Setting) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return r.Settings[i]
+}
+
+// Given reports whether the value of an option is from the command line.
+func (r *Request) Given(name string) bool {
+	s := r.Setting(name)
+	return s != nil && s.Rank == Flag
+}
+
+// NoArgs refuses arguments where a subcommand takes none.
+func (r *Request) NoArgs() error {
+	if len(r.Args) == 0 {
+		return nil
+	}
+	return locks.Usagef("leaderrun %s takes no argument, but was given %s", r.Line.Command.Name, output.Quote(r.Args[0]))
+}
+
+// readFile reads the config file, if the subcommand has one, and finds the job that is
+// asked for, an empty one if none is.
+func (r *Request) readFile() (*section, error) {
+	config, job := r.Setting("config"), r.Setting("job")
+	if config == nil || job == nil {
+		return new(section), nil
+	}
+	for _, s := range []*Setting{config, job} {
+		if s.Rank == Flag && s.Text == "" {
+			return nil, locks.Usagef("option --%s has an empty value", s.Name)
+		}
+	}
+	var err error
+	if r.config, err = openConfig(config.Text); err != nil {
+		return nil, err
+	}
+	return r.config.job(job.Text)
+}
+
+// job returns the section of a job.
+func (c *config) job(name string) (*section, error) {
+	if name == "" {
+		return new(section), nil
+	}
+	if job := c.jobs[name]; job != nil {
+		return job, nil
+	}
+	if c.file == "" {
+		return nil, output.WithHint(locks.Usagef("there is no job %s, as there is no config file", output.Quote(name)),
+			"it would be "+strings.Join(defaultConfigs(), " or ")+", or what --config says")
+	}
+	err := locks.Unknown("job", name, slices.Sorted(maps.Keys(c.jobs)))
+	err.What += " in " + c.file
+	return nil, err
+}
+
+// ask finds what the file says about an option, and checks that even if it does not
+// count.
+func (c *config) ask(s *Setting, job *section) error {
+	for _, in := range []struct {
+		rank    Rank
+		options map[string]entry
+	}{{Top, c.top.options}, {Job, job.options}} {
+		e, ok := in.options[s.Name]
+		if !ok {
+			continue
+		}
+		value, err := c.value(s.Option, e)
+		if err != nil {
+			return err
+		}
+		if value != "" && s.Rank < in.rank { // an empty one is none, as an empty variable
+			*s = Setting{s.Option, value, in.rank, fmt.Sprintf("%s:%d", c.file, e.line), e.line}
+		}
+	}
+	return nil
+}
+
+// value expands and checks what the file has for an option.
+func (c *config) value(o *Option, e entry) (string, error) {
+	value, err := expand(e.text)
+	if err != nil {
+		return "", c.at(e.line, "%s: %v", o.Name, err)
+	}
+	switch {
+	case value == "":
+	case o.Name == "lock":
+		err = locks.CheckName(value)
+	case o.Name == "backend":
+		_, err = locks.Parse(value)
+	default:
+		err = o.check(o.Name, value)
+	}
+	var usage *locks.UsageError
+	if err != nil && !errors.As(err, &usage) {
+		return "", c.at(e.line, "%s: %v", o.Name, err)
+	} else if err != nil {
+		return "", c.at(e.line, "%v", err)
+	}
+	return value, nil
+}
+
+// nameLock calls the lock like the job if nobody names it.
+func (r *Request) nameLock(job *section) error {
+	lock, name := r.Setting("lock"), r.Setting("job")
+	if lock == nil || name == nil || name.Text == "" || lock.Rank > Default {
+		return nil
+	}
+	if err := locks.CheckName(name.Text); err != nil {
+		return r.config.at(job.line, "job %s: its name cannot be that of its lock: %v", output.Quote(name.Text), err)
+	}
+	lock.Text, lock.Rank, lock.Source = name.Text, Job, "the job's name"
+	return nil
+}
+
+// findCommand decides what to run, after so many words that are none of it: what the
+// command line says, or a variable, or the job.
+func (r *Request) findCommand(words int, job *section) error {
+	line := r.Setting(commandKey)
+	if len(r.Args) > words && line.Rank < Flag {
+		line.reset()
+	}
+	if len(r.Args) > words || line.Rank > Default || job.command == nil {
+		return nil
+	}
+	r.ArgsFrom = fmt.Sprintf("%s:%d", r.config.file, job.command.line)
+	for _, word := range job.command.words {
+		word, err := expand(word)
+		if err != nil {
+			return r.config.at(job.command.line, "%s: %v", commandKey, err)
+		}
+		r.Args = append(r.Args, word)
+	}
+	return nil
+}
+
+// Backend returns the backend that a run with the options of a line would have.
+func (l *Line) Backend() (string, error) {
+	run := &Command{Define: func() ([]Option, func(*Request) error) {
+		return NewValues().Pick("backend", "config", "job"), nil
+	}}
+	r, err := Resolve(&Line{Command: run, Given: l.Given})
+	if err != nil {
+		return "", err
+	}
+	return r.Setting("backend").Text, nil
+}
+
+// Jobs returns the names of the jobs of the config file that a line means.
+func (l *Line) Jobs() []string {
+	c, err := openConfig(l.Text("config"))
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.jobs))
+}

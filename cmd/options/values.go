@@ -1,0 +1,112 @@
+package options
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/signals"
+)
+
+// The types of option values. Each is a cli.Generic, whose Set says what is wrong with
+// a value, and not whose it is.
+
+// A Duration has a unit, or not: "10" are seconds, as in flock(1) and timeout(1).
+type Duration struct {
+	D     time.Duration
+	Given bool // by anyone
+}
+
+func (d *Duration) Set(v string) error {
+	text := v
+	if _, err := strconv.ParseFloat(v, 64); err == nil {
+		text += "s"
+	}
+	parsed, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is no duration like 10, 1.5 or 2m30s", output.Quote(v))
+	case parsed < 0:
+		return fmt.Errorf("%s is negative", output.Quote(v))
+	}
+	*d = Duration{parsed, true}
+	return nil
+}
+
+func (d *Duration) String() string { return d.D.String() }
+
+// A Number is a whole one within limits.
+type Number struct {
+	N        int
+	Given    bool // by anyone
+	min, max int
+	kind     string // "number", "exit status"
+}
+
+func (n *Number) Set(v string) error {
+	parsed, err := strconv.Atoi(v)
+	if err != nil || parsed < n.min || parsed > n.max {
+		return fmt.Errorf("%s is no %s from %d to %d", output.Quote(v), n.kind, n.min, n.max)
+	}
+	n.N, n.Given = parsed, true
+	return nil
+}
+
+func (n *Number) String() string { return strconv.Itoa(n.N) }
+
+// A Choice is one of a few words.
+type Choice struct {
+	Value string
+	among []string
+}
+
+// NewChoice makes one of these words, of which the default may be none.
+func NewChoice(def string, among ...string) Choice { return Choice{def, among} }
+
+func (c *Choice) Set(v string) error {
+	if !slices.Contains(c.among, v) {
+		return &locks.UsageError{What: "unknown value " + output.Quote(v), Near: locks.Nearest(v, c.among), Have: c.among}
+	}
+	c.Value = v
+	return nil
+}
+
+func (c *Choice) String() string { return c.Value }
+
+// A Level is a switch that may be repeated.
+type Level int
+
+func (l *Level) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if on, bad := strconv.ParseBool(v); bad == nil && len(v) > 1 {
+		n, err = 0, nil
+		if on {
+			n = 1
+		}
+	}
+	if err != nil || n < 0 {
+		return fmt.Errorf("%s is neither true nor false, nor a number of times", output.Quote(v))
+	}
+	*l = Level(n)
+	return nil
+}
+
+func (l *Level) String() string { return strconv.Itoa(int(*l)) }
+
+// A Signal is one by name or number: TERM, SIGTERM, 15.
+type Signal struct{ os.Signal }
+
+func (s *Signal) Set(v string) error {
+	sig, ok := signals.Parse(v)
+	if !ok {
+		return fmt.Errorf("%s is no signal like TERM or 15", output.Quote(v))
+	}
+	s.Signal = sig
+	return nil
+}
+
+func (s *Signal) String() string { return signals.Name(s.Signal) }

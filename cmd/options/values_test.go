@@ -1,0 +1,86 @@
+package options
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"0": 0, "10": 10 * time.Second, "1.5": 1500 * time.Millisecond, ".5": 500 * time.Millisecond,
+		"10s": 10 * time.Second, "2m30s": 150 * time.Second, "100ms": 100 * time.Millisecond, "0s": 0, "+3": 3 * time.Second,
+	} {
+		var s Duration
+		if err := s.Set(text); err != nil || s.D != want || !s.Given {
+			t.Errorf("Set(%q): %+v, %v; want %v", text, s, err, want)
+		}
+	}
+	for _, text := range []string{"", " ", "soon", "-1", "-1s", "1e3", "inf", "NaN", "1d", "10 s", "1s2", "99999999999", "1e999", "0x10"} {
+		var s Duration
+		if err := s.Set(text); err == nil || s.Given {
+			t.Errorf("Set(%q) = %v; want an error", text, s.D)
+		}
+	}
+}
+
+func TestCode(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"0": 0, "75": 75, "255": 255} {
+		c := NewValues().Conflict
+		if err := c.Set(text); err != nil || c.N != want || !c.Given {
+			t.Errorf("Set(%q): %v, %v; want %d", text, c.N, err, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "256", "x", "1.0", "0x1"} {
+		c := NewValues().Conflict
+		if err := c.Set(text); err == nil {
+			t.Errorf("Set(%q) = %v; want an error", text, c.N)
+		}
+	}
+}
+
+func TestLevel(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Level{"0": 0, "1": 1, "2": 2, "true": 1, "false": 0, "TRUE": 1} {
+		l := Level(7)
+		if err := l.Set(text); err != nil || l != want {
+			t.Errorf("Set(%q): %d, %v; want %d", text, l, err, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "x", "perhaps"} {
+		var l Level
+		if err := l.Set(text); err == nil {
+			t.Errorf("Set(%q) = %d; want an error", text, l)
+		}
+	}
+}
+
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	c := NewChoice("text", "text", "json")
+	if err := c.Set("json"); err != nil || c.Value != "json" {
+		t.Errorf("got %q, %v", c.Value, err)
+	}
+	want := `unknown value "jsn" (did you mean "json"?); known: text, json`
+	if err := c.Set("jsn"); err == nil || err.Error() != want || c.Value != "json" {
+		t.Errorf("got %v; want %s", err, want)
+	}
+}
+
+func TestSignalValue(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"TERM", "term", "SIGTERM", "sigterm", "15"} {
+		var s Signal
+		if err := s.Set(text); err != nil || s.Signal != syscall.SIGTERM {
+			t.Errorf("Set(%q): %v, %v", text, s.Signal, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-15", "FOO", "999", "SIG", "TERM "} {
+		var s Signal
+		if err := s.Set(text); err == nil {
+			t.Errorf("Set(%q) = %v; want an error", text, s.Signal)
+		}
+	}
+}

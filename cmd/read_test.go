@@ -1,0 +1,211 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// spelled is a line as it was understood: its subcommand, options by their long names,
+// and what follows.
+func spelled(l *options.Line) string {
+	words := []string{l.Command.Name}
+	for _, g := range l.Given {
+		words = append(words, "--"+g.Name+"="+g.Text)
+	}
+	return strings.Join(slices.Concat(words, []string{"--"}, l.Words, l.Rest), " ")
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"", "run --"},
+		{"true", "run -- true"},
+		{"run true", "run -- true"},
+		{"-- true", "run -- true"},
+		{"run -- true", "run -- true"},
+		{"--", "run --"},
+		{"-", "run -- -"},
+
+		// Options end at the first argument that is none.
+		{"true -n", "run -- true -n"},
+		{"-n true -n", "run --nonblock=true -- true -n"},
+		{"-n true -- -n", "run --nonblock=true -- true -- -n"},
+		{"-- -n", "run -- -n"},
+		{"-- --", "run -- --"},
+
+		// After "--" nothing is ours.
+		{"-- status", "run -- status"},
+		{"-- run", "run -- run"},
+		{"-- check --for 3", "run -- check --for 3"},
+		{"run run", "run -- run"},
+		{"run status", "run -- status"},
+		{"run -n status", "run --nonblock=true -- status"},
+		{"run -- --help", "run -- --help"},
+
+		// Long options.
+		{"--lock x true", "run --lock=x -- true"},
+		{"--lock=x true", "run --lock=x -- true"},
+		{"--lock= true", "run --lock= -- true"},
+		{"--lock=a=b true", "run --lock=a=b -- true"},
+		{"--lock -- true", "run --lock=-- -- true"},
+		{"--nonblock true", "run --nonblock=true -- true"},
+		{"--nonblock=false true", "run --nonblock=false -- true"},
+
+		// Short options, joined, a value last.
+		{"-lx true", "run --lock=x -- true"},
+		{"-l=x true", "run --lock=x -- true"},
+		{"-l x true", "run --lock=x -- true"},
+		{"-l -n true", "run --lock=-n -- true"},
+		{"-nE0 true", "run --nonblock=true --conflict-exit-code=0 -- true"},
+		{"-nE 0 true", "run --nonblock=true --conflict-exit-code=0 -- true"},
+		{"-w10 true", "run --wait=10 -- true"},
+		{"-nlx true", "run --nonblock=true --lock=x -- true"},
+		{"-lnq true", "run --lock=nq -- true"},
+
+		// A switch that counts.
+		{"-v true", "run --verbose=1 -- true"},
+		{"-vv true", "run --verbose=1 --verbose=2 -- true"},
+		{"-v --verbose true", "run --verbose=1 --verbose=2 -- true"},
+		{"--verbose=0 true", "run --verbose=0 -- true"},
+
+		// Options may stand before the subcommand.
+		{"-n run true", "run --nonblock=true -- true"},
+		{"--for 3s check", "check --for=3s --"},
+		{"check --for 3s", "check --for=3s --"},
+		{"check now", "check -- now"},
+		{"version", "version --"},
+
+		// Names of locks may stand before options.
+		{"forget a --yes b", "forget --yes=true -- a b"},
+		{"-y forget a -q -- -b --", "forget --yes=true --quiet=true -- a -b --"},
+		{"forget", "forget --"},
+		{"forget status --help", "help -- forget"},
+
+		// Help and version, wherever they are asked for.
+		{"--help", "help -- run"},
+		{"-h", "help -- run"},
+		{"-nh -l x true", "help -- run"},
+		{"check --help", "help -- check"},
+		{"--help check", "help -- check"},
+		{"help check", "help -- check"},
+		{"--version", "version --"},
+		{"-V", "version --"},
+		{"-nV true", "version --"},
+		{"true --version", "run -- true --version"},
+	} {
+		l, err := options.Read(strings.Fields(tt.args), testCommands())
+		if err != nil {
+			t.Errorf("leaderrun %s: %v", tt.args, err)
+			continue
+		}
+		if got := spelled(l); got != tt.want {
+			t.Errorf("leaderrun %s:\n got %q\nwant %q", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"--nonblok true", `unknown option --nonblok (did you mean "--nonblock"?)`},
+		{"--nonblok=x true", `unknown option --nonblok (did you mean "--nonblock"?)`},
+		{"--xyzzy true", "unknown option --xyzzy"},
+		{"--n true", "unknown option --n"},
+		{"-x true", "unknown option -x"},
+		{"-nx true", "unknown option -x"},
+		{"-n0 true", "unknown option -0"},
+		{"-é true", "unknown option -é"},
+		{"--\x1b[2J true", `unknown option --\x1b[2J`},
+		{"--lock", "option --lock needs a value"},
+		{"-l", "option -l needs a value"},
+		{"-nl", "option -l needs a value"},
+		{"--for 3 true", `unknown option --for (did you mean "--job"?)`},
+		{"check -n", "unknown option -n of leaderrun check"},
+		{"-n check", "unknown option -n of leaderrun check"},
+		{"version --for 3", "unknown option --for of leaderrun version"},
+		{"--nonblock=perhaps true", `option --nonblock: "perhaps" is neither true nor false`},
+		{"-w soon true", `option -w: "soon" is no duration like 10, 1.5 or 2m30s`},
+		{"check --for soon", `option --for: "soon" is no duration like 10, 1.5 or 2m30s`},
+		{"forget -l x", "unknown option -l of leaderrun forget"},
+		{"forget x --force", "unknown option --force of leaderrun forget"},
+		{"-n completion", "unknown option -n of leaderrun completion"},
+	} {
+		l, err := options.Read(strings.Fields(tt.args), testCommands())
+		if err == nil {
+			_, err = options.Resolve(l)
+		}
+		if err == nil || err.Error() != tt.want || !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("leaderrun %q:\n got %v\nwant %s", tt.args, err, tt.want)
+		}
+	}
+}
+
+// TestResolveChecksVariables has the variables of another subcommand be wrong,
+// too, which does not matter.
+func TestResolveChecksVariables(t *testing.T) {
+	t.Setenv("LEADERRUN_WAIT", "soon")
+	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: "soon" is no duration like 10, 1.5 or 2m30s`, "version": ""} {
+		l, err := options.Read([]string{name}, testCommands())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = options.Resolve(l); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: got %v; want %s", name, err, want)
+		}
+	}
+}
+
+// TestBadValuesAreQuoted has a value that nobody would want to see in full.
+func TestBadValuesAreQuoted(t *testing.T) {
+	t.Parallel()
+	bad := "etcd://u:opensesame@h\x1b[2J" + strings.Repeat("x", 1000)
+	for _, c := range testCommands() {
+		for _, o := range c.Options() {
+			if o.Name == "config" { // a file
+				continue
+			}
+			l, err := options.Read([]string{c.Name, "--config=" + os.DevNull, "--" + o.Name + "=" + bad}, testCommands())
+			if err == nil {
+				_, err = options.Resolve(l)
+			}
+			if err == nil {
+				continue // an option that takes any text
+			}
+			if text := err.Error(); strings.Contains(text, "sesame") || strings.Contains(text, "\x1b") || len(text) > 300 {
+				t.Errorf("--%s: %q", o.Name, text)
+			}
+		}
+	}
+}
+
+// FuzzRead checks what holds for all arguments: what follows the options comes
+// out unchanged, and before it there are only options that the subcommand has.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"true", "-nE0\x00-l\x00x\x00--\x00status", "check\x00--for\x003", "--lock=x\x00run\x00-vv\x00a\x00--", "-\xff", "--=\x00x", "-h"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, joined string) {
+		args := strings.Split(joined, "\x00")
+		l, err := options.Read(slices.Clone(args), testCommands())
+		if err != nil {
+			if !errors.Is(err, locks.ErrUsage) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %q", args, err)
+			}
+			return
+		}
+		for _, g := range l.Given {
+			if !slices.ContainsFunc(l.Command.Options(), func(o options.Option) bool { return o.Name == g.Name }) {
+				t.Errorf("%q: %s has no option %q", args, l.Command.Name, g.Name)
+			}
+		}
+		if l.Command.Name != "help" && !slices.Equal(l.Rest, args[len(args)-len(l.Rest):]) {
+			t.Errorf("%q: the command became %q", args, l.Rest)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+)
+
+// metricsEnd is how long that program has to write its file, when all else is over.
+const metricsEnd = time.Second
+
+// An exporter tells leaderrun-metrics how the run is. It never blocks, and a nil
+// one, as there is if nobody asked for metrics, does nothing.
+type exporter struct {
+	tool    *helper.Tool
+	sink    *output.Sink
+	log     *slog.Logger
+	listens bool
+	ending  atomic.Bool
+	watched chan struct{} // closed when the program's end was seen
+}
+
+// exporter starts the program, if an option asks for it.
+func (s *session) exporter(log *slog.Logger) (*exporter, error) {
+	open := feed.Open{Lock: s.Lock, Holder: s.ID, Version: s.Version}
+	var err error
+	if open.Listen, err = listenAddress(s.MetricsListen); err != nil {
+		return nil, err
+	}
+	if open.File, err = metricsFile(s.MetricsFile); err != nil {
+		return nil, err
+	}
+	if open.Listen == "" && open.File == "" {
+		return nil, nil
+	}
+	path, as, err := s.Tool("metrics")
+	if err != nil {
+		return nil, err
+	}
+	tool, err := helper.StartTool(path, as, "metrics", log)
+	if err != nil {
+		return nil, err
+	}
+	e := &exporter{tool: tool, sink: output.NewSink(tool.Input()), log: log, listens: open.Listen != "", watched: make(chan struct{})}
+	go e.watch()
+	e.tell(feed.Line{Open: &open})
+	return e, nil
+}
+
+// watch warns of a program that has ended too early. The job is not worth less for
+// it.
+func (e *exporter) watch() {
+	defer close(e.watched)
+	<-e.tool.Ended()
+	if !e.ending.Load() {
+		e.log.Warn("there are no metrics any more", "err", e.tool.Epitaph())
+	}
+}
+
+func (e *exporter) tell(l feed.Line) {
+	l.At = clock.Boot{}.Now()
+	line, err := json.Marshal(l)
+	if err != nil { // a time beyond the year 9999
+		return
+	}
+	_, _ = e.sink.Write(append(line, '\n'))
+}
+
+func (e *exporter) event(ev runner.Event) {
+	if e != nil {
+		e.tell(feed.Line{Event: &ev, Deadline: ev.Deadline})
+	}
+}
+
+func (e *exporter) renewed(r keepalive.Renewal) {
+	if e == nil {
+		return
+	}
+	renewal := &feed.Renewal{Took: r.Done.Sub(r.Sent), Left: r.Left}
+	if r.Err != nil {
+		renewal.Class = runner.ClassOf(r.Err)
+	}
+	e.tell(feed.Line{Renewal: renewal, Deadline: r.Deadline})
+}
+
+func (e *exporter) waiting(w locks.Waiting) {
+	if e != nil {
+		e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
+	}
+}
+
+// alive returns what is runner.Config.Alive, which a service manager may want, too.
+func (e *exporter) alive(service func(runner.Stage) time.Duration) func(runner.Stage) time.Duration {
+	if e == nil || !e.listens {
+		return service
+	}
+	return func(stage runner.Stage) time.Duration {
+		pause := feed.AlivePeriod
+		if service != nil {
+			if p := service(stage); p > 0 {
+				pause = min(pause, p)
+			}
+		}
+		if stage == runner.StageOver {
+			return 0
+		}
+		e.tell(feed.Line{Alive: true})
+		return pause
+	}
+}
+
+// is reports whether a process is the program.
+func (e *exporter) is(pid int) bool { return e != nil && e.tool.Is(pid) }
+
+// close has the file written. It takes a few seconds at the most.
+func (e *exporter) close() {
+	if e == nil {
+		return
+	}
+	e.ending.Store(true)
+	limit := time.Duration(0)
+	if e.sink.Close() {
+		limit = metricsEnd
+	}
+	_ = e.tool.Input().Close()
+	if e.tool.End(limit) {
+		<-e.watched
+	}
+}
+
+// listenAddress returns the address that an option names, which has a port, and
+// perhaps a host.
+func listenAddress(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	wrong := func(why string) (string, error) {
+		return "", &locks.UsageError{What: "--metrics-listen " + output.Quote(v) + " " + why}
+	}
+	host, port := "", v
+	if i := strings.LastIndexByte(v, ':'); i >= 0 {
+		host, port = v[:i], v[i+1:]
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
+		return wrong("is no address like 9100 or 0.0.0.0:9100")
+	}
+	bare := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	switch {
+	case host == "":
+		host = "127.0.0.1"
+	case strings.Contains(bare, ":") != (len(host) == len(bare)+2):
+		return wrong("has a host in the wrong form: a name, 192.0.2.1 or [2001:db8::1]")
+	case strings.ContainsAny(bare, "[]/ @"):
+		return wrong("is no address like 9100 or 0.0.0.0:9100")
+	}
+	return host + ":" + port, nil
+}
+
+// metricsFile returns the file that an option names, and refuses one that cannot
+// be replaced.
+func metricsFile(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	name, err := filepath.Abs(v)
+	if err != nil {
+		return "", err
+	}
+	what := ""
+	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+		what = "its directory does not exist"
+	} else if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		what = "it is no regular file"
+	}
+	if what != "" {
+		return "", &locks.UsageError{What: fmt.Sprintf("--metrics-file %s: %s", output.Quote(v), what)}
+	}
+	return name, nil
+}

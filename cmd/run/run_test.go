@@ -1,0 +1,56 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+func TestMain(m *testing.M) {
+	tester.Forget()
+	os.Exit(m.Run())
+}
+
+// TestExit: an error says what the user calls the things in it, and has the exit status
+// that the user has chosen for it.
+func TestExit(t *testing.T) {
+	t.Parallel()
+	held := &locks.HeldError{Status: locks.Status{Holder: "h"}}
+	for _, tt := range []struct {
+		err   error
+		given bool // -E 3
+		want  int
+		text  string
+	}{
+		{held, false, 75, `lock "x": held by h`},
+		{held, true, 3, `lock "x": held by h`},
+		{&locks.Error{Op: "acquire", Class: locks.ErrHeld, Err: held}, true, 3, `lock "x": held by h`},
+		{&runner.SkippedError{}, false, 0, ""},
+		{&runner.SkippedError{}, true, 3, ""},
+		{fmt.Errorf("%w: no renewal", locks.ErrLost), true, 76, `leadership of "x" was lost and the job was stopped: no renewal`},
+		{fmt.Errorf("%w: %w", locks.ErrLost, locks.ErrHeld), true, 76, `leadership of "x" was lost and the job was stopped: held by someone else`},
+		{&runner.TimeoutError{Limit: time.Second}, true, 124, ""},
+		{errors.New("anything else"), true, 70, "anything else"},
+	} {
+		v := options.NewValues()
+		v.Lock = "x"
+		if tt.given {
+			if err := v.Conflict.Set("3"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &session{Values: v}
+		err := s.exit(s.explain(tt.err))
+		if got := output.Status(err); got != tt.want || tt.text != "" && err.Error() != tt.text {
+			t.Errorf("%v, -E given: %v: got %v, status %d; want %s, %d", tt.err, tt.given, err, got, tt.text, tt.want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+//go:build unix
+
+package run
+
+import (
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/notify"
+)
+
+// testService returns a service with a real socket, and what reads the messages
+// that have come.
+func testService(t *testing.T, env ...string) (*service, func() []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	s := &service{
+		manager: notify.FromEnvironment(append(env, "NOTIFY_SOCKET="+path), 1, slog.New(slog.DiscardHandler)),
+		lock:    "nightly",
+	}
+	t.Cleanup(s.manager.Close)
+	return s, func() []string {
+		var all []string
+		buf := make([]byte, 4097)
+		for {
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // what was sent is there
+			n, err := conn.Read(buf)
+			if err != nil {
+				return all
+			}
+			all = append(all, strings.ReplaceAll(string(buf[:n]), "\n", " | "))
+		}
+	}
+}
+
+func TestServiceMessages(t *testing.T) {
+	t.Parallel()
+	started := runner.Event{Kind: runner.EventStarted, Holder: "host/1/a", Token: 7}
+	lost := runner.Event{Kind: runner.EventLost, Reason: "lost: no renewal was acknowledged in time"}
+	signalled := runner.Event{Kind: runner.EventSignalled, Signal: "TERM", Reason: "we were sent it"}
+	killed := runner.Event{Kind: runner.EventKilled, Reason: "the grace is over"}
+	exited := runner.Event{Kind: runner.EventExited}
+	tests := []struct {
+		name   string
+		job    bool
+		events []runner.Event
+		want   []string
+	}{
+		{"waiting", false, []runner.Event{
+			{Kind: runner.EventUnavailable, Reason: "connection refused"},
+			{Kind: runner.EventWaiting, Reason: "held by bob"},
+			{Kind: runner.EventAcquired},
+		}, []string{`STATUS=waiting for lock "nightly": connection refused`, `STATUS=waiting for lock "nightly", held by bob`}},
+		{"ready", false, []runner.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
+		{"the job is to say that it is ready", true, []runner.Event{started},
+			[]string{"STATUS=leading as host/1/a with token 7 | EXTEND_TIMEOUT_USEC=90000000"}},
+		{"lost", false, []runner.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
+		{"signalled", true, []runner.Event{signalled, killed}, []string{"STATUS=stopping with TERM: we were sent it | STOPPING=1"}},
+		{"killed", false, []runner.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
+		{"a hostile holder", false, []runner.Event{
+			{Kind: runner.EventWaiting, Reason: "held by x\nREADY=1\n" + strings.Repeat("y", 5000)},
+		}, []string{`STATUS=waiting for lock "nightly", held by x\nREADY=1\n` + strings.Repeat("y", 200-len(`waiting for lock "nightly", held by x`)-len("?READY=1?")) + "…"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, heard := testService(t)
+			s.job = test.job
+			for _, e := range test.events {
+				s.event(e)
+			}
+			if got := heard(); !slices.Equal(got, test.want) {
+				t.Errorf("got\n\t%q\nwant\n\t%q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestServiceAlive checks what is sent in each stage, and how often.
+func TestServiceAlive(t *testing.T) {
+	t.Parallel()
+	const extended = "EXTEND_TIMEOUT_USEC=30000000"
+	tests := []struct {
+		env    string
+		stage  runner.Stage
+		active bool // READY=1 was told
+		every  time.Duration
+		want   []string
+	}{
+		{"", runner.StageWaiting, false, 10 * time.Second, []string{extended}},
+		{"", runner.StageWaiting, true, 0, nil},
+		{"", runner.StageLeading, true, 0, nil},
+		{"", runner.StageLeading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
+		{"WATCHDOG_USEC=3000000", runner.StageWaiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageWaiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageLeading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", runner.StageStopping, true, 0, nil},
+		{"WATCHDOG_USEC=60000000", runner.StageOver, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
+	}
+	for _, test := range tests {
+		s, heard := testService(t, test.env)
+		s.active = test.active
+		if got := s.alive()(test.stage); got != test.every {
+			t.Errorf("%q, stage %d: again after %v, want %v", test.env, test.stage, got, test.every)
+		}
+		if got := heard(); !slices.Equal(got, test.want) {
+			t.Errorf("%q, stage %d: got %q, want %q", test.env, test.stage, got, test.want)
+		}
+	}
+}
+
+// A ping that finds no room is tried again before the watchdog bites.
+func TestServicePingsAgain(t *testing.T) {
+	t.Parallel()
+	s, _ := testService(t, "WATCHDOG_USEC=10000000")
+	for s.manager.Ping("FILL=1") {
+	}
+	if got := s.alive()(runner.StageLeading); got != time.Second {
+		t.Errorf("again after %v, want 1s", got)
+	}
+}
+
+// A stop is told once, though its reasons come from several sides.
+func TestServiceStopsOnce(t *testing.T) {
+	t.Parallel()
+	s, heard := testService(t)
+	s.event(runner.Event{Kind: runner.EventKilled, Reason: "the lease is lost"})
+	s.alive()(runner.StageOver)
+	if got, want := heard(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Without a service manager there is nothing to do, not even a timer.
+func TestNoService(t *testing.T) {
+	t.Parallel()
+	s := &service{}
+	s.event(runner.Event{Kind: runner.EventStarted})
+	if s.alive() != nil {
+		t.Error("the runner is to call somebody")
+	}
+}
