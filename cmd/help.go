@@ -67,7 +67,7 @@ func printHelp(w io.Writer, c *options.Command) error {
 		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.Args), capitalize(c.Usage))
 	}
 	for _, group := range options.Groups {
-		printOptions(&b, group, c.Options())
+		printOptions(&b, group, c.Shown())
 	}
 	if c.Name == "run" {
 		b.WriteString(examples + statuses)
@@ -80,7 +80,7 @@ func printOptions(b *strings.Builder, group string, all []options.Option) {
 	title := "\n" + group + ":\n"
 	for i := range all {
 		o := &all[i]
-		if o.Group != group || o.Hidden {
+		if o.Group != group {
 			continue
 		}
 		b.WriteString(title)

@@ -12,7 +12,7 @@ import (
 // no option out.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, c := range testCommands() {
+	for _, c := range Commands() {
 		var b strings.Builder
 		if err := printHelp(&b, c); err != nil {
 			t.Fatal(err)

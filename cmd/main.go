@@ -53,6 +53,9 @@ func do(line *options.Line, empty bool) error {
 	return line.Command.Do(r)
 }
 
+// Commands are the subcommands, for who writes about them.
+func Commands() []*options.Command { return commands(new(env.Env)) }
+
 // commands are the subcommands. The first is the one that need not be named.
 func commands(e *env.Env) []*options.Command {
 	return slices.Concat([]*options.Command{run.Command(e)}, operate.Commands(e),

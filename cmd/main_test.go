@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
-	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
@@ -17,8 +16,6 @@ func TestMain(m *testing.M) {
 	tester.Forget()
 	os.Exit(m.Run())
 }
-
-func testCommands() []*options.Command { return commands(new(env.Env)) }
 
 // TestErrorsBeforeOptions: an error of the command line is JSON if what was read of that,
 // or a variable, asks for it.

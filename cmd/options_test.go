@@ -16,7 +16,7 @@ var told = []string{"LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER"
 // for something else.
 func TestEveryOptionHasItsVariable(t *testing.T) {
 	t.Parallel()
-	for _, o := range testCommands()[0].Options() {
+	for _, o := range Commands()[0].Options() {
 		name := o.Name
 		if name == options.HelpName || name == options.VersionName {
 			if o.Variable() != "" {
@@ -37,7 +37,7 @@ func TestEveryOptionHasItsVariable(t *testing.T) {
 // TestNamesAreUnique would find an option, or a short form, given twice.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
-	for _, c := range testCommands() {
+	for _, c := range Commands() {
 		seen := map[string]bool{}
 		for _, o := range c.Options() {
 			for _, name := range []string{o.Name, o.Short, o.Variable()} {

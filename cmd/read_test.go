@@ -99,7 +99,7 @@ func TestRead(t *testing.T) {
 		{"-nV true", "version --"},
 		{"true --version", "run -- true --version"},
 	} {
-		l, err := options.Read(strings.Fields(tt.args), testCommands())
+		l, err := options.Read(strings.Fields(tt.args), Commands())
 		if err != nil {
 			t.Errorf("leaderrun %s: %v", tt.args, err)
 			continue
@@ -136,7 +136,7 @@ func TestReadRefuses(t *testing.T) {
 		{"forget x --force", "unknown option --force of leaderrun forget"},
 		{"-n completion", "unknown option -n of leaderrun completion"},
 	} {
-		l, err := options.Read(strings.Fields(tt.args), testCommands())
+		l, err := options.Read(strings.Fields(tt.args), Commands())
 		if err == nil {
 			_, err = options.Resolve(l)
 		}
@@ -151,7 +151,7 @@ func TestReadRefuses(t *testing.T) {
 func TestResolveChecksVariables(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "soon")
 	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: "soon" is no duration like 10, 1.5 or 2m30s`, "version": ""} {
-		l, err := options.Read([]string{name}, testCommands())
+		l, err := options.Read([]string{name}, Commands())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,12 +165,12 @@ func TestResolveChecksVariables(t *testing.T) {
 func TestBadValuesAreQuoted(t *testing.T) {
 	t.Parallel()
 	bad := "etcd://u:opensesame@h\x1b[2J" + strings.Repeat("x", 1000)
-	for _, c := range testCommands() {
+	for _, c := range Commands() {
 		for _, o := range c.Options() {
 			if o.Name == "config" { // a file
 				continue
 			}
-			l, err := options.Read([]string{c.Name, "--config=" + os.DevNull, "--" + o.Name + "=" + bad}, testCommands())
+			l, err := options.Read([]string{c.Name, "--config=" + os.DevNull, "--" + o.Name + "=" + bad}, Commands())
 			if err == nil {
 				_, err = options.Resolve(l)
 			}
@@ -192,7 +192,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, joined string) {
 		args := strings.Split(joined, "\x00")
-		l, err := options.Read(slices.Clone(args), testCommands())
+		l, err := options.Read(slices.Clone(args), Commands())
 		if err != nil {
 			if !errors.Is(err, locks.ErrUsage) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %q", args, err)

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
 // optionList describes options, under headings if there are many.
-func optionList(headings []string, options []cmd.Option) string {
+func optionList(all []options.Option) string {
 	var b strings.Builder
-	if len(options) <= 15 {
-		list(&b, options)
+	if len(all) <= 15 {
+		list(&b, all)
 		return b.String()
 	}
-	for _, heading := range headings {
-		if under := withHeading(options, heading); len(under) > 0 {
+	for _, heading := range options.Groups {
+		if under := withHeading(all, heading); len(under) > 0 {
 			fmt.Fprintf(&b, ".Ss %s\n", heading)
 			list(&b, under)
 		}
@@ -24,42 +24,43 @@ func optionList(headings []string, options []cmd.Option) string {
 	return b.String()
 }
 
-func withHeading(options []cmd.Option, heading string) []cmd.Option {
-	var under []cmd.Option
-	for _, o := range options {
-		if o.Heading == heading {
+func withHeading(all []options.Option, heading string) []options.Option {
+	var under []options.Option
+	for _, o := range all {
+		if o.Group == heading {
 			under = append(under, o)
 		}
 	}
 	return under
 }
 
-func list(b *strings.Builder, options []cmd.Option) {
+func list(b *strings.Builder, all []options.Option) {
 	b.WriteString(".Bl -tag -width Ds\n")
-	for _, o := range options {
-		fmt.Fprintf(b, ".It %s\n%s", names(o), prose(o.Usage, o.Value, o.Default))
+	for _, o := range all {
+		value, text := o.Phrase()
+		fmt.Fprintf(b, ".It %s\n%s", names(o), prose(text, value, o.Default))
 	}
 	b.WriteString(".El\n")
 }
 
 // names are those of an option, with its value.
-func names(o cmd.Option) string {
+func names(o options.Option) string {
 	s := "Fl -" + o.Name
 	if o.Short != "" {
 		s = "Fl " + o.Short + " , " + "-" + o.Name
 	}
-	if o.Value != "" {
-		s += " Ar " + strings.ToLower(o.Value)
+	if value, _ := o.Phrase(); value != "" {
+		s += " Ar " + strings.ToLower(value)
 	}
 	return s
 }
 
 // variableList says which variable stands for which option.
-func variableList(options []cmd.Option) string {
+func variableList(all []options.Option) string {
 	var b strings.Builder
-	for _, o := range options {
-		if o.Variable != "" {
-			fmt.Fprintf(&b, ".It Ev %s\n.Fl -%s\n", o.Variable, o.Name)
+	for _, o := range all {
+		if name := o.Variable(); name != "" {
+			fmt.Fprintf(&b, ".It Ev %s\n.Fl -%s\n", name, o.Name)
 		}
 	}
 	if b.Len() == 0 {
@@ -69,13 +70,13 @@ func variableList(options []cmd.Option) string {
 }
 
 // keyList lists the keys of a config file.
-func keyList(headings []string, options []cmd.Option) string {
+func keyList(all []options.Option) string {
 	var b strings.Builder
 	b.WriteString(".Bl -tag -width Ds -compact\n")
-	for _, heading := range headings {
+	for _, heading := range options.Groups {
 		var keys []string
-		for _, o := range withHeading(options, heading) {
-			if o.InFile {
+		for _, o := range withHeading(all, heading) {
+			if o.From == options.Anywhere {
 				keys = append(keys, ".Cm "+o.Name)
 			}
 		}

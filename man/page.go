@@ -3,11 +3,11 @@ package man
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd"
-	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // The comments around a generated part.
@@ -21,7 +21,6 @@ func Pages(dir string) ([]string, error) { return filepath.Glob(filepath.Join(di
 
 // Generate returns a page with its generated parts as they should be.
 func Generate(file string, page []byte) ([]byte, error) {
-	d := cmd.Describe()
 	var b strings.Builder
 	rest := string(page)
 	for {
@@ -32,7 +31,7 @@ func Generate(file string, page []byte) ([]byte, error) {
 		}
 		what, old, _ := strings.Cut(after, "\n")
 		_, after, closed := strings.Cut(old, end+"\n")
-		part, err := generate(d, subcommandOf(file), what)
+		part, err := generate(subcommandOf(file), what)
 		if err == nil && !closed {
 			err = fmt.Errorf("it has no end")
 		}
@@ -53,28 +52,28 @@ func subcommandOf(file string) string {
 	return strings.TrimPrefix(name, "leaderrun-")
 }
 
-func generate(d cmd.Description, subcommand, what string) (string, error) {
+func generate(subcommand, what string) (string, error) {
 	if scheme, ok := strings.CutPrefix(what, "backend "); ok {
-		i := slices.IndexFunc(d.Backends, func(b *backend.Info) bool { return b.Scheme == scheme })
-		if i < 0 {
+		b := known.Find(scheme)
+		if b == nil {
 			return "", fmt.Errorf("there is no such backend")
 		}
-		return facts(d.Backends[i]), nil
+		return facts(b), nil
 	}
 	if what == "keys" {
 		subcommand = "run"
 	}
-	i := slices.IndexFunc(d.Commands, func(c cmd.Subcommand) bool { return c.Name == subcommand })
-	if i < 0 {
+	c := options.Find(cmd.Commands(), subcommand)
+	if c == nil {
 		return "", fmt.Errorf("there is no subcommand %q", subcommand)
 	}
-	switch options := d.Commands[i].Options; what {
+	switch what {
 	case "options":
-		return optionList(d.Headings, options), nil
+		return optionList(c.Shown()), nil
 	case "variables":
-		return variableList(options), nil
+		return variableList(c.Shown()), nil
 	case "keys":
-		return keyList(d.Headings, options), nil
+		return keyList(c.Shown()), nil
 	}
 	return "", fmt.Errorf("nobody knows what that is")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/cmd"
+	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // pages returns the pages by their files.
@@ -47,8 +49,8 @@ func TestNothingIsStale(t *testing.T) {
 func TestEachSubcommandHasItsPage(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
-	for _, c := range cmd.Describe().Commands {
-		if len(c.Options) <= 1 {
+	for _, c := range cmd.Commands() {
+		if len(c.Shown()) <= 1 {
 			continue
 		}
 		name := "leaderrun"
@@ -62,7 +64,7 @@ func TestEachSubcommandHasItsPage(t *testing.T) {
 		}
 		if c.Name != "config" {
 			wanted = append(wanted, begin+"options\n")
-			if slices.ContainsFunc(c.Options, func(o cmd.Option) bool { return o.Variable != "" }) {
+			if slices.ContainsFunc(c.Shown(), func(o options.Option) bool { return o.Variable() != "" }) {
 				wanted = append(wanted, begin+"variables\n")
 			}
 		}
@@ -77,7 +79,7 @@ func TestEachSubcommandHasItsPage(t *testing.T) {
 func TestEachBackendIsDescribed(t *testing.T) {
 	t.Parallel()
 	page := pages(t)["leaderrun-backends.7"]
-	for _, b := range cmd.Describe().Backends {
+	for _, b := range known.Backends() {
 		if !strings.Contains(page, ".Ss "+b.Scheme+"\n") || !strings.Contains(page, begin+"backend "+b.Scheme+"\n") {
 			t.Errorf("leaderrun-backends.7 lacks the backend %s", b.Scheme)
 		}
@@ -101,7 +103,7 @@ func TestReferencesExist(t *testing.T) {
 // has the name that it has in the list of options.
 func TestSynopsis(t *testing.T) {
 	t.Parallel()
-	d := cmd.Describe()
+	all := cmd.Commands()
 	option := regexp.MustCompile(`Fl (\S+)(?: (?:Ar|Cm) (\S+))?`)
 	for file, page := range pages(t) {
 		_, synopsis, found := strings.Cut(page, ".Sh SYNOPSIS\n")
@@ -113,25 +115,27 @@ func TestSynopsis(t *testing.T) {
 			if m[1] == "-" {
 				continue
 			}
-			i := slices.IndexFunc(d.Commands, func(c cmd.Subcommand) bool { return c.Name == subcommandOf(file) })
-			o := find(d.Commands[i].Options, m[1])
-			switch {
-			case o == nil:
+			o := find(options.Find(all, subcommandOf(file)).Shown(), m[1])
+			if o == nil {
 				t.Errorf("%s: there is no option %s", file, m[1])
-			case (o.Value == "") != (m[2] == ""):
-				t.Errorf("%s: the value of %s is %q, not %q", file, m[1], m[2], o.Value)
-			case o.Name != "for" && strings.ToLower(o.Value) != m[2]:
-				t.Errorf("%s: the value of %s is called %q, not %q", file, m[1], m[2], strings.ToLower(o.Value))
+				continue
+			}
+			value, _ := o.Phrase()
+			switch {
+			case (value == "") != (m[2] == ""):
+				t.Errorf("%s: the value of %s is %q, not %q", file, m[1], m[2], value)
+			case o.Name != "for" && strings.ToLower(value) != m[2]:
+				t.Errorf("%s: the value of %s is called %q, not %q", file, m[1], m[2], strings.ToLower(value))
 			}
 		}
 	}
 }
 
 // find finds an option by what stands after Fl: "-lock" or "l".
-func find(options []cmd.Option, name string) *cmd.Option {
-	for i, o := range options {
+func find(all []options.Option, name string) *options.Option {
+	for i, o := range all {
 		if name == "-"+o.Name || name == o.Short && name != "" {
-			return &options[i]
+			return &all[i]
 		}
 	}
 	return nil
@@ -141,19 +145,19 @@ func find(options []cmd.Option, name string) *cmd.Option {
 // of run, another page of all. In examples each may stand.
 func TestOptionsInProseExist(t *testing.T) {
 	t.Parallel()
-	d := cmd.Describe()
+	commands := cmd.Commands()
 	for file, page := range pages(t) {
-		var all, options []cmd.Option
+		var all, may []options.Option
 		about := subcommandOf(file)
-		own := slices.ContainsFunc(d.Commands, func(c cmd.Subcommand) bool { return c.Name == about })
-		for _, c := range d.Commands {
-			all = append(all, c.Options...)
+		own := options.Find(commands, about) != nil
+		for _, c := range commands {
+			all = append(all, c.Shown()...)
 			if !own || c.Name == about || c.Name == "run" {
-				options = append(options, c.Options...)
+				may = append(may, c.Shown()...)
 			}
 		}
 		for _, name := range mentioned(page) {
-			if find(options, name) == nil {
+			if find(may, name) == nil {
 				t.Errorf("%s speaks of an option -%s, which does not exist", file, name)
 			}
 		}
@@ -222,7 +226,7 @@ func TestMakefileInstallsAllSections(t *testing.T) {
 func TestEachSubcommandIsListed(t *testing.T) {
 	t.Parallel()
 	page := pages(t)["leaderrun.1"]
-	for _, c := range cmd.Describe().Commands {
+	for _, c := range cmd.Commands() {
 		if c.Name != "run" && !strings.Contains(page, ".It Cm "+c.Name+"\n") {
 			t.Errorf("leaderrun.1 does not list the subcommand %s", c.Name)
 		}

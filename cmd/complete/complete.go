@@ -172,8 +172,8 @@ func (t *typed) short(ctx context.Context) completion {
 // optionNames are those that can be given, and were not yet.
 func (t *typed) optionNames(short bool) []candidate {
 	var all []candidate
-	for _, o := range t.Command.Options() {
-		if o.Hidden || t.Count(o.Name) > 0 && !o.Counts() {
+	for _, o := range t.Command.Shown() {
+		if t.Count(o.Name) > 0 && !o.Counts() {
 			continue
 		}
 		_, usage := o.Phrase()

@@ -136,6 +136,11 @@ func (c *Command) Options() []Option {
 	return c.options
 }
 
+// Shown are those of its options that help shows.
+func (c *Command) Shown() []Option {
+	return slices.DeleteFunc(slices.Clone(c.Options()), func(o Option) bool { return o.Hidden })
+}
+
 // option returns the one of a name, a long one or a short one; nil: there is none.
 func (c *Command) option(name string) *Option {
 	all := c.Options()
