@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/leaderrun/leaderrun/cmd/complete"
+	"github.com/leaderrun/leaderrun/cmd/doctor"
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/operate"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -59,5 +60,5 @@ func Commands() []*options.Command { return commands(new(env.Env)) }
 // commands are the subcommands. The first is the one that need not be named.
 func commands(e *env.Env) []*options.Command {
 	return slices.Concat([]*options.Command{run.Command(e)}, operate.Commands(e),
-		[]*options.Command{configCommand(e), backendsCommand(e), complete.Command(e), versionCommand(e), helpCommand(e)})
+		[]*options.Command{doctor.Command(e), configCommand(e), backendsCommand(e), complete.Command(e), versionCommand(e), helpCommand(e)})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/doctor"
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/operate"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -64,7 +65,7 @@ func newShelved(s *shelf) shelved {
 // commands are the program's.
 func (p shelved) commands() []*options.Command {
 	return slices.Concat([]*options.Command{run.Command(p.Env)}, operate.Commands(p.Env), []*options.Command{
-		{Name: "config", Args: "show", Early: 1, Define: p.plain}, {Name: "backends", Define: p.plain}, Command(p.Env),
+		doctor.Command(p.Env), {Name: "config", Args: "show", Early: 1, Define: p.plain}, {Name: "backends", Define: p.plain}, Command(p.Env),
 		{Name: "version", Define: p.plain}, {Name: "help", Define: p.plain},
 	})
 }

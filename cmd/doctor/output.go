@@ -28,14 +28,14 @@ func markOf(l Level) mark {
 
 const plainColour = "\x1b[0m"
 
-// A Reporter prints checks: as lines, each as soon as it is made, or as one object
+// A reporter prints checks: as lines, each as soon as it is made, or as one object
 // of JSON at the end.
-type Reporter struct {
-	Out      io.Writer
-	Progress func(string) // shows what is being done; "" removes that
-	JSON     bool
-	Quiet    bool                    // only what is wrong
-	Broken   context.CancelCauseFunc // is told that nothing can be printed any more
+type reporter struct {
+	out      io.Writer
+	progress func(string) // shows what is being done; "" removes that
+	json     bool
+	quiet    bool                    // only what is wrong
+	broken   context.CancelCauseFunc // is told that nothing can be printed any more
 	err      error
 }
 
@@ -50,13 +50,12 @@ func isUTF8(getenv func(string) string) bool {
 	return false
 }
 
-// Check prints one.
-func (r *Reporter) Check(c Check) {
-	if r.JSON || r.Quiet && c.Level != Error {
+func (r *reporter) check(c Check) {
+	if r.json || r.quiet && c.Level != Error {
 		return
 	}
-	r.Progress("")
-	r.print(line(c, output.Colors(r.Out), !isUTF8(os.Getenv)))
+	r.progress("")
+	r.print(line(c, output.Colors(r.out), !isUTF8(os.Getenv)))
 }
 
 // line is a check for people: what was found, and below it what to do.
@@ -77,12 +76,12 @@ func line(c Check, colours, ascii bool) string {
 }
 
 // print writes to standard output. What went wrong first is kept.
-func (r *Reporter) print(s string) {
+func (r *reporter) print(s string) {
 	if r.err != nil {
 		return
 	}
-	if _, r.err = io.WriteString(r.Out, s); r.err != nil {
-		r.Broken(r.err)
+	if _, r.err = io.WriteString(r.out, s); r.err != nil {
+		r.broken(r.err)
 	}
 }
 
@@ -94,11 +93,11 @@ type findings struct {
 	Checks  []Check `json:"checks"`
 }
 
-// End prints the sum of it.
-func (r *Reporter) End(backend string, status int, checks []Check) error {
-	r.Progress("")
-	if !r.JSON {
-		if !r.Quiet {
+// end prints the sum of it.
+func (r *reporter) end(backend string, status int, checks []Check) error {
+	r.progress("")
+	if !r.json {
+		if !r.quiet {
 			r.print(sum(checks))
 		}
 		return r.err

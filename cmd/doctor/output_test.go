@@ -37,15 +37,15 @@ func TestDoctorLines(t *testing.T) {
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	r := &Reporter{Progress: quietly, Out: &b, JSON: true}
+	r := &reporter{progress: quietly, out: &b, json: true}
 	checks := []Check{{Name: "a", Level: OK, Text: "<5ms>", Figures: Figures{"took_ns": 5}}, {Name: "b", Level: Error, Text: "no", Fix: "do it"}}
 	for _, c := range checks {
-		r.Check(c)
+		r.check(c)
 	}
 	if b.Len() > 0 {
 		t.Errorf("before the end there is %q", &b)
 	}
-	if err := r.End("etcd://h", 70, checks); err != nil {
+	if err := r.end("etcd://h", 70, checks); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"v":1,"backend":"etcd://h","status":70,"checks":[{"name":"a","level":"ok","text":"<5ms>","figures":{"took_ns":5}},{"name":"b","level":"error","text":"no","fix":"do it"}]}` + "\n"
@@ -53,7 +53,7 @@ func TestDoctorJSON(t *testing.T) {
 		t.Errorf("got %s; want %s", &b, want)
 	}
 	b.Reset()
-	if err := r.End("file", 0, nil); err != nil || !json.Valid(b.Bytes()) {
+	if err := r.end("file", 0, nil); err != nil || !json.Valid(b.Bytes()) {
 		t.Errorf("without checks: %q, %v", &b, err)
 	}
 }
@@ -64,9 +64,9 @@ func TestDoctorCannotPrint(t *testing.T) {
 	broken := errors.New("no room")
 	for _, json := range []bool{false, true} {
 		var told error
-		r := &Reporter{Progress: quietly, Out: failingWriter{broken}, JSON: json, Broken: func(err error) { told = err }}
-		r.Check(Check{Name: "a"})
-		if err := r.End("file", 0, nil); !errors.Is(err, broken) {
+		r := &reporter{progress: quietly, out: failingWriter{broken}, json: json, broken: func(err error) { told = err }}
+		r.check(Check{Name: "a"})
+		if err := r.end("file", 0, nil); !errors.Is(err, broken) {
 			t.Errorf("json %v: got %v; want %v", json, err, broken)
 		}
 		if !errors.Is(told, broken) {

@@ -27,3 +27,21 @@ func Survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall
 func endings() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 }
+
+// Stops gets a value when we are to stop: Ctrl-Z.
+func Stops() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	Catch(c, []os.Signal{syscall.SIGTSTP})
+	return c
+}
+
+// Stop stops us, and returns when we are continued. The signal alone would not do:
+// it takes a moment to reach all threads.
+func Stop() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	if syscall.Kill(os.Getpid(), syscall.SIGSTOP) == nil {
+		<-continued
+	}
+}

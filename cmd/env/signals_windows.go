@@ -14,3 +14,9 @@ func Survive() {}
 
 // endings are the signals by which a user ends a program.
 func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+// Stops is nil: nothing stops a process there.
+func Stops() <-chan os.Signal { return nil }
+
+// Stop is never called.
+func Stop() {}

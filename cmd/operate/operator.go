@@ -1,5 +1,5 @@
 // Package operate is what an operator does with locks: status, watch, wait, resign,
-// release, forget and doctor look at locks and hold none, and check asks about the one
+// release and forget look at locks and hold none, and check asks about the one
 // that the job runs under.
 package operate
 
@@ -21,7 +21,7 @@ import (
 func Commands(e *env.Env) []*options.Command {
 	return []*options.Command{
 		statusCommand(e), watchCommand(e), waitCommand(e), checkCommand(e),
-		resignCommand(e), releaseCommand(e), forgetCommand(e), doctorCommand(e),
+		resignCommand(e), releaseCommand(e), forgetCommand(e),
 	}
 }
 
@@ -37,7 +37,7 @@ func define(e *env.Env, name, usage string, own func(*operator) ([]options.Optio
 	return &options.Command{Name: name, Usage: usage, Define: func() ([]options.Option, func(*options.Request) error) {
 		p := &operator{e, options.NewValues()}
 		all, do := own(p)
-		all = append(all, p.Pick("backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")...)
+		all = append(all, p.ToOperate()...)
 		return all, func(r *options.Request) error {
 			if r.Line.Command.Args == "" {
 				if err := r.NoArgs(); err != nil {

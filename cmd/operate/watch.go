@@ -118,7 +118,12 @@ type watcher struct {
 // watcher makes the one that the options ask for.
 func (w *watching) watcher() (*watcher, error) {
 	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && w.canDraw() {
-		return w.liveWatcher(), nil
+		f := w.Out.(*os.File) // as it is a terminal
+		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
+			Out: f, Title: "leaderrun watch " + locks.RedactText(w.Backend), Style: w.style(false),
+			Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
+		}}
+		return &watcher{live.Seen, live.End}, nil
 	}
 	var command proc.Command
 	if w.exec != "" {

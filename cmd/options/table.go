@@ -216,6 +216,11 @@ func (v *Values) Pick(names ...string) []Option {
 	return slices.DeleteFunc(v.Table(), func(o Option) bool { return !slices.Contains(names, o.Name) })
 }
 
+// ToOperate returns those that say where a lock is and what to print, and some more.
+func (v *Values) ToOperate(more ...string) []Option {
+	return v.Pick(append(more, "backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")...)
+}
+
 // As returns the row of a name with another phrase.
 func (v *Values) As(name, usage string) Option {
 	o := v.Pick(name)[0]

@@ -1,4 +1,4 @@
-package operate
+package doctor
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/leaderrun/leaderrun/cmd/doctor"
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
@@ -19,20 +18,26 @@ import (
 
 // A diagnosis is one use of leaderrun doctor.
 type diagnosis struct {
-	*operator
+	*env.Env
+	*options.Values
 	timeout options.Duration
 	format  options.Choice
 }
 
-func doctorCommand(e *env.Env) *options.Command {
-	return define(e, "doctor", "look for what is wrong with a backend, the way to it and this machine", func(p *operator) ([]options.Option, func(*options.Request) error) {
-		d := &diagnosis{p, options.Duration{D: time.Minute}, options.NewChoice("text", "text", "json")}
-		return append([]options.Option{
-			p.As("lock", "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
-			{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "all together may take `DURATION`"},
-			options.Format(&d.format, "text", "print what was found as `FORMAT`: text or json"),
-		}, p.Pick("ttl", "kill-after")...), d.run
-	})
+// Command is the subcommand doctor.
+func Command(e *env.Env) *options.Command {
+	return &options.Command{
+		Name:  "doctor",
+		Usage: "look for what is wrong with a backend, the way to it and this machine",
+		Define: func() ([]options.Option, func(*options.Request) error) {
+			d := &diagnosis{e, options.NewValues(), options.Duration{D: time.Minute}, options.NewChoice("text", "text", "json")}
+			return append([]options.Option{
+				d.As("lock", "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
+				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "all together may take `DURATION`"},
+				options.Format(&d.format, "text", "print what was found as `FORMAT`: text or json"),
+			}, d.ToOperate("ttl", "kill-after")...), d.run
+		},
+	}
 }
 
 // check refuses what cannot be meant.
@@ -41,9 +46,9 @@ func (d *diagnosis) check() error {
 		return err
 	}
 	if d.timeout.D <= 0 {
-		return &locks.UsageError{What: "--timeout must be more than 0"}
+		return locks.Usagef("--timeout must be more than 0")
 	}
-	if err := doctor.CheckName(d.Lock); err != nil {
+	if err := CheckName(d.Lock); err != nil {
 		return err
 	}
 	return d.Timing().CheckTTL()
@@ -51,6 +56,9 @@ func (d *diagnosis) check() error {
 
 // run makes the checks and prints them. What they found is the exit status.
 func (d *diagnosis) run(r *options.Request) error {
+	if err := r.NoArgs(); err != nil {
+		return err
+	}
 	logger := d.Term.Start(d.Messages())
 	if err := d.check(); err != nil {
 		return err
@@ -59,29 +67,29 @@ func (d *diagnosis) run(r *options.Request) error {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	env.Survive() // who reads only the first lines must not leave a lock behind
-	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.D, doctor.ErrTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.D, ErrTimeLimit)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	hurry, ended := env.UntilEnded(stop)
-	report := &doctor.Reporter{Out: d.Out, Progress: d.Term.Progress, JSON: d.format.Value == "json", Quiet: d.Quiet, Broken: stop}
-	checks := doctor.Run(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
-	status := output.Status(doctor.Worst(checks))
+	report := &reporter{out: d.Out, progress: d.Term.Progress, json: d.format.Value == "json", quiet: d.Quiet, broken: stop}
+	checks := Run(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
+	status := output.Status(Worst(checks))
 	if sig := ended(); sig != nil {
 		status = proc.Exit{Signal: sig}.Status()
 	}
-	if err := report.End(locks.RedactText(d.Backend), status, checks); err != nil {
+	if err := report.end(locks.RedactText(d.Backend), status, checks); err != nil {
 		return err
 	}
 	return output.ExitWith(status)
 }
 
-func (d *diagnosis) config(source string, logger *slog.Logger, r *doctor.Reporter) doctor.Config {
-	info := known.Find(schemeOf(d.Backend))
-	if info == nil {
-		info = new(backend.Info) // of a backend that is not ours we know nothing
+func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Config {
+	info := new(backend.Info) // of a backend that is not ours we know nothing
+	if u, err := locks.Parse(d.Backend); err == nil && known.Find(u.Scheme) != nil {
+		info = known.Find(u.Scheme)
 	}
-	return doctor.Config{
+	return Config{
 		Backend:        d.Backend,
 		Source:         source,
 		Open:           d.Registry.Open,
@@ -97,11 +105,11 @@ func (d *diagnosis) config(source string, logger *slog.Logger, r *doctor.Reporte
 		ConnectTimeout: d.ConnectTimeout.D,
 		Spacing:        info.Spacing,
 		Version:        d.Version,
-		Streams:        streams(),
+		Streams:        []Stream{stream("standard input", os.Stdin), stream("standard output", os.Stdout), stream("standard error", os.Stderr)},
 		Clock:          clock.Boot{},
 		Logger:         logger,
-		Report:         r.Check,
-		Progress:       r.Progress,
+		Report:         r.check,
+		Progress:       r.progress,
 	}
 }
 
@@ -118,22 +126,7 @@ func source(backend *options.Setting) string {
 	return "from the config file"
 }
 
-func schemeOf(backend string) string {
-	u, err := locks.Parse(backend)
-	if err != nil {
-		return "" // a check says so
-	}
-	return u.Scheme
-}
-
-func streams() []doctor.Stream {
-	var all []doctor.Stream
-	for _, s := range []struct {
-		name string
-		file *os.File
-	}{{"standard input", os.Stdin}, {"standard output", os.Stdout}, {"standard error", os.Stderr}} {
-		width, _, _ := output.Screen(s.file)
-		all = append(all, doctor.Stream{Name: s.name, Columns: width})
-	}
-	return all
+func stream(name string, f *os.File) Stream {
+	width, _, _ := output.Screen(f)
+	return Stream{Name: name, Columns: width}
 }
