@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -136,26 +135,19 @@ func TestReadRefuses(t *testing.T) {
 		{"forget x --force", "unknown option --force of leaderrun forget"},
 		{"-n completion", "unknown option -n of leaderrun completion"},
 	} {
-		l, err := options.Read(strings.Fields(tt.args), Commands())
-		if err == nil {
-			_, err = options.Resolve(l)
-		}
+		_, err := options.Read(strings.Fields(tt.args), Commands())
 		if err == nil || err.Error() != tt.want || !errors.Is(err, locks.ErrUsage) {
 			t.Errorf("leaderrun %q:\n got %v\nwant %s", tt.args, err, tt.want)
 		}
 	}
 }
 
-// TestResolveChecksVariables has the variables of another subcommand be wrong,
+// TestReadChecksVariables has the variables of another subcommand be wrong,
 // too, which does not matter.
-func TestResolveChecksVariables(t *testing.T) {
+func TestReadChecksVariables(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "soon")
 	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: "soon" is no duration like 10, 1.5 or 2m30s`, "version": ""} {
-		l, err := options.Read([]string{name}, Commands())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = options.Resolve(l); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if _, err := options.Read([]string{name}, Commands()); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: got %v; want %s", name, err, want)
 		}
 	}
@@ -167,13 +159,7 @@ func TestBadValuesAreQuoted(t *testing.T) {
 	bad := "etcd://u:opensesame@h\x1b[2J" + strings.Repeat("x", 1000)
 	for _, c := range Commands() {
 		for _, o := range c.Options() {
-			if o.Name == "config" { // a file
-				continue
-			}
-			l, err := options.Read([]string{c.Name, "--config=" + os.DevNull, "--" + o.Name + "=" + bad}, Commands())
-			if err == nil {
-				_, err = options.Resolve(l)
-			}
+			_, err := options.Read([]string{c.Name, "--" + o.Name + "=" + bad}, Commands())
 			if err == nil {
 				continue // an option that takes any text
 			}

@@ -26,8 +26,6 @@ func markOf(l Level) mark {
 	return mark{"-", "-", "\x1b[2m"}
 }
 
-const plainColour = "\x1b[0m"
-
 // A reporter prints checks: as lines, each as soon as it is made, or as one object
 // of JSON at the end.
 type reporter struct {
@@ -66,7 +64,7 @@ func line(c Check, colours, ascii bool) string {
 		sign = m.ascii
 	}
 	if colours {
-		sign = m.colour + sign + plainColour
+		sign = m.colour + sign + "\x1b[0m"
 	}
 	s := sign + " " + c.Name + ": " + c.Text + "\n"
 	if c.Fix != "" {

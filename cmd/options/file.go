@@ -36,7 +36,11 @@ type FileError struct {
 	file string
 	line int // 0: none in particular
 	what string
+
+	cause error // nil: none that matters
 }
+
+func (e *FileError) Unwrap() error { return e.cause }
 
 // ExitStatus is one that no other error has.
 func (e *FileError) ExitStatus() int { return output.ExitConfig }
@@ -75,18 +79,12 @@ func openConfig(name string) (*config, error) {
 		return loadConfig(name)
 	}
 	for _, file := range defaultConfigs() {
-		c, err := loadConfig(file)
-		if !errors.As(err, new(*missingConfig)) {
+		if c, err := loadConfig(file); !errors.Is(err, fs.ErrNotExist) {
 			return c, err
 		}
 	}
 	return new(config), nil
 }
-
-// A missingConfig is the error for a file that does not exist.
-type missingConfig struct{ FileError }
-
-func (m *missingConfig) Unwrap() error { return &m.FileError }
 
 func loadConfig(file string) (*config, error) {
 	if file == os.DevNull {
@@ -96,7 +94,7 @@ func loadConfig(file string) (*config, error) {
 	var distrust trust.Distrust
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
-		return nil, &missingConfig{FileError{file: file, what: "it does not exist"}}
+		return nil, &FileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
 	case errors.As(err, &distrust):
 		return nil, output.WithHint(&FileError{file: file, what: err.Error()},
 			"a config file must be yours or root's, and nobody else's to change: chmod go-w "+file)

@@ -47,14 +47,30 @@ func Read(args []string, commands []*Command) (*Line, error) {
 	case l.Count(VersionName) > 0:
 		*l = Line{Commands: commands, Command: Find(commands, VersionName)}
 	}
+	return l, l.check()
+}
+
+// check refuses options that the subcommand does not have, and values, also those of
+// variables, that an option cannot have, even if they do not count.
+func (l *Line) check() error {
 	for i, g := range l.Given {
 		o := l.Command.option(g.Name)
 		if o == nil {
-			return l, l.unknown(g.shown)
+			return l.unknown(g.shown)
+		}
+		if err := o.check("option "+g.shown, g.Text); err != nil {
+			return err
 		}
 		l.Given[i].Option = o
 	}
-	return l, nil
+	for _, o := range l.Command.Options() {
+		if text := os.Getenv(o.Variable()); text != "" {
+			if err := o.check(o.Variable(), text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // ReadPart reads arguments that are not all, or that need not make sense together.

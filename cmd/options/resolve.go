@@ -1,7 +1,6 @@
 package options
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,59 +43,55 @@ type Request struct {
 // Resolve decides what counts: for each option the value of the highest rank, and of
 // two options that contradict each other the one of the higher rank.
 func Resolve(l *Line) (*Request, error) {
-	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, config: new(config)}
-	c := l.Command
-	all := c.Options()
+	config, job, err := l.openConfig()
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, config: config}
+	all := l.Command.Options()
 	for i := range all {
-		s, err := l.ask(&all[i])
+		s, err := l.decide(&all[i], config, job)
 		if err != nil {
 			return nil, err
 		}
 		r.Settings = append(r.Settings, s)
 	}
-	job, err := r.readFile()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range r.Settings {
-		if s.From == Anywhere && (c.Job || slices.Contains(places, s.Name)) {
-			if err := r.config.ask(s, job); err != nil {
-				return nil, err
-			}
-		}
-	}
 	if err := r.nameLock(job); err != nil {
 		return nil, err
 	}
-	if err := r.contradict(); err != nil || !c.Job {
-		return r, err
+	if err := r.contradict(); err != nil {
+		return nil, err
 	}
-	return r, r.findCommand(min(c.Early, len(r.Args)), job)
+	return r, r.findCommand(job)
 }
 
 // places are the options that a subcommand takes from the file if it does not take all:
 // they say where a lock is, and what its lease is like.
 var places = []string{"backend", "lock", "connect-timeout", "ttl", "kill-after"}
 
-// ask finds what the command line and a variable say about an option. An empty
-// variable is none.
-func (l *Line) ask(o *Option) (*Setting, error) {
+// decide finds the value of an option. One from the file or from a variable that is
+// empty is none.
+func (l *Line) decide(o *Option, c *config, job *section) (*Setting, error) {
 	s := &Setting{Option: o}
 	s.reset()
-	if name := o.Variable(); name != "" && os.Getenv(name) != "" {
-		*s = Setting{Option: o, Text: os.Getenv(name), Rank: Variable, Source: name}
-		if err := o.check(name, s.Text); err != nil {
-			return nil, err
-		}
-	}
-	for _, g := range l.Given {
-		if g.Name != o.Name {
+	for i, in := range []*section{&c.top, job} {
+		e, ok := in.options[o.Name]
+		if !ok || !l.Command.Job && !slices.Contains(places, o.Name) {
 			continue
 		}
-		*s = Setting{Option: o, Text: g.Text, Rank: Flag, Source: "flag"}
-		if err := o.check("option "+g.shown, g.Text); err != nil {
+		text, err := c.value(o, e)
+		if err != nil {
 			return nil, err
 		}
+		if text != "" {
+			*s = Setting{o, text, Top + Rank(i), fmt.Sprintf("%s:%d", c.file, e.line), e.line}
+		}
+	}
+	if text := os.Getenv(o.Variable()); text != "" {
+		*s = Setting{Option: o, Text: text, Rank: Variable, Source: o.Variable()}
+	}
+	if l.Count(o.Name) > 0 {
+		*s = Setting{Option: o, Text: l.Text(o.Name), Rank: Flag, Source: "flag"}
 	}
 	return s, nil
 }
@@ -132,23 +127,23 @@ func (r *Request) NoArgs() error {
 	return locks.Usagef("leaderrun %s takes no argument, but was given %s", r.Line.Command.Name, output.Quote(r.Args[0]))
 }
 
-// readFile reads the config file, if the subcommand has one, and finds the job that is
+// openConfig reads the config file, if the subcommand has one, and finds the job that is
 // asked for, an empty one if none is.
-func (r *Request) readFile() (*section, error) {
-	config, job := r.Setting("config"), r.Setting("job")
-	if config == nil || job == nil {
-		return new(section), nil
+func (l *Line) openConfig() (*config, *section, error) {
+	if l.Command.option("config") == nil {
+		return new(config), new(section), nil
 	}
-	for _, s := range []*Setting{config, job} {
-		if s.Rank == Flag && s.Text == "" {
-			return nil, locks.Usagef("option --%s has an empty value", s.Name)
+	for _, name := range []string{"config", "job"} {
+		if l.Count(name) > 0 && l.Text(name) == "" {
+			return nil, nil, locks.Usagef("option --%s has an empty value", name)
 		}
 	}
-	var err error
-	if r.config, err = openConfig(config.Text); err != nil {
-		return nil, err
+	c, err := openConfig(l.Text("config"))
+	if err != nil {
+		return nil, nil, err
 	}
-	return r.config.job(job.Text)
+	job, err := c.job(l.Text("job"))
+	return c, job, err
 }
 
 // job returns the section of a job.
@@ -168,28 +163,6 @@ func (c *config) job(name string) (*section, error) {
 	return nil, err
 }
 
-// ask finds what the file says about an option, and checks that even if it does not
-// count.
-func (c *config) ask(s *Setting, job *section) error {
-	for _, in := range []struct {
-		rank    Rank
-		options map[string]entry
-	}{{Top, c.top.options}, {Job, job.options}} {
-		e, ok := in.options[s.Name]
-		if !ok {
-			continue
-		}
-		value, err := c.value(s.Option, e)
-		if err != nil {
-			return err
-		}
-		if value != "" && s.Rank < in.rank { // an empty one is none, as an empty variable
-			*s = Setting{s.Option, value, in.rank, fmt.Sprintf("%s:%d", c.file, e.line), e.line}
-		}
-	}
-	return nil
-}
-
 // value expands and checks what the file has for an option.
 func (c *config) value(o *Option, e entry) (string, error) {
 	value, err := expand(e.text)
@@ -205,10 +178,7 @@ func (c *config) value(o *Option, e entry) (string, error) {
 	default:
 		err = o.check(o.Name, value)
 	}
-	var usage *locks.UsageError
-	if err != nil && !errors.As(err, &usage) {
-		return "", c.at(e.line, "%s: %v", o.Name, err)
-	} else if err != nil {
+	if err != nil {
 		return "", c.at(e.line, "%v", err)
 	}
 	return value, nil
@@ -227,10 +197,13 @@ func (r *Request) nameLock(job *section) error {
 	return nil
 }
 
-// findCommand decides what to run, after so many words that are none of it: what the
-// command line says, or a variable, or the job.
-func (r *Request) findCommand(words int, job *section) error {
-	line := r.Setting(commandKey)
+// findCommand decides what to run: what the command line says, or a variable, or the
+// job.
+func (r *Request) findCommand(job *section) error {
+	line, words := r.Setting(commandKey), min(r.Line.Command.Early, len(r.Args))
+	if !r.Line.Command.Job {
+		return nil
+	}
 	if len(r.Args) > words && line.Rank < Flag {
 		line.reset()
 	}

@@ -216,9 +216,9 @@ func (v *Values) Pick(names ...string) []Option {
 	return slices.DeleteFunc(v.Table(), func(o Option) bool { return !slices.Contains(names, o.Name) })
 }
 
-// ToOperate returns those that say where a lock is and what to print, and some more.
-func (v *Values) ToOperate(more ...string) []Option {
-	return v.Pick(append(more, "backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")...)
+// ToOperate returns those that say where a lock is and what to print.
+func (v *Values) ToOperate() []Option {
+	return v.Pick("backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")
 }
 
 // As returns the row of a name with another phrase.

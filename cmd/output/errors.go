@@ -32,14 +32,18 @@ func hintOf(err error) string {
 	return locks.Hint(err)
 }
 
-// A Reworded error has another text.
-type Reworded struct {
-	Err  error
-	Text string
+// Reword gives an error another text, and leaves it its class and its hint.
+func Reword(err error, format string, args ...any) error {
+	return &reworded{err, fmt.Sprintf(format, args...)}
 }
 
-func (r *Reworded) Error() string { return r.Text }
-func (r *Reworded) Unwrap() error { return r.Err }
+type reworded struct {
+	error
+	text string
+}
+
+func (r *reworded) Error() string { return r.text }
+func (r *reworded) Unwrap() error { return r.error }
 
 // WithoutClass is the text of an error without the class that it may begin
 // with, where the class goes without saying.
@@ -58,8 +62,8 @@ func Explain(lock string, err error) error {
 	case errors.As(err, &held):
 		return fmt.Errorf("lock %q: %w", lock, held)
 	case errors.Is(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
-		return &Hinted{&Reworded{err, fmt.Sprintf("lock %q: %s", lock, WithoutClass(err))},
-			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow"}
+		return WithHint(Reword(err, "lock %q: %s", lock, WithoutClass(err)),
+			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow")
 	case errors.As(err, new(*proc.StartError)):
 	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied):
 		return fmt.Errorf("%w: %w", locks.ErrDenied, err)

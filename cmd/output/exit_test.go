@@ -41,7 +41,7 @@ func TestStatus(t *testing.T) {
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrDenied)), 76},
 		// A file system denies in its own words.
 		{&Hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
-		{&Reworded{class(locks.ErrUnavailable), "text"}, 69},
+		{Reword(class(locks.ErrUnavailable), "text"), 69},
 	} {
 		if got := Status(tt.err); got != tt.want {
 			t.Errorf("Status(%v) = %d; want %d", tt.err, got, tt.want)
@@ -66,6 +66,7 @@ func TestReport(t *testing.T) {
 		{errors.Join(errors.New("one"), errors.New("two")), "leaderrun: error: one; two\n"},
 		{&locks.Error{Op: "acquire", Backend: "b", Name: "n", Err: errors.New("why"), Hint: "do it"},
 			"leaderrun: error: acquire \"n\" on b: why\nleaderrun: hint: do it\n"},
+		{Reword(&locks.Error{Op: "acquire", Err: errors.New("why"), Hint: "do it"}, "%d words", 2), "leaderrun: error: 2 words\nleaderrun: hint: do it\n"},
 	} {
 		var b strings.Builder
 		testTerm(&b).Report(tt.err)

@@ -344,19 +344,16 @@ func newRunID() string { return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Ui
 
 // explain adds to an error of a run what the user calls the things in it.
 func (s *session) explain(err error) error {
-	reworded := func(format string, args ...any) error {
-		return &output.Reworded{Err: err, Text: fmt.Sprintf(format, args...)}
-	}
 	switch {
 	case errors.As(err, new(*locks.HeldError)):
 	case errors.As(err, new(*runner.SkippedError)):
 		return fmt.Errorf("lock %q: %w", s.Lock, err)
 	case errors.Is(err, locks.ErrLost):
-		return reworded("leadership of %q was lost and the job was stopped: %s", s.Lock, output.WithoutClass(err))
+		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.Lock, output.WithoutClass(err))
 	case errors.As(err, new(*runner.ResignError)):
-		return reworded("leadership of %q was given up: %v", s.Lock, err)
+		return output.Reword(err, "leadership of %q was given up: %v", s.Lock, err)
 	case errors.As(err, new(*runner.TimeoutError)):
-		return reworded("the job was stopped: %v", err)
+		return output.Reword(err, "the job was stopped: %v", err)
 	}
 	return output.Explain(s.Lock, err)
 }

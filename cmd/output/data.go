@@ -1,9 +1,17 @@
 package output
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 )
+
+// JSON writes one line of JSON, with <, > and & as they are: it is for no browser.
+func JSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
 
 // Colors reports whether what is printed to w is to have colours.
 func Colors(w io.Writer) bool {
