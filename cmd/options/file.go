@@ -30,9 +30,9 @@ import (
 // takes a fraction of a second to read.
 const maxConfig = 64 << 10
 
-// A FileError is what is wrong with a config file. Its exit status is one of
+// A fileError is what is wrong with a config file. Its exit status is one of
 // its own.
-type FileError struct {
+type fileError struct {
 	file string
 	line int // 0: none in particular
 	what string
@@ -40,12 +40,12 @@ type FileError struct {
 	cause error // nil: none that matters
 }
 
-func (e *FileError) Unwrap() error { return e.cause }
+func (e *fileError) Unwrap() error { return e.cause }
 
 // ExitStatus is one that no other error has.
-func (e *FileError) ExitStatus() int { return output.ExitConfig }
+func (e *fileError) ExitStatus() int { return output.ExitConfig }
 
-func (e *FileError) Error() string {
+func (e *fileError) Error() string {
 	if e.line == 0 {
 		return fmt.Sprintf("config file %s: %s", e.file, e.what)
 	}
@@ -94,16 +94,16 @@ func loadConfig(file string) (*config, error) {
 	var distrust trust.Distrust
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
-		return nil, &FileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
+		return nil, &fileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
 	case errors.As(err, &distrust):
-		return nil, output.WithHint(&FileError{file: file, what: err.Error()},
+		return nil, output.WithHint(&fileError{file: file, what: err.Error()},
 			"a config file must be yours or root's, and nobody else's to change: chmod go-w "+file)
 	case err != nil:
 		var inner *fs.PathError
 		if errors.As(err, &inner) {
 			err = inner.Err // the file's name is said already
 		}
-		return nil, &FileError{file: file, what: err.Error()}
+		return nil, &fileError{file: file, what: err.Error()}
 	}
 	return parseConfig(file, text)
 }

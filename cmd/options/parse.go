@@ -42,7 +42,7 @@ type configReader struct {
 func parseConfig(file string, text []byte) (*config, error) {
 	r := &configReader{file: file, options: keys()}
 	if line := tooDeep(text); line > 0 {
-		return nil, &FileError{file: file, line: line, what: "it is nested too deeply"}
+		return nil, &fileError{file: file, line: line, what: "it is nested too deeply"}
 	}
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -83,7 +83,7 @@ func tooDeep(text []byte) int {
 
 // syntax is an error of the library, in our form: its own shows the line.
 func (r *configReader) syntax(err error) error {
-	e := &FileError{file: r.file, what: err.Error()}
+	e := &fileError{file: r.file, what: err.Error()}
 	if s, ok := err.(interface {
 		GetMessage() string
 		GetToken() *token.Token
@@ -188,7 +188,7 @@ func (r *configReader) scalar(n ast.Node, key string) (string, error) {
 }
 
 func (r *configReader) fail(n ast.Node, what string) error {
-	return &FileError{file: r.file, line: line(n), what: what}
+	return &fileError{file: r.file, line: line(n), what: what}
 }
 
 func line(n ast.Node) int {
@@ -200,7 +200,7 @@ func line(n ast.Node) int {
 
 // at is an error about a line of the file.
 func (c *config) at(line int, format string, args ...any) error {
-	return &FileError{file: c.file, line: line, what: fmt.Sprintf(format, args...)}
+	return &fileError{file: c.file, line: line, what: fmt.Sprintf(format, args...)}
 }
 
 // A command is a job's, in words, not expanded.

@@ -60,7 +60,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"jobs:\n  a:\n    command: a `b`\n", "f:3: command: the output of another command needs a shell"},
 	} {
 		_, err := parseConfig("f", []byte(tt.text))
-		var bad *FileError
+		var bad *fileError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q:\ngot  %v\nwant an error with %s", tt.text, err, tt.want)
 		}
@@ -142,7 +142,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("lock: |\n  x\n<<: *a\n? [a]\n: &b !!str c\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := parseConfig("f", text)
-		if err != nil && !errors.As(err, new(*FileError)) {
+		if err != nil && !errors.As(err, new(*fileError)) {
 			t.Fatal(err)
 		}
 		if err == nil && (c == nil || len(c.top.options) > len(keys())) {
