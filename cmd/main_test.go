@@ -28,6 +28,8 @@ func TestErrorsBeforeOptions(t *testing.T) {
 		{"json", "--nosuch", true},
 		{"", "--log-format=json --nosuch", true},
 		{"", "--log-format json --nosuch", true},
+		{"", "--nosuch -n --log-format json true", true},
+		{"", "--nosuch true --log-format json", false}, // it is the job's
 		{"json", "--log-format=text --nosuch", false},
 		{"text", "--log-format", false},
 		{"", "--log-format json -w soon true", true},

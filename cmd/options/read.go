@@ -79,32 +79,35 @@ func ReadPart(args []string, commands []*Command) (*Line, error) {
 	return l, l.read(args)
 }
 
-func (l *Line) read(args []string) error {
+// read goes on after an error, which it returns: --log-format may follow.
+func (l *Line) read(args []string) (first error) {
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		var err error
+		rest, err := args, error(nil)
 		switch {
 		case arg == "--":
 			l.Rest = args
-			return nil
+			return first
 		case strings.HasPrefix(arg, "--"):
-			args, err = l.long(arg, args)
+			rest, err = l.long(arg, args)
 		case strings.HasPrefix(arg, "-") && arg != "-":
-			args, err = l.short(arg, args)
+			rest, err = l.short(arg, args)
 		case !l.Named && Find(l.Commands, arg) != nil:
 			l.Command, l.Named = Find(l.Commands, arg), true
 		case l.Named && len(l.Words) < l.Command.Early:
 			l.Words = append(l.Words, arg)
 		default:
 			l.Rest = append([]string{arg}, args...)
-			return nil
+			return first
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			args = rest
+		} else if first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 // long reads "--name", "--name=value" or "--name value".

@@ -99,7 +99,10 @@ func (l *Line) decide(o *Option, c *config, job *section) (*Setting, error) {
 // reset makes it what it is if nobody says anything.
 func (s *Setting) reset() {
 	*s = Setting{Option: s.Option, Text: s.Default, Source: "default"}
-	if !s.TakesValue() {
+	switch {
+	case s.Counts():
+		s.Text = "0"
+	case !s.TakesValue():
 		s.Text = "false"
 	}
 }
