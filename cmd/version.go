@@ -21,8 +21,8 @@ func versionCommand(e *env.Env) *options.Command {
 		Name:  options.VersionName,
 		Usage: "print the version; as JSON, those of the helper programs, too",
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			format := options.NewChoice("text", "text", "json")
-			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json")},
+			var format options.Choice
+			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json", "text", "json")},
 				func(r *options.Request) error {
 					if err := r.NoArgs(); err != nil {
 						return err

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -31,11 +30,11 @@ func Command(e *env.Env) *options.Command {
 		Name:  "doctor",
 		Usage: "look for what is wrong with a backend, the way to it and this machine",
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			d := &diagnosis{e, options.NewValues(), options.Duration{D: time.Minute}, options.NewChoice("text", "text", "json")}
+			d := &diagnosis{Env: e, Values: options.NewValues()}
 			return slices.Concat([]options.Option{
 				d.As("lock", "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
 				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "all together may take `DURATION`"},
-				options.Format(&d.format, "text", "print what was found as `FORMAT`: text or json"),
+				options.Format(&d.format, "text", "print what was found as `FORMAT`: text or json", "text", "json"),
 			}, d.Pick("ttl", "kill-after"), d.ToOperate()), d.run
 		},
 	}

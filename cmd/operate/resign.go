@@ -13,10 +13,6 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// resignWait is how long a holder has by default: more than a renewal, with
-// which some backends deliver requests, and the usual grace.
-const resignWait = time.Minute
-
 // A holder is looked at so often, to see whether it still is one.
 const resignLook = 300 * time.Millisecond
 
@@ -24,7 +20,7 @@ func resignCommand(e *env.Env) *options.Command {
 	return define(e, "resign", "ask the holder of a lock to end its job and release, and wait until it has", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var reason string
 		wait := p.As("wait", "give up after `DURATION`; a bare number is seconds")
-		wait.Default = "1m"
+		wait.Default = "1m" // more than a renewal, with which some backends deliver requests, and the usual grace
 		return []options.Option{
 			p.As("lock", "`NAME` of the lock"),
 			p.As("id", "`ID` by which the holder sees us (default: host/pid/random)"),
@@ -38,9 +34,6 @@ func resignCommand(e *env.Env) *options.Command {
 func (p *operator) resign(reason string) error {
 	if err := p.needLock(); err != nil {
 		return err
-	}
-	if !p.Wait.Given {
-		p.Wait.D = resignWait
 	}
 	r, err := p.resignation(reason)
 	if err != nil {

@@ -17,11 +17,11 @@ const exitFree = 1
 func statusCommand(e *env.Env) *options.Command {
 	return define(e, "status", "tell who holds a lock, or all locks; exit status 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var all bool
-		format := options.NewChoice("table", "table", "wide", "json")
+		var format options.Choice
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&all),
-				options.Format(&format, "table", "print as `FORMAT`: table, wide or json"),
+				options.Format(&format, "table", "print as `FORMAT`: table, wide or json", "table", "wide", "json"),
 			}, func(r *options.Request) error {
 				if all && r.Given("lock") {
 					return errOneOrAll

@@ -16,11 +16,11 @@ import (
 
 func waitCommand(e *env.Env) *options.Command {
 	return define(e, "wait", "wait until a lock is free, is held, or has another holder, without taking it", func(p *operator) ([]options.Option, func(*options.Request) error) {
-		until := options.NewChoice("", "free", "held", "change")
-		interval := options.Duration{D: time.Second}
+		var until options.Choice
+		var interval options.Duration
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock"),
-				{Name: "for", Group: "Waiting", Value: &until, From: options.Arguments,
+				{Name: "for", Group: "Waiting", Value: until.Of("free", "held", "change"), From: options.Arguments,
 					Usage: "wait until the lock is `WHAT`: free, held, or change, until it has another holder or another state than now"},
 				p.As("wait", "give up after `DURATION`, with exit status 75; a bare number is seconds (default: never)"),
 				p.As("conflict-exit-code", "exit with `N` if we gave up"),

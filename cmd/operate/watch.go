@@ -28,11 +28,11 @@ type watching struct {
 
 func watchCommand(e *env.Env) *options.Command {
 	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Request) error) {
-		w := &watching{operator: p, format: options.NewChoice("", "live", "lines", "json"), interval: options.Duration{D: 2 * time.Second}}
+		w := &watching{operator: p}
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&w.all),
-				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, a line each, or live: a picture of what is (default: live on a terminal, else lines)"),
+				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, a line each, or live: a picture of what is (default: live on a terminal, else lines)", "live", "lines", "json"),
 				{Name: "exec", Group: "Running", Value: &w.exec, From: options.Arguments,
 					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and so on"},
 				intervalOption(&w.interval, "2s"),

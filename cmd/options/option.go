@@ -20,7 +20,7 @@ type Option struct {
 	Short   string // "" if it has none
 	Group   string // the heading that it stands under in help
 	Value   any    // where its value goes: a *string, a *bool, or a cli.Generic
-	Default string // as help has it; "" if there is none, or if Usage says it
+	Default string // "" if there is none; that of --kill-after depends on --ttl and is no value
 	Usage   string // a phrase, with the name of its value in back quotes
 	From    Sources
 	Hidden  bool // help does not show it
@@ -96,6 +96,19 @@ func (o *Option) check(source, text string) error {
 	return nil
 }
 
+// setDefault gives it its default, if there is one and it is a value.
+func (o *Option) setDefault() {
+	if o.Default == "" {
+		return
+	}
+	switch v := o.Value.(type) {
+	case *string:
+		*v = o.Default
+	case cli.Generic:
+		_ = v.Set(o.Default)
+	}
+}
+
 // flag is the option as the library knows it.
 func (o *Option) flag() cli.Flag {
 	switch v := o.Value.(type) {
@@ -132,6 +145,9 @@ func (c *Command) Options() []Option {
 	if c.options == nil {
 		c.options, c.do = c.Define()
 		c.options = append(c.options, Option{Name: HelpName, Short: "h", Group: "Help", Value: new(bool), From: Arguments, Usage: "show this help"})
+		for i := range c.options {
+			c.options[i].setDefault()
+		}
 	}
 	return c.options
 }
@@ -165,6 +181,9 @@ func (c *Command) Do(r *Request) error {
 		}
 		if err != nil { // after all was checked
 			return locks.Usagef("%s: %s", s.Source, locks.RedactText(err.Error()))
+		}
+		if v, ok := s.Value.(interface{ given() }); ok {
+			v.given()
 		}
 	}
 	return c.do(r)

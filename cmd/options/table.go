@@ -3,10 +3,7 @@ package options
 import (
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
-	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
@@ -63,30 +60,13 @@ type Values struct {
 	MetricsListen, MetricsFile string
 }
 
-// NewValues returns the defaults.
+// NewValues returns the defaults, which are in the table.
 func NewValues() *Values {
-	return &Values{
-		Backend:            "file",
-		Slots:              Number{min: 1, max: locks.MaxSlot, kind: "number"},
-		Conflict:           Number{N: output.ExitHeld, max: 255, kind: "exit status"},
-		ConnectTimeout:     Duration{D: 5 * time.Second},
-		Containment:        NewChoice("auto", append([]string{"auto"}, tiers()...)...),
-		RequireContainment: NewChoice("", tiers()...),
-		TTL:                Duration{D: 15 * time.Second},
-		Takeover:           NewChoice("fast", "fast", "strict"),
-		OnRenewError:       NewChoice("retry", "retry", "stop"),
-		Signal:             Signal{syscall.SIGTERM},
-		Restart:            NewChoice("no", "no", "on-failure", "always"),
-		RestartDelay:       Duration{D: time.Second},
-		RestartMaxDelay:    Duration{D: time.Minute},
-		GiveUpAfter:        Number{max: 1_000_000, kind: "number"},
-		Priority:           Number{min: -1000, max: 1000, kind: "number"},
-		HealthInterval:     Duration{D: 30 * time.Second},
-		HealthTimeout:      Duration{D: 30 * time.Second},
-		HealthRetries:      Number{N: 3, max: 1_000_000, kind: "number"},
-		HookTimeout:        Duration{D: 30 * time.Second},
-		LogFormat:          NewChoice("text", "text", "json"),
+	v := new(Values)
+	for _, o := range v.Table() {
+		o.setDefault()
 	}
+	return v
 }
 
 // Table has the options of a run, in the order of help.
@@ -101,21 +81,21 @@ func (v *Values) lockOptions() []Option {
 			Usage: "`NAME|URL` of the system that keeps the lock: " + strings.Join(known.Schemes(), ", ") + ", or a URL as etcd://host:2379/prefix"},
 		{Name: "lock", Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND)"},
 		{Name: "id", Group: which, Value: &v.ID, Usage: "`ID` by which others see us (default: host/pid/random)"},
-		{Name: "slots", Group: which, Value: &v.Slots,
+		{Name: "slots", Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
 			Usage: "let up to `N` hold the lock at once, each with a slot of its own; another lock than the one without --slots (default: one holder, no slots)"},
 
 		{Name: "nonblock", Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held"},
 		{Name: "wait", Short: "w", Group: waiting, Value: &v.Wait, Usage: "give up after `DURATION`; a bare number is seconds (default: never)"},
-		{Name: "conflict-exit-code", Short: "E", Group: waiting, Value: &v.Conflict, Default: "75",
+		{Name: "conflict-exit-code", Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
 			Usage: "exit with `N` if we gave up because the lock is held"},
 		{Name: "connect-timeout", Group: waiting, Value: &v.ConnectTimeout, Default: "5s",
 			Usage: "a backend that does not answer within `DURATION` is down"},
 
 		{Name: "command", Short: "c", Group: running, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` through $SHELL -c; needs --lock"},
 		{Name: "scrub-env", Group: running, Value: &v.ScrubEnv, Usage: "keep the backend's credentials out of the job's environment"},
-		{Name: "containment", Group: running, Value: &v.Containment, Default: "auto",
+		{Name: "containment", Group: running, Value: v.Containment.Of(append([]string{"auto"}, tiers()...)...), Default: "auto",
 			Usage: "keep the job together by `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best there is but for pidns"},
-		{Name: "require-containment", Group: running, Value: &v.RequireContainment,
+		{Name: "require-containment", Group: running, Value: v.RequireContainment.Of(tiers()...),
 			Usage: "do not start with less than `TIER`: subreaper, pidns or cgroup"},
 		{Name: "wait-children", Group: running, Value: &v.WaitChildren,
 			Usage: "when the command has ended, wait for what it left behind instead of ending it"},
@@ -123,12 +103,12 @@ func (v *Values) lockOptions() []Option {
 			Usage: "the job tells systemd that it is ready, not leaderrun; needs NotifyAccess=all in its unit"},
 
 		{Name: "ttl", Group: losing, Value: &v.TTL, Default: "15s", Usage: "the lease is `DURATION`: how soon others may take over if we vanish"},
-		{Name: "takeover", Group: losing, Value: &v.Takeover, Default: "fast",
+		{Name: "takeover", Group: losing, Value: v.Takeover.Of("fast", "strict"), Default: "fast",
 			Usage: "after a holder that did not release: `HOW` is fast, start at once, or strict, when its lease is surely over"},
 		{Name: "signal", Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` first when the job must end"},
 		{Name: "kill-after", Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
 			Usage: "send KILL `DURATION` after the signal"},
-		{Name: "on-renew-error", Group: losing, Value: &v.OnRenewError, Default: "retry",
+		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",
 			Usage: "when a renewal fails: `WHAT` is retry while the lease allows, or stop the job at once"},
 	}
 }
@@ -150,16 +130,16 @@ func (v *Values) serviceOptions() []Option {
 	const group = "As a service"
 	return []Option{
 		{Name: "rejoin", Group: group, Value: &v.Rejoin, Usage: "when the lock was lost or the job has ended, wait for the lock again"},
-		{Name: "restart", Group: group, Value: &v.Restart, Default: "no",
+		{Name: "restart", Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
 			Usage: "start a job that has ended again, under the same lease: `WHEN` is no, on-failure or always"},
 		{Name: "restart-delay", Group: group, Value: &v.RestartDelay, Default: "1s",
 			Usage: "pause for `DURATION` before a restart; each one in a row doubles it"},
 		{Name: "restart-max-delay", Group: group, Value: &v.RestartMaxDelay, Default: "1m",
 			Usage: "pause for `DURATION` at most; after a job that ran for so long the pause is short again"},
-		{Name: "give-up-after", Group: group, Value: &v.GiveUpAfter,
+		{Name: "give-up-after", Group: group, Value: v.GiveUpAfter.in("number", 0, 1_000_000),
 			Usage: "give up the lock after `N` failures in a row, so that another host can try (default: never)"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "do not obey leaderrun resign"},
-		{Name: "priority", Group: group, Value: &v.Priority, Default: "0",
+		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000), Default: "0",
 			Usage: "let those go first who wait with a greater `N` (" + known.Queues() + ")"},
 	}
 }
@@ -173,7 +153,7 @@ func (v *Values) healthOptions() []Option {
 		{Name: "health-tcp", Group: group, Value: &v.HealthTCP, Usage: "give up the lock when `HOST:PORT` keeps refusing connections"},
 		{Name: "health-interval", Group: group, Value: &v.HealthInterval, Default: "30s", Usage: "check every `DURATION`"},
 		{Name: "health-timeout", Group: group, Value: &v.HealthTimeout, Default: "30s", Usage: "a check that takes longer than `DURATION` has failed"},
-		{Name: "health-retries", Group: group, Value: &v.HealthRetries, Default: "3", Usage: "`N` failures in a row make it unhealthy"},
+		{Name: "health-retries", Group: group, Value: v.HealthRetries.in("number", 0, 1_000_000), Default: "3", Usage: "`N` failures in a row make it unhealthy"},
 		{Name: "health-start-period", Group: group, Value: &v.HealthStartPeriod,
 			Usage: "failures in the first `DURATION` of the job do not count until a check has succeeded"},
 	}
@@ -195,7 +175,7 @@ func (v *Values) outputOptions() []Option {
 	return []Option{
 		{Name: "verbose", Short: "v", Group: group, Value: &v.Verbose, Usage: "say what happens; twice: every renewal, too"},
 		{Name: "quiet", Short: "q", Group: group, Value: &v.Quiet, Usage: "print errors only, no warnings"},
-		{Name: "log-format", Group: group, Value: &v.LogFormat, Default: "text", Usage: "print messages in `FORMAT`: text or json"},
+		{Name: "log-format", Group: group, Value: v.LogFormat.Of("text", "json"), Default: "text", Usage: "print messages in `FORMAT`: text or json"},
 		{Name: "log-file", Group: group, Value: &v.LogFile, Usage: "append messages to `FILE` instead of printing them"},
 		{Name: "trace-renewals", Group: group, Value: &v.TraceRenewals,
 			Usage: "print each renewal, to choose a ttl by: when it was sent, how long it took, and what was left"},
@@ -228,7 +208,7 @@ func (v *Values) As(name, usage string) Option {
 	return o
 }
 
-// Format is the option of a subcommand that says in which format it prints.
-func Format(value *Choice, def, usage string) Option {
-	return Option{Name: "output", Short: "o", Group: "Output", Value: value, Default: def, From: Arguments, Usage: usage}
+// Format is the option of a subcommand that says in which of these formats it prints.
+func Format(value *Choice, def, usage string, formats ...string) Option {
+	return Option{Name: "output", Short: "o", Group: "Output", Value: value.Of(formats...), Default: def, From: Arguments, Usage: usage}
 }

@@ -1,28 +1,21 @@
 package options
 
-import (
-	"testing"
+import "testing"
 
-	"github.com/urfave/cli/v2"
-)
-
-// TestDefaultsAreWhatHelpSays compares the texts of help with the values.
-func TestDefaultsAreWhatHelpSays(t *testing.T) {
+// TestDefaultsAreValues: a default that is none would leave its option without one. The
+// values are what help says, and nobody has given them.
+func TestDefaultsAreValues(t *testing.T) {
 	t.Parallel()
-	fresh := NewValues().Table()
-	for i, o := range NewValues().Table() {
-		v, ok := o.Value.(cli.Generic)
-		if !ok || o.Default == "" {
-			continue
+	for _, o := range NewValues().Table() {
+		if err := o.check("its default", o.Default); o.Default != "" && (err != nil) != (o.Name == "kill-after") {
+			t.Errorf("--%s: %v", o.Name, err)
 		}
-		if err := v.Set(o.Default); err != nil {
-			if o.Name != "kill-after" { // says more than a value
-				t.Errorf("--%s: its default makes no sense: %v", o.Name, err)
-			}
-			continue
-		}
-		if is := fresh[i].Value.(cli.Generic); is.String() != v.String() {
-			t.Errorf("--%s is %s by default, and help says %s", o.Name, is, v)
-		}
+	}
+	v := NewValues()
+	if v.Backend != "file" || v.TTL.D.String() != "15s" || v.Conflict.N != 75 || v.Containment.Value != "auto" || v.Signal.String() != "TERM" {
+		t.Errorf("got %+v", v)
+	}
+	if v.TTL.Given || v.Conflict.Given || v.KillAfter.Given || v.Wait.Given {
+		t.Errorf("somebody has given %+v", v)
 	}
 }

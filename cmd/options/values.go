@@ -33,10 +33,11 @@ func (d *Duration) Set(v string) error {
 	case parsed < 0:
 		return fmt.Errorf("%s is negative", output.Quote(v))
 	}
-	*d = Duration{parsed, true}
+	d.D = parsed
 	return nil
 }
 
+func (d *Duration) given()         { d.Given = true }
 func (d *Duration) String() string { return d.D.String() }
 
 // A Number is a whole one within limits.
@@ -47,15 +48,22 @@ type Number struct {
 	kind     string // "number", "exit status"
 }
 
+// in says what it is, and its limits.
+func (n *Number) in(kind string, low, high int) *Number {
+	n.kind, n.min, n.max = kind, low, high
+	return n
+}
+
 func (n *Number) Set(v string) error {
 	parsed, err := strconv.Atoi(v)
 	if err != nil || parsed < n.min || parsed > n.max {
 		return fmt.Errorf("%s is no %s from %d to %d", output.Quote(v), n.kind, n.min, n.max)
 	}
-	n.N, n.Given = parsed, true
+	n.N = parsed
 	return nil
 }
 
+func (n *Number) given()         { n.Given = true }
 func (n *Number) String() string { return strconv.Itoa(n.N) }
 
 // A Choice is one of a few words.
@@ -64,8 +72,11 @@ type Choice struct {
 	among []string
 }
 
-// NewChoice makes one of these words, of which the default may be none.
-func NewChoice(def string, among ...string) Choice { return Choice{def, among} }
+// Of says which words.
+func (c *Choice) Of(words ...string) *Choice {
+	c.among = words
+	return c
+}
 
 func (c *Choice) Set(v string) error {
 	if !slices.Contains(c.among, v) {

@@ -13,13 +13,13 @@ func TestSeconds(t *testing.T) {
 		"10s": 10 * time.Second, "2m30s": 150 * time.Second, "100ms": 100 * time.Millisecond, "0s": 0, "+3": 3 * time.Second,
 	} {
 		var s Duration
-		if err := s.Set(text); err != nil || s.D != want || !s.Given {
+		if err := s.Set(text); err != nil || s.D != want || s.Given {
 			t.Errorf("Set(%q): %+v, %v; want %v", text, s, err, want)
 		}
 	}
 	for _, text := range []string{"", " ", "soon", "-1", "-1s", "1e3", "inf", "NaN", "1d", "10 s", "1s2", "99999999999", "1e999", "0x10"} {
 		var s Duration
-		if err := s.Set(text); err == nil || s.Given {
+		if err := s.Set(text); err == nil || s.D != 0 {
 			t.Errorf("Set(%q) = %v; want an error", text, s.D)
 		}
 	}
@@ -29,7 +29,7 @@ func TestCode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"0": 0, "75": 75, "255": 255} {
 		c := NewValues().Conflict
-		if err := c.Set(text); err != nil || c.N != want || !c.Given {
+		if err := c.Set(text); err != nil || c.N != want || c.Given {
 			t.Errorf("Set(%q): %v, %v; want %d", text, c.N, err, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestLevel(t *testing.T) {
 
 func TestChoice(t *testing.T) {
 	t.Parallel()
-	c := NewChoice("text", "text", "json")
+	c := *new(Choice).Of("text", "json")
 	if err := c.Set("json"); err != nil || c.Value != "json" {
 		t.Errorf("got %q, %v", c.Value, err)
 	}

@@ -43,9 +43,7 @@ func TestExit(t *testing.T) {
 		v := options.NewValues()
 		v.Lock = "x"
 		if tt.given {
-			if err := v.Conflict.Set("3"); err != nil {
-				t.Fatal(err)
-			}
+			v.Conflict.N, v.Conflict.Given = 3, true
 		}
 		s := &session{Values: v}
 		err := s.exit(s.explain(tt.err))
