@@ -12,22 +12,20 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Hinted error says what to do about it.
-type Hinted struct {
-	Err  error
-	Hint string
+// WithHint says what to do about an error.
+func WithHint(err error, hint string) error { return &hinted{err, hint} }
+
+type hinted struct {
+	error
+	hint string
 }
 
-// WithHint says what to do about an error.
-func WithHint(err error, hint string) error { return &Hinted{err, hint} }
-
-func (h *Hinted) Error() string { return h.Err.Error() }
-func (h *Hinted) Unwrap() error { return h.Err }
+func (h *hinted) Unwrap() error { return h.error }
 
 func hintOf(err error) string {
-	var h *Hinted
-	if errors.As(err, &h) && h.Hint != "" {
-		return h.Hint
+	var h *hinted
+	if errors.As(err, &h) && h.hint != "" {
+		return h.hint
 	}
 	return locks.Hint(err)
 }

@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrUnavailable)), 76},
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrDenied)), 76},
 		// A file system denies in its own words.
-		{&Hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
+		{&hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
 		{Reword(class(locks.ErrUnavailable), "text"), 69},
 	} {
 		if got := Status(tt.err); got != tt.want {

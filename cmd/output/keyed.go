@@ -29,50 +29,39 @@ func (t *termAttrs) event(e runner.Event) {
 // keyed is a slog.Handler that adds the term to each message, so that all of them
 // have the same keys, and each of these once: a backend names its lock and its
 // address, too, and where a key stands twice in an object of JSON, readers differ in
-// which one they take.
+// which one they take. The first one counts, and the term comes last.
 type keyed struct {
 	slog.Handler
-	term *termAttrs
-	has  []string // the keys that every message has already
+	term  *termAttrs
+	attrs []slog.Attr // that every message has
 }
 
 func (h *keyed) Handle(ctx context.Context, r slog.Record) error {
-	var attrs []slog.Attr
+	var own, term []slog.Attr
 	r.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, a)
+		own = append(own, a)
 		return true
 	})
-	attrs = without(h.has, attrs)
-	if term := h.term.attrs.Load(); term != nil {
-		attrs = append(attrs, without(append(keys(attrs), h.has...), *term)...)
+	if attrs := h.term.attrs.Load(); attrs != nil {
+		term = *attrs
 	}
 	once := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	once.AddAttrs(attrs...)
+	once.AddAttrs(firsts(h.attrs, own, term)...)
 	return h.Handler.Handle(ctx, once)
 }
 
 func (h *keyed) WithAttrs(attrs []slog.Attr) slog.Handler {
-	attrs = without(h.has, attrs)
-	return &keyed{h.Handler.WithAttrs(attrs), h.term, append(keys(attrs), h.has...)}
+	return &keyed{h.Handler, h.term, firsts(h.attrs, attrs)}
 }
 
-func keys(attrs []slog.Attr) []string {
-	var all []string
-	for _, a := range attrs {
-		all = append(all, a.Key)
-	}
-	return all
-}
-
-// without are those of the attributes that have none of these keys.
-func without(keys []string, attrs []slog.Attr) []slog.Attr {
-	var rest []slog.Attr
-	for _, a := range attrs {
-		if !slices.Contains(keys, a.Key) {
-			rest = append(rest, a)
+// firsts are the attributes, of those with one key the first.
+func firsts(all ...[]slog.Attr) (once []slog.Attr) {
+	for _, a := range slices.Concat(all...) {
+		if !slices.ContainsFunc(once, func(b slog.Attr) bool { return a.Key == b.Key }) {
+			once = append(once, a)
 		}
 	}
-	return rest
+	return once
 }
 
 // WithGroup is not used here: groups would hide the keys.

@@ -46,7 +46,7 @@ func TestJSONLogger(t *testing.T) {
 	term := testTerm(&b)
 	log := term.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", Holder: "me", JSON: true})
 	log.Warn("retry", "left", 3*time.Second, "err", errors.New("why\nso"))
-	term.Fail(&Hinted{errors.New("bad"), "do it"})
+	term.Fail(&hinted{errors.New("bad"), "do it"})
 	term.Fail(errors.New("bad"))
 	term.Flush()
 	var got []map[string]any

@@ -72,6 +72,9 @@ func (e *exporter) watch() {
 }
 
 func (e *exporter) tell(l feed.Line) {
+	if e == nil {
+		return
+	}
 	l.At = clock.Boot{}.Now()
 	line, err := json.Marshal(l)
 	if err != nil { // a time beyond the year 9999
@@ -81,15 +84,10 @@ func (e *exporter) tell(l feed.Line) {
 }
 
 func (e *exporter) event(ev runner.Event) {
-	if e != nil {
-		e.tell(feed.Line{Event: &ev, Deadline: ev.Deadline})
-	}
+	e.tell(feed.Line{Event: &ev, Deadline: ev.Deadline})
 }
 
 func (e *exporter) renewed(r keepalive.Renewal) {
-	if e == nil {
-		return
-	}
 	renewal := &feed.Renewal{Took: r.Done.Sub(r.Sent), Left: r.Left}
 	if r.Err != nil {
 		renewal.Class = runner.ClassOf(r.Err)
@@ -98,9 +96,7 @@ func (e *exporter) renewed(r keepalive.Renewal) {
 }
 
 func (e *exporter) waiting(w locks.Waiting) {
-	if e != nil {
-		e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
-	}
+	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
 }
 
 // alive returns what is runner.Config.Alive, which a service manager may want, too.
