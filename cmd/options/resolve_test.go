@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const settingsFile = `
@@ -111,11 +112,15 @@ func TestDo(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "1h")
 	t.Setenv("LEADERRUN_LOCK", "x")
 	t.Setenv("LEADERRUN_BACKEND", "")
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(file, []byte("ttl: 20\nlock: y\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	v := NewValues()
-	c := &Command{Name: "run", Define: func() ([]Option, func(*Request) error) {
+	c := &Command{Name: "run", Job: true, Define: func() ([]Option, func(*Request) error) {
 		return v.Table(), func(*Request) error { return nil }
 	}}
-	l, err := Read([]string{"-nE0", "-s", "KILL", "-vv", "--config", os.DevNull}, []*Command{c})
+	l, err := Read([]string{"-nE0", "-s", "KILL", "-vv", "--config", file}, []*Command{c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +131,7 @@ func TestDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Nonblock || v.Wait.Given || v.Lock != "x" || v.Backend != "file" || v.Verbose != 2 || v.Conflict.N != 0 || !v.Conflict.Given || v.Signal.Signal != syscall.SIGKILL {
+	if !v.Nonblock || v.Wait.Given || v.Lock != "x" || v.Backend != "file" || v.Verbose != 2 || v.Conflict.N != 0 || !v.Conflict.Given || v.Signal.Signal != syscall.SIGKILL || v.TTL.D != 20*time.Second {
 		t.Errorf("got %+v", v)
 	}
 }
