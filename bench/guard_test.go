@@ -18,9 +18,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc/proctest"
 	"github.com/leaderrun/leaderrun/runner/socket"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // relayVariable has this program play a job that is never the same process for
@@ -89,7 +89,7 @@ func (b *bench) killed(t *testing.T, rounds int, tier string, job []string, env 
 // frozen stops leaderrun, and returns how late the job is killed.
 func (b *bench) frozen(t *testing.T, rounds int) (s sample) {
 	const ttl = 3 * time.Second
-	timing := runner.NewTiming(ttl, -1)
+	timing := timing.New(ttl, -1)
 	server := etcdtest.Start(t, etcdtest.Options{})
 	for len(s) < rounds {
 		c := on(server, []string{b.core, "-b", "etcd", "-l", "x", "--ttl", ttl.String(), "--"}, "sh", "-c", `echo "$LEADERRUN_SOCKET" >"$D/socket"; exec sleep 1000`)

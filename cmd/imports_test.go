@@ -42,7 +42,7 @@ func (l layer) permits(pkg string) bool {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/proc", "/runner/signals", "/runner/socket", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
+	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/pulse", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// The rooms of cmd, each with what is below it.
@@ -70,16 +70,20 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
 		{"/locks/kit/reload", []string{"/locks/kit/reload"}},
 		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles"}},
-		{"/runner/proc", []string{"/runner/proc", "/locks/lease/clock"}},
+		{"/runner/proc", []string{"/runner/proc", "/runner/signals", "/locks/lease/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
-		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/locks/lease/clock"}},
+		{"/runner/pulse", []string{"/runner/pulse", "/locks/lease/clock"}},
+		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
 		{"/runner/signals", []string{"/runner/signals"}},
 		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},
 		{"/runner/probe", []string{"/runner/probe", "/locks/program/version"}},
-		{"/runner/metrics", slices.Concat(runner, []string{"/runner/metrics", "/runner/metrics/feed", "/locks/program/isolate", "/locks/program/version"})},
-		{"/runner/metrics/feed", slices.Concat(runner, []string{"/runner/metrics/feed"})},
+		{"/runner/event", []string{"/runner/event", "/locks/lease/clock"}},
+		{"/runner/health", []string{"/runner/health", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
+		{"/runner/metrics", []string{"/runner/metrics", "/runner/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate", "/locks/program/version"}},
+		{"/runner/metrics/feed", []string{"/runner/metrics/feed", "/runner/event", "/locks/lease/clock"}},
+		{"/runner/timing", []string{"/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // What of the Compose specification the example uses. Whoever adds a field here looks
@@ -62,7 +62,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kill := runner.NewTiming(15*time.Second, -1).Grace; grace <= 2*kill {
+	if kill := timing.New(15*time.Second, -1).Grace; grace <= 2*kill {
 		t.Errorf("the container is killed after %v, the worker only after %v", grace, kill)
 	}
 	if _, err := os.Stat(filepath.Join("compose", worker.Build, "Dockerfile")); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // What of Kubernetes' types the example uses. Their own module takes a minute to
@@ -148,7 +148,7 @@ func TestDeployment(t *testing.T) {
 		t.Error("the container may do too much")
 	}
 	grace := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second
-	if kill := runner.NewTiming(15*time.Second, -1).Grace; grace <= 2*kill {
+	if kill := timing.New(15*time.Second, -1).Grace; grace <= 2*kill {
 		t.Errorf("the pod is killed after %v, the worker only after %v", grace, kill)
 	}
 }

@@ -327,19 +327,19 @@ func Carrier(l Lock) *os.File {
 // Remote is a Lock that another process keeps for us. It goes on after our
 // death as long as anybody has its input open.
 type Remote interface {
-	// LastWords returns the process's input, and what is to be written there to have
+	// ReleaseMessage returns the process's input, and what is to be written there to have
 	// the lock released after our death.
-	LastWords() (input *os.File, words []byte)
+	ReleaseMessage() (input *os.File, words []byte)
 	// Keeps reports whether a process id is that of the process, which may be another
 	// one than before.
 	Keeps(pid int) bool
 }
 
-// LastWords returns what l's process can be told after our death, or zeros if
+// ReleaseMessage returns what l's process can be told after our death, or zeros if
 // there is no such process.
-func LastWords(l Lock) (input *os.File, words []byte) {
+func ReleaseMessage(l Lock) (input *os.File, words []byte) {
 	if r, ok := l.(Remote); ok {
-		return r.LastWords()
+		return r.ReleaseMessage()
 	}
 	return nil, nil
 }

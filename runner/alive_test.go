@@ -11,12 +11,13 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // beats has Alive recorded, and called again after these times in the stages of
 // waiting and leading.
 func (r *rig) beats(waiting, leading time.Duration) {
-	r.c.Alive = func(s Stage) time.Duration {
+	r.c.Alive = func(s pulse.Stage) time.Duration {
 		r.note([]string{"waits", "leads", "stops", "is over"}[s])
 		return []time.Duration{waiting, leading, leading, time.Second}[s]
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -84,10 +85,10 @@ func (r *rig) failed(exit proc.Exit, err, want error) {
 }
 
 // kinds returns the events so far by kind.
-func (r *rig) kinds() []Kind {
+func (r *rig) kinds() []event.Kind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var k []Kind
+	var k []event.Kind
 	for _, e := range r.events {
 		k = append(k, e.Kind)
 	}
@@ -133,7 +134,7 @@ func (r *rig) warned(want ...string) {
 }
 
 // toldOf checks how many events of a kind there were.
-func (r *rig) toldOf(kind Kind, want int) {
+func (r *rig) toldOf(kind event.Kind, want int) {
 	r.t.Helper()
 	got := 0
 	for _, e := range r.events {

@@ -6,79 +6,69 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// Reasons are for people. Whoever counts transitions, or decides by them, has a
-// class beside each: one of these words, of which there are few.
-const (
-	classSignal      = "signal"      // we were sent one
-	classRuntime     = "runtime"     // --max-runtime is over
-	classResigned    = "resigned"    // the lock is given up on purpose
-	classUnguarded   = "unguarded"   // the job's guard has died, or does not answer
-	classExpired     = "expired"     // no renewal was acknowledged in time
-	classTimeout     = "timeout"     // there was no answer in time
-	classUnavailable = "unavailable" // the backend could not be reached
-	classDenied      = "denied"      // the backend denied permission
-	ClassLost        = "lost"        // the lock is somebody else's, or its session gone
-	classHeld        = "held"        // somebody else holds the lock
-	classLeftovers   = "leftovers"   // of a job whose first process has ended
-	classElected     = "elected"     // the wait is over that a hook ran beside
-	classSucceeded   = "succeeded"   // the job exited with 0
-	classFailed      = "failed"      // the job did not
-	classError       = "error"       // none of these
-)
+// A class is what an error means to us. It is decided here, once for each error.
+type class struct {
+	word    string // what events call it
+	lost    bool   // leadership was lost, or could not be kept
+	final   bool   // another campaign would meet it again
+	restart bool   // another start of the job may go better
+}
 
-// ClassOf returns the class of an error. The first one that fits counts: what
-// ended a term may well wrap what made the last renewal fail.
+func classify(err error) class {
+	return class{
+		word:    ClassOf(err),
+		lost:    errors.Is(err, locks.ErrLost),
+		final:   isFinal(err),
+		restart: isA[*TimeoutError](err) || isA[*proc.StartError](err) && proc.Passing(err),
+	}
+}
+
+// ClassOf returns the word for an error. The first one that fits counts: what
+// ended a term may wrap what made the last renewal fail.
 func ClassOf(err error) string {
 	switch {
-	case errors.As(err, new(*SignalError)):
-		return classSignal
-	case errors.As(err, new(*TimeoutError)):
-		return classRuntime
-	case errors.As(err, new(*ResignError)):
-		return classResigned
+	case isA[*SignalError](err):
+		return event.ClassSignal
+	case isA[*TimeoutError](err):
+		return event.ClassRuntime
+	case isA[*ResignError](err):
+		return event.ClassResigned
 	case errors.Is(err, proc.ErrUnguarded):
-		return classUnguarded
+		return event.ClassUnguarded
 	case errors.Is(err, errNoRenewal), errors.Is(err, keepalive.ErrExpired):
-		return classExpired
+		return event.ClassExpired
 	case errors.Is(err, errNoWait):
-		return classElected
+		return event.ClassElected
 	case errors.Is(err, context.DeadlineExceeded):
-		return classTimeout
+		return event.ClassTimeout
 	case errors.Is(err, locks.ErrDenied):
-		return classDenied
+		return event.ClassDenied
 	case errors.Is(err, locks.ErrUnavailable):
-		return classUnavailable
+		return event.ClassUnavailable
 	case errors.Is(err, locks.ErrLost):
-		return ClassLost
+		return event.ClassLost
 	}
-	return classError
+	return event.ClassError
 }
 
-// classOfEnd is that of the end of a job or a term.
-func classOfEnd(exit proc.Exit, err error) string {
+func isFinal(err error) bool {
 	switch {
-	case err != nil:
-		return ClassOf(err)
-	case exit.Status() != 0:
-		return classFailed
+	case isA[*SignalError](err), isA[*OuterError](err), errors.Is(err, locks.ErrUsage), errors.Is(err, locks.ErrDenied):
+		return true
+	case isA[*openError](err), isA[*proc.StartError](err):
+		return !proc.Passing(err)
 	}
-	return classSucceeded
+	return false
 }
 
-// cause is the class of why what it watches is being ended.
-func (s *supervisor) cause() string {
-	switch {
-	case s.lost != nil:
-		return ClassOf(s.lost)
-	case s.ousted != nil:
-		return ClassOf(s.ousted)
-	case s.sent != nil:
-		return classSignal
-	case s.exited:
-		return classLeftovers
-	}
-	return classError
-}
+func isA[E error](err error) bool { return errors.As(err, new(E)) }
+
+// An openError is an error of Open, which contacts no server: a helper program is
+// missing, or a file cannot be read.
+type openError struct{ error }
+
+func (e *openError) Unwrap() error { return e.error }

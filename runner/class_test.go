@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // classes returns the events that have a class, or that a test asks for, once each
@@ -42,7 +43,7 @@ func TestEventClasses(t *testing.T) {
 		"signal":      {func(r *rig) { r.job.on = deaf; r.send(seconds(2), syscall.SIGTERM) }, "signalled/signal killed/signal"},
 		"leftovers":   {func(r *rig) { r.job.begin = forks(seconds(2), 0) }, "signalled/leftovers"},
 		"max runtime": {func(r *rig) { r.c.MaxRuntime = time.Second }, "signalled/runtime"},
-		"resigned":    {func(r *rig) { r.at(time.Second, func() { r.asked <- Petition{}.Encode() }) }, "signalled/resigned"},
+		"resigned":    {func(r *rig) { r.at(time.Second, func() { r.asked <- Request{}.Encode() }) }, "signalled/resigned"},
 		"partition": {func(r *rig) { r.job.on, r.renew = deaf, silentAfter(0) },
 			"renew_failed/timeout lost/expired signalled/expired renew_failed/timeout killed/expired"},
 		"loss": {func(r *rig) {
@@ -78,7 +79,7 @@ func TestUnreleasedIsTold(t *testing.T) {
 		r.renew = silentAfter(1)
 		r.job.on, r.job.immortal = deaf, true
 		_, _ = r.run()
-		if last := r.events[len(r.events)-1]; last.Kind != EventReleaseFailed || last.Class != classLeftovers {
+		if last := r.events[len(r.events)-1]; last.Kind != event.ReleaseFailed || last.Class != event.ClassLeftovers {
 			t.Errorf("the last event is %+v", last)
 		}
 	})

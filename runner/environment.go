@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WithLease returns an environment that tells a job of its lease, and of no
-// other. A slot of 0 is none.
+// WithLease returns an environment with the variables of a lease, in place of those of
+// any other. A slot of 0 is left out.
 func WithLease(env []string, lock, holder string, token uint64, slot int) []string {
 	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SLOT")
 	if slot > 0 {
@@ -27,26 +27,26 @@ func without(env []string, variables ...string) []string {
 	})
 }
 
-// environment is the job's: ours, without what another leaderrun around us may
-// have put there, and with what this one promises (LEADERRUN_SOCKET is added by
-// who serves it). With ScrubEnv it lacks the given variables and the backend's
-// address, which may hold a password.
-func (r *run) environment(secrets []string) []string {
+// environment returns the job's: ours, without what another leaderrun around us may
+// have put there, and with what this one promises. LEADERRUN_SOCKET is added later.
+// With ScrubEnv it lacks the given variables and the backend's address, which may hold
+// a password.
+func (c *Config) environment(secrets []string, token uint64, slot int) []string {
 	drop := []string{"LEADERRUN_SOCKET"}
-	if r.ScrubEnv {
+	if c.ScrubEnv {
 		drop = append(drop, secrets...)
 		drop = append(drop, "LEADERRUN_BACKEND")
 	}
-	return WithLease(without(r.Command.Env, drop...), r.Lock, r.Holder, r.grant.Token, r.slot)
+	return WithLease(without(c.Command.Env, drop...), c.Lock, c.Holder, token, slot)
 }
 
 // maxSocket is more than the path of a socket can have, in bytes: what is
-// longer is none, and must not fill our answers.
+// longer is no socket, and must not fill our answers.
 const maxSocket = 256
 
-// around is the socket of the leaderrun in whose job we run, or "".
-func (r *run) around() string {
-	for _, kv := range r.Command.Env {
+// around returns the socket of the leaderrun in whose job we run, or "".
+func (c *Config) around() string {
+	for _, kv := range c.Command.Env {
 		if path, ok := strings.CutPrefix(kv, "LEADERRUN_SOCKET="); ok && len(path) < maxSocket {
 			return path
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -15,10 +14,7 @@ func TestEnvironment(t *testing.T) {
 		"LEADERRUN_BACKEND=etcd://u:p@h", "LEADERRUN_LOCK=x", "LEADERRUN_TOKENS=1", "PASSWORD=p", "PASSWORDS=q", "EMPTY=", "ODD",
 	}
 	promised := []string{"LEADERRUN_TOKEN=18446744073709551615", "LEADERRUN_LOCK_NAME=nightly", "LEADERRUN_HOLDER=host/1/a"}
-	r := &run{
-		Config: Config{Lock: "nightly", Holder: "host/1/a", Command: proc.Command{Env: ours}},
-		grant:  locks.Grant{Token: 1<<64 - 1},
-	}
+	c := &Config{Lock: "nightly", Holder: "host/1/a", Command: proc.Command{Env: ours}}
 	tests := []struct {
 		scrub bool
 		want  []string
@@ -27,8 +23,8 @@ func TestEnvironment(t *testing.T) {
 		{true, []string{"HOME=/", "LEADERRUN_LOCK=x", "LEADERRUN_TOKENS=1", "PASSWORDS=q", "EMPTY=", "ODD"}},
 	}
 	for _, test := range tests {
-		r.ScrubEnv = test.scrub
-		got := r.environment([]string{"PASSWORD", "NOT_SET"})
+		c.ScrubEnv = test.scrub
+		got := c.environment([]string{"PASSWORD", "NOT_SET"}, 1<<64-1, 0)
 		if want := append(test.want, promised...); !slices.Equal(got, want) {
 			t.Errorf("scrub %t: got %q, want %q", test.scrub, got, want)
 		}

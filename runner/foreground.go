@@ -1,8 +1,6 @@
 package runner
 
-import (
-	"os"
-)
+import "os"
 
 // A Terminal is the one that we were started on, which we share with the job as
 // a shell shares it with us. Package terminal has it.
@@ -31,42 +29,19 @@ type Terminal interface {
 	Close()
 }
 
-// offer returns what a job's command needs to know of the terminal.
-func (r *run) offer() *os.File {
-	if r.Terminal != nil {
-		r.tty = r.Terminal()
-	}
-	if r.detached = r.tty == nil; r.detached {
-		return nil
-	}
-	return r.tty.Offer()
-}
-
-// notStarted is called after a start that has failed. It may have changed the terminal
-// even so.
-func (r *run) notStarted() {
-	if r.tty != nil {
-		r.tty.Take(true)
-		r.tty.Close()
-		r.tty = nil
-	}
-}
-
-// takeBack takes the terminal back from a job that has ended. One that was
-// killed has left its modes behind; those that another leaves are meant, as of
-// stty(1). A key may have ended it that means us as well, while it had the terminal.
+// takeBack takes the terminal back from a task that has ended. One that was killed has
+// left its modes behind; those that another one leaves are meant, as those of stty(1). A
+// key may have ended it that means us as well, while it had the terminal.
 func (s *supervisor) takeBack() {
-	if s.tty == nil {
+	if s.task.tty == nil || s.refused != nil {
 		return
 	}
 	var died os.Signal
 	if s.exited {
 		died = s.job.Exit().Signal
 	}
-	had := s.tty.Take(s.killed != 0 || died != nil)
+	had := s.task.tty.Take(s.killed != 0 || died != nil)
 	if had && s.killed == 0 && byKey(died) {
-		s.run.sent = died
+		s.sent = died
 	}
-	s.tty.Close()
-	s.run.tty = nil
 }

@@ -19,17 +19,17 @@ import (
 func (s *supervisor) stopped(sig os.Signal) {
 	wants := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 	switch {
-	case s.tty == nil || s.exited:
+	case s.task.tty == nil || s.exited:
 		return
-	case wants && s.tty.Give():
+	case wants && s.task.tty.Give():
 		s.resume()
 		return
 	case s.stopping: // its grace must be seen to end
 		return
 	}
-	s.Logger.Info("the job was stopped, and so are we", "signal", signals.Name(sig))
-	had := s.tty.Take(true)
-	s.continued = s.tty.Suspend(sig)
+	s.log.Info("the job was stopped, and so are we", "signal", signals.Name(sig))
+	had := s.task.tty.Take(true)
+	s.continued = s.task.tty.Suspend(sig)
 	if s.late() {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *supervisor) stopped(sig os.Signal) {
 	case sig == syscall.SIGSTOP && !s.continued: // whoever stopped it can continue it
 		return
 	case had || wants:
-		s.tty.Give()
+		s.task.tty.Give()
 	}
 	s.resume()
 }
@@ -49,7 +49,7 @@ func (s *supervisor) stopped(sig os.Signal) {
 // reports whether that is the job's end.
 func (s *supervisor) late() bool {
 	s.due()
-	if err := s.lease.Err(); err != nil {
+	if err := s.bound.lost(); err != nil {
 		s.lose(err)
 		s.kill("the lease is lost")
 	}
@@ -59,7 +59,7 @@ func (s *supervisor) late() bool {
 // ofTerminal deals with a signal that is about our terminal rather than for the
 // job, and reports whether it was that.
 func (s *supervisor) ofTerminal(sig os.Signal) bool {
-	if s.tty == nil {
+	if s.task.tty == nil {
 		return false
 	}
 	switch sig {
@@ -68,9 +68,9 @@ func (s *supervisor) ofTerminal(sig os.Signal) bool {
 			s.continued = false
 			return true
 		}
-		s.tty.Continued()
+		s.task.tty.Continued()
 	case syscall.SIGTTIN, syscall.SIGTTOU: // if we are in the background, then so is the job
-		s.continued = s.tty.Yield()
+		s.continued = s.task.tty.Yield()
 		return s.continued
 	}
 	return false

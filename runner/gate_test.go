@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // A lease too short for its timing is refused before the server is asked.
 func TestGateBeforeContact(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Timing = NewTiming(ttl, 6*time.Second)
+		r.c.Timing = timing.New(ttl, 6*time.Second)
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrUsage)
 		r.did("0s open", "0s close")
@@ -30,7 +32,7 @@ func TestGateAfterASmallerGrant(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrUsage)
 		r.did("0s open", "0s acquire", "0s release", "0s close")
-		if got := r.kinds(); len(got) != 2 || got[1] != EventReleased {
+		if got := r.kinds(); len(got) != 2 || got[1] != event.Released {
 			t.Errorf("events: %v, want acquired and released", got)
 		}
 	})
@@ -52,7 +54,7 @@ func TestSmallerGrant(t *testing.T) {
 // A longer lease than asked for is made use of.
 func TestGreaterGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Timing = NewTiming(3*time.Second, -1) // R 0.6, A 0.4, G 1, J and X 0.2
+		r.c.Timing = timing.New(3*time.Second, -1) // R 0.6, A 0.4, G 1, J and X 0.2
 		r.server.ttl = 60 * time.Second
 		r.renew = silentAfter(0)
 		r.job.on = deaf
@@ -66,7 +68,7 @@ func TestGreaterGrant(t *testing.T) {
 func TestNoGateForPermanentLocks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.permanent, r.server.ttl = true, 0
-		r.c.Timing = NewTiming(ttl, time.Hour)
+		r.c.Timing = timing.New(ttl, time.Hour)
 		r.job.begin = runs(time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})

@@ -3,105 +3,82 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/signals"
+	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
-// handOver ends the term. Nothing of the job is left, if it could be killed.
-func (r *run) handOver(exit proc.Exit, err error) {
-	if r.unkillable {
-		r.abandon()
+// handOver ends the term. Nothing of the job is left, unless it could not be killed.
+func (t *term) handOver(o outcome) {
+	if t.unkillable {
+		t.abandon()
 		return
 	}
-	r.leaving = true
-	lost := r.loss(err)
+	t.leaving = true
+	lost := t.loss(o)
 	if lost == nil {
-		r.holdOn(err)
-		lost = r.resign(exit, err)
+		t.holdOn(o)
+		lost = t.runResign(o)
 	}
-	if r.unkillable { // something of the hook
-		r.abandon()
+	if t.unkillable { // something of the hook
+		t.abandon()
 		return
 	}
-	if r.lostLease() == nil {
-		r.markClean()
+	if t.lease.lost() == nil {
+		t.markClean()
 	}
-	lost = cmp.Or(lost, r.lostLease())
-	last := r.final(err)
-	r.release(last)
+	lost = cmp.Or(lost, t.lease.lost())
+	last := t.isLast(o)
+	t.release(last)
 	if lost != nil {
-		r.mourn(lost, last)
+		t.runLost(lost, last)
 	}
 }
 
-// abandon tells that the lock is not released, as something of the job is left.
-func (r *run) abandon() {
-	r.emit(Event{Kind: EventReleaseFailed, Class: classLeftovers, Reason: "processes of the job survive SIGKILL"})
+// abandon reports that the lock is not released, as something of the job is left.
+func (t *term) abandon() {
+	t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: event.ClassLeftovers, Reason: "processes of the job survive SIGKILL"})
 }
 
-// loss is why leadership was lost, or nil. That may be for sure before the lease
+// loss returns why leadership was lost, or nil. It may be certain before the lease
 // has run out: what was to be ended with it has ended.
-func (r *run) loss(err error) error {
-	if errors.Is(err, locks.ErrLost) {
-		return err
+func (t *term) loss(o outcome) error {
+	if o.class().lost {
+		return o.err
 	}
-	return r.lostLease()
+	return t.lease.lost()
 }
 
 // holdOn keeps the lock for as long as MinHold asks, unless it is to be somebody
 // else's.
-func (r *run) holdOn(err error) {
-	if r.began == 0 || r.MinHold <= 0 || r.sent != nil || errors.As(err, new(*ResignError)) {
+func (t *term) holdOn(o outcome) {
+	if t.began == 0 || t.c.MinHold <= 0 || t.sent != nil || o.class().word == event.ClassResigned {
 		return
 	}
-	if left := r.MinHold - r.Clock.Now().Sub(r.began); left > 0 {
-		r.Logger.Info("holding the lock", "left", left.Round(time.Millisecond))
-		_ = r.idle(left) // whatever ends it ends the term
+	if left := t.c.MinHold - t.c.Clock.Now().Sub(t.began); left > 0 {
+		t.report.log.Info("holding the lock", "left", left.Round(time.Millisecond))
+		_ = t.idle(left) // whatever ends it ends the term
 	}
 }
 
-// release gives the lock up. That it may fail is no error: the TTL frees it.
-func (r *run) release(last bool) {
-	if r.Alive != nil && last {
-		r.Alive(StageOver)
+// release gives the lock up. If that fails, its TTL frees the lock.
+func (t *term) release(last bool) {
+	if t.c.Alive != nil && last {
+		t.c.Alive(pulse.Over)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), max(r.Timing.Attempt, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), max(t.c.Timing.Attempt, time.Second))
 	defer cancel()
-	lost := r.lostLease()
-	err := r.lease.Release(ctx)
+	lost := t.lease.lost()
+	err := t.lease.lease.Release(ctx)
 	switch {
 	case lost != nil: // it was not ours any more, and this only tidied up
-		r.Logger.Debug("release after loss", "err", err)
+		t.report.log.Debug("release after loss", "err", err)
 	case err != nil:
-		r.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", r.grant.TTL, "err", err)
-		r.emit(Event{Kind: EventReleaseFailed, Class: ClassOf(err), Reason: err.Error()})
+		t.report.log.Warn("the lock was not released and frees itself when its lease ends", "ttl", t.grant.TTL, "err", err)
+		t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: ClassOf(err), Reason: err.Error()})
 	default:
-		r.Logger.Info("released")
-		r.emit(Event{Kind: EventReleased})
+		t.report.log.Info("released")
+		t.report.emit(event.Event{Kind: event.Released})
 	}
-}
-
-// reasonOf says how a term or a job ended.
-func reasonOf(exit proc.Exit, err error) string {
-	var signalled *SignalError
-	switch {
-	case errors.As(err, &signalled):
-		return "signal " + signals.Name(signalled.Signal)
-	case err != nil:
-		return err.Error()
-	}
-	return "the job " + ended(exit)
-}
-
-// ended says how a process did.
-func ended(exit proc.Exit) string {
-	if exit.Signal != nil {
-		return "died of signal " + signals.Name(exit.Signal)
-	}
-	return fmt.Sprintf("exited with %d", exit.Code)
 }

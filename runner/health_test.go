@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -18,11 +19,11 @@ import (
 // these codes, at once, and those of -1 never. The last is that of all that
 // follow.
 func (r *rig) health(codes ...int) {
-	r.c.Health = &Health{
+	r.c.Health = &health.Config{
 		Command: proc.Command{Path: "/bin/check", Args: []string{"check"}}, Interval: 10 * time.Second, Timeout: 5 * time.Second, Retries: 3,
 	}
 	n := 0
-	r.job.besides = func(a *aside, c proc.Command) {
+	r.job.checks = func(a *check, c proc.Command) {
 		if !c.NoInput || !slices.Contains(c.Env, "LEADERRUN_TOKEN=7") {
 			r.t.Errorf("got the check %+v", c)
 		}
@@ -39,7 +40,7 @@ func TestHealthy(t *testing.T) {
 		r.job.begin = runs(65*time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.did(ran(65*time.Second, "10s beside", "20s beside", "30s beside", "40s beside", "50s beside", "1m0s beside", "1m5s exit")...)
+		r.did(ran(65*time.Second, "10s check", "20s check", "30s check", "40s check", "50s check", "1m0s check", "1m5s exit")...)
 		r.quiet()
 	})
 }
@@ -52,7 +53,7 @@ func TestUnhealthy(t *testing.T) {
 		if !errors.As(err, &resigned) || !strings.Contains(resigned.Reason, "3 checks in a row failed, the last one with: it exited with 3") {
 			t.Errorf("got %v, want a ResignError", err)
 		}
-		r.did(ran(time.Minute, "10s beside", "20s beside", "30s beside", "40s beside", "50s beside", "1m0s beside", "1m0s signal TERM", "1m0s exit")...)
+		r.did(ran(time.Minute, "10s check", "20s check", "30s check", "40s check", "50s check", "1m0s check", "1m0s signal TERM", "1m0s exit")...)
 	})
 }
 
@@ -64,7 +65,7 @@ func TestHealthTimeout(t *testing.T) {
 		if !errors.As(err, new(*ResignError)) {
 			t.Errorf("got %v, want a ResignError", err)
 		}
-		r.did(ran(45*time.Second, "10s beside", "15s kill beside", "25s beside", "30s kill beside", "40s beside", "45s kill beside", "45s signal TERM", "45s exit")...)
+		r.did(ran(45*time.Second, "10s check", "15s kill check", "25s check", "30s kill check", "40s check", "45s kill check", "45s signal TERM", "45s exit")...)
 	})
 }
 
@@ -100,7 +101,7 @@ func TestHealthEndsWithTheJob(t *testing.T) {
 		r.job.begin = runs(12*time.Second, 3)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Code: 3})
-		if at := r.when("kill beside"); at != 12*time.Second || r.when("release") != at {
+		if at := r.when("kill check"); at != 12*time.Second || r.when("release") != at {
 			t.Errorf("got %q, want the check killed and the lock released at 12s", r.trace)
 		}
 	})
@@ -150,7 +151,7 @@ func TestHealthStartFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.health(0)
-				r.job.refuseBeside = test.err
+				r.job.refuseCheck = test.err
 				r.renew = silentAfter(20)
 				_, err := r.run()
 				if resigned := errors.As(err, new(*ResignError)); resigned != (test.want != locks.ErrLost) {

@@ -7,122 +7,103 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
-// Hooks are commands that run at the turns of a term. One without a Path is
-// none. Those that run under the lease are kept, and ended, as the job is.
+// Hooks are commands that run when a term begins, ends or is waited for. One without a
+// Path is not run. Those under the lease are guarded and ended as the job is.
 type Hooks struct {
-	Standby proc.Command // when a campaign begins to wait; the inauguration waits for its end
+	Standby proc.Command // when a campaign begins to wait; Elected waits for its end
 	Elected proc.Command // under the lease, before the job; if it fails, the lock is given up
 	Resign  proc.Command // under the lease, when nothing of the job is left
 	Lost    proc.Command // after a loss, when nothing of the job is left
 	Timeout time.Duration
 }
 
-// The names of hooks, in LEADERRUN_HOOK and in events.
-const (
-	hookStandby = "standby"
-	hookElected = "elected"
-	hookResign  = "resign"
-	hookLost    = "lost"
-)
-
-// inaugurate is the first phase of a term. After an error the job is not
-// started.
-func (r *run) inaugurate() error {
-	r.elected = true
-	if r.Hooks.Elected.Path == "" {
+// runElected is the last step before the job. After an error the job is not started.
+func (t *term) runElected() error {
+	t.elected = true
+	if t.c.Hooks.Elected.Path == "" {
 		return nil
 	}
-	exit, err := r.hook(hookElected, r.Hooks.Elected, "the lock was acquired")
-	switch {
-	case errors.Is(err, locks.ErrLost), errors.As(err, new(*ResignError)):
-		return err
-	case r.sent != nil:
-		return &SignalError{r.sent}
-	case err != nil:
-		return r.resigned("--on-elected failed: " + err.Error())
-	case exit.Status() != 0:
-		return r.resigned("--on-elected failed: " + ended(exit))
+	o := t.runHook("elected", t.c.Hooks.Elected, "the lock was acquired")
+	switch c := o.class(); {
+	case c.lost, c.word == event.ClassResigned:
+		return o.err
+	case t.sent != nil:
+		return &SignalError{t.sent}
+	case o.failed():
+		return t.report.resigned("--on-elected failed: " + o.failure().Error())
 	}
 	return nil
 }
 
-// resign is the last phase of a term whose lease is still ours. It returns why
-// that is lost in it, or nil.
-func (r *run) resign(exit proc.Exit, err error) error {
-	if !r.elected || r.Hooks.Resign.Path == "" {
-		return r.lostLease()
+// runResign is the last step of a term whose lease is still ours. It returns why
+// the lease was lost in it, or nil.
+func (t *term) runResign(o outcome) error {
+	if !t.elected || t.c.Hooks.Resign.Path == "" {
+		return t.lease.lost()
 	}
-	r.asked = nil // we are about to do that
-	exit, err = r.hook(hookResign, r.Hooks.Resign, reasonOf(exit, err))
-	r.hookFailed(hookResign, exit, err)
-	return r.loss(err)
+	t.requests = nil // we are resigning already
+	o = t.runHook("resign", t.c.Hooks.Resign, o.reason())
+	t.report.hookEnded("resign", o)
+	return t.loss(o)
 }
 
-// mourn is the end of a term whose lease was lost, perhaps the last one.
-func (r *run) mourn(lost error, last bool) {
-	if !r.elected || r.Hooks.Lost.Path == "" {
+// runLost is the last step of a term whose lease was lost, perhaps of the last term.
+func (t *term) runLost(lost error, last bool) {
+	if !t.elected || t.c.Hooks.Lost.Path == "" {
 		return
 	}
-	free := r.withoutLease()
-	free.Signals = r.Signals
+	k := unleasedHook(t.c, t.report, t.lock, "lost", t.c.Hooks.Lost, hookEnv(t.env, "lost", lost.Error(), ""))
+	k.signals = t.c.Signals
 	if !last {
-		free.Alive = r.Alive
+		k.alive = t.c.Alive
 	}
-	exit, err := free.hookBy(hookLost, r.Hooks.Lost, r.hookEnv(r.env, hookLost, lost.Error(), ""))
-	r.hookFailed(hookLost, exit, err)
-	if free.sent != nil {
-		r.sent = free.sent
+	o := k.run()
+	k.closing.Wait()
+	t.report.hookEnded("lost", o)
+	if o.sent != nil {
+		t.sent = o.sent
 	}
 }
 
-// hook runs a hook under the lease. An error says that it was ended, or not
-// started.
-func (r *run) hook(name string, c proc.Command, reason string) (proc.Exit, error) {
-	c.Will = r.will()
-	return r.hookBy(name, c, r.hookEnv(r.env, name, reason, r.Holder))
+// runHook runs a hook under the lease.
+func (t *term) runHook(name string, command proc.Command, reason string) outcome {
+	k := t.task(command, hookEnv(t.env, name, reason, t.c.Holder))
+	k.becomeHook(name)
+	return t.run(k)
 }
 
-func (r *run) hookBy(name string, c proc.Command, env []string) (proc.Exit, error) {
-	c.Env, c.NoInput = env, true
-	s, err := r.attend(c, func(s *supervisor) {
-		s.hook, s.Logger, s.longest = name, r.Logger.With("hook", name), r.Hooks.Timeout
-	})
-	if err != nil {
-		return proc.Exit{}, err
-	}
-	if r.lease == nil {
-		r.closing.Wait()
-	}
-	return s.result()
+// unleasedHook returns a hook that no lease bounds.
+func unleasedHook(c *Config, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
+	command.Env, command.OnDeath.Keep = env, c.keeps(lock)
+	k := &task{c: c, report: report, bound: unleased{}, command: command, closing: new(sync.WaitGroup), stage: pulse.Waiting}
+	k.becomeHook(name)
+	return k
 }
 
-// hookEnv is the environment of a hook: that of the job, why it is run, and who
+func (k *task) becomeHook(name string) {
+	k.report, k.command.NoInput, k.longest = k.report.ofHook(name), true, k.c.Hooks.Timeout
+}
+
+// hookEnv returns the environment of a hook: that of the job, why it is run, and who
 // leads now, as far as we know.
-func (r *run) hookEnv(env []string, name, reason, leader string) []string {
+func hookEnv(env []string, name, reason, leader string) []string {
 	env = without(env, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER")
 	return append(env, "LEADERRUN_HOOK="+name, "LEADERRUN_REASON="+locks.Printable(reason), "LEADERRUN_LEADER="+locks.Printable(leader))
 }
 
-func (r *run) hookFailed(name string, exit proc.Exit, err error) {
-	switch {
-	case err != nil:
-		r.Logger.Warn("the hook failed", "hook", name, "err", err)
-	case exit.Status() != 0:
-		r.Logger.Warn("the hook failed", "hook", name, "err", ended(exit))
+// hookEnded logs it if a hook did not succeed.
+func (r reporter) hookEnded(name string, o outcome) {
+	if o.failed() {
+		r.log.Warn("the hook failed", "hook", name, "err", o.failure())
 	}
 }
 
-// withoutLease returns what runs a hook that no lease bounds.
-func (r *run) withoutLease() *run {
-	free := newRun(r.Config)
-	free.Signals, free.Alive, free.lock, free.grant, free.slot = nil, nil, r.lock, r.grant, r.slot
-	return free
-}
-
-// A standby is the hook that runs beside a campaign that waits.
+// A standby is the hook that runs while a campaign waits.
 type standby struct {
 	once sync.Once
 	quit chan struct{} // closed when it is to end
@@ -131,30 +112,31 @@ type standby struct {
 
 var errNoWait = errors.New("there is nothing more to wait for")
 
-// standBy begins it, once in a campaign. It does not block.
-func (r *run) standBy(lock locks.Lock, w locks.Waiting) {
-	if r.Hooks.Standby.Path == "" {
+// runStandby begins it, once in a campaign. It does not block.
+func (k *campaign) runStandby(lock locks.Lock, w locks.Waiting) {
+	if k.c.Hooks.Standby.Path == "" {
 		return
 	}
-	r.standby.once.Do(func() {
-		free, c := r.withoutLease(), r.Hooks.Standby
-		free.quit, free.lock = r.standby.quit, lock
-		env := without(r.environment(locks.SecretEnv(lock)), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
-		env = r.hookEnv(env, hookStandby, (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
+	k.standby.once.Do(func() {
+		env := without(k.c.environment(locks.SecretEnv(lock), 0, 0), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
+		env = hookEnv(env, "standby", (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
+		hook := unleasedHook(k.c, k.report, lock, "standby", k.c.Hooks.Standby, env)
+		hook.quit = k.standby.quit
 		go func() {
-			defer close(r.standby.done)
-			exit, err := free.hookBy(hookStandby, c, env)
-			if !errors.Is(err, errNoWait) {
-				free.hookFailed(hookStandby, exit, err)
+			defer close(k.standby.done)
+			o := hook.run()
+			hook.closing.Wait()
+			if !errors.Is(o.err, errNoWait) {
+				k.report.hookEnded("standby", o)
 			}
 		}()
 	})
 }
 
-// stoodBy waits, under the lease, until nothing of the hook is left.
-func (r *run) stoodBy() error {
-	r.standby.once.Do(func() { close(r.standby.done) })
-	return r.idleUntil(clock.Never, r.standby.done)
+// awaitStandby waits, under the lease, until nothing of the hook is left.
+func (t *term) awaitStandby() error {
+	t.standby.once.Do(func() { close(t.standby.done) })
+	return t.idleUntil(clock.Never, t.standby.done)
 }
 
 // end ends what is left of the hook.

@@ -60,7 +60,7 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// A failed inauguration keeps the job from being started; the hand-over is made.
+// A failed --on-elected keeps the job from being started; the hand-over is made.
 func TestElectedFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"elected": runs(time.Second, 3)})
@@ -86,7 +86,7 @@ func TestElectedTakesTooLong(t *testing.T) {
 	})
 }
 
-// A signal during the inauguration ends that, and the job is not started.
+// A signal during --on-elected ends it, and the job is not started.
 func TestElectedSignalled(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"elected": func(*job) {}})
@@ -175,7 +175,7 @@ func TestHooksFail(t *testing.T) {
 	})
 }
 
-// on-standby runs once, beside the wait, and the inauguration waits for it.
+// on-standby runs once, while we wait, and --on-elected waits for its end.
 func TestStandbyHook(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"standby": runs(5*time.Second, 0)})
@@ -210,7 +210,7 @@ func TestStandbyHookIsInTheWay(t *testing.T) {
 		want error
 	}{
 		"signal":  {func(r *rig) { r.signals <- syscall.SIGTERM }, new(SignalError)},
-		"request": {func(r *rig) { r.asked <- Petition{}.Encode() }, new(ResignError)},
+		"request": {func(r *rig) { r.asked <- Request{}.Encode() }, new(ResignError)},
 		"loss":    {func(r *rig) { r.server.evict(); r.lost <- locks.ErrLost }, locks.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestHooksOfEachTerm(t *testing.T) {
 		r.restarts(Restart{})
 		r.hooks(map[string]func(*job){"": func(*job) {}})
 		r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
-		r.at(20*time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.at(20*time.Second, func() { r.asked <- Request{}.Encode() })
 		r.send(40*time.Second, syscall.SIGTERM)
 		_, _ = r.run()
 		var got []string
@@ -303,7 +303,7 @@ func TestOthersAreKept(t *testing.T) {
 			t.Errorf("%d commands were started", len(r.jobs))
 		}
 		for _, j := range r.jobs {
-			if keep := j.started.Will.Keep; keep == nil || !keep(5) || keep(6) {
+			if keep := j.started.OnDeath.Keep; keep == nil || !keep(5) || keep(6) {
 				t.Errorf("%s does not know", j.started.Path)
 			}
 		}

@@ -4,26 +4,32 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // idle waits under the lease while nothing of the job runs. It returns nil when
 // the time is over, and otherwise why the term must end: a *[SignalError], a
 // *[ResignError], or that the lease was lost.
-func (r *run) idle(d time.Duration) error { return r.idleUntil(r.Clock.Now().Add(d), nil) }
+func (t *term) idle(d time.Duration) error { return t.idleUntil(t.c.Clock.Now().Add(d), nil) }
 
 // idleUntil is idle until a moment, or until done is closed.
-func (r *run) idleUntil(until clock.Instant, done <-chan struct{}) error {
-	pulse := r.pulse(StageLeading)
-	defer pulse.stop()
+func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
+	beats := pulse.New(t.c.Alive, t.c.Clock, pulse.Leading)
+	defer beats.Stop()
 	for {
-		if err := r.lostLease(); err != nil {
-			return r.lostWhile(err)
+		if err := t.lease.lost(); err != nil {
+			return t.lease.tellLost(err)
 		}
-		if r.Clock.Now() >= until || closed(done) {
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+		if t.c.Clock.Now() >= until {
 			return nil
 		}
-		timer := clock.NewTimer(r.Clock, min(until, r.expiry()))
-		err := r.idleFor(timer, done, pulse)
+		timer := clock.NewTimer(t.c.Clock, min(until, t.lease.expiry()))
+		err := t.idleFor(timer, done, beats)
 		timer.Stop()
 		if err != nil {
 			return err
@@ -32,32 +38,21 @@ func (r *run) idleUntil(until clock.Instant, done <-chan struct{}) error {
 }
 
 // idleFor waits until something happens.
-func (r *run) idleFor(timer *clock.Timer, done <-chan struct{}, pulse *pulse) error {
+func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beats *pulse.Pulse) error {
 	select {
-	case sig := <-r.Signals:
-		if r.ends(sig) {
-			r.sent = sig
+	case sig := <-t.c.Signals:
+		if ends(sig, t.detached) {
+			t.sent = sig
 			return &SignalError{sig}
 		}
-	case <-r.failures: //nolint:errcheck // there is nothing that could be stopped
-	case text := <-r.asked:
-		if err := r.petition(text); err != nil {
-			return err
-		}
-	case <-r.lease.Done():
+	case <-t.lease.failures(): //nolint:errcheck // nothing runs that could be stopped
+	case request := <-t.requests:
+		return t.decide(request)
+	case <-t.lease.done():
 	case <-done:
 	case <-timer.C:
-	case <-pulse.C:
-		pulse.beat()
+	case <-beats.C:
+		beats.Beat()
 	}
 	return nil
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

@@ -30,8 +30,8 @@ type job struct {
 	slow     bool                       // it is not told that it was started
 	signals  error                      // what Signal returns
 
-	besides      func(*aside, proc.Command) // called when something is started beside it; nil: that exits with 0
-	refuseBeside error                      // what Beside returns
+	checks      func(*check, proc.Command) // called when a health check is started; nil: it exits with 0
+	refuseCheck error                      // what CheckHealth returns
 
 	mu      sync.Mutex
 	started *proc.Command
@@ -41,7 +41,7 @@ type job struct {
 	exit    proc.Exit
 	first   bool // the first process is alive
 	others  int  // and so many others
-	aside   *aside
+	check   *check
 	kills   int
 	killBy  clock.Instant // the latest
 	closed  bool
@@ -59,7 +59,7 @@ func (r *rig) starter() (proc.Starter, error) {
 	if len(r.jobs) > 0 {
 		last := r.job
 		r.job = newJob(r)
-		r.job.begin, r.job.dying, r.job.besides, r.job.failed = last.begin, last.dying, last.besides, last.failed
+		r.job.begin, r.job.dying, r.job.checks, r.job.failed = last.begin, last.dying, last.checks, last.failed
 	}
 	r.jobs = append(r.jobs, r.job)
 	return r.job, nil
@@ -77,7 +77,7 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 		j.r.starts(j, c)
 	}
 	var start *proc.StartError
-	if errors.Is(j.refuse, proc.ErrUnguarded) || errors.Is(j.refuse, proc.ErrStillborn) {
+	if errors.Is(j.refuse, proc.ErrUnguarded) || errors.Is(j.refuse, proc.ErrGuardDied) {
 		return nil, j.refuse
 	}
 	if errors.As(j.refuse, &start) {
@@ -165,7 +165,7 @@ func (j *job) Kill() error {
 func (j *job) Gone() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.started != nil && !j.first && j.others == 0 && j.aside == nil
+	return j.started != nil && !j.first && j.others == 0 && j.check == nil
 }
 
 // answers has it told that a slow start went well or, with an error, that there is no job.
@@ -184,7 +184,7 @@ func (j *job) die(sig syscall.Signal) {
 	j.end(proc.Exit{Signal: sig})
 	j.leave(0)
 	j.mu.Lock()
-	a := j.aside
+	a := j.check
 	j.mu.Unlock()
 	if a != nil {
 		a.end(proc.Exit{Signal: sig})
@@ -233,7 +233,7 @@ func (j *job) free() bool {
 // checked is the oracle: a process that ends now has been running until now,
 // and nobody else may have been able to hold the lock meanwhile.
 func (j *job) checked() {
-	if (j.first || j.others > 0 || j.aside != nil) && !j.r.outlived && !j.free() && j.r.server.free() {
+	if (j.first || j.others > 0 || j.check != nil) && !j.r.outlived && !j.free() && j.r.server.free() {
 		j.r.t.Errorf("%v: the job runs, and somebody else can hold the lock", j.r.now())
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // silentAfter lets so many renewals through, and answers no other.
@@ -105,7 +107,7 @@ func TestPartitionFromTheStart(t *testing.T) {
 // No grace: there is nothing to signal for.
 func TestPartitionWithoutGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Timing = NewTiming(ttl, 0)
+		r.c.Timing = timing.New(ttl, 0)
 		r.renew = silentAfter(1)
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
@@ -193,6 +195,28 @@ func TestStopOnFailure(t *testing.T) {
 			t.Errorf("got error %v, want one that wraps %v", err, errDown)
 		}
 		r.did(ran(seconds(11), "6s signal TERM", "11s kill", "11s exit")...)
+	})
+}
+
+// The guard knows of a new deadline before traces and metrics do: they may be slow, and
+// it kills the job at the deadline that it knows.
+func TestTheGuardHearsOfARenewalFirst(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = runs(seconds(10), 0)
+		heard := 0
+		r.c.Renewed = func(n keepalive.Renewal) {
+			heard++
+			r.job.mu.Lock()
+			defer r.job.mu.Unlock()
+			if want := r.c.Timing.KillAt(n.Deadline); r.job.killBy != want {
+				t.Errorf("renewal %d: the guard kills at %v, want at %v", heard, r.job.killBy.Sub(epoch), want.Sub(epoch))
+			}
+		}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if heard != 3 {
+			t.Errorf("got %d renewals, want 3", heard)
+		}
 	})
 }
 

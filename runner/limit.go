@@ -8,58 +8,44 @@ import (
 
 // A limit ends the context of a campaign when the wait is over, but not before
 // the first answer: flock(1) looks at the lock once, however short its -w, and
-// a lock that is held must not pass for a server that is down because the wait
-// was shorter than the way to the server. It is awaited for a second, if the
-// connect timeout is not less.
+// a lock that is held must not look like a server that is down because the wait
+// was shorter than the way to the server. The first answer may take a second, or the
+// connect timeout if that is shorter.
 //
-// A lock that is granted after the wait is over, but as the first answer, is
-// taken, as one that is free is with any wait.
+// If the first answer is a grant, it is taken even if the wait is over.
 type limit struct {
 	cancel context.CancelFunc
-
-	mu      sync.Mutex
-	over    bool // the wait is
-	learned bool // that the lock is held, or why there is no answer
+	over   time.Time // when the wait is; zero: never
+	known  sync.Once // that the lock is held, or why there is no answer
 }
 
-// limited returns a context that ends as a campaign must, and a function that
-// must be called at its end.
-func (r *run) limited(ctx context.Context) (context.Context, *limit, func()) {
+// limited returns a context that ends as a campaign must. Its limit's cancel must be
+// called at the end.
+func (c *Config) limited(ctx context.Context) (context.Context, *limit) {
 	l := new(limit)
 	switch {
-	case r.Try:
-		ctx, l.cancel = context.WithTimeout(ctx, r.ConnectTimeout)
-	case r.Wait == nil:
+	case c.Try:
+		ctx, l.cancel = context.WithTimeout(ctx, c.ConnectTimeout)
+	case c.Wait == nil:
 		ctx, l.cancel = context.WithCancel(ctx)
-	case *r.Wait >= r.firstLook():
-		ctx, l.cancel = context.WithTimeout(ctx, *r.Wait)
 	default:
-		ctx, l.cancel = context.WithTimeout(ctx, r.firstLook())
-		timer := time.AfterFunc(*r.Wait, l.end)
-		return ctx, l, func() { timer.Stop(); l.cancel() }
+		l.over = time.Now().Add(*c.Wait)
+		ctx, l.cancel = context.WithTimeout(ctx, max(*c.Wait, min(time.Second, c.ConnectTimeout)))
 	}
-	return ctx, l, l.cancel
+	return ctx, l
 }
 
-// firstLook is how long the first answer may take, at least.
-func (r *run) firstLook() time.Duration { return min(time.Second, r.ConnectTimeout) }
-
-// end tells that the wait is over.
-func (l *limit) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.over = true
-	if l.learned {
-		l.cancel()
+// answered is called with each answer. From the first one on, the wait ends when it is
+// over.
+func (l *limit) answered() {
+	if l.over.IsZero() {
+		return
 	}
-}
-
-// learn tells that there is an answer.
-func (l *limit) learn() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.learned = true
-	if l.over {
-		l.cancel()
-	}
+	l.known.Do(func() {
+		if left := time.Until(l.over); left > 0 {
+			time.AfterFunc(left, l.cancel)
+		} else {
+			l.cancel()
+		}
+	})
 }

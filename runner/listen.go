@@ -3,77 +3,53 @@ package runner
 import (
 	"cmp"
 	"os"
+	"sync"
 
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A listening is a socket for the job that is made while other things are done: it takes
-// as long to make as a lock of the file backend to take. It is not there before the term:
-// who is killed while waiting has no guard that would remove it.
-type listening struct {
-	done   chan struct{} // closed when the rest is set
-	server *socket.Server
-	err    error
+// listen begins to make a socket for the job, and returns what waits for it: that takes
+// as long as it takes to lock a file. There is no socket before the term: a leaderrun
+// that is killed while it waits has no guard that would remove it.
+func (t *term) listen() func() (*socket.Server, error) {
+	server := sync.OnceValues(func() (*socket.Server, error) { return t.c.Serve(t.answer) })
+	go server() //nolint:errcheck // it is returned again to whoever waits
+	return server
 }
 
-func (r *run) listen() *listening {
-	l := &listening{done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
-		l.server, l.err = r.Serve(r.answer)
-	}()
-	return l
-}
-
-// path returns the socket's path, or why there is none.
-func (l *listening) path() (string, error) {
-	<-l.done
-	if l.err != nil {
-		return "", l.err
-	}
-	return l.server.Path(), nil
-}
-
-// files are what is left of the socket if nobody closes it.
-func (l *listening) files() []string {
-	<-l.done
-	if l.err != nil {
+// socketFiles returns what is left of the socket if nobody closes it.
+func (t *term) socketFiles() []string {
+	server, err := t.server()
+	if err != nil {
 		return nil
 	}
-	return l.server.Files()
+	return server.Files()
 }
 
-// close removes the socket. If it cannot, what is left is in the temporary
+// closeSocket removes the socket. If it cannot, what is left is in the temporary
 // directory.
-func (l *listening) close() {
-	<-l.done
-	if l.err == nil {
-		_ = l.server.Close()
+func (t *term) closeSocket() {
+	if server, err := t.server(); err == nil {
+		_ = server.Close()
 	}
 }
 
-// answer is what a client of LEADERRUN_SOCKET is told. One that comes before
-// the lock is ours waits with us.
-func (r *run) answer() socket.Answer {
-	select {
-	case <-r.held:
-	case <-r.over:
-		return socket.Answer{Lock: r.Lock, Lost: true}
-	}
-	e, ends := r.lease.Deadline()
+// answer returns what a client of LEADERRUN_SOCKET is told.
+func (t *term) answer() socket.Answer {
+	e, ends := t.lease.lease.Deadline()
 	if !ends {
 		e = 0
 	}
 	return socket.Answer{
-		Lock:     r.Lock,
-		Backend:  cmp.Or(r.Store, r.Backend),
-		Holder:   r.Holder,
-		Token:    r.grant.Token,
-		Slot:     r.slot,
+		Lock:     t.c.Lock,
+		Backend:  cmp.Or(t.c.Store, t.c.Backend),
+		Holder:   t.c.Holder,
+		Token:    t.grant.Token,
+		Slot:     t.slot,
 		PID:      os.Getpid(),
-		RunID:    r.RunID,
-		Around:   r.around(),
-		Lost:     r.lease.Err() != nil,
+		RunID:    t.c.RunID,
+		Around:   t.c.around(),
+		Lost:     t.lease.lease.Err() != nil,
 		Deadline: e,
 	}
 }

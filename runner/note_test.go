@@ -168,7 +168,7 @@ func TestNoteIsEnded(t *testing.T) {
 		want error
 	}{
 		"signal":  {func(r *rig) { r.signals <- syscall.SIGTERM }, new(SignalError)},
-		"request": {func(r *rig) { r.asked <- Petition{}.Encode() }, new(ResignError)},
+		"request": {func(r *rig) { r.asked <- Request{}.Encode() }, new(ResignError)},
 		"loss":    {func(r *rig) { r.server.evict(); r.lost <- locks.ErrLost }, locks.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestNoteAfterTheJob(t *testing.T) {
 	for name, do := range map[string]func(*rig){
 		"signal":  func(r *rig) { r.signals <- syscall.SIGTERM },
 		"signals": func(r *rig) { r.signals <- syscall.SIGTERM; r.signals <- syscall.SIGTERM },
-		"request": func(r *rig) { r.asked <- Petition{}.Encode() },
+		"request": func(r *rig) { r.asked <- Request{}.Encode() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

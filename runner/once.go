@@ -6,10 +6,11 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// Once says that the job is to succeed once in a window of time, whoever runs
-// it. See package window for what the first two are.
+// Once says that the job is to succeed once in a window of time, on whichever host. See
+// package window for schedules and slots.
 type Once struct {
 	Schedule string
 	Slot     int64
@@ -17,11 +18,10 @@ type Once struct {
 	Attempt  bool   // the start counts as the success
 }
 
-// A SkippedError says that the job was not run, as its window needs no run any
-// more.
+// A SkippedError says that the job was not run because it has already run in its window.
 type SkippedError struct {
 	Label string
-	Run   ledger.Run // which has seen to it; without At if that is not known
+	Run   ledger.Run // the one that did; At is 0 if that is not known
 }
 
 func (e *SkippedError) Error() string {
@@ -32,42 +32,43 @@ func (e *SkippedError) Error() string {
 		locks.Printable(e.Run.By), time.Unix(e.Run.At, 0).Format(time.DateTime))
 }
 
-// openWindow returns a *SkippedError if the window needs no run.
-func (r *run) openWindow() error {
-	if r.Once == nil {
+// openWindow returns a *SkippedError if the job has already run in its window.
+func (t *term) openWindow() error {
+	if t.c.Once == nil {
 		return nil
 	}
-	record, err := r.note(nil)
+	record, err := t.note(nil)
 	if err != nil {
 		return err
 	}
-	if run, done := record.Done(r.Once.Schedule, r.Once.Slot); done {
-		skipped := &SkippedError{r.Once.Label, run}
-		r.emit(Event{Kind: EventSkipped, Reason: skipped.Error()})
+	if run, done := record.Done(t.c.Once.Schedule, t.c.Once.Slot); done {
+		skipped := &SkippedError{t.c.Once.Label, run}
+		t.report.emit(event.Event{Kind: event.Skipped, Reason: skipped.Error()})
 		return skipped
 	}
-	if r.Once.Attempt {
-		return r.closeWindow()
+	if t.c.Once.Attempt {
+		return t.closeWindow()
 	}
 	return nil
 }
 
-// closeWindow notes that the window needs no other run.
-func (r *run) closeWindow() error {
-	_, err := r.note(func(record *ledger.Record) error {
-		return record.Finish(r.Once.Schedule, ledger.Run{
-			Slot: r.Once.Slot, By: r.Holder, At: time.Now().Unix(), Token: r.grant.Token,
+// closeWindow notes that the job has run in its window.
+func (t *term) closeWindow() error {
+	_, err := t.note(func(record *ledger.Record) error {
+		return record.Finish(t.c.Once.Schedule, ledger.Run{
+			Slot: t.c.Once.Slot, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
 		})
 	})
 	return err
 }
 
-// succeeded is called when the job has, under the lease, and nothing is left.
-func (r *run) succeeded() {
-	if r.Once == nil || r.Once.Attempt {
+// succeeded is called when the job has succeeded under the lease, and nothing of it is
+// left.
+func (t *term) succeeded() {
+	if t.c.Once == nil || t.c.Once.Attempt {
 		return
 	}
-	if err := r.closeWindow(); err != nil {
-		r.Logger.Error("the job succeeded, but that could not be noted, and it may be run again", "window", r.Once.Label, "err", err)
+	if err := t.closeWindow(); err != nil {
+		t.report.log.Error("the job succeeded, but that could not be noted, and it may be run again", "window", t.c.Once.Label, "err", err)
 	}
 }

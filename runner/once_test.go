@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -69,7 +70,7 @@ func TestOnceSkips(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		r.did("0s open", "0s acquire", "0s release", "0s close")
-		if got := r.events[1]; got.Kind != EventSkipped || got.Reason != err.Error() {
+		if got := r.events[1]; got.Kind != event.Skipped || got.Reason != err.Error() {
 			t.Errorf("the event is %+v", got)
 		}
 	})
@@ -83,7 +84,7 @@ func TestOnceStaysOpen(t *testing.T) {
 		"max runtime": func(r *rig) { r.job.on = tidies(time.Second, 0); r.c.MaxRuntime = time.Second },
 		"resigned": func(r *rig) {
 			r.job.on = tidies(time.Second, 0)
-			r.at(time.Second, func() { r.asked <- Petition{}.Encode() })
+			r.at(time.Second, func() { r.asked <- Request{}.Encode() })
 		},
 		"partition": func(r *rig) { r.job.on = tidies(time.Second, 0); r.renew = silentAfter(0) },
 		"loss": func(r *rig) {

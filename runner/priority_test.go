@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -30,7 +31,7 @@ func TestStepBack(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		back := []string{"0s open", "0s acquire", "0s release", "0s close"}
 		r.did(append(append(back, back...), ran(time.Second, "1s exit")...)...)
-		if got := r.kinds(); got[0] != EventAcquired || got[1] != EventStarted {
+		if got := r.kinds(); got[0] != event.Acquired || got[1] != event.Started {
 			t.Errorf("got the events %v", got)
 		}
 	})
@@ -76,7 +77,7 @@ func TestStepBackNotReleased(t *testing.T) {
 
 // A renewal under way at that moment does not hold us up: it waits to tell of
 // itself until it is known whether the lease becomes ours.
-func TestStepBackBesideARenewal(t *testing.T) {
+func TestStepBackDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Try = true
 		r.prefers(1, locks.Place{Holder: "vip", Priority: 2})

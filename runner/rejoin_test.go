@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -114,7 +115,7 @@ func TestRejoinAfterGivingUp(t *testing.T) {
 func TestResignWhenAsked(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.job.on = tidies(2*time.Second, 0)
-		r.at(time.Minute, func() { r.asked <- Petition{By: "ops/1/a\x1b", Reason: "upgrade"}.Encode() })
+		r.at(time.Minute, func() { r.asked <- Request{By: "ops/1/a\x1b", Reason: "upgrade"}.Encode() })
 		_, err := r.run()
 		var resigned *ResignError
 		if !errors.As(err, &resigned) || resigned.Reason != `asked to resign by ops/1/a\x1b: upgrade` {
@@ -129,7 +130,7 @@ func TestResignWhenAsked(t *testing.T) {
 func TestResignDeaf(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.on = deaf
-		r.at(time.Minute, func() { r.asked <- Petition{}.Encode() })
+		r.at(time.Minute, func() { r.asked <- Request{}.Encode() })
 		_, err := r.run()
 		if !errors.As(err, new(*ResignError)) {
 			t.Errorf("got %v, want a ResignError", err)
@@ -145,7 +146,7 @@ func TestResignWhileStopping(t *testing.T) {
 		r.restarts(Restart{OnFailure: true})
 		r.c.MaxRuntime = time.Minute
 		r.job.on = tidies(2*time.Second, 0)
-		r.at(61*time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.at(61*time.Second, func() { r.asked <- Request{}.Encode() })
 		r.send(time.Hour, syscall.SIGTERM)
 		_, err := r.run()
 		if !errors.As(err, new(*ResignError)) {
@@ -159,10 +160,10 @@ func TestResignWhileStopping(t *testing.T) {
 func TestResignWhileLeftoversEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin, r.job.on = forks(time.Second, 3), deaf
-		r.at(2*time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.at(2*time.Second, func() { r.asked <- Request{}.Encode() })
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Code: 3})
-		if slices.Contains(r.kinds(), EventResigned) {
+		if slices.Contains(r.kinds(), event.Resigned) {
 			t.Error("it is told that we resigned")
 		}
 	})
@@ -172,7 +173,7 @@ func TestNoResign(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.NoResign = true
 		r.job.begin = runs(2*time.Minute, 0)
-		r.at(time.Minute, func() { r.asked <- Petition{By: "ops"}.Encode() })
+		r.at(time.Minute, func() { r.asked <- Request{By: "ops"}.Encode() })
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.warned("refused to resign: asked to resign by ops")
@@ -197,7 +198,7 @@ func TestResignRejoin(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
 		r.restarts(Restart{})
-		r.at(time.Minute, func() { r.asked <- Petition{}.Encode() })
+		r.at(time.Minute, func() { r.asked <- Request{}.Encode() })
 		r.send(2*time.Minute, syscall.SIGTERM)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
@@ -205,6 +206,6 @@ func TestResignRejoin(t *testing.T) {
 		if len(opened) != 2 {
 			t.Fatalf("got %q, want two terms", r.trace)
 		}
-		r.within(opened[1], time.Minute+stepAside, time.Minute+stepAside+time.Second)
+		r.within(opened[1], time.Minute+minPause, time.Minute+minPause+time.Second)
 	})
 }

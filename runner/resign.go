@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // A ResignError says why we gave up the lock while it was ours, and the job had
@@ -12,62 +13,56 @@ type ResignError struct{ Reason string }
 
 func (e *ResignError) Error() string { return e.Reason }
 
-// A Petition asks the holder of a lock to resign.
-type Petition struct {
+// A Request asks the holder of a lock to resign.
+type Request struct {
 	By     string `json:"by,omitempty"`     // who asks
 	Reason string `json:"reason,omitempty"` // why
 }
 
-// maxPetition is the most of each text that is kept, in bytes.
-const maxPetition = 200
+// maxRequestText is the most of each text that is kept, in bytes.
+const maxRequestText = 200
 
 // Encode makes of it what locks.Asker.Ask takes.
-func (p Petition) Encode() []byte {
-	b, err := json.Marshal(p)
+func (r Request) Encode() []byte {
+	b, err := json.Marshal(r)
 	if err != nil {
 		panic("runner: strings cannot be encoded: " + err.Error())
 	}
 	return b
 }
 
-// petition takes a request to resign, which somebody wrote, perhaps in bad
-// faith. It returns an error if it is granted.
-func (r *run) petition(text []byte) error {
-	var p Petition
-	if json.Unmarshal(text, &p) != nil {
-		r.Logger.Warn("a request that makes no sense was dropped")
+// decide returns an error if a request to resign is granted. Anybody may have written the
+// request, perhaps in bad faith.
+func (t *term) decide(request []byte) error {
+	var r Request
+	if json.Unmarshal(request, &r) != nil {
+		t.report.log.Warn("a request that makes no sense was dropped")
 		return nil
 	}
 	reason := "asked to resign"
-	if p.By != "" {
-		reason += " by " + short(p.By)
+	if r.By != "" {
+		reason += " by " + short(r.By)
 	}
-	if p.Reason != "" {
-		reason += ": " + short(p.Reason)
+	if r.Reason != "" {
+		reason += ": " + short(r.Reason)
 	}
-	if r.NoResign {
-		r.Logger.Warn("refused to resign", "err", reason)
+	if t.c.NoResign {
+		t.report.log.Warn("refused to resign", "err", reason)
 		return nil
 	}
-	return r.resigned(reason)
+	return t.report.resigned(reason)
 }
 
 func short(s string) string {
-	if len(s) > maxPetition {
+	if len(s) > maxRequestText {
 		s = locks.Abbreviate(s)
 	}
 	return locks.Printable(s)
 }
 
-// resigned tells why the lock is going to be given up.
-func (r *run) resigned(reason string) error {
-	r.Logger.Info("resigning", "err", reason)
-	r.emit(Event{Kind: EventResigned, Reason: reason})
+// resigned reports why the lock is about to be given up.
+func (r reporter) resigned(reason string) error {
+	r.log.Info("resigning", "err", reason)
+	r.emit(event.Event{Kind: event.Resigned, Reason: reason})
 	return &ResignError{reason}
-}
-
-// lostWhile tells that the lease was lost while nothing of the job ran.
-func (r *run) lostWhile(err error) error {
-	r.emit(Event{Kind: EventLost, Class: ClassOf(err), Reason: err.Error()})
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -52,8 +53,8 @@ func TestRestartOnFailure(t *testing.T) {
 		if at := r.when("release"); at != exits[3] {
 			t.Errorf("released at %v, want %v", at, exits[3])
 		}
-		want := []Kind{EventAcquired, EventStarted, EventExited, EventRestarting, EventStarted, EventExited, EventRestarting,
-			EventStarted, EventExited, EventRestarting, EventStarted, EventExited, EventReleased}
+		want := []event.Kind{event.Acquired, event.Started, event.Exited, event.Restarting, event.Started, event.Exited, event.Restarting,
+			event.Started, event.Exited, event.Restarting, event.Started, event.Exited, event.Released}
 		if got := r.kinds(); !slices.Equal(got, want) {
 			t.Errorf("got events %v, want %v", got, want)
 		}
@@ -254,7 +255,7 @@ func TestMinHoldEnds(t *testing.T) {
 	for what, f := range map[string]func(*rig){
 		"signal": func(r *rig) { r.send(10*time.Second, syscall.SIGTERM) },
 		"loss":   func(r *rig) { r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost }) },
-		"asked":  func(r *rig) { r.at(10*time.Second, func() { r.asked <- Petition{By: "ops"}.Encode() }) },
+		"asked":  func(r *rig) { r.at(10*time.Second, func() { r.asked <- Request{By: "ops"}.Encode() }) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -273,7 +274,7 @@ func TestMinHoldEnds(t *testing.T) {
 func TestMinHoldAfterARequest(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.MinHold = time.Minute
-		r.at(time.Second, func() { r.asked <- Petition{}.Encode() })
+		r.at(time.Second, func() { r.asked <- Request{}.Encode() })
 		if _, err := r.run(); !errors.As(err, new(*ResignError)) {
 			t.Errorf("got %v, want a ResignError", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -58,7 +59,7 @@ func TestOneWarningPerOutage(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		refused := `no answer, still trying: acquire "nightly" on model: connection refused`
 		r.warned(refused, "no answer, still trying: unavailable: something odd", refused)
-		r.toldOf(EventUnavailable, 3)
+		r.toldOf(event.Unavailable, 3)
 	})
 }
 
@@ -74,7 +75,7 @@ func TestManyFacesOfAnOutage(t *testing.T) {
 		r.job.begin = runs(time.Minute, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.toldOf(EventUnavailable, maxFaces)
+		r.toldOf(event.Unavailable, maxReasons)
 	})
 }
 

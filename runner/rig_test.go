@@ -16,8 +16,10 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // The timing of most tests, which is that of leaderrun by default: R 3 s, A 2 s,
@@ -45,13 +47,13 @@ type rig struct {
 	secrets   []string
 	queue     map[int][]locks.Place // who else waits when the n-th attempt has the lock
 	outlived  bool                  // the oracle may be violated: physics says so
-	happened  func(Event)
+	happened  func(event.Event)
 
 	mu       sync.Mutex
 	opened   int // locks
 	closed   int
 	renewals int
-	events   []Event
+	events   []event.Event
 	log      []slog.Record
 	answer   func() socket.Answer
 }
@@ -98,7 +100,7 @@ func newRig(t *testing.T) *rig {
 		Holder:         "host/1/a",
 		Open:           r.open,
 		ConnectTimeout: 5 * time.Second,
-		Timing:         NewTiming(ttl, -1),
+		Timing:         timing.New(ttl, -1),
 		Signal:         syscall.SIGTERM,
 		Signals:        r.signals,
 		Starter:        r.starter,
@@ -126,7 +128,7 @@ func (r *rig) ask() socket.Answer {
 	return answer()
 }
 
-func (r *rig) event(e Event) {
+func (r *rig) event(e event.Event) {
 	r.mu.Lock()
 	r.events = append(r.events, e)
 	r.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -24,7 +25,7 @@ func slowly(t *testing.T, test func(*testing.T, *rig)) {
 // toldOfNoJob checks that nobody was told of a job that runs, or has.
 func (r *rig) toldOfNoJob() {
 	r.t.Helper()
-	if kinds := r.kinds(); slices.Contains(kinds, EventStarted) || slices.Contains(kinds, EventExited) {
+	if kinds := r.kinds(); slices.Contains(kinds, event.Started) || slices.Contains(kinds, event.Exited) {
 		r.t.Errorf("it is not known that a job ran, and told is %v", kinds)
 	}
 }
@@ -52,7 +53,7 @@ func TestStartingAndOtherSignals(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
 		r.did("0s open", "0s acquire", "0s start", "2s signal USR1", "2s signal USR2", "2.5s signal TERM", "2.5s exit", "2.5s release", "2.5s close")
-		if got, want := r.kinds(), []Kind{EventAcquired, EventStarted, EventSignalled, EventExited, EventReleased}; !slices.Equal(got, want) {
+		if got, want := r.kinds(), []event.Kind{event.Acquired, event.Started, event.Signalled, event.Exited, event.Released}; !slices.Equal(got, want) {
 			t.Errorf("told is %v, want %v", got, want)
 		}
 	})
@@ -115,7 +116,7 @@ func TestStartingUnguarded(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		r.toldOfNoJob()
-		r.toldOf(EventLost, 1)
+		r.toldOf(event.Lost, 1)
 	})
 }
 
@@ -139,18 +140,18 @@ func TestStartingTooLate(t *testing.T) {
 		r.at(seconds(1), func() { r.job.answers(proc.ErrUnguarded) })
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		r.toldOf(EventLost, 1)
+		r.toldOf(event.Lost, 1)
 		r.toldOfNoJob()
 	})
 }
 
 // A guard that turns out to be dead is replaced, unless we were asked to end by then.
-func TestStartingStillborn(t *testing.T) {
+func TestStartingGuardDied(t *testing.T) {
 	for name, sent := range map[string]bool{"alone": false, "signalled": true} {
 		t.Run(name, func(t *testing.T) {
 			slowly(t, func(t *testing.T, r *rig) {
 				r.job.on = deaf
-				r.at(seconds(2), func() { r.job.answers(proc.ErrStillborn) })
+				r.at(seconds(2), func() { r.job.answers(proc.ErrGuardDied) })
 				r.starts = func(j *job, _ proc.Command) {
 					if j != r.jobs[0] {
 						j.begin = runs(time.Second, 0)
@@ -180,7 +181,7 @@ func TestStartedComesFirst(t *testing.T) {
 		r.job.begin = func(j *job) { j.quit(3) }
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Code: 3})
-		if got, want := r.kinds(), []Kind{EventAcquired, EventStarted, EventExited, EventReleased}; !slices.Equal(got, want) {
+		if got, want := r.kinds(), []event.Kind{event.Acquired, event.Started, event.Exited, event.Released}; !slices.Equal(got, want) {
 			t.Errorf("told is %v, want %v", got, want)
 		}
 	})
@@ -193,7 +194,7 @@ func TestStartedAndFailed(t *testing.T) {
 		r.job.begin = func(j *job) { j.failed <- proc.ErrUnguarded }
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		if got := r.kinds(); len(got) < 3 || got[1] != EventStarted || got[2] != EventLost {
+		if got := r.kinds(); len(got) < 3 || got[1] != event.Started || got[2] != event.Lost {
 			t.Errorf("told is %v", got)
 		}
 	})

@@ -9,18 +9,22 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
 
-// Whether a job that was killed is gone is looked at after the first of these
-// pauses, then ever less often.
+// How long to wait before each look at whether a job that was killed is gone: first the
+// shortest of these pauses, then twice as long each time, up to the longest. Processes
+// that the job left behind may take months to end by themselves.
 const (
-	firstLook = time.Millisecond
-	lastLook  = 20 * time.Millisecond
-	unhurried = 250 * time.Millisecond // while what the job left behind is let end by itself
+	shortestLook  = time.Millisecond
+	longestLook   = 20 * time.Millisecond
+	leftoversLook = 250 * time.Millisecond
 )
 
 // patience is how long after SIGKILL a job counts as surviving it, and how long
@@ -28,67 +32,78 @@ const (
 // uninterruptible sleep ignores even SIGKILL.
 const patience = 10 * time.Second
 
-// A supervisor watches one job under one lease, from its start until nothing
-// of it is left. All of its state belongs to the goroutine in supervise.
+// A supervisor watches a task from its start until nothing of it is left. All of its
+// state belongs to the goroutine in supervise.
 type supervisor struct {
-	*run
-	Logger  *slog.Logger // shadows that of the run: a hook says which it is
-	job     *started
-	hook    string // what it is for; "": it is the job
-	pulse   *pulse
-	longest time.Duration // how long it may run; 0: for ever
-	limit   clock.Instant // when that is over
-	health  *checkup      // nil: nobody looks after it
+	c      *Config
+	task   *task
+	log    *slog.Logger
+	bound  bound
+	job    proc.Job
+	pulse  *pulse.Pulse
+	limit  clock.Instant // when it has run for as long as it may
+	health *health.Watch
 
 	starting <-chan error // nil: it is known how the start went
-	early    []os.Signal  // what we were sent for what is not known to run yet
-	over     bool         // it was not started
-	refused  error        // why, unless it was to end anyway
+	early    []os.Signal  // signals to pass on once the task is known to run
+	began    clock.Instant
+	over     bool  // it was not started
+	refused  error // why, unless it was to end anyway
 
-	lost      error         // why leadership counts as lost; nil: it does not
-	ousted    error         // why it is ended although the lease is ours; nil: it is not
-	stopping  bool          // the job was signalled, by us or on somebody's behalf
-	killBy    clock.Instant // the end of the grace, if stopping
-	killed    clock.Instant // when it was killed; 0: it was not
-	exited    bool          // the first process has ended
-	look      time.Duration // pause until the next look for what is left
-	survives  bool          // something survives SIGKILL
-	continued bool          // the next SIGCONT is one that we have acted on
+	lost       error         // why leadership counts as lost; nil: it does not count as lost
+	why        error         // why it is ended although the lease is ours; nil: it is not ended
+	sent       os.Signal     // the one that is to end it; nil: there was none
+	stopping   bool          // it was signalled, by us or on somebody's behalf
+	killBy     clock.Instant // the end of the grace, if stopping
+	killed     clock.Instant // when it was killed; 0: it was not
+	exited     bool          // the first process has ended
+	look       time.Duration // pause until the next look for what is left
+	survives   bool          // something survives SIGKILL
+	unkillable bool          // and we have given up on it
+	continued  bool          // the next SIGCONT is one that we have acted on
 }
 
-// supervise returns when no process of the job is left, or none that could be
+// newSupervisor returns what watches a task that was just started.
+func newSupervisor(k *task, job proc.Job) *supervisor {
+	return &supervisor{
+		c: k.c, task: k, log: k.report.log, bound: k.bound, job: job, pulse: &pulse.Pulse{}, health: &health.Watch{}, starting: job.Started(),
+		killBy: clock.Never, limit: clock.Never,
+	}
+}
+
+// supervise returns when no process of the task is left, or none that could be
 // killed.
 func (s *supervisor) supervise() {
-	exited, lost, quit := s.job.Exited(), s.done(), s.quit
-	defer func() { s.pulse.stop() }()
+	exited, lost, quit := s.job.Exited(), s.bound.done(), s.task.quit
+	defer func() { s.pulse.Stop() }()
 	for !s.finished() {
-		timer := clock.NewTimer(s.Clock, s.wake())
-		asked, unhealthy := s.asked, s.health.unhealthy()
-		if s.stopping { // a request waits for who looks next, such as the pause before a restart
-			asked, unhealthy = nil, nil
+		timer := clock.NewTimer(s.c.Clock, s.wake())
+		requests, unhealthy := s.task.requests, s.health.Unhealthy
+		if s.stopping { // a request is left to whatever waits next, such as the pause before a restart
+			requests, unhealthy = nil, nil
 		}
 		select {
 		case err := <-s.starting:
 			s.begin(err)
-		case sig := <-s.Signals:
+		case sig := <-s.task.signals:
 			s.pass(sig)
-		case err := <-s.failures:
-			if s.StopOnFailure && s.lose(err) {
-				s.stop(s.Signal, "a renewal failed")
+		case err := <-s.bound.failures():
+			if s.c.StopOnFailure && s.lose(err) {
+				s.stop(s.c.Signal, "a renewal failed")
 			}
 		case <-lost:
 			lost = nil
-			s.lose(s.lease.Err())
+			s.lose(s.bound.lost())
 			s.kill("the lease is lost")
 		case err := <-s.job.Failed():
 			s.unguarded(err)
-		case text := <-asked:
-			s.oust(s.petition(text))
+		case request := <-requests:
+			s.end(s.task.decide(request))
 		case err := <-unhealthy:
-			s.oust(s.resigned(err.Error()))
+			s.end(s.task.report.resigned(err.Error()))
 		case <-quit:
 			quit = nil
-			s.oust(errNoWait)
+			s.end(errNoWait)
 		case sig := <-s.job.Stopped():
 			s.heed()
 			s.stopped(sig)
@@ -102,18 +117,12 @@ func (s *supervisor) supervise() {
 		}
 		timer.Stop()
 	}
-	s.run.job.Store(nil)
-	if !s.unkillable {
-		s.closing.Go(s.job.starter.Close) // it takes a moment, and somebody may wait for the lock
+	s.bound.attach(nil)
+	s.health.Cancel()
+	if !s.unkillable { // a health check may be, too
+		s.health.Stop()
 	}
-}
-
-// supervisor makes what watches a command that was just started.
-func (r *run) supervisor(job *started) *supervisor {
-	return &supervisor{
-		run: r, Logger: r.Logger, job: job, pulse: &pulse{}, starting: job.Started(),
-		killBy: clock.Never, limit: clock.Never,
-	}
+	s.takeBack()
 }
 
 // begin is called when it is known how the start went.
@@ -124,33 +133,49 @@ func (s *supervisor) begin(err error) {
 		s.refuse(err)
 		return
 	}
-	if s.hook == "" {
+	s.began = s.c.Clock.Now()
+	if s.task.isJob {
 		s.jobStarted()
 	}
-	s.tell(Event{Kind: EventStarted, PID: s.job.PID()})
-	s.pulse = s.run.pulse(s.stage())
-	if s.longest > 0 {
-		s.limit = s.Clock.Now().Add(s.longest)
+	s.task.report.emit(event.Event{Kind: event.Started, PID: s.job.PID()})
+	s.pulse = pulse.New(s.task.alive, s.c.Clock, s.task.stage)
+	if s.task.longest > 0 {
+		s.limit = s.began.Add(s.task.longest)
 	}
 	for _, sig := range s.early {
 		s.pass(sig)
 	}
 }
 
-// refuse notes why there is no job. If it was to end by then, that is why.
+// jobStarted is called when the job's first process runs.
+func (s *supervisor) jobStarted() {
+	tier, why := s.job.Containment()
+	s.log.Info("started", "pid", s.job.PID(), "containment", tier)
+	if why != "" {
+		s.log.Debug("the job is contained less strongly than it could be", "err", why)
+	}
+	if s.task.tty != nil {
+		s.task.tty.Started(s.job.PID())
+	}
+	if s.task.health != nil {
+		s.health = s.task.health(s.job)
+	}
+}
+
+// refuse notes why the task was not started. If it was to end by then, that is the reason.
 func (s *supervisor) refuse(err error) {
 	switch {
 	case errors.Is(err, proc.ErrUnguarded):
 		s.lose(err)
-	case s.lost != nil, s.ousted != nil:
-	case s.stopping && errors.Is(err, proc.ErrStillborn):
-		s.ousted = &SignalError{s.sent}
+	case s.lost != nil, s.why != nil:
+	case s.stopping && errors.Is(err, proc.ErrGuardDied):
+		s.why = &SignalError{s.sent}
 	default:
 		s.refused = err
 	}
 }
 
-// heed hears how the start went, if it is known: that comes before all else.
+// heed looks whether it is known how the start went: that comes before all else.
 func (s *supervisor) heed() {
 	select {
 	case err := <-s.starting:
@@ -159,35 +184,21 @@ func (s *supervisor) heed() {
 	}
 }
 
-// tell emits an event about what it watches.
-func (s *supervisor) tell(e Event) {
-	e.Hook = s.hook
-	s.emit(e)
-}
-
-// done is closed when the lease has ended.
-func (r *run) done() <-chan struct{} {
-	if r.lease == nil {
-		return nil
-	}
-	return r.lease.Done()
-}
-
-// wake is the next moment at which there is something to do unasked.
+// wake returns the next moment at which there is something to do unasked.
 func (s *supervisor) wake() clock.Instant {
 	next := clock.Never
 	if s.killed == 0 {
-		next = min(s.killBy, s.killAt())
+		next = min(s.killBy, s.c.Timing.KillAt(s.bound.expiry()))
 		if !s.stopping {
-			next = min(next, s.termAt(), s.limit)
+			next = min(next, s.c.Timing.TermAt(s.bound.expiry()), s.limit)
 		}
 	}
 	if s.exited || s.killed != 0 {
-		s.look = min(max(2*s.look, firstLook), lastLook)
-		if !s.stopping { // it may take months
-			s.look = unhurried
+		s.look = min(max(2*s.look, shortestLook), longestLook)
+		if !s.stopping {
+			s.look = leftoversLook
 		}
-		next = min(next, s.Clock.Now().Add(s.look))
+		next = min(next, s.c.Clock.Now().Add(s.look))
 	}
 	return next
 }
@@ -195,30 +206,29 @@ func (s *supervisor) wake() clock.Instant {
 // due does what a deadline that has passed demands. The deadlines are those of
 // now: a renewal may have moved them since the timer was set.
 func (s *supervisor) due() {
-	now := s.Clock.Now()
-	if now >= s.killAt() {
+	now, e := s.c.Clock.Now(), s.bound.expiry()
+	if now >= s.c.Timing.KillAt(e) {
 		s.lose(errNoRenewal)
 		s.kill("the lease is about to end")
-	} else if !s.stopping && now >= s.termAt() {
+	} else if !s.stopping && now >= s.c.Timing.TermAt(e) {
 		s.lose(errNoRenewal)
-		s.stop(s.Signal, "the lease is about to end")
+		s.stop(s.c.Signal, "the lease is about to end")
 	}
 	if !s.stopping && now >= s.limit {
-		s.oust(&TimeoutError{s.longest})
+		s.end(&TimeoutError{s.task.longest})
 	}
 	if now >= s.killBy {
 		s.kill("the grace is over")
 	}
 }
 
-// oust ends the job although the lease is ours, for the given reason if there is
-// one.
-func (s *supervisor) oust(why error) {
+// end ends the task although the lease is ours, for the given reason if there is one.
+func (s *supervisor) end(why error) {
 	if why == nil || s.stopping {
 		return
 	}
-	s.ousted = why
-	s.stop(s.Signal, why.Error())
+	s.why = why
+	s.stop(s.c.Signal, why.Error())
 }
 
 // lose notes that leadership cannot be kept, and reports whether that is news.
@@ -230,67 +240,78 @@ func (s *supervisor) lose(err error) bool {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}
 	s.lost = err
-	s.tell(Event{Kind: EventLost, Class: ClassOf(err), Reason: err.Error()})
+	s.task.report.emit(event.Event{Kind: event.Lost, Class: ClassOf(err), Reason: err.Error()})
 	return true
 }
 
-// pass hands on a signal that we were sent. The first that asks for an end
+// pass passes on a signal that we were sent. The first one that asks for an end
 // starts the grace.
 func (s *supervisor) pass(sig os.Signal) {
-	if s.starting != nil && !s.ends(sig) {
+	if s.starting != nil && !ends(sig, s.task.detached) {
 		s.early = append(s.early, sig)
 		return
 	}
 	if s.ofTerminal(sig) {
 		return
 	}
-	if s.ends(sig) {
+	if ends(sig, s.task.detached) {
 		s.sent = sig
 		s.stop(sig, "we were sent it")
 		return
 	}
 	if err := s.job.Signal(sig); err != nil {
-		s.Logger.Warn("a signal could not be passed on", "signal", signals.Name(sig), "err", err)
+		s.log.Warn("a signal could not be passed on", "signal", signals.Name(sig), "err", err)
 	}
 }
 
-// ends reports whether a signal that we were sent is to end the job. HUP is if a terminal
-// hangs up; without one it is what daemons reload on.
-func (r *run) ends(sig os.Signal) bool { return ending(sig) && !(r.detached && hangup(sig)) }
-
-// stop signals the job, and sees to it that it is killed after its grace.
+// stop signals the task, and sees to it that it is killed after its grace.
 func (s *supervisor) stop(sig os.Signal, reason string) {
-	s.Logger.Info("signalling the job", "signal", signals.Name(sig), "reason", reason)
+	s.log.Info("signalling the job", "signal", signals.Name(sig), "reason", reason)
 	if err := s.job.Stop(sig); err != nil {
-		s.Logger.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
+		s.log.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
 	}
-	s.tell(Event{Kind: EventSignalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
+	s.task.report.emit(event.Event{Kind: event.Signalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
-		s.killBy = s.Clock.Now().Add(s.Timing.Grace)
+		s.killBy = s.c.Clock.Now().Add(s.c.Timing.Grace)
 	}
 }
 
-// kill kills the job at once. It may be called again: what was just being
-// started when the first kill went out is met by a later one.
+// kill kills the task at once. It may be called again, for processes that were just being
+// started when the first kill went out.
 func (s *supervisor) kill(reason string) {
 	first := s.killed == 0
 	if first {
-		s.killed, s.stopping = s.Clock.Now(), true
-		s.Logger.Info("killing the job", "reason", reason)
-		s.tell(Event{Kind: EventKilled, Class: s.cause(), Reason: reason})
+		s.killed, s.stopping = s.c.Clock.Now(), true
+		s.log.Info("killing the job", "reason", reason)
+		s.task.report.emit(event.Event{Kind: event.Killed, Class: s.cause(), Reason: reason})
 	}
 	if err := s.job.Kill(); err != nil && first {
-		s.Logger.Error("the job could not be killed", "err", err)
+		s.log.Error("the job could not be killed", "err", err)
 	}
 }
 
-// unguarded is called when nobody but us can kill the job any more, and it is
+// cause returns the class of the reason for which the task is being ended.
+func (s *supervisor) cause() string {
+	switch {
+	case s.lost != nil:
+		return ClassOf(s.lost)
+	case s.why != nil:
+		return ClassOf(s.why)
+	case s.sent != nil:
+		return event.ClassSignal
+	case s.exited:
+		return event.ClassLeftovers
+	}
+	return event.ClassError
+}
+
+// unguarded is called when nobody but us can kill the task any more, and it is
 // being killed for that.
 func (s *supervisor) unguarded(err error) {
 	s.heed()
 	if s.killed != 0 {
-		s.Logger.Info("leaderrun kills the job itself", "err", err)
+		s.log.Info("leaderrun kills the job itself", "err", err)
 		return
 	}
 	s.lose(err)
@@ -298,7 +319,7 @@ func (s *supervisor) unguarded(err error) {
 }
 
 // ended is called when the first process has ended. What it left behind is
-// stopped like the job itself.
+// stopped like the task itself.
 func (s *supervisor) ended() {
 	s.heed()
 	select {
@@ -308,23 +329,23 @@ func (s *supervisor) ended() {
 	}
 	s.due() // whoever else can kill the job may have been faster at its deadline
 	s.exited = true
-	s.health.cancel()
+	s.health.Cancel()
 	if s.starting != nil { // as far as we know it has never run
 		return
 	}
 	exit := s.job.Exit()
 	code := exit.Status()
-	s.Logger.Info("exited", "code", code)
+	s.log.Info("exited", "code", code)
 	if exit.Spent && s.killed == 0 {
-		s.Logger.Warn("the job was killed, most likely as its CPU time is used up (ulimit -t)")
+		s.log.Warn("the job was killed, most likely as its CPU time is used up (ulimit -t)")
 	}
-	s.tell(Event{Kind: EventExited, PID: s.job.PID(), Code: &code})
-	if !s.job.Gone() && !s.stopping && !s.WaitChildren {
-		s.stop(s.Signal, "the first process has ended")
+	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
+	if !s.job.Gone() && !s.stopping && !s.c.WaitChildren {
+		s.stop(s.c.Signal, "the first process has ended")
 	}
 }
 
-// finished reports whether there is nothing left to supervise. A job that
+// finished reports whether there is nothing left to supervise. A task that
 // survives SIGKILL is waited for as long as the lock may be ours.
 func (s *supervisor) finished() bool {
 	if s.over || s.exited && s.job.Gone() {
@@ -334,27 +355,43 @@ func (s *supervisor) finished() bool {
 		return false
 	}
 	s.kill("it is still there")
-	now := s.Clock.Now()
+	now := s.c.Clock.Now()
 	if !s.survives && now > s.killed.Add(patience) {
 		s.survives = true
-		s.Logger.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
+		s.log.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
 	}
-	e := s.expiry()
-	s.unkillable = s.survives && (s.lease == nil || e != clock.Never && now > e.Add(patience))
+	s.unkillable = s.survives && !s.bound.keepsWaiting(now)
 	return s.unkillable
 }
 
-// result says how the run ended, once nothing of the job is left. A job that
-// ended by itself ended under the lock only if the lease was still ours then.
-func (s *supervisor) result() (proc.Exit, error) {
-	if err := s.lostLease(); err != nil {
+// beat says that we lead, or are about to end that, if the lease is ours for certain.
+func (s *supervisor) beat() {
+	if s.bound.lost() != nil {
+		s.pulse.Stop()
+		return
+	}
+	if s.stopping && !s.c.lasts() {
+		s.pulse.Stage = pulse.Stopping
+	}
+	s.pulse.Beat()
+}
+
+// outcome says how the task ended, once nothing of it is left. One that ended by itself
+// ended under the lock only if the lease was still ours then.
+func (s *supervisor) outcome() outcome {
+	o := outcome{sent: s.sent, began: s.began, unkillable: s.unkillable}
+	if err := s.bound.lost(); err != nil && s.refused == nil {
 		s.lose(err)
 	}
-	if s.lost != nil {
-		return proc.Exit{}, s.lost
+	switch {
+	case s.refused != nil:
+		o.err = s.refused
+	case s.lost != nil:
+		o.err = s.lost
+	case s.over:
+		o.err = s.why
+	default:
+		o.exit, o.err = s.job.Exit(), s.why
 	}
-	if s.over {
-		return proc.Exit{}, s.ousted
-	}
-	return s.job.Exit(), s.ousted
+	return o
 }

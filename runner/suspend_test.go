@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -37,7 +38,7 @@ func TestSuspend(t *testing.T) {
 				if strings.Contains(join(r.trace), "signal") {
 					t.Errorf("the job was signalled: %q", r.trace)
 				}
-				if slices.Contains(r.kinds(), EventReleased) {
+				if slices.Contains(r.kinds(), event.Released) {
 					t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
 				}
 			})
@@ -52,7 +53,7 @@ func TestSuspendAndDieAtOnce(t *testing.T) {
 		r.at(seconds(4.2), func() { r.suspend(time.Hour) })
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		if slices.Contains(r.kinds(), EventReleased) {
+		if slices.Contains(r.kinds(), event.Released) {
 			t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
 		}
 	})
@@ -103,8 +104,8 @@ func TestTooLateToStart(t *testing.T) {
 		t.Run(asleep.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.renew = silentAfter(0)
-				r.happened = func(e Event) {
-					if e.Kind == EventAcquired {
+				r.happened = func(e event.Event) {
+					if e.Kind == event.Acquired {
 						r.suspend(asleep)
 					}
 				}
@@ -120,8 +121,8 @@ func TestTooLateToStart(t *testing.T) {
 // One moment before D_term there is.
 func TestNotTooLateToStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.happened = func(e Event) {
-			if e.Kind == EventAcquired {
+		r.happened = func(e event.Event) {
+			if e.Kind == event.Acquired {
 				r.suspend(seconds(7.984999))
 			}
 		}
@@ -136,8 +137,8 @@ func TestNotTooLateToStart(t *testing.T) {
 // A lock that is lost before the start starts nothing.
 func TestLostBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.happened = func(e Event) {
-			if e.Kind == EventAcquired {
+		r.happened = func(e event.Event) {
+			if e.Kind == event.Acquired {
 				r.lost <- locks.ErrLost
 				time.Sleep(time.Nanosecond)
 			}

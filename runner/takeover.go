@@ -4,62 +4,60 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// takeOver waits, if Strict, until the lease of a holder before us is over, unless it
-// is known to have released the lock: the server may have ended that lease early,
-// while its holder trusts it. If nothing is known of one, there may have been one all
-// the same: who deletes a lock may have deleted what is known. Holders that are not
-// Strict leave nothing to know them by.
-func (r *run) takeOver() error {
-	if !r.Strict || r.grant.TTL == 0 {
+// takeOver waits, if Strict, until the lease of the last holder is over, unless that one
+// is known to have released the lock: the server may have ended the lease early, while
+// its holder trusts it. If no holder is known there may have been one: whoever deletes a
+// lock may delete its record, and holders that are not Strict write none.
+func (t *term) takeOver() error {
+	if !t.c.Strict || t.grant.TTL == 0 {
 		return nil
 	}
-	record, err := r.note(nil)
+	record, err := t.note(nil)
 	if err != nil {
 		return err
 	}
-	if err := r.idle(r.unproved(record.Term)); err != nil {
+	if err := t.idle(t.unproved(record.Term)); err != nil {
 		return err
 	}
-	if err := r.mark(false); err != nil {
-		return err
-	}
-	r.marked = true
-	return nil
+	err = t.mark(false)
+	t.marked = err == nil
+	return err
 }
 
-// unproved is how long the lease of a holder before us may last, and tells why we wait
-// for it; 0: it has released the lock.
-func (r *run) unproved(t *ledger.Term) (wait time.Duration) {
+// unproved returns how long the lease of the last holder may still last, and logs why we
+// wait for it. It returns 0 if that holder has released the lock.
+func (t *term) unproved(last *ledger.Term) (wait time.Duration) {
 	switch {
-	case r.grant.Clean || t != nil && t.Clean:
+	case t.grant.Clean || last != nil && last.Clean:
 		return 0
-	case t == nil:
-		wait = r.grant.TTL
-		r.Logger.Info("nothing is known of a holder before; waiting as long as its lease might last", "wait", wait)
+	case last == nil:
+		wait = t.grant.TTL
+		t.report.log.Info("nothing is known of a holder before; waiting as long as its lease might last", "wait", wait)
 	default:
-		wait = min(time.Duration(t.TTL), MaxTTL)
-		r.Logger.Info("the holder before did not release the lock; waiting for the end of its lease", "wait", wait)
+		wait = min(time.Duration(last.TTL), timing.MaxTTL)
+		t.report.log.Info("the holder before did not release the lock; waiting for the end of its lease", "wait", wait)
 	}
 	return wait
 }
 
-// mark notes how our term stands: whether it has ended well.
-func (r *run) mark(clean bool) error {
-	_, err := r.note(func(record *ledger.Record) error {
-		record.Term = &ledger.Term{Token: r.grant.Token, TTL: int64(r.grant.TTL), Clean: clean}
+// mark notes whether our term has ended well.
+func (t *term) mark(clean bool) error {
+	_, err := t.note(func(record *ledger.Record) error {
+		record.Term = &ledger.Term{Token: t.grant.Token, TTL: int64(t.grant.TTL), Clean: clean}
 		return nil
 	})
 	return err
 }
 
 // markClean is for a term that is about to end well.
-func (r *run) markClean() {
-	if !r.marked {
+func (t *term) markClean() {
+	if !t.marked {
 		return
 	}
-	if err := r.mark(true); err != nil {
-		r.Logger.Warn("the next holder will wait for the end of our lease", "err", err)
+	if err := t.mark(true); err != nil {
+		t.report.log.Warn("the next holder will wait for the end of our lease", "err", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // strict has the run take over strictly, after a term of another's with a ttl of
@@ -110,8 +111,8 @@ func TestStrictIsBounded(t *testing.T) {
 		exit, err := r.run()
 		r.signalled(exit, err, syscall.SIGTERM)
 		r.did("0s open", "0s acquire", "1h0m0s release", "1h0m0s close")
-		if got := r.attr("wait"); got != MaxTTL.String() {
-			t.Errorf("waits for %s, want %v", got, MaxTTL)
+		if got := r.attr("wait"); got != timing.MaxTTL.String() {
+			t.Errorf("waits for %s, want %v", got, timing.MaxTTL)
 		}
 	})
 }
@@ -139,7 +140,7 @@ func TestStrictWaitEnds(t *testing.T) {
 		want error
 	}{
 		"signal":  {func(r *rig) { r.signals <- syscall.SIGTERM }, new(SignalError)},
-		"request": {func(r *rig) { r.asked <- Petition{}.Encode() }, new(ResignError)},
+		"request": {func(r *rig) { r.asked <- Request{}.Encode() }, new(ResignError)},
 		"loss":    {func(r *rig) { r.server.evict(); r.lost <- locks.ErrLost }, locks.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {

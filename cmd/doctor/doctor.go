@@ -20,7 +20,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // A Config says what to look at, and how.
@@ -204,9 +204,9 @@ func (e *exam) bounded(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 // timing is how a lease of the given length is renewed, if the server grants it.
-func (e *exam) timing(ttl time.Duration) runner.Timing {
+func (e *exam) timing(ttl time.Duration) timing.Timing {
 	if e.longest > 0 {
 		ttl = min(ttl, e.longest)
 	}
-	return runner.NewTiming(ttl, -1)
+	return timing.New(ttl, -1)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // lease compares what is granted with what is asked for, and passes it through the
@@ -20,7 +20,7 @@ func (e *exam) lease(ctx context.Context) []Check {
 		return []Check{failed("lease", err)}
 	}
 	c := ok("lease", Figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
-	if err := runner.NewTiming(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
+	if err := timing.New(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
 		c.Level, c.class = Error, locks.ErrUsage
 		c.Text += ": " + oneLine(err)
 		c.Fix = "change the ttl as it says, or what the server grants"

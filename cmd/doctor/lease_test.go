@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // TestWeigh judges a ttl by how long renewals take.
@@ -45,7 +45,7 @@ func TestLeastTTL(t *testing.T) {
 		e := &exam{Config: Config{TTL: 2 * time.Second, Grace: -1}}
 		least := e.weigh([]time.Duration{took}).Figures["least_ttl_ns"].(time.Duration)
 		works := func(ttl time.Duration) bool {
-			t := runner.NewTiming(ttl, -1)
+			t := timing.New(ttl, -1)
 			return t.CheckTTL() == nil && t.Gate(ttl) == nil && t.Attempt >= took
 		}
 		if !works(least) || works(least-time.Second) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // Renewals are measured until there are so many, or for so long.
@@ -56,16 +56,16 @@ func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) 
 func (e *exam) weigh(took []time.Duration) Check {
 	p50, p99 := rank(took, 50), rank(took, 99)
 	e.rtt = p99
-	limit := runner.NewTiming(e.TTL, e.Grace).Attempt
+	limit := timing.New(e.TTL, e.Grace).Attempt
 	least, good := e.shortest(p99, e.Grace), e.shortest(2*p99, e.Grace)
 	c := ok("round trip", Figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
 		"%d renewals, p50 %s, p99 %s; with a ttl of %v one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
-	case p99 > limit && least > runner.MaxTTL:
+	case p99 > limit && least > timing.MaxTTL:
 		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "no ttl is long enough: bring the server nearer, or make it faster"
 	case p99 > limit:
 		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "use --ttl "+least.String()+" at the very least; "+good.String()+" leaves room"
-	case 2*p99 > limit && good <= runner.MaxTTL:
+	case 2*p99 > limit && good <= timing.MaxTTL:
 		c.Level, c.Fix = Warning, "use --ttl "+good.String()+", so that a renewal may take twice as long"
 	default:
 		c.Text += "; a ttl of " + good.String() + " would be enough"
@@ -76,8 +76,8 @@ func (e *exam) weigh(took []time.Duration) Check {
 // shortest is the least ttl in which a renewal may take so long, with a grace, and
 // in which renewals are no more writes than the service takes.
 func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
-	ttl := runner.Shortest(attempt, grace)
-	for runner.NewTiming(ttl, grace).Renew < e.Spacing {
+	ttl := timing.Shortest(attempt, grace)
+	for timing.New(ttl, grace).Renew < e.Spacing {
 		ttl += time.Second
 	}
 	return ttl

@@ -118,6 +118,6 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 
 func (r *resignation) ask(ctx context.Context, token uint64) error {
 	return r.bounded(ctx, func(ctx context.Context) error {
-		return r.handle.(locks.Asker).Ask(ctx, token, runner.Petition{By: r.ID, Reason: r.reason}.Encode())
+		return r.handle.(locks.Asker).Ask(ctx, token, runner.Request{By: r.ID, Reason: r.reason}.Encode())
 	})
 }

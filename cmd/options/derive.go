@@ -5,7 +5,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // What more than one subcommand derives from values.
@@ -16,7 +16,7 @@ func (v *Values) Messages() output.Settings {
 }
 
 // Timing derives when to renew, to signal and to kill.
-func (v *Values) Timing() runner.Timing { return runner.NewTiming(v.TTL.D, v.Grace()) }
+func (v *Values) Timing() timing.Timing { return timing.New(v.TTL.D, v.Grace()) }
 
 // Grace is what was asked for; negative if nothing was.
 func (v *Values) Grace() time.Duration {

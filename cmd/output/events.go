@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // Events writes one line of JSON per transition. A sink that is full or
@@ -68,7 +68,7 @@ func openToAppend(name string) (*os.File, error) {
 }
 
 // Write writes the line of a transition.
-func (l *Events) Write(e runner.Event) {
+func (l *Events) Write(e event.Event) {
 	if l.sink == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // TestEventsToAFIFO has nobody read it, then somebody.
@@ -32,7 +32,7 @@ func TestEventsToAFIFO(t *testing.T) {
 	})
 	within(t, 5*time.Second, "writing", func() {
 		for range 10_000 {
-			l.Write(runner.Event{Kind: runner.EventStarted})
+			l.Write(event.Event{Kind: event.Started})
 		}
 	})
 	within(t, sinkFlush+5*time.Second, "closing", l.Close)
@@ -58,7 +58,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Write(runner.Event{Kind: runner.EventStarted, Lock: "x"})
+	l.Write(event.Event{Kind: event.Started, Lock: "x"})
 	l.Close()
 	got, err := os.ReadFile(f.Name())
 	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
@@ -73,6 +73,6 @@ func TestNoEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Write(runner.Event{})
+	l.Write(event.Event{})
 	l.Close()
 }

@@ -6,22 +6,22 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // termAttrs are what is known of the term that we are in, if we are in one.
 type termAttrs struct{ attrs atomic.Pointer[[]slog.Attr] }
 
 // event learns from a transition.
-func (t *termAttrs) event(e runner.Event) {
+func (t *termAttrs) event(e event.Event) {
 	switch e.Kind {
-	case runner.EventAcquired:
+	case event.Acquired:
 		attrs := []slog.Attr{slog.Uint64("token", e.Token)}
 		if e.Slot > 0 {
 			attrs = append(attrs, slog.Int("slot", e.Slot))
 		}
 		t.attrs.Store(&attrs)
-	case runner.EventRejoining:
+	case event.Rejoining:
 		t.attrs.Store(nil)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // What leaderrun prints, and where.
@@ -109,7 +109,7 @@ func (t *Term) loggerAt(at slog.Level, s Settings) *slog.Logger {
 }
 
 // Event learns from a transition what each message is to have.
-func (t *Term) Event(e runner.Event) { t.term.event(e) }
+func (t *Term) Event(e event.Event) { t.term.event(e) }
 
 // isJournal reports whether messages go to systemd's journal.
 func (t *Term) isJournal() bool { return t.journal && t.logFile == nil }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 func TestLogger(t *testing.T) {
@@ -75,7 +75,7 @@ func TestJSONKeysStandOnce(t *testing.T) {
 	var b bytes.Buffer
 	term := testTerm(&b)
 	log := term.Start(Settings{Lock: "x", Backend: "etcd", Holder: "me", JSON: true})
-	term.Event(runner.Event{Kind: runner.EventAcquired, Token: 7, Slot: 2})
+	term.Event(event.Event{Kind: event.Acquired, Token: 7, Slot: 2})
 	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "holder", "other", "token", 8, "err", "why")
 	term.Flush()
 	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","holder":"me","slot":2,"token":8,"err":"why"}` + "\n"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // A Tracer prints each renewal, for whoever chooses a ttl: if the lowest that was
@@ -29,8 +29,8 @@ func (t *Term) Tracer(wanted bool, s Settings) *Tracer {
 }
 
 // Event learns of a new term.
-func (t *Tracer) Event(e runner.Event) {
-	if e.Kind == runner.EventAcquired && e.LeftMS != nil {
+func (t *Tracer) Event(e event.Event) {
+	if e.Kind == event.Acquired && e.LeftMS != nil {
 		t.mu.Lock()
 		t.lowest = time.Duration(*e.LeftMS) * time.Millisecond
 		t.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // TestTraceRenewals follows the lowest that was left of a lease, through failures,
@@ -23,7 +23,7 @@ func TestTraceRenewals(t *testing.T) {
 	trace := term.Tracer(true, s)
 	acquired := func() {
 		left := int64(15000)
-		trace.Event(runner.Event{Kind: runner.EventAcquired, LeftMS: &left})
+		trace.Event(event.Event{Kind: event.Acquired, LeftMS: &left})
 	}
 	now := clock.Boot{}.Now()
 	renewed := func(left time.Duration, err error) {

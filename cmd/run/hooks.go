@@ -7,6 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -28,7 +29,7 @@ func (s *session) checkHealth(r *options.Request) error {
 }
 
 // commandsOf finds the commands that the options name besides the job.
-func (s *session) commandsOf() (runner.Hooks, *runner.Health, error) {
+func (s *session) commandsOf() (runner.Hooks, *health.Config, error) {
 	hooks := runner.Hooks{Timeout: s.HookTimeout.D}
 	for _, h := range []struct {
 		option, text string
@@ -51,8 +52,8 @@ func (s *session) commandsOf() (runner.Hooks, *runner.Health, error) {
 	return hooks, health, err
 }
 
-func (s *session) health() (*runner.Health, error) {
-	health := &runner.Health{
+func (s *session) health() (*health.Config, error) {
+	health := &health.Config{
 		Interval:    s.HealthInterval.D,
 		Timeout:     s.HealthTimeout.D,
 		Retries:     s.HealthRetries.N,

@@ -17,7 +17,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // metricsEnd is how long that program has to write its file, when all else is over.
@@ -83,7 +85,7 @@ func (e *exporter) tell(l feed.Line) {
 	_, _ = e.sink.Write(append(line, '\n'))
 }
 
-func (e *exporter) event(ev runner.Event) {
+func (e *exporter) event(ev event.Event) {
 	e.tell(feed.Line{Event: &ev, Deadline: ev.Deadline})
 }
 
@@ -100,18 +102,18 @@ func (e *exporter) waiting(w locks.Waiting) {
 }
 
 // alive returns what is runner.Config.Alive, which a service manager may want, too.
-func (e *exporter) alive(service func(runner.Stage) time.Duration) func(runner.Stage) time.Duration {
+func (e *exporter) alive(service func(pulse.Stage) time.Duration) func(pulse.Stage) time.Duration {
 	if e == nil || !e.listens {
 		return service
 	}
-	return func(stage runner.Stage) time.Duration {
+	return func(stage pulse.Stage) time.Duration {
 		pause := feed.AlivePeriod
 		if service != nil {
 			if p := service(stage); p > 0 {
 				pause = min(pause, p)
 			}
 		}
-		if stage == runner.StageOver {
+		if stage == pulse.Over {
 			return 0
 		}
 		e.tell(feed.Line{Alive: true})

@@ -22,6 +22,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/notify"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -233,13 +234,13 @@ func (s *session) supervise(backend *url.URL, command proc.Command, nested *nest
 		Signals:        signals.caught,
 		Starter:        s.starters(),
 		Logger:         logger,
-		Events: func(e runner.Event) {
+		Events: func(e event.Event) {
 			events.Write(e)
 			service.event(e)
 			s.Term.Event(e)
 			trace.Event(e)
 			metrics.event(e)
-			if e.Kind == runner.EventRejoining {
+			if e.Kind == event.Rejoining {
 				line.Again()
 			}
 		},

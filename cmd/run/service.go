@@ -10,8 +10,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/notify"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // What systemd is told, sd_notify(3), and why so.
@@ -72,27 +73,27 @@ func newService(v *options.Values, logger *slog.Logger) *service {
 }
 
 // event tells the manager of a transition.
-func (s *service) event(e runner.Event) {
+func (s *service) event(e event.Event) {
 	if s.manager == nil || e.Hook != "" {
 		return
 	}
 	switch e.Kind {
-	case runner.EventRestarting:
+	case event.Restarting:
 		s.manager.Tell(status("leading as %s; the job will be started again: %s", e.Holder, e.Reason))
-	case runner.EventRejoining:
+	case event.Rejoining:
 		s.manager.Tell(status("waiting for lock %q; the last term ended: %s", s.lock, e.Reason))
-	case runner.EventWaiting:
+	case event.Waiting:
 		s.manager.Tell(status("waiting for lock %q, %s", s.lock, e.Reason))
-	case runner.EventUnavailable:
+	case event.Unavailable:
 		s.manager.Tell(status("waiting for lock %q: %s", s.lock, e.Reason))
-	case runner.EventStarted:
+	case event.Started:
 		s.started(status("leading as %s with token %d", e.Holder, e.Token))
-	case runner.EventLost:
+	case event.Lost:
 		reason := strings.TrimPrefix(e.Reason, locks.ErrLost.Error()+": ")
 		s.stop(status("stopping: leadership was lost: %s", reason))
-	case runner.EventSignalled:
+	case event.Signalled:
 		s.stop(status("stopping with %s: %s", e.Signal, e.Reason))
-	case runner.EventKilled:
+	case event.Killed:
 		s.stop(status("stopping: %s", e.Reason))
 	}
 }
@@ -132,18 +133,18 @@ func (s *service) end(status string) {
 }
 
 // alive returns what is runner.Config.Alive.
-func (s *service) alive() func(runner.Stage) time.Duration {
+func (s *service) alive() func(pulse.Stage) time.Duration {
 	if s.manager == nil {
 		return nil
 	}
-	return func(stage runner.Stage) time.Duration {
+	return func(stage pulse.Stage) time.Duration {
 		switch stage {
-		case runner.StageWaiting, runner.StageLeading:
+		case pulse.Waiting, pulse.Leading:
 			if s.isActive() { // then it would extend something else
 				return s.ping(0)
 			}
 			return s.ping(extendEvery, extend(extendBy))
-		case runner.StageStopping:
+		case pulse.Stopping:
 			return 0
 		default:
 			s.end(status("stopping: the job has ended"))

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/notify"
+	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // testService returns a service with a real socket, and what reads the messages
@@ -46,30 +47,30 @@ func testService(t *testing.T, env ...string) (*service, func() []string) {
 
 func TestServiceMessages(t *testing.T) {
 	t.Parallel()
-	started := runner.Event{Kind: runner.EventStarted, Holder: "host/1/a", Token: 7}
-	lost := runner.Event{Kind: runner.EventLost, Reason: "lost: no renewal was acknowledged in time"}
-	signalled := runner.Event{Kind: runner.EventSignalled, Signal: "TERM", Reason: "we were sent it"}
-	killed := runner.Event{Kind: runner.EventKilled, Reason: "the grace is over"}
-	exited := runner.Event{Kind: runner.EventExited}
+	started := event.Event{Kind: event.Started, Holder: "host/1/a", Token: 7}
+	lost := event.Event{Kind: event.Lost, Reason: "lost: no renewal was acknowledged in time"}
+	signalled := event.Event{Kind: event.Signalled, Signal: "TERM", Reason: "we were sent it"}
+	killed := event.Event{Kind: event.Killed, Reason: "the grace is over"}
+	exited := event.Event{Kind: event.Exited}
 	tests := []struct {
 		name   string
 		job    bool
-		events []runner.Event
+		events []event.Event
 		want   []string
 	}{
-		{"waiting", false, []runner.Event{
-			{Kind: runner.EventUnavailable, Reason: "connection refused"},
-			{Kind: runner.EventWaiting, Reason: "held by bob"},
-			{Kind: runner.EventAcquired},
+		{"waiting", false, []event.Event{
+			{Kind: event.Unavailable, Reason: "connection refused"},
+			{Kind: event.Waiting, Reason: "held by bob"},
+			{Kind: event.Acquired},
 		}, []string{`STATUS=waiting for lock "nightly": connection refused`, `STATUS=waiting for lock "nightly", held by bob`}},
-		{"ready", false, []runner.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
-		{"the job is to say that it is ready", true, []runner.Event{started},
+		{"ready", false, []event.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
+		{"the job is to say that it is ready", true, []event.Event{started},
 			[]string{"STATUS=leading as host/1/a with token 7 | EXTEND_TIMEOUT_USEC=90000000"}},
-		{"lost", false, []runner.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
-		{"signalled", true, []runner.Event{signalled, killed}, []string{"STATUS=stopping with TERM: we were sent it | STOPPING=1"}},
-		{"killed", false, []runner.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
-		{"a hostile holder", false, []runner.Event{
-			{Kind: runner.EventWaiting, Reason: "held by x\nREADY=1\n" + strings.Repeat("y", 5000)},
+		{"lost", false, []event.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
+		{"signalled", true, []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: we were sent it | STOPPING=1"}},
+		{"killed", false, []event.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
+		{"a hostile holder", false, []event.Event{
+			{Kind: event.Waiting, Reason: "held by x\nREADY=1\n" + strings.Repeat("y", 5000)},
 		}, []string{`STATUS=waiting for lock "nightly", held by x\nREADY=1\n` + strings.Repeat("y", 200-len(`waiting for lock "nightly", held by x`)-len("?READY=1?")) + "…"}},
 	}
 	for _, test := range tests {
@@ -93,20 +94,20 @@ func TestServiceAlive(t *testing.T) {
 	const extended = "EXTEND_TIMEOUT_USEC=30000000"
 	tests := []struct {
 		env    string
-		stage  runner.Stage
+		stage  pulse.Stage
 		active bool // READY=1 was told
 		every  time.Duration
 		want   []string
 	}{
-		{"", runner.StageWaiting, false, 10 * time.Second, []string{extended}},
-		{"", runner.StageWaiting, true, 0, nil},
-		{"", runner.StageLeading, true, 0, nil},
-		{"", runner.StageLeading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
-		{"WATCHDOG_USEC=3000000", runner.StageWaiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageWaiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageLeading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", runner.StageStopping, true, 0, nil},
-		{"WATCHDOG_USEC=60000000", runner.StageOver, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
+		{"", pulse.Waiting, false, 10 * time.Second, []string{extended}},
+		{"", pulse.Waiting, true, 0, nil},
+		{"", pulse.Leading, true, 0, nil},
+		{"", pulse.Leading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
+		{"WATCHDOG_USEC=3000000", pulse.Waiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", pulse.Waiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", pulse.Leading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", pulse.Stopping, true, 0, nil},
+		{"WATCHDOG_USEC=60000000", pulse.Over, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
 	}
 	for _, test := range tests {
 		s, heard := testService(t, test.env)
@@ -126,7 +127,7 @@ func TestServicePingsAgain(t *testing.T) {
 	s, _ := testService(t, "WATCHDOG_USEC=10000000")
 	for s.manager.Ping("FILL=1") {
 	}
-	if got := s.alive()(runner.StageLeading); got != time.Second {
+	if got := s.alive()(pulse.Leading); got != time.Second {
 		t.Errorf("again after %v, want 1s", got)
 	}
 }
@@ -135,8 +136,8 @@ func TestServicePingsAgain(t *testing.T) {
 func TestServiceStopsOnce(t *testing.T) {
 	t.Parallel()
 	s, heard := testService(t)
-	s.event(runner.Event{Kind: runner.EventKilled, Reason: "the lease is lost"})
-	s.alive()(runner.StageOver)
+	s.event(event.Event{Kind: event.Killed, Reason: "the lease is lost"})
+	s.alive()(pulse.Over)
 	if got, want := heard(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -146,7 +147,7 @@ func TestServiceStopsOnce(t *testing.T) {
 func TestNoService(t *testing.T) {
 	t.Parallel()
 	s := &service{}
-	s.event(runner.Event{Kind: runner.EventStarted})
+	s.event(event.Event{Kind: event.Started})
 	if s.alive() != nil {
 		t.Error("the runner is to call somebody")
 	}

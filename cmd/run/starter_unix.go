@@ -14,7 +14,7 @@ import (
 )
 
 // A starter starts the job. It must be closed when nothing of that is left.
-type starter = *guard.Guard
+type starter = *guard.Client
 
 func newStarter() starter { return guard.Begin() }
 

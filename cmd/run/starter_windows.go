@@ -3,7 +3,7 @@ package run
 import "github.com/leaderrun/leaderrun/runner/guard"
 
 // A starter starts the job. It must be closed when nothing of that is left.
-type starter = *guard.Guard
+type starter = *guard.Client
 
 func newStarter() starter { return guard.Begin() }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // Figures are what was counted and measured.
@@ -96,7 +96,7 @@ func Quantile(all []time.Duration, q float64) time.Duration {
 
 // measure takes the figures of leases.
 func (f *Figures) measure(terms []*term, ttl time.Duration) {
-	timing := runner.NewTiming(ttl, -1)
+	timing := timing.New(ttl, -1)
 	for _, t := range terms {
 		until, ok := t.until()
 		if !ok {

@@ -35,7 +35,7 @@ func killed(t *testing.T, l *Lock) *instance {
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	l, log := held(t, "")
-	input, words := l.LastWords()
+	input, words := l.ReleaseMessage()
 	first := killed(t, l)
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrenew\n")

@@ -124,8 +124,8 @@ func (l *Lock) Close() error {
 	return in.close()
 }
 
-// LastWords implements locks.Remote.
-func (l *Lock) LastWords() (input *os.File, words []byte) {
+// ReleaseMessage implements locks.Remote.
+func (l *Lock) ReleaseMessage() (input *os.File, words []byte) {
 	return l.last().process.input.w, []byte(`{"id":"guard","method":"release"}` + "\n")
 }
 

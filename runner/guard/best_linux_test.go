@@ -5,7 +5,7 @@ import "testing"
 // TestBest is the tier that a guard would choose by itself.
 func TestBest(t *testing.T) {
 	t.Parallel()
-	made, why, err := newCage(Containment{})
+	made, why, err := newContainer(Containment{})
 	if err != nil {
 		t.Fatal(err)
 	}

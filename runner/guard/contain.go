@@ -39,29 +39,28 @@ type Containment struct {
 	Least Tier // nothing weaker will do; "": anything will
 }
 
-// A cage is a tier as the guard uses it.
-type cage interface {
+// A container keeps a job together in the way of one tier.
+type container interface {
 	tier() Tier
-	// prepare makes a start one into the cage.
+	// prepare makes a start one into the container.
 	prepare(*syscall.SysProcAttr)
 	// signalGroup signals the first process's group.
 	signalGroup(k *keeper, sig syscall.Signal)
 	// signalAll signals every process of the job.
 	signalAll(k *keeper, sigs ...syscall.Signal)
-	// leftAside is told that what ran beside the job, in a group of that id, has
-	// been reaped.
-	leftAside(k *keeper, group int)
+	// leftByCheck is told that a health check, in a group of that id, has been reaped.
+	leftByCheck(k *keeper, group int)
 	// nothingLeft is asked when the first process has been reaped, and there is
 	// nothing more to reap.
 	nothingLeft(k *keeper) bool
-	// remove removes what the cage was made of, after the end.
+	// remove removes what the container was made of, after the end.
 	remove()
 }
 
-// newCage makes the cage that is wanted. If it is not the strongest, why says
+// newContainer makes the container that is wanted. If it is not the strongest, why says
 // what is in the way of that.
-func newCage(c Containment) (made cage, why string, err error) {
-	made, why, err = makeCage(c.Use)
+func newContainer(c Containment) (made container, why string, err error) {
+	made, why, err = makeContainer(c.Use)
 	if err == nil && made.tier().weaker(c.Least) {
 		made.remove()
 		err = errors.New(why)
@@ -72,16 +71,16 @@ func newCage(c Containment) (made cage, why string, err error) {
 	return made, why, err
 }
 
-// groupCage is [Pgroup].
-type groupCage struct{}
+// groupContainer is [Pgroup].
+type groupContainer struct{}
 
-func (groupCage) tier() Tier                   { return Pgroup }
-func (groupCage) prepare(*syscall.SysProcAttr) {}
-func (groupCage) remove()                      {}
+func (groupContainer) tier() Tier                   { return Pgroup }
+func (groupContainer) prepare(*syscall.SysProcAttr) {}
+func (groupContainer) remove()                      {}
 
-func (groupCage) signalGroup(k *keeper, sig syscall.Signal) { _ = syscall.Kill(-k.job, sig) }
+func (groupContainer) signalGroup(k *keeper, sig syscall.Signal) { _ = syscall.Kill(-k.job, sig) }
 
-func (groupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (groupContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
 	for _, sig := range sigs {
 		for _, group := range k.groups() {
 			_ = syscall.Kill(-group, sig)
@@ -89,16 +88,16 @@ func (groupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
 	}
 }
 
-// leftAside kills what is left of the group, which is nobody's child that we know
+// leftByCheck kills what is left of the group, which is nobody's child that we know
 // of: if it were left alone, its id could be a stranger's by the end of the job.
-func (groupCage) leftAside(k *keeper, group int) {
+func (groupContainer) leftByCheck(k *keeper, group int) {
 	if syscall.Kill(-group, syscall.SIGKILL) == nil {
 		k.dying = append(k.dying, group)
 	}
 }
 
 // nothingLeft asks the kernel, as what the job left behind need not be our child.
-func (groupCage) nothingLeft(k *keeper) bool {
+func (groupContainer) nothingLeft(k *keeper) bool {
 	if slices.ContainsFunc(k.groups(), populated) {
 		k.lookAgain()
 		return false

@@ -12,27 +12,27 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-func makeCage(use Tier) (made cage, why string, err error) {
+func makeContainer(use Tier) (made container, why string, err error) {
 	switch use {
 	case Pgroup:
 		proc.AdoptOrphans() // to reap them; what has left the group may live on
-		return groupCage{}, "", nil
+		return groupContainer{}, "", nil
 	case Pidns:
-		return pidCage{}, "", mountProc()
+		return pidContainer{}, "", mountProc()
 	}
 	proc.AdoptOrphans()
 	spare, err := proc.NewSpare()
 	if err != nil {
 		return nil, "", fmt.Errorf("hold descriptors to kill with: %w", err)
 	}
-	tree := treeCage{spare}
+	tree := treeContainer{spare}
 	if use == Subreaper {
 		return tree, "", nil
 	}
 	group, err := cgroup.New()
 	switch {
 	case err == nil:
-		return cgroupCage{treeCage: tree, group: group}, "", nil
+		return cgroupContainer{treeContainer: tree, group: group}, "", nil
 	case use == Cgroup:
 		return nil, "", err
 	}
@@ -64,25 +64,25 @@ func mountProc() error {
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // the job has none of it
 }
 
-// treeCage is [Subreaper].
-type treeCage struct{ spare *proc.Spare }
+// treeContainer is [Subreaper].
+type treeContainer struct{ spare *proc.Spare }
 
-func (treeCage) tier() Tier                   { return Subreaper }
-func (treeCage) prepare(*syscall.SysProcAttr) {}
-func (treeCage) remove()                      {}
-func (treeCage) leftAside(*keeper, int)       {} // it is found as the rest is
+func (treeContainer) tier() Tier                   { return Subreaper }
+func (treeContainer) prepare(*syscall.SysProcAttr) {}
+func (treeContainer) remove()                      {}
+func (treeContainer) leftByCheck(*keeper, int)     {} // it is found as the rest is
 
-func (treeCage) signalGroup(k *keeper, sig syscall.Signal) {
+func (treeContainer) signalGroup(k *keeper, sig syscall.Signal) {
 	if !k.ended {
 		_ = syscall.Kill(-k.job, sig)
 		return
 	}
 	// The group's id may be a stranger's by now, unless one of our children is
 	// in it.
-	_, _ = proc.Tree{Keep: k.isAside, Enough: k.mustKill}.Signal(k.job, false, sig)
+	_, _ = proc.Tree{Keep: k.isCheck, Enough: k.mustKill}.Signal(k.job, false, sig)
 }
 
-func (c treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (c treeContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
 	if sigs[0] == syscall.SIGKILL {
 		c.spare.Spend()
 	}
@@ -99,30 +99,30 @@ func (c treeCage) signalAll(k *keeper, sigs ...syscall.Signal) {
 }
 
 // nothingLeft knows that what had lost its parent would have become our child.
-func (treeCage) nothingLeft(k *keeper) bool { return k.childless }
+func (treeContainer) nothingLeft(k *keeper) bool { return k.childless }
 
-// cgroupCage is [Cgroup]. The tree is still looked at: a job that may can leave
+// cgroupContainer is [Cgroup]. The tree is still looked at: a job that may can leave
 // its cgroup.
-type cgroupCage struct {
-	treeCage
+type cgroupContainer struct {
+	treeContainer
 	group *cgroup.Group
 }
 
-func (c cgroupCage) tier() Tier { return Cgroup }
-func (c cgroupCage) remove()    { _ = c.group.Remove() } // if it cannot be, the next run sweeps it
+func (c cgroupContainer) tier() Tier { return Cgroup }
+func (c cgroupContainer) remove()    { _ = c.group.Remove() } // if it cannot be, the next run sweeps it
 
-func (c cgroupCage) prepare(attr *syscall.SysProcAttr) {
+func (c cgroupContainer) prepare(attr *syscall.SysProcAttr) {
 	attr.UseCgroupFD, attr.CgroupFD = true, c.group.FD()
 }
 
-func (c cgroupCage) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (c cgroupContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
 	if sigs[0] == syscall.SIGKILL {
 		_ = c.group.Kill()
 	}
-	c.treeCage.signalAll(k, sigs...)
+	c.treeContainer.signalAll(k, sigs...)
 }
 
-func (c cgroupCage) nothingLeft(k *keeper) bool {
+func (c cgroupContainer) nothingLeft(k *keeper) bool {
 	if !k.childless {
 		return false
 	}
@@ -133,18 +133,18 @@ func (c cgroupCage) nothingLeft(k *keeper) bool {
 	return true
 }
 
-// pidCage is [Pidns]: all that we see is the job.
-type pidCage struct{}
+// pidContainer is [Pidns]: all that we see is the job.
+type pidContainer struct{}
 
-func (pidCage) tier() Tier                   { return Pidns }
-func (pidCage) prepare(*syscall.SysProcAttr) {}
-func (pidCage) remove()                      {}
-func (pidCage) leftAside(*keeper, int)       {}
-func (pidCage) nothingLeft(k *keeper) bool   { return k.childless }
+func (pidContainer) tier() Tier                   { return Pidns }
+func (pidContainer) prepare(*syscall.SysProcAttr) {}
+func (pidContainer) remove()                      {}
+func (pidContainer) leftByCheck(*keeper, int)     {}
+func (pidContainer) nothingLeft(k *keeper) bool   { return k.childless }
 
-// signalGroup can tell nothing apart once the first process has ended: what runs
-// beside the job is met, too.
-func (pidCage) signalGroup(k *keeper, sig syscall.Signal) {
+// signalGroup can tell nothing apart once the first process has ended: it also meets a
+// health check.
+func (pidContainer) signalGroup(k *keeper, sig syscall.Signal) {
 	to := -k.job
 	if k.ended {
 		to = -1
@@ -152,15 +152,15 @@ func (pidCage) signalGroup(k *keeper, sig syscall.Signal) {
 	_ = syscall.Kill(to, sig)
 }
 
-func (pidCage) signalAll(_ *keeper, sigs ...syscall.Signal) {
+func (pidContainer) signalAll(_ *keeper, sigs ...syscall.Signal) {
 	for _, sig := range sigs {
 		_ = syscall.Kill(-1, sig)
 	}
 }
 
-// cgroupPath is what leaderrun needs to kill a caged job without the guard.
-func cgroupPath(c cage) string {
-	if c, ok := c.(cgroupCage); ok {
+// cgroupPath is what leaderrun needs to kill a contained job without the guard.
+func cgroupPath(c container) string {
+	if c, ok := c.(cgroupContainer); ok {
 		return c.group.Path()
 	}
 	return ""

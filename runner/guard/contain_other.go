@@ -7,11 +7,13 @@ import (
 	"syscall"
 )
 
-func makeCage(use Tier) (cage, string, error) { return groupCage{}, "", Containment{Use: use}.check() }
+func makeContainer(use Tier) (container, string, error) {
+	return groupContainer{}, "", Containment{Use: use}.check()
+}
 
 func namespaced(*syscall.SysProcAttr) {}
 
-func cgroupPath(cage) string { return "" }
+func cgroupPath(container) string { return "" }
 
 func killCgroup(string) bool { return true }
 

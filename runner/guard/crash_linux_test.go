@@ -258,7 +258,7 @@ func (r *crash) becomesFree() {
 		return file && record
 	})
 	if got := r.read("released"); got != "release\n" {
-		r.t.Errorf("the last words are %q", got)
+		r.t.Errorf("%q was written to release", got)
 	}
 }
 

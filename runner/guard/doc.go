@@ -13,7 +13,7 @@
 // the failure. The same if the guard does not answer in time.
 //
 // On Windows the job is what is in a Job Object, and the socket is a pipe; see
-// [Guard] there.
+// [Client] there.
 //
 // # What they say
 //
@@ -21,18 +21,18 @@
 // rest in four, and the rest. Numbers are in network order.
 //
 //	leaderrun to guard
-//	W  the will's files come with this byte; one byte says which: 1 hold, 2 release;
+//	W  the files of proc.OnDeath come with this byte; one byte says which: 1 hold, 2 release;
 //	   on Windows the guard's handles of them follow, in eight bytes each
 //	S  start: deadline, flags (1 the job gets the terminal, 2 its standard input is
-//	   the null device), path, arguments, environment, the will's words, what
-//	   is to be removed, the containment
+//	   the null device), path, arguments, environment, what is written to release,
+//	   what is to be removed, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
 //	s  signal the first process's group (Windows: CTRL_BREAK)
 //	t  stop: signal all of the job, and continue what was stopped
 //	K  kill all of the job
 //	A  a part of what B says, before the rest of it
-//	B  start a command beside the job: its number, path, arguments, environment
-//	b  kill what runs beside the job, if it has this number
+//	B  start a health check: its number, path, arguments, environment
+//	b  kill the health check, if it has this number
 //
 //	guard to leaderrun
 //	P  started: process id, tier, why it is no stronger one, path of the cgroup
@@ -43,12 +43,11 @@
 //	T  the first process was stopped: by which signal
 //	X  the first process has ended: its wait status, and whether nothing is left
 //	G  nothing of the job is left now
-//	p  started beside the job: process id
-//	e  not started beside the job: errno, or the error code of Windows
-//	x  what ran beside the job has ended: its wait status
+//	p  health check started: process id
+//	e  health check not started: errno, or the error code of Windows
+//	x  the health check has ended: its wait status
 //
-// What runs beside the job is a part of it. There is one at most, so only what
-// may come too late says which one it means. It is not the first process: what
-// becomes of it is told by frames of its own, which come before a G, and s is not
-// for it.
+// A health check is a part of the job. There is one at most, so only an order that may
+// come too late says which one it means. It is not the first process: what becomes of it
+// is told by frames of its own, which come before a G, and s does not reach it.
 package guard

@@ -27,9 +27,9 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 		m.die()
 	})
 
-	g := &Guard{
+	g := &Client{
 		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
-		patience: killPatience, startsAside: asidePatience, asks: askPause,
+		patience: killPatience, startsCheck: checkPatience, asks: askPause,
 		child: &child{ended: make(chan struct{})},
 		sweep: func(*job) bool { return l.sweep(m) },
 	}
@@ -50,7 +50,7 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	return g, nil
 }
 
-// sweep is a Guard's.
+// sweep is a Client's.
 func (l *leaderrun) sweep(m *model) (clean bool) {
 	if !l.gate() {
 		return true // nothing of this happens any more
@@ -94,7 +94,7 @@ func (m *model) exit() {
 
 func (m *model) notify(c chan<- os.Signal) { m.signal = c }
 
-func (m *model) cage(Containment) (cage, string, error) { return m, "", nil }
+func (m *model) container(Containment) (container, string, error) { return m, "", nil }
 
 func (m *model) spawn(c proc.Command, _ *syscall.SysProcAttr) (int, error) {
 	if !m.gate() {
@@ -125,7 +125,7 @@ func (m *model) wait(ws *syscall.WaitStatus) (int, error) {
 func (m *model) tier() Tier                   { return Subreaper }
 func (m *model) prepare(*syscall.SysProcAttr) {}
 func (m *model) remove()                      {}
-func (m *model) leftAside(*keeper, int)       {}
+func (m *model) leftByCheck(*keeper, int)     {}
 func (m *model) nothingLeft(k *keeper) bool   { return k.childless }
 
 func (m *model) signalGroup(k *keeper, sig syscall.Signal) { m.signalAll(k, sig) }
@@ -142,6 +142,6 @@ func (m *model) signalAll(_ *keeper, sigs ...syscall.Signal) {
 }
 
 var (
-	_ host = (*model)(nil)
-	_ cage = (*model)(nil)
+	_ host      = (*model)(nil)
+	_ container = (*model)(nil)
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
@@ -162,13 +163,13 @@ func (l *leaderrun) config() runner.Config {
 	}
 }
 
-func (l *leaderrun) event(e runner.Event) {
+func (l *leaderrun) event(e event.Event) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
-	if e.Kind == runner.EventAcquired {
+	if e.Kind == event.Acquired {
 		l.handle.held = true
 	}
-	if e.Kind == runner.EventLost {
+	if e.Kind == event.Lost {
 		l.w.note(l.host.id, "lost: "+e.Reason, int64(e.Token))
 	}
 }

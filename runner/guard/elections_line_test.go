@@ -103,7 +103,7 @@ func (e *end) close() {
 	e.out.close()
 }
 
-func (e *end) sendFiles(frame, ...int) error { panic("this lock has no will") }
+func (e *end) sendFiles(frame, ...int) error { panic("this lock has no files") }
 func (e *end) nextFile(string) *os.File      { return nil }
 
 var _ line = (*end)(nil)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // A kind is one of fault.
@@ -68,7 +68,7 @@ type plan struct {
 	hosts    int
 	ppm      []int64 // the error of each boot clock
 	storePPM int64
-	timing   runner.Timing
+	timing   timing.Timing
 	hasty    bool // signal at the first failed renewal
 	lax      bool // the store renews a lease that has run out, if nobody has another
 	extends  bool // the store extends leases when it restarts
@@ -84,7 +84,7 @@ func newPlan(seed uint64) plan {
 	ttl := []time.Duration{2, 3, 4, 6, 10, 15, 30}[r.IntN(7)] * time.Second
 	p := plan{
 		seed: seed, hosts: 3 + r.IntN(3), storePPM: ppm(r),
-		timing: runner.NewTiming(ttl, -1),
+		timing: timing.New(ttl, -1),
 		hasty:  r.IntN(4) == 0, lax: r.IntN(2) == 0, extends: r.IntN(2) == 0, jittery: r.IntN(3) == 0,
 		length: 20 * ttl,
 	}

@@ -9,10 +9,10 @@ import (
 
 // SetPatience is for tests of several guards in one process, which is not to take over
 // from one of them.
-func (g *Guard) SetPatience(d time.Duration) { g.patience = d }
+func (g *Client) SetPatience(d time.Duration) { g.patience = d }
 
 // Begun is Start for tests that want no more than a job that runs, or why there is none.
-func (g *Guard) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+func (g *Client) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	j, err := g.Start(c, killBy)
 	if err != nil {
 		return nil, err
@@ -27,24 +27,24 @@ func (g *Guard) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	return j, nil
 }
 
-// SetStartsAside is for tests of a guard that is slow to start what runs beside
+// SetStartsCheck is for tests of a guard that is slow to start a health check in
 // its job.
-func (g *Guard) SetStartsAside(d time.Duration) { g.startsAside = d }
+func (g *Client) SetStartsCheck(d time.Duration) { g.startsCheck = d }
 
 // SetAsks is for tests that cannot wait as long as leaderrun does.
-func (g *Guard) SetAsks(d time.Duration) { g.asks = d }
+func (g *Client) SetAsks(d time.Duration) { g.asks = d }
 
-// GroupOf is the group of what runs beside a job.
-func GroupOf(a proc.Aside) int { return a.(*aside).pid }
+// GroupOf is the group of a health check in a job.
+func GroupOf(a proc.HealthCheck) int { return a.(*check).pid }
 
 // PID is the guard's process id.
-func (g *Guard) PID() int {
+func (g *Client) PID() int {
 	<-g.ready
 	return g.child.pid
 }
 
 // AwaitEnd waits until the guard's process has been reaped.
-func (g *Guard) AwaitEnd() { <-g.child.ended }
+func (g *Client) AwaitEnd() { <-g.child.ended }
 
 // Ended reports whether it has been.
-func (g *Guard) Ended() bool { return isClosed(g.child.ended) }
+func (g *Client) Ended() bool { return isClosed(g.child.ended) }

@@ -12,32 +12,32 @@ import (
 
 // The kinds of frames; see the package documentation.
 const (
-	kindWill     = 'W'
-	kindStart    = 'S'
-	kindDeadline = 'D'
-	kindSignal   = 's'
-	kindStop     = 't'
-	kindKill     = 'K'
-	kindStarted  = 'P'
-	kindFailed   = 'E'
-	kindUncaged  = 'N'
-	kindKilling  = 'k'
-	kindExited   = 'X'
-	kindStopped  = 'T'
-	kindGone     = 'G'
+	kindFiles        = 'W'
+	kindStart        = 'S'
+	kindDeadline     = 'D'
+	kindSignal       = 's'
+	kindStop         = 't'
+	kindKill         = 'K'
+	kindStarted      = 'P'
+	kindFailed       = 'E'
+	kindNotContained = 'N'
+	kindKilling      = 'k'
+	kindExited       = 'X'
+	kindStopped      = 'T'
+	kindGone         = 'G'
 
-	kindAsidePart    = 'A'
-	kindAside        = 'B'
-	kindKillAside    = 'b'
-	kindAsideStarted = 'p'
-	kindAsideFailed  = 'e'
-	kindAsideExited  = 'x'
+	kindCheckPart    = 'A'
+	kindCheck        = 'B'
+	kindKillCheck    = 'b'
+	kindCheckStarted = 'p'
+	kindCheckFailed  = 'e'
+	kindCheckExited  = 'x'
 )
 
-// Which files come with a will.
+// Which files come with kindFiles.
 const (
-	willHolds = 1 << iota
-	willReleases
+	filesHold = 1 << iota
+	filesRelease
 )
 
 // How a job starts.
@@ -101,8 +101,8 @@ type task struct {
 	killBy  clock.Instant
 	tty     bool // the job's group is to be the terminal's foreground group
 	command proc.Command
-	words   []byte
-	litter  []string
+	message []byte
+	remove  []string
 
 	containment Containment
 }
@@ -117,7 +117,7 @@ func (t task) frame() frame {
 		flags |= startsWithoutInput
 	}
 	b = appendCommand(append(b, flags), t.command)
-	b = appendTexts(appendText(b, string(t.words)), t.litter)
+	b = appendTexts(appendText(b, string(t.message)), t.remove)
 	b = appendText(b, string(t.containment.Use))
 	return frame{kindStart, appendText(b, string(t.containment.Least))}
 }
@@ -128,7 +128,7 @@ func (f frame) task() (t task, err error) {
 	flags := b.number(1)
 	t.command = b.command()
 	t.tty, t.command.NoInput = flags&startsForeground != 0, flags&startsWithoutInput != 0
-	t.words, t.litter = []byte(b.text()), b.texts()
+	t.message, t.remove = []byte(b.text()), b.texts()
 	t.containment = Containment{Tier(b.text()), Tier(b.text())}
 	if b.short || len(b.rest) > 0 || flags >= startsUnknown {
 		return task{}, errFrame
@@ -136,40 +136,40 @@ func (f frame) task() (t task, err error) {
 	return t, nil
 }
 
-// A request is for a command beside the job.
-type request struct {
+// A checkStart asks for a health check.
+type checkStart struct {
 	number  int64 // among those of the job
 	command proc.Command
 }
 
-func (r request) frame() frame {
+func (r checkStart) frame() frame {
 	b := binary.BigEndian.AppendUint64(nil, uint64(r.number))
-	return frame{kindAside, appendCommand(b, r.command)}
+	return frame{kindCheck, appendCommand(b, r.command)}
 }
 
-// part is the most that is sent of a request at once: whoever has to signal or to kill
-// the job meanwhile does not wait for the whole of its environment.
+// part is the most that is sent of a checkStart at once: a signal or a kill that is
+// due meanwhile does not wait for the whole of its environment.
 const part = 32 << 10
 
-// parts are what is sent of a request: its last frame, and before that the rest.
+// parts are what is sent of a checkStart: its last frame, and before that the rest.
 func (f frame) parts() (all []frame) {
 	for len(f.body) > part {
-		all = append(all, frame{kindAsidePart, f.body[:part]})
+		all = append(all, frame{kindCheckPart, f.body[:part]})
 		f.body = f.body[part:]
 	}
 	return append(all, f)
 }
 
-func (f frame) request() (request, error) {
+func (f frame) checkStart() (checkStart, error) {
 	b := &body{rest: f.body}
-	r := request{int64(b.number(8)), b.command()}
+	r := checkStart{int64(b.number(8)), b.command()}
 	if b.short || len(b.rest) > 0 {
-		return request{}, errFrame
+		return checkStart{}, errFrame
 	}
 	return r, nil
 }
 
-// A started is what is said of a job that was started.
+// A started describes a job that was started.
 type started struct {
 	pid  int
 	tier Tier

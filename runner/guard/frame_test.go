@@ -27,28 +27,28 @@ var aTask = task{
 		Args: []string{"sh", "", "a b\n\xff"},
 		Env:  []string{"A=", "B=1"},
 	},
-	words:  []byte(`{"id":"guard"}` + "\n"),
-	litter: []string{"/tmp/a/s", "/tmp/a"},
+	message: []byte(`{"id":"guard"}` + "\n"),
+	remove:  []string{"/tmp/a/s", "/tmp/a"},
 }
 
 // A long request comes in parts, between which there is room for other frames.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, part - 100, part, 3*part + 7, 1 << 20} {
-		want := request{5, proc.Command{Path: "/bin/true", Args: []string{"true"}, Env: []string{"A=" + strings.Repeat("x", size)}}}
-		k := keeper{host: machine{}, cage: groupCage{}, killBy: clock.Never}
+		want := checkStart{5, proc.Command{Path: "/bin/true", Args: []string{"true"}, Env: []string{"A=" + strings.Repeat("x", size)}}}
+		k := keeper{host: machine{}, container: groupContainer{}, killBy: clock.Never}
 		all := want.frame().parts()
 		for i, f := range all {
-			if last := i == len(all)-1; len(f.body) > part || (f.kind == kindAside) != last {
+			if last := i == len(all)-1; len(f.body) > part || (f.kind == kindCheck) != last {
 				t.Errorf("%d: frame %d of %d is %q, %d bytes", size, i, len(all), f.kind, len(f.body))
 			}
-			if f.kind == kindAsidePart {
+			if f.kind == kindCheckPart {
 				k.obey(f)
 			}
 		}
 		f := all[len(all)-1]
 		f.body = append(k.begun, f.body...)
-		if got, err := f.request(); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := f.checkStart(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d: got %d bytes, %v", size, len(f.body), err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestTaskRoundTrip(t *testing.T) {
 	noInput.command.NoInput = true
 	foreground := aTask
 	foreground.tty = true
-	for _, want := range []task{aTask, noInput, foreground, {words: []byte{}}} {
+	for _, want := range []task{aTask, noInput, foreground, {message: []byte{}}} {
 		got, err := want.frame().task()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
@@ -88,17 +88,17 @@ func TestTaskCutShort(t *testing.T) {
 
 func TestRequestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []request{{3, aTask.command}, {}} {
+	for _, want := range []checkStart{{3, aTask.command}, {}} {
 		f := want.frame()
-		if got, err := f.request(); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := f.checkStart(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 		for n := range f.body {
-			if got, err := (frame{kindAside, f.body[:n]}).request(); err == nil {
+			if got, err := (frame{kindCheck, f.body[:n]}).checkStart(); err == nil {
 				t.Errorf("%d of %d bytes: got %+v", n, len(f.body), got)
 			}
 		}
-		if _, err := (frame{kindAside, append(f.body, 0)}).request(); err == nil {
+		if _, err := (frame{kindCheck, append(f.body, 0)}).checkStart(); err == nil {
 			t.Error("a byte too many was taken")
 		}
 	}
@@ -221,7 +221,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.sendFiles(frame{kindWill, []byte{willHolds}}, descriptor(f)); err != nil {
+	if err := a.sendFiles(frame{kindFiles, []byte{filesHold}}, descriptor(f)); err != nil {
 		t.Fatal(err)
 	}
 	_ = f.Close()
@@ -254,8 +254,8 @@ func TestSpawnTooLate(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(aTask.frame().encode())
-	f.Add(request{1, aTask.command}.frame().encode())
-	f.Add(append(number(kindKillAside, 1).encode(), number(kindAsideExited, 0).encode()...))
+	f.Add(checkStart{1, aTask.command}.frame().encode())
+	f.Add(append(number(kindKillCheck, 1).encode(), number(kindCheckExited, 0).encode()...))
 	f.Add([]byte("B\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add(append(number(kindDeadline, 1).encode(), frame{kind: kindKill}.encode()...))
 	f.Add([]byte("S\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
@@ -279,7 +279,7 @@ func FuzzFrames(f *testing.F) {
 			if task, err := f.task(); err == nil && !bytes.Equal(task.frame().body, f.body) {
 				t.Errorf("%q was read as %+v", f.body, task)
 			}
-			if r, err := f.request(); err == nil && !bytes.Equal(r.frame().body, f.body) {
+			if r, err := f.checkStart(); err == nil && !bytes.Equal(r.frame().body, f.body) {
 				t.Errorf("%q was read as %+v", f.body, r)
 			}
 			_ = f.failure()

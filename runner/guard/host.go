@@ -16,7 +16,7 @@ type host interface {
 	clock.Clock
 	// notify has a signal sent to c when a child has ended.
 	notify(c chan<- os.Signal)
-	cage(Containment) (made cage, why string, err error)
+	container(Containment) (made container, why string, err error)
 	spawn(proc.Command, *syscall.SysProcAttr) (pid int, err error)
 	// wait is [proc.Wait].
 	wait(*syscall.WaitStatus) (pid int, err error)
@@ -27,7 +27,9 @@ type machine struct{ clock.Boot }
 
 func (machine) notify(c chan<- os.Signal) { signal.Notify(c, syscall.SIGCHLD) }
 
-func (machine) cage(c Containment) (made cage, why string, err error) { return newCage(c) }
+func (machine) container(c Containment) (made container, why string, err error) {
+	return newContainer(c)
+}
 
 func (machine) spawn(c proc.Command, attr *syscall.SysProcAttr) (pid int, err error) {
 	return proc.Spawn(c, attr)

@@ -29,8 +29,8 @@ const (
 const errnoLate = syscall.Errno(0)
 
 // killPatience is how long the guard may take to answer that it kills. It is less
-// than the margin for a late machine with the shortest lease (133 ms): what comes
-// after that is the job's time to die.
+// than the margin for a late machine with the shortest lease (133 ms): the time after
+// that is for the job to die.
 const killPatience = 100 * time.Millisecond
 
 // askPause is how often leaderrun asks the guard whether it is there, and it has as
@@ -38,16 +38,16 @@ const killPatience = 100 * time.Millisecond
 // one not for hours.
 const askPause = 15 * time.Second
 
-// startTimeout is how long the guard may take to answer to a start: it may be just
-// being started itself.
+// startTimeout is how long the guard may take to answer to a start: the guard itself may
+// still be starting.
 const startTimeout = time.Minute
 
 // A job is the proc.Job of a guard.
 type job struct {
-	g      *Guard
-	will   proc.Will
-	path   string // of the command
-	orders *orders
+	client  *Client
+	onDeath proc.OnDeath
+	path    string // of the command
+	orders  *orders
 
 	settled chan struct{} // closed when started gets something
 	started chan error    // nil, or why it was not
@@ -66,13 +66,13 @@ type job struct {
 	wanted clock.Instant // the latest deadline that was sent
 	armed  clock.Instant // the latest that was acknowledged
 	kill   *time.Timer   // runs until a kill is acknowledged
-	aside  *aside        // what runs, or is being started, beside it; nil: nothing
-	asides int64         // so many there were
+	check  *check        // that runs, or is being started; nil: there is none
+	checks int64         // so many there were
 }
 
-func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
+func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
 	return &job{
-		g: g, will: will, orders: newOrders(), wanted: killBy, armed: killBy,
+		client: client, onDeath: onDeath, orders: newOrders(), wanted: killBy, armed: killBy,
 		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
 		stopped: make(chan os.Signal, 1),
 	}
@@ -81,16 +81,16 @@ func newJob(g *Guard, will proc.Will, killBy clock.Instant) *job {
 // start has the guard start the command, and does not wait until it has. The guard is
 // armed before it does.
 func (j *job) start(c proc.Command) error {
-	if j.g.clock.Now() >= j.wanted {
+	if j.client.clock.Now() >= j.wanted {
 		return errLate
 	}
-	switch err := j.bequeath(); {
+	switch err := j.sendFiles(); {
 	case closed(err):
-		return proc.ErrStillborn
+		return proc.ErrGuardDied
 	case err != nil:
 		return err
 	}
-	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, words: j.will.Words, litter: j.will.Litter, containment: j.g.containment}.frame()
+	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, message: j.onDeath.Message, remove: j.onDeath.Remove, containment: j.client.containment}.frame()
 	if len(f.body) > longest {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}
@@ -100,13 +100,13 @@ func (j *job) start(c proc.Command) error {
 	return nil
 }
 
-// speak tells the guard what it is to be told, until it has died.
+// speak sends the guard its orders until it has died.
 func (j *job) speak(start frame) {
-	switch err := j.g.conn.send(start); {
+	switch err := j.client.conn.send(start); {
 	case closed(err): // then no guard has read all of it
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.settle(proc.ErrStillborn)
+		j.settle(proc.ErrGuardDied)
 		return
 	case err != nil:
 		j.fail(errors.Join(errDied, err))
@@ -114,14 +114,14 @@ func (j *job) speak(start frame) {
 	}
 	go j.listen()
 	for {
-		f, ok := j.orders.next(j.g.child.ended)
-		if !ok || j.g.conn.send(f) != nil { // listen finds out why
+		f, ok := j.orders.next(j.client.child.ended)
+		if !ok || j.client.conn.send(f) != nil { // listen finds out why
 			return
 		}
 	}
 }
 
-// closed reports that what was to be sent failed as nobody can read it any more.
+// closed reports whether a send failed because nobody can read any more.
 func closed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
@@ -139,31 +139,31 @@ func (j *job) attend() {
 // isSettled waits for the guard to say how the start went, as long as there is time
 // to kill what it starts, and reports whether it has said so, or died.
 func (j *job) isSettled() bool {
-	timer := clock.NewTimer(j.g.clock, min(j.deadline(), j.g.clock.Now().Add(startTimeout)))
+	timer := clock.NewTimer(j.client.clock, min(j.deadline(), j.client.clock.Now().Add(startTimeout)))
 	defer timer.Stop()
 	select {
 	case <-j.settled:
-	case <-j.g.child.ended:
+	case <-j.client.child.ended:
 	case <-timer.C:
 		return false
 	}
 	return true
 }
 
-// bequeath sends the files of the will.
-func (j *job) bequeath() error {
+// sendFiles sends the files that the guard needs if we die.
+func (j *job) sendFiles() error {
 	var which byte
 	var fds []int
-	if f := j.will.Hold; f != nil {
-		which, fds = which|willHolds, append(fds, descriptor(f))
+	if f := j.onDeath.Hold; f != nil {
+		which, fds = which|filesHold, append(fds, descriptor(f))
 	}
-	if f := j.will.Release; f != nil {
-		which, fds = which|willReleases, append(fds, descriptor(f))
+	if f := j.onDeath.Release; f != nil {
+		which, fds = which|filesRelease, append(fds, descriptor(f))
 	}
 	if which == 0 {
 		return nil
 	}
-	return j.g.conn.sendFiles(frame{kindWill, []byte{which}}, fds...)
+	return j.client.conn.sendFiles(frame{kindFiles, []byte{which}}, fds...)
 }
 
 // descriptor is a file's, which File.Fd would make blocking.
@@ -178,7 +178,7 @@ func descriptor(f *os.File) int {
 // listen takes what the guard says until it ends.
 func (j *job) listen() {
 	for {
-		f, err := j.g.conn.receive()
+		f, err := j.client.conn.receive()
 		if err != nil {
 			break
 		}
@@ -195,9 +195,9 @@ func (j *job) hear(f frame) {
 	switch f.kind {
 	case kindStarted:
 		j.as = f.started()
-		j.pid = j.g.visible(j.as.pid)
+		j.pid = j.client.visible(j.as.pid)
 		j.settle(nil)
-	case kindUncaged:
+	case kindNotContained:
 		j.settle(fmt.Errorf("contain the job: %s", f.body))
 	case kindFailed:
 		j.settle(j.startError(f.failure()))
@@ -218,11 +218,11 @@ func (j *job) hear(f frame) {
 		j.end(exitOf(n))
 	case kindGone:
 		j.gone = true
-	case kindAsideStarted, kindAsideFailed, kindAsideExited:
-		j.hearAside(f)
+	case kindCheckStarted, kindCheckFailed, kindCheckExited:
+		j.hearCheck(f)
 	}
 	if j.gone { // what is asked of the guard now gets no answer
-		j.endAside(proc.Exit{}, errOver)
+		j.endCheck(proc.Exit{}, errOver)
 	}
 }
 
@@ -238,8 +238,8 @@ func (j *job) startError(err error) error {
 	return err
 }
 
-// settle tells how the start went, once: with an error, there is no job; mu is held. It
-// is of no interest any more if the job has failed.
+// settle says once how the start went: after an error, there is no job. It does nothing if
+// the job has failed; mu is held.
 func (j *job) settle(err error) {
 	if j.taken || isClosed(j.settled) {
 		return
@@ -270,10 +270,10 @@ func (j *job) end(e proc.Exit) {
 // the time that it would kill the job.
 func (j *job) watch() {
 	for at := j.deadline(); ; {
-		timer := clock.NewTimer(j.g.clock, at)
+		timer := clock.NewTimer(j.client.clock, at)
 		select {
 		case <-timer.C:
-		case <-j.g.child.ended:
+		case <-j.client.child.ended:
 			timer.Stop()
 			return
 		}
@@ -293,8 +293,8 @@ func (j *job) watch() {
 func (j *job) ask() {
 	for silent := 0; silent < 2; {
 		select {
-		case <-time.After(j.g.asks):
-		case <-j.g.child.ended:
+		case <-time.After(j.client.asks):
+		case <-j.client.child.ended:
 			return
 		}
 		j.mu.Lock()
@@ -318,7 +318,7 @@ func (j *job) deadline() clock.Instant {
 func (j *job) overdue() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.wanted > j.armed && j.g.clock.Now() >= j.armed && !j.gone
+	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !j.gone
 }
 
 // fail has us take over from the guard, unless the job is gone.
@@ -333,7 +333,7 @@ func (j *job) fail(err error) {
 	go j.takeOver()
 }
 
-// tell tells the guard something. It does not block.
+// tell queues an order for the guard. It does not block.
 func (j *job) tell(f frame) { j.orders.put(f) }
 
 func (j *job) Started() <-chan error     { return j.started }
@@ -381,7 +381,7 @@ func (j *job) Stop(sig os.Signal) error {
 func (j *job) Kill() error {
 	j.mu.Lock()
 	if j.kill == nil && !j.gone {
-		j.kill = time.AfterFunc(j.g.patience, func() { j.fail(errSilent) })
+		j.kill = time.AfterFunc(j.client.patience, func() { j.fail(errSilent) })
 	}
 	j.mu.Unlock()
 	j.tell(frame{kind: kindKill})

@@ -13,8 +13,8 @@ import (
 func TestTakeoverSparesOthers(t *testing.T) {
 	t.Parallel()
 	j := &job{
-		g:    &Guard{birth: 100, before: map[int]uint64{5: 50, 6: 0}},
-		will: proc.Will{Keep: func(pid int) bool { return pid == 8 }},
+		client:  &Client{birth: 100, before: map[int]uint64{5: 50, 6: 0}},
+		onDeath: proc.OnDeath{Keep: func(pid int) bool { return pid == 8 }},
 	}
 	for _, tt := range []struct {
 		pid     int
@@ -29,7 +29,7 @@ func TestTakeoverSparesOthers(t *testing.T) {
 			t.Errorf("process %d, started at %d: spared is %v, want %v", tt.pid, tt.started, got, tt.want)
 		}
 	}
-	j.will.Keep = nil
+	j.onDeath.Keep = nil
 	if j.isNotOfTheJob(8, 200) {
 		t.Error("a process of the job is spared")
 	}

@@ -20,16 +20,16 @@ type keeper struct {
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
 
-	cage  cage
-	job   int // the first process and its group; 0: none was started
-	ended bool
-	exit  syscall.WaitStatus // if ended
-	told  bool               // leaderrun knows that it ended
-	gone  bool
+	container container
+	job       int // the first process and its group; 0: none was started
+	ended     bool
+	exit      syscall.WaitStatus // if ended
+	told      bool               // leaderrun knows that it ended
+	gone      bool
 	// childless says that the guard has no child, dead or alive.
 	childless bool
-	begun     []byte  // of a request for what is to be beside the job
-	aside     running // beside the job
+	begun     []byte  // of a checkStart
+	check     running // the health check
 	dying     []int   // what was left of such ones, for [Pgroup]
 	kills     int
 	killAt    clock.Instant // when to kill again
@@ -37,8 +37,8 @@ type keeper struct {
 	sendAt    clock.Instant // when to send again what could not be sent
 
 	hold, release *os.File
-	words         []byte
-	litter        []string
+	message       []byte
+	remove        []string
 }
 
 func newKeeper(c line, h host) *keeper {
@@ -51,8 +51,8 @@ func newKeeper(c line, h host) *keeper {
 // keep returns when nothing of the job is left and leaderrun has been told, or
 // leaderrun has died before there was one.
 //
-// The job decides how much there is to reap and to tell. So no step of the loop
-// takes as long as the job likes, and each begins with a look at the deadline.
+// The job decides how much there is to reap and to report. So each step of the loop is
+// bounded, and begins with a look at the deadline.
 func (k *keeper) keep() {
 	frames := make(chan frame)
 	done := make(chan struct{})
@@ -87,7 +87,7 @@ func (k *keeper) keep() {
 // mustKill reports whether a moment to kill the job has come.
 func (k *keeper) mustKill() bool { return k.host.Now() >= min(k.killBy, k.killAt) }
 
-// look does what else a moment that has come demands.
+// look does what is due, other than a kill.
 func (k *keeper) look() {
 	if now := k.host.Now(); now >= k.sendAt {
 		k.send()
@@ -96,14 +96,14 @@ func (k *keeper) look() {
 	}
 }
 
-// obey does what it is told, and reports whether there is more to do.
+// obey carries out an order, and reports whether the keeper is to go on.
 func (k *keeper) obey(f frame) bool {
 	switch f.kind {
-	case kindWill:
-		if len(f.body) == 1 && f.body[0]&willHolds != 0 {
+	case kindFiles:
+		if len(f.body) == 1 && f.body[0]&filesHold != 0 {
 			k.hold = k.conn.nextFile("hold")
 		}
-		if len(f.body) == 1 && f.body[0]&willReleases != 0 {
+		if len(f.body) == 1 && f.body[0]&filesRelease != 0 {
 			k.release = k.conn.nextFile("release")
 		}
 	case kindStart:
@@ -120,19 +120,19 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
-	case kindAsidePart:
+	case kindCheckPart:
 		k.begun = append(k.begun, f.body...)
-	case kindAside:
+	case kindCheck:
 		f.body, k.begun = append(k.begun, f.body...), nil
-		k.startAside(f)
-	case kindKillAside:
-		k.killAside(f)
+		k.startCheck(f)
+	case kindKillCheck:
+		k.killCheck(f)
 	}
 	return true
 }
 
-// say tells leaderrun something. If it is not there to hear it, its end of the
-// socket is closed, and that is seen.
+// say queues a frame for leaderrun. If leaderrun has died, its end of the socket is
+// closed, and that is seen.
 func (k *keeper) say(f frame) {
 	k.out.put(f)
 	k.send()
@@ -148,23 +148,23 @@ func (k *keeper) send() {
 func (k *keeper) start(f frame) bool {
 	t, err := f.task()
 	if err != nil || k.job != 0 {
-		k.say(frame{kindUncaged, []byte(errFrame.Error())})
+		k.say(frame{kindNotContained, []byte(errFrame.Error())})
 		return false
 	}
 	var why string
-	if k.cage, why, err = k.host.cage(t.containment); err != nil {
-		k.say(frame{kindUncaged, []byte(err.Error())})
+	if k.container, why, err = k.host.container(t.containment); err != nil {
+		k.say(frame{kindNotContained, []byte(err.Error())})
 		return false
 	}
-	k.killBy, k.words, k.litter = t.killBy, t.words, t.litter
+	k.killBy, k.message, k.remove = t.killBy, t.message, t.remove
 	if k.job, err = k.spawn(t); err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
 		k.say(number(kindFailed, int64(errno)))
-		k.cage.remove()
+		k.container.remove()
 		return false
 	}
-	k.say(started{k.job, k.cage.tier(), why, cgroupPath(k.cage)}.frame())
+	k.say(started{k.job, k.container.tier(), why, cgroupPath(k.container)}.frame())
 	return true
 }
 
@@ -175,7 +175,7 @@ func (k *keeper) spawn(t task) (pid int, err error) {
 		return 0, errnoLate
 	}
 	attr := jobAttr()
-	k.cage.prepare(attr)
+	k.container.prepare(attr)
 	if t.tty {
 		tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 		if err != nil {
@@ -195,20 +195,19 @@ func (k *keeper) signal(f frame, stop bool) {
 	}
 	sig := syscall.Signal(n)
 	if !stop {
-		k.cage.signalGroup(k, sig)
+		k.container.signalGroup(k, sig)
 		return
 	}
-	k.cage.signalAll(k, sig, syscall.SIGCONT)
+	k.container.signalAll(k, sig, syscall.SIGCONT)
 }
 
-// kill kills all that is there of the job, and sees to it that it is done again
-// until nothing is.
+// kill kills every process of the job, and arranges to do so again until none is left.
 func (k *keeper) kill() {
 	k.killBy = clock.Never
 	if k.job == 0 {
 		return
 	}
-	k.cage.signalAll(k, syscall.SIGKILL)
+	k.container.signalAll(k, syscall.SIGKILL)
 	k.kills++
 	pause := quickly
 	if k.kills > many {
@@ -221,7 +220,7 @@ func (k *keeper) kill() {
 // most is how many are reaped before the keeper looks at the deadline again.
 const most = 100
 
-// reap reaps what has ended, and tells of it.
+// reap reaps what has ended, and says so.
 func (k *keeper) reap() {
 	if k.job == 0 {
 		return
@@ -234,11 +233,11 @@ func (k *keeper) reap() {
 	if more && !k.gone {
 		k.lookAt = k.host.Now()
 	}
-	k.bury()
-	k.gone = k.gone || k.ended && !more && k.cage.nothingLeft(k)
+	k.forgetDeadGroups()
+	k.gone = k.gone || k.ended && !more && k.container.nothingLeft(k)
 	if k.gone {
-		k.cage.remove()
-		k.execute()
+		k.container.remove()
+		k.cleanUp()
 	}
 	switch {
 	case k.ended && !k.told && k.gone:
@@ -264,23 +263,24 @@ func (k *keeper) reapOne() (more bool) {
 		k.say(number(kindStopped, int64(ws.StopSignal())))
 	case pid == k.job:
 		k.ended, k.exit = true, ws
-	case pid > 0 && pid == k.aside.pid && !ws.Stopped():
-		k.asideEnded(ws)
+	case pid > 0 && pid == k.check.pid && !ws.Stopped():
+		k.checkEnded(ws)
 	}
 	return pid > 0
 }
 
-// lookAgain is for a job of which something may be left that is not our child.
+// lookAgain arranges another look at a job that may have processes which are not our
+// children.
 func (k *keeper) lookAgain() { k.lookAt = k.host.Now().Add(slowly) }
 
-// execute executes the will, if leaderrun has died, and gives away what it held
-// for that.
-func (k *keeper) execute() {
+// cleanUp releases the lock and removes files if leaderrun has died, as it asked for, and
+// closes the files that it gave us for that.
+func (k *keeper) cleanUp() {
 	if k.orphaned && k.release != nil {
-		_, _ = k.release.Write(k.words) // if that fails, the lease runs out
+		_, _ = k.release.Write(k.message) // if that fails, the lease runs out
 	}
 	if k.orphaned {
-		for _, path := range k.litter {
+		for _, path := range k.remove {
 			_ = os.Remove(path)
 		}
 	}

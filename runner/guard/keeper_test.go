@@ -35,7 +35,7 @@ func (s *storm) notify(c chan<- os.Signal) {
 		}
 	}()
 }
-func (s *storm) cage(Containment) (cage, string, error) { return s, "", nil }
+func (s *storm) container(Containment) (container, string, error) { return s, "", nil }
 func (s *storm) spawn(proc.Command, *syscall.SysProcAttr) (int, error) {
 	close(s.started)
 	return stormy, nil
@@ -56,7 +56,7 @@ func (s *storm) wait(ws *syscall.WaitStatus) (int, error) {
 func (s *storm) tier() Tier                           { return Pgroup }
 func (s *storm) prepare(*syscall.SysProcAttr)         {}
 func (s *storm) remove()                              {}
-func (s *storm) leftAside(*keeper, int)               {}
+func (s *storm) leftByCheck(*keeper, int)             {}
 func (s *storm) nothingLeft(k *keeper) bool           { return k.childless }
 func (s *storm) signalGroup(*keeper, syscall.Signal)  {}
 func (s *storm) signalAll(*keeper, ...syscall.Signal) { s.killed.Store(true) }

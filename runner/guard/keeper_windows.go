@@ -29,15 +29,15 @@ type keeper struct {
 	exit   uint32 // if ended
 	told   bool   // leaderrun knows that it ended
 	gone   bool
-	begun  []byte // of a request for what is to be beside the job
-	aside  running
+	begun  []byte // of a checkStart
+	check  running
 	killed bool
 	looks  int
 	lookAt clock.Instant // when to look again whether anything is left
 
 	hold, release *os.File
-	words         []byte
-	litter        []string
+	message       []byte
+	remove        []string
 }
 
 func newKeeper(c *conn, object proc.Object) *keeper {
@@ -64,8 +64,8 @@ func (k *keeper) keep() {
 		case k.exit = <-k.exits:
 			k.ended = true
 			k.look()
-		case code := <-k.aside.exits:
-			k.asideEnded(code)
+		case code := <-k.check.exits:
+			k.checkEnded(code)
 		case <-timer.C:
 			k.due()
 		}
@@ -76,7 +76,7 @@ func (k *keeper) keep() {
 // obey does what it is told, and reports whether there is more to do.
 func (k *keeper) obey(f frame) bool {
 	switch f.kind {
-	case kindWill:
+	case kindFiles:
 		k.inherit(f.body)
 	case kindStart:
 		return k.start(f)
@@ -90,18 +90,18 @@ func (k *keeper) obey(f frame) bool {
 	case kindKill:
 		k.say(frame{kind: kindKilling})
 		k.kill()
-	case kindAsidePart:
+	case kindCheckPart:
 		k.begun = append(k.begun, f.body...)
-	case kindAside:
+	case kindCheck:
 		f.body, k.begun = append(k.begun, f.body...), nil
-		k.startAside(f)
-	case kindKillAside:
-		k.killAside(f)
+		k.startCheck(f)
+	case kindKillCheck:
+		k.killCheck(f)
 	}
 	return true
 }
 
-// inherit takes the files of the will, whose numbers follow the byte that says
+// inherit takes the files that leaderrun leaves us, whose numbers follow the byte that says
 // which they are.
 func (k *keeper) inherit(body []byte) {
 	if len(body) == 0 {
@@ -114,17 +114,17 @@ func (k *keeper) inherit(body []byte) {
 		}
 		h := binary.BigEndian.Uint64(numbers)
 		numbers = numbers[8:]
-		return os.NewFile(uintptr(h), "will")
+		return os.NewFile(uintptr(h), "from leaderrun")
 	}
-	if which&willHolds != 0 {
+	if which&filesHold != 0 {
 		k.hold = next()
 	}
-	if which&willReleases != 0 {
+	if which&filesRelease != 0 {
 		k.release = next()
 	}
 }
 
-// say tells leaderrun something. If it is not there to hear it, its end of the
+// say sends leaderrun a frame. If leaderrun has died, its end of the
 // pipe is closed, and that is seen.
 func (k *keeper) say(f frame) { _ = k.conn.say(f) }
 
@@ -134,10 +134,10 @@ func (k *keeper) start(f frame) bool {
 		err = errFrame
 	}
 	if err = errors.Join(err, k.enclosed, k.carry()); err != nil {
-		k.say(frame{kindUncaged, []byte(err.Error())})
+		k.say(frame{kindNotContained, []byte(err.Error())})
 		return false
 	}
-	k.killBy, k.words, k.litter = t.killBy, t.words, t.litter
+	k.killBy, k.message, k.remove = t.killBy, t.message, t.remove
 	if err := k.spawn(t); err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
@@ -221,9 +221,9 @@ func (k *keeper) kill() {
 // or a kill, it is done again until nothing is.
 func (k *keeper) look() {
 	empty, err := k.object.Empty()
-	k.gone = k.ended && k.aside.exits == nil && empty && err == nil
+	k.gone = k.ended && k.check.exits == nil && empty && err == nil
 	if k.gone {
-		k.execute()
+		k.cleanUp()
 	}
 	switch {
 	case k.ended && !k.told && k.gone:
@@ -241,14 +241,14 @@ func (k *keeper) look() {
 	k.lookAt = clock.Boot{}.Now().Add(pause)
 }
 
-// execute executes the will, if leaderrun has died, and gives away what it held
-// for that.
-func (k *keeper) execute() {
+// cleanUp releases the lock and removes files if leaderrun has died, as it asked for, and
+// closes the files that it gave us for that.
+func (k *keeper) cleanUp() {
 	if k.orphaned && k.release != nil {
-		_, _ = k.release.Write(k.words) // if that fails, the lease runs out
+		_, _ = k.release.Write(k.message) // if that fails, the lease runs out
 	}
 	if k.orphaned {
-		for _, path := range k.litter {
+		for _, path := range k.remove {
 			_ = os.Remove(path)
 		}
 	}

@@ -40,7 +40,7 @@ func Main(args []string) int {
 	signals.Restore() // for the job
 	rename()
 	threads.Reserve()
-	go ignoreSignals() // beside the campaign
+	go ignoreSignals() // while the campaign goes on
 	newKeeper(c, machine{}).keep()
 	return 0
 }

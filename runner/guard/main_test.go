@@ -93,7 +93,7 @@ func play(t *testing.T, role string, args, env []string) proc.Job {
 // begin begins a guard, which is not given up in the crowd of a test run. If it is all
 // the same, the test has failed, and alone: what is left of the job is looked for in its
 // groups only, as all other children of this process are those of other tests.
-func begin(t *testing.T) *guard.Guard {
+func begin(t *testing.T) *guard.Client {
 	t.Helper()
 	g := guard.Begin()
 	g.SetPatience(time.Minute)
@@ -118,7 +118,7 @@ func begin(t *testing.T) *guard.Guard {
 type script struct {
 	proc.Job
 	t     *testing.T
-	guard *guard.Guard
+	guard *guard.Client
 	dir   string
 	adopt map[int]bool // groups whose orphans are reaped here
 }
@@ -129,7 +129,7 @@ func start(t *testing.T, text string) script {
 	return startUnder(t, begin(t), text)
 }
 
-func startUnder(t *testing.T, g *guard.Guard, text string) script {
+func startUnder(t *testing.T, g *guard.Client, text string) script {
 	t.Helper()
 	s := script{t: t, guard: g, dir: t.TempDir(), adopt: map[int]bool{}}
 	var err error

@@ -8,11 +8,11 @@ import (
 
 // Orders are what leaderrun has to tell the guard, on its way. Nobody waits for a guard
 // that reads nothing: there may be a signal to hear, or the end of the lease. A guard that
-// is needed and does nothing is known by the answer that does not come.
+// is needed and does nothing is found out by its missing answer.
 type orders struct {
 	mu     sync.Mutex
 	first  []frame       // what goes before the rest
-	beside []frame       // about what is to run beside the job, in this order
+	checks []frame       // about health checks, in this order
 	news   chan struct{} // gets one when there are any
 }
 
@@ -20,15 +20,15 @@ func newOrders() *orders { return &orders{news: make(chan struct{}, 1)} }
 
 // put adds a frame. It does not block.
 //
-// Of what says the same, only the last is sent, as of signals that are pending: so there
-// is never much, however long the guard reads nothing. A deadline says the same as any
-// other.
+// Of orders that say the same, only the last is sent, as of signals that are pending: so
+// there is never much, however long the guard reads nothing. A new deadline replaces an
+// older one.
 func (o *orders) put(f frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch f.kind {
-	case kindAsidePart, kindAside, kindKillAside:
-		o.beside = append(o.beside, f)
+	case kindCheckPart, kindCheck, kindKillCheck:
+		o.checks = append(o.checks, f)
 	default:
 		o.first = slices.DeleteFunc(o.first, func(w frame) bool {
 			return w.kind == f.kind && (f.kind == kindDeadline || bytes.Equal(w.body, f.body))
@@ -59,7 +59,7 @@ func (o *orders) next(over <-chan struct{}) (f frame, ok bool) {
 func (o *orders) take() (f frame, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, all := range []*[]frame{&o.first, &o.beside} {
+	for _, all := range []*[]frame{&o.first, &o.checks} {
 		if len(*all) > 0 {
 			f, *all = (*all)[0], (*all)[1:]
 			return f, true

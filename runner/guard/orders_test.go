@@ -15,7 +15,7 @@ func (o *orders) said() (kinds string, all []frame) {
 	return kinds, all
 }
 
-// What means the job does not wait for what is to run beside it, of which the order is
+// What means the job does not wait for health checks, of which the order is
 // kept: a kill of that is for what is started before.
 func TestOrdersOfTheJobFirst(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestOrdersOfTheJobFirst(t *testing.T) {
 // be told: the last deadline, and each signal once, the last one last.
 func TestOrdersStayFew(t *testing.T) {
 	t.Parallel()
-	j := newJob(&Guard{}, proc.Will{}, 0)
+	j := newJob(&Client{}, proc.OnDeath{}, 0)
 	for n := range 100 {
 		j.Extend(clock.Instant(n))
 		for sig := range int64(64) {

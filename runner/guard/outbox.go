@@ -4,8 +4,8 @@ package guard
 
 import "time"
 
-// An outbox is what the guard says, on its way. A leaderrun that is frozen reads
-// nothing, and the job must be killed in time all the same: nothing here waits for it.
+// An outbox has what the guard says, on its way. A frozen leaderrun reads nothing, and the
+// job must be killed in time even so: nothing here waits for leaderrun.
 type outbox struct {
 	conn    line
 	begun   []byte  // the rest of a frame of which some was written

@@ -2,17 +2,17 @@ package guard
 
 import "time"
 
-// How often a kill is repeated, for what was just being started when the last
-// one went out, and how often it is looked whether anything is left: at first in
-// quick succession, then, if something survives even that, seldom.
+// The pauses between kills, which are repeated for processes that were just being started,
+// and between looks at whether anything is left: short at first, and longer after many,
+// if something survives even that.
 const (
 	quickly = 500 * time.Microsecond
 	slowly  = 20 * time.Millisecond
 	many    = 200
 )
 
-// How long a guard that has nothing left to do may take to end, and then to die. What is
-// frozen does not end, and there is what does not die, either.
+// How long a guard that has nothing left to do may take to end, and then to die. A frozen
+// one does not end, and some processes cannot be killed.
 const (
 	endPatience   = time.Second
 	deathPatience = 10 * time.Second

@@ -5,7 +5,7 @@ package guard
 import (
 	"testing"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // A guard that is frozen at the deadline costs its patience, and what is then
@@ -13,7 +13,7 @@ import (
 // machine that is late is there for that, also the smallest one.
 func TestPatienceFitsIntoTheMargin(t *testing.T) {
 	t.Parallel()
-	if margin := runner.NewTiming(runner.MinTTL, -1).Margin; killPatience >= margin {
+	if margin := timing.New(timing.MinTTL, -1).Margin; killPatience >= margin {
 		t.Errorf("patience of %v; want less than the margin of %v", killPatience, margin)
 	}
 }

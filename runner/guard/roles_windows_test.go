@@ -112,10 +112,10 @@ func supervise(role string) int {
 		panic(err)
 	}
 	command := proc.Command{
-		Path: self(),
-		Args: []string{"job"},
-		Env:  as(os.Getenv("D"), role),
-		Will: proc.Will{Release: release, Words: []byte("release")},
+		Path:    self(),
+		Args:    []string{"job"},
+		Env:     as(os.Getenv("D"), role),
+		OnDeath: proc.OnDeath{Release: release, Message: []byte("release")},
 	}
 	job, err := g.Begun(command, killBy)
 	if err != nil {

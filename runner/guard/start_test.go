@@ -95,7 +95,7 @@ func TestArgumentsAndEnvironment(t *testing.T) {
 }
 
 // A guard that died before it was told of a job has started nothing.
-func TestStillborn(t *testing.T) {
+func TestGuardDied(t *testing.T) {
 	t.Parallel()
 	g := begin(t)
 	if err := syscall.Kill(g.PID(), syscall.SIGKILL); err != nil {
@@ -108,10 +108,10 @@ func TestStillborn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hold.Close()
-	for _, will := range []proc.Will{{Hold: hold}, {}} { // a backend that is built in may leave nothing
-		_, err = g.Begun(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, Will: will}, clock.Never)
-		if !errors.Is(err, proc.ErrStillborn) {
-			t.Errorf("got %v, want %v", err, proc.ErrStillborn)
+	for _, d := range []proc.OnDeath{{Hold: hold}, {}} { // a backend that is built in may leave nothing
+		_, err = g.Begun(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, OnDeath: d}, clock.Never)
+		if !errors.Is(err, proc.ErrGuardDied) {
+			t.Errorf("got %v, want %v", err, proc.ErrGuardDied)
 		}
 	}
 	if _, err := os.Stat(started); err == nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // supervised is a command that runs a job in a process of its own, which may
-// have options of the type supervisor before it. It gets the shell's words
+// have options of the type supervisor before it. It gets the shell's message
 // before it, such as a ulimit.
 func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
 	t.Helper()
@@ -37,7 +37,7 @@ func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
 type supervisor struct {
 	uid           int
 	deadline      time.Duration // after the start; 0: none
-	hold, release string        // the will's files
+	hold, release string        // the files of OnDeath
 	helper        bool
 	noInput       bool
 	asks          time.Duration // the pause before the guard is asked whether it is there; 0: as ever
@@ -48,7 +48,7 @@ type supervisor struct {
 	mu     sync.Mutex
 	job    proc.Job
 	out    *os.File       // log, once it was needed
-	asides sync.WaitGroup // what runs beside it
+	checks sync.WaitGroup // the health check
 }
 
 // supervise is the role.
@@ -122,7 +122,7 @@ func (s *supervisor) run(args []string) int {
 	if s.freeze {
 		_ = syscall.Kill(g.PID(), syscall.SIGSTOP)
 	}
-	command := proc.Command{Path: path, Args: args, Env: os.Environ(), Will: s.will(), NoInput: s.noInput}
+	command := proc.Command{Path: path, Args: args, Env: os.Environ(), OnDeath: s.onDeath(), NoInput: s.noInput}
 	job, err := g.Start(command, killBy)
 	if err != nil {
 		return s.refused(err)
@@ -166,13 +166,13 @@ func (s *supervisor) watch(job proc.Job) int {
 		case <-look.C:
 		}
 	}
-	s.asides.Wait()
+	s.checks.Wait()
 	s.say("gone")
 	return job.Exit().Status()
 }
 
-// will makes the lock's files what a backend makes them.
-func (s *supervisor) will() (w proc.Will) {
+// onDeath makes the lock's files what a backend makes them.
+func (s *supervisor) onDeath() (w proc.OnDeath) {
 	var err error
 	if s.hold != "" {
 		if w.Hold, err = os.OpenFile(s.hold, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
@@ -180,7 +180,7 @@ func (s *supervisor) will() (w proc.Will) {
 		}
 	}
 	if s.release != "" && err == nil {
-		w.Words = []byte("release\n")
+		w.Message = []byte("release\n")
 		w.Release, err = os.OpenFile(s.release, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	}
 	if s.helper && err == nil {
@@ -196,7 +196,7 @@ func (s *supervisor) will() (w proc.Will) {
 }
 
 // listen does what it is told, line by line.
-func (s *supervisor) listen(g *guard.Guard) {
+func (s *supervisor) listen(g *guard.Client) {
 	f, err := os.OpenFile(s.control, os.O_RDWR, 0)
 	if err != nil {
 		panic(err)
@@ -209,14 +209,14 @@ func (s *supervisor) listen(g *guard.Guard) {
 		switch what {
 		case "kill":
 			_ = job.Kill()
-		case "beside":
-			s.asides.Go(func() { s.beside(job, arg, os.Environ()) })
-		case "beside-long": // more than the socket takes at once
+		case "check":
+			s.checks.Go(func() { s.check(job, arg, os.Environ()) })
+		case "check-long": // more than the socket takes at once
 			env := os.Environ()
 			for n := range 10 {
 				env = append(env, fmt.Sprintf("LONG%d=%s", n, strings.Repeat("x", 100_000)))
 			}
-			s.asides.Go(func() { s.beside(job, arg, env) })
+			s.checks.Go(func() { s.check(job, arg, env) })
 		case "stop":
 			_ = job.Stop(syscall.SIGTERM)
 		case "patience":
@@ -234,16 +234,16 @@ func (s *supervisor) listen(g *guard.Guard) {
 	}
 }
 
-// beside runs a text of the shell beside the job.
-func (s *supervisor) beside(job proc.Job, text string, env []string) {
-	a, err := job.Beside(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env})
+// check runs a text of the shell as a health check.
+func (s *supervisor) check(job proc.Job, text string, env []string) {
+	a, err := job.CheckHealth(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env})
 	if err != nil {
-		s.say("beside refused %v", err)
+		s.say("check refused %v", err)
 		return
 	}
-	s.say("beside started")
+	s.say("check started")
 	<-a.Done()
-	s.say("beside ended %d", a.Exit().Status())
+	s.say("check ended %d", a.Exit().Status())
 }
 
 // say adds a line to the log.

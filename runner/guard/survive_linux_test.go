@@ -130,6 +130,7 @@ func TestGuardOfGroupKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			until(t, "it has left the group", func() bool { group, err := syscall.Getpgid(left); return err == nil && group == left })
 			r.extras = []process{processOf(left)}
 			r.signal(r.guard.pid, syscall.SIGKILL)
 			r.said("gone")
@@ -182,7 +183,7 @@ func TestGuardFrozen(t *testing.T) {
 		"when it is to kill":         {"kill", nil},
 		"when the deadline is moved": {"extend 1h", []string{"-deadline", within(6 * time.Second)}},
 		"and reads nothing":          {"flood\nkill", nil},
-		"and is to read much":        {"beside-long true\nkill", nil},
+		"and is to read much":        {"check-long true\nkill", nil},
 		"and nobody needs it":        {"nothing", []string{"-asks", "1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {

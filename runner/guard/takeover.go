@@ -15,9 +15,9 @@ const nobodys = -1
 // takeOver kills the guard and the job, and returns when nothing of them is
 // left: with the guard dead, what it had is ours.
 func (j *job) takeOver() {
-	j.g.child.kill()
+	j.client.child.kill()
 	for clean, looks := 0, 0; clean < 2; looks++ { // one look can miss what is just being started
-		if j.g.sweep(j) {
+		if j.client.sweep(j) {
 			clean++
 		} else {
 			clean = 0
@@ -33,14 +33,14 @@ func (j *job) takeOver() {
 	j.gone = true
 	dead := proc.Exit{Signal: syscall.SIGKILL}
 	j.end(dead)
-	j.endAside(dead, errDied)
+	j.endCheck(dead, errDied)
 }
 
-// sweep is a Guard's.
+// sweep is what Client.sweep is outside of tests.
 func (j *job) sweep() (clean bool) {
-	j.g.spare.Spend()
+	j.client.spare.Spend()
 	tree := proc.Tree{Keep: j.isNotOfTheJob}
-	if j.g.containment.Use == Pgroup { // what has left the groups has left the job
+	if j.client.containment.Use == Pgroup { // what has left the groups has left the job
 		tree.Groups = j.groups()
 	}
 	j.killGroups()
@@ -56,30 +56,30 @@ func (j *job) cgroup() (path string) {
 	return j.as.path
 }
 
-// groups are the first process's and that of what runs beside it.
+// groups returns those of the first process and of the health check.
 func (j *job) groups() (all []int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.pid != 0 {
 		all = append(all, j.pid)
 	}
-	if j.aside != nil && j.aside.pid != 0 {
-		all = append(all, j.aside.pid)
+	if j.check != nil && j.check.pid != 0 {
+		all = append(all, j.check.pid)
 	}
 	return all
 }
 
-// isNotOfTheJob is for programs of ours, and for what was our child before we were
-// leaderrun.
+// isNotOfTheJob reports whether a child is a program of ours, or was our child before we
+// were leaderrun.
 func (j *job) isNotOfTheJob(pid int, started uint64) bool {
-	before, known := j.g.before[pid]
+	before, known := j.client.before[pid]
 	switch {
 	case known && before == started:
 		return true
-	case started != 0 && started < j.g.birth: // else it is hidden
+	case started != 0 && started < j.client.birth: // else it is hidden
 		return true
 	}
-	return j.will.Keep != nil && j.will.Keep(pid)
+	return j.onDeath.Keep != nil && j.onDeath.Keep(pid)
 }
 
-func (j *job) guardIsDead() bool { return isClosed(j.g.child.ended) }
+func (j *job) guardIsDead() bool { return isClosed(j.client.child.ended) }

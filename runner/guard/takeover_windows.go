@@ -10,11 +10,11 @@ import (
 // left. As long as the guard is there it may be starting what is seen only
 // later.
 func (j *job) takeOver() {
-	j.g.child.kill()
+	j.client.child.kill()
 	for {
-		_ = j.g.object.Kill()
+		_ = j.client.object.Kill()
 		dead := j.guardIsDead()
-		if empty, err := j.g.object.Empty(); dead && empty && err == nil {
+		if empty, err := j.client.object.Empty(); dead && empty && err == nil {
 			break
 		}
 		time.Sleep(quickly)
@@ -24,7 +24,7 @@ func (j *job) takeOver() {
 	j.gone = true
 	dead := proc.Exit{Code: proc.Killed}
 	j.end(dead)
-	j.endAside(dead, errDied)
+	j.endCheck(dead, errDied)
 }
 
-func (j *job) guardIsDead() bool { return isClosed(j.g.child.ended) }
+func (j *job) guardIsDead() bool { return isClosed(j.client.child.ended) }

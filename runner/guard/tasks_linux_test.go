@@ -30,8 +30,8 @@ func TestTaskLimit(t *testing.T) {
 				for i := range 20 {
 					r.tell(fmt.Sprintf("extend %dh", i+2))
 				}
-				r.tell("beside true")
-				r.said("beside refused")
+				r.tell("check true")
+				r.said("check refused")
 				r.tell("stop")
 				r.said("did stop")
 				switch victim {
@@ -66,8 +66,8 @@ func TestNoMoreThreads(t *testing.T) {
 			for i := range 20 {
 				r.tell(fmt.Sprintf("extend %dh", i+2))
 			}
-			r.tell("beside true")
-			r.said("beside ended")
+			r.tell("check true")
+			r.said("check ended")
 			r.tell("stop")
 			r.said("did stop")
 			for who, now := range map[string]int{"guard": threadsOf(t, r.guard.pid), "leaderrun": threadsOf(t, r.leaderrun)} {

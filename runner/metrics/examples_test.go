@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -20,7 +20,7 @@ func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	r := newRig(t, feed.Open{})
 	r.acquired()
-	r.kinds(runner.EventStarted)
+	r.kinds(event.Started)
 	r.exited(0)
 	families, err := r.registry.Gather()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -51,26 +51,26 @@ func (r *rig) pass(d time.Duration) {
 }
 
 // tell tells of an event.
-func (r *rig) tell(e runner.Event) {
+func (r *rig) tell(e event.Event) {
 	r.t.Helper()
 	l := feed.Line{At: r.time.Now(), Event: &e}
-	if e.Kind == runner.EventAcquired && e.TTLMS > 0 {
+	if e.Kind == event.Acquired && e.TTLMS > 0 {
 		l.Deadline = l.At.Add(time.Duration(e.TTLMS) * time.Millisecond)
 	}
 	r.learn(l)
 }
 
-func (r *rig) kinds(kinds ...runner.Kind) {
+func (r *rig) kinds(kinds ...event.Kind) {
 	r.t.Helper()
 	for _, kind := range kinds {
-		r.tell(runner.Event{Kind: kind})
+		r.tell(event.Event{Kind: kind})
 	}
 }
 
 // acquired begins a term of 15 s.
 func (r *rig) acquired() {
 	r.t.Helper()
-	r.tell(runner.Event{Kind: runner.EventAcquired, Token: 7, TTLMS: 15000})
+	r.tell(event.Event{Kind: event.Acquired, Token: 7, TTLMS: 15000})
 }
 
 // renewed tells of a renewal that was sent just now and acknowledged at once.
@@ -81,7 +81,7 @@ func (r *rig) renewed(left time.Duration) {
 
 func (r *rig) exited(code int) {
 	r.t.Helper()
-	r.tell(runner.Event{Kind: runner.EventExited, Code: &code, Time: time.Unix(1_700_000_000, 0)})
+	r.tell(event.Event{Kind: event.Exited, Code: &code, Time: time.Unix(1_700_000_000, 0)})
 }
 
 // absent is the value of a metric that is not there.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -37,7 +37,7 @@ func TestHealth(t *testing.T) {
 	r.health(503)
 	r.learn(feed.Line{At: r.time.Now(), Alive: true})
 	r.health(200)
-	r.tell(runner.Event{Kind: runner.EventAcquired, TTLMS: 5000})
+	r.tell(event.Event{Kind: event.Acquired, TTLMS: 5000})
 	r.pass(4 * time.Second)
 	r.health(200)
 	r.pass(time.Second)
@@ -50,12 +50,12 @@ func TestHealthAfterALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
 	r.acquired()
-	r.kinds(runner.EventStarted)
+	r.kinds(event.Started)
 	r.pass(16 * time.Second)
-	r.tell(runner.Event{Kind: runner.EventLost, Class: "expired"})
+	r.tell(event.Event{Kind: event.Lost, Class: "expired"})
 	r.exited(137)
 	r.health(503)
-	r.tell(runner.Event{Kind: runner.EventStarted, Hook: "lost"})
+	r.tell(event.Event{Kind: event.Started, Hook: "lost"})
 	r.health(200)
 }
 

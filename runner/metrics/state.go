@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -54,55 +54,55 @@ func (s *state) learn(l feed.Line) {
 	}
 }
 
-func (s *state) event(e *runner.Event, deadline clock.Instant) {
+func (s *state) event(e *event.Event, deadline clock.Instant) {
 	switch e.Kind {
-	case runner.EventAcquired:
+	case event.Acquired:
 		s.acquired(e, deadline)
-	case runner.EventReleased:
+	case event.Released:
 		if s.parting != 0 {
 			s.count.handover.Observe(s.since(s.parting))
 		}
 		s.leave()
-	case runner.EventReleaseFailed:
+	case event.ReleaseFailed:
 		s.leave()
-	case runner.EventRejoining:
+	case event.Rejoining:
 		s.leave()
 		s.waited = s.at
-	case runner.EventLost:
+	case event.Lost:
 		s.part()
 		s.stopped = true
-		if e.Class == runner.ClassLost {
+		if e.Class == event.ClassLost {
 			s.leave()
 		}
-	case runner.EventResigned:
+	case event.Resigned:
 		s.part()
 	}
 	switch {
 	case e.Hook == "":
 		s.jobEvent(e)
-	case e.Hook == "lost" && e.Kind == runner.EventStarted: // nothing of the job is left
+	case e.Hook == "lost" && e.Kind == event.Started: // nothing of the job is left
 		s.leave()
 	}
 }
 
 // jobEvent takes an event of the job, and of no hook.
-func (s *state) jobEvent(e *runner.Event) {
+func (s *state) jobEvent(e *event.Event) {
 	switch e.Kind {
-	case runner.EventStarted:
+	case event.Started:
 		s.count.runs.Inc()
 		s.started, s.stopped, s.parting = s.at, false, 0
-	case runner.EventSignalled, runner.EventKilled:
+	case event.Signalled, event.Killed:
 		s.part()
 		s.stopped = true
-	case runner.EventExited:
+	case event.Exited:
 		s.part()
 		s.exited(e)
-	case runner.EventRestarting:
+	case event.Restarting:
 		s.parting = 0
 	}
 }
 
-func (s *state) acquired(e *runner.Event, deadline clock.Instant) {
+func (s *state) acquired(e *event.Event, deadline clock.Instant) {
 	s.count.terms.Inc()
 	s.count.wait.Observe(s.since(s.waited))
 	s.leading, s.led, s.token, s.deadline, s.parting = true, true, e.Token, deadline, 0
@@ -110,7 +110,7 @@ func (s *state) acquired(e *runner.Event, deadline clock.Instant) {
 	s.waiting = feed.Waiting{}
 }
 
-func (s *state) exited(e *runner.Event) {
+func (s *state) exited(e *event.Event) {
 	if s.started != 0 {
 		s.count.duration.Observe(s.since(s.started))
 	}

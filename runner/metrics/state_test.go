@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -14,7 +14,7 @@ func TestFrozenLeaderIsNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
 	r.acquired()
-	r.kinds(runner.EventStarted)
+	r.kinds(event.Started)
 	r.is(1, "is_leader")
 	r.is(7, "fencing_token")
 	r.pass(14 * time.Second)
@@ -44,7 +44,7 @@ func TestLeaseLeft(t *testing.T) {
 	r.pass(3 * time.Second)
 	r.renewed(12 * time.Second)
 	r.is(4, "lease_remaining_lowest_seconds")
-	r.kinds(runner.EventReleased)
+	r.kinds(event.Released)
 	r.is(0, "lease_remaining_seconds")
 	r.is(4, "lease_remaining_lowest_seconds")
 	r.acquired()
@@ -55,12 +55,12 @@ func TestLeaseLeft(t *testing.T) {
 func TestNoLease(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
-	r.tell(runner.Event{Kind: runner.EventAcquired, Token: 7})
+	r.tell(event.Event{Kind: event.Acquired, Token: 7})
 	r.pass(100 * time.Hour)
 	r.is(1, "is_leader")
 	r.is(absent, "lease_remaining_seconds")
 	r.is(absent, "lease_ttl_seconds")
-	r.kinds(runner.EventReleased)
+	r.kinds(event.Released)
 	r.is(0, "is_leader")
 }
 
@@ -68,10 +68,10 @@ func TestNoLease(t *testing.T) {
 // to end is, until then.
 func TestLost(t *testing.T) {
 	t.Parallel()
-	for class, leads := range map[string]float64{runner.ClassLost: 0, "expired": 1} {
+	for class, leads := range map[string]float64{event.ClassLost: 0, "expired": 1} {
 		r := newRig(t, feed.Open{})
 		r.acquired()
-		r.tell(runner.Event{Kind: runner.EventLost, Class: class})
+		r.tell(event.Event{Kind: event.Lost, Class: class})
 		r.is(leads, "is_leader")
 	}
 }
@@ -106,16 +106,16 @@ func TestTimes(t *testing.T) {
 	r.pass(20 * time.Second)
 	r.acquired()
 	r.is(20, "wait_duration_seconds")
-	r.kinds(runner.EventStarted)
+	r.kinds(event.Started)
 	r.pass(8 * time.Second)
-	late := feed.Line{At: r.time.Now(), Event: &runner.Event{Kind: runner.EventExited}}
+	late := feed.Line{At: r.time.Now(), Event: &event.Event{Kind: event.Exited}}
 	r.pass(2 * time.Second)
 	r.learn(late)
 	r.is(8, "job_duration_seconds")
-	r.kinds(runner.EventReleased)
+	r.kinds(event.Released)
 	r.is(2, "handover_duration_seconds")
 	r.pass(time.Minute)
-	r.kinds(runner.EventRejoining)
+	r.kinds(event.Rejoining)
 	r.pass(5 * time.Second)
 	r.acquired()
 	r.is(25, "wait_duration_seconds")
@@ -127,17 +127,17 @@ func TestHandover(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
 	r.acquired()
-	r.kinds(runner.EventStarted)
+	r.kinds(event.Started)
 	r.exited(1)
-	r.kinds(runner.EventRestarting)
+	r.kinds(event.Restarting)
 	r.pass(time.Minute)
-	r.kinds(runner.EventStarted, runner.EventResigned)
+	r.kinds(event.Started, event.Resigned)
 	r.pass(time.Second)
-	r.kinds(runner.EventSignalled)
+	r.kinds(event.Signalled)
 	r.pass(time.Second)
 	r.exited(143)
 	r.pass(time.Second)
-	r.kinds(runner.EventReleased)
+	r.kinds(event.Released)
 	r.is(3, "handover_duration_seconds")
 	r.is(2, "job_runs_total")
 	r.is(1, "job_exits_total", "code", "1")
@@ -148,19 +148,19 @@ func TestHandover(t *testing.T) {
 func TestSuccess(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		before []runner.Event
+		before []event.Event
 		code   int
 		want   float64
 	}{
 		"success":   {nil, 0, 1_700_000_000},
 		"failure":   {nil, 1, absent},
-		"signalled": {[]runner.Event{{Kind: runner.EventSignalled}}, 0, absent},
-		"lost":      {[]runner.Event{{Kind: runner.EventLost}}, 0, absent},
-		"hook":      {[]runner.Event{{Kind: runner.EventSignalled, Hook: "standby"}}, 0, 1_700_000_000},
+		"signalled": {[]event.Event{{Kind: event.Signalled}}, 0, absent},
+		"lost":      {[]event.Event{{Kind: event.Lost}}, 0, absent},
+		"hook":      {[]event.Event{{Kind: event.Signalled, Hook: "standby"}}, 0, 1_700_000_000},
 	} {
 		r := newRig(t, feed.Open{})
 		r.acquired()
-		r.kinds(runner.EventStarted)
+		r.kinds(event.Started)
 		for _, e := range tt.before {
 			r.tell(e)
 		}
@@ -171,8 +171,8 @@ func TestSuccess(t *testing.T) {
 	}
 	r := newRig(t, feed.Open{})
 	code := 0
-	r.tell(runner.Event{Kind: runner.EventStarted, Hook: "elected"})
-	r.tell(runner.Event{Kind: runner.EventExited, Hook: "elected", Code: &code})
+	r.tell(event.Event{Kind: event.Started, Hook: "elected"})
+	r.tell(event.Event{Kind: event.Exited, Hook: "elected", Code: &code})
 	r.is(0, "job_runs_total")
 	r.is(absent, "job_last_success_timestamp_seconds")
 	r.is(1, "transitions_total", "event", "exited", "class", "")

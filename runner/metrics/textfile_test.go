@@ -13,7 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
 )
 
@@ -35,11 +35,11 @@ func input(t *testing.T, file, lock string, code int) string {
 	if code < 0 {
 		return b.String()
 	}
-	for _, kind := range []runner.Kind{runner.EventAcquired, runner.EventStarted} {
-		tell(feed.Line{Event: &runner.Event{Kind: kind, TTLMS: 15000}, Deadline: at.Add(15 * time.Second)})
+	for _, kind := range []event.Kind{event.Acquired, event.Started} {
+		tell(feed.Line{Event: &event.Event{Kind: kind, TTLMS: 15000}, Deadline: at.Add(15 * time.Second)})
 	}
-	tell(feed.Line{Event: &runner.Event{Kind: runner.EventExited, Code: &code, Time: time.Unix(int64(1_700_000_000+code), 0)}})
-	tell(feed.Line{Event: &runner.Event{Kind: runner.EventReleased}})
+	tell(feed.Line{Event: &event.Event{Kind: event.Exited, Code: &code, Time: time.Unix(int64(1_700_000_000+code), 0)}})
+	tell(feed.Line{Event: &event.Event{Kind: event.Released}})
 	return b.String()
 }
 
@@ -202,9 +202,9 @@ func TestRunsShareTheFile(t *testing.T) {
 		}
 	}
 	first.acquired()
-	first.kinds(runner.EventStarted)
+	first.kinds(event.Started)
 	write(first)
-	second.kinds(runner.EventWaiting)
+	second.kinds(event.Waiting)
 	write(second)
 	is(1, "is_leader")
 	is(7, "fencing_token")
@@ -212,7 +212,7 @@ func TestRunsShareTheFile(t *testing.T) {
 	is(1, "transitions_total", "event", "waiting")
 	first.pass(3 * time.Second)
 	first.exited(0)
-	first.kinds(runner.EventReleased)
+	first.kinds(event.Released)
 	write(first)
 	is(0, "is_leader")
 	is(1, "transitions_total", "event", "waiting")
@@ -221,11 +221,11 @@ func TestRunsShareTheFile(t *testing.T) {
 	is(3, "job_duration_seconds")
 	is(1_700_000_000, "job_last_success_timestamp_seconds")
 	second.acquired()
-	second.kinds(runner.EventStarted)
+	second.kinds(event.Started)
 	second.exited(3)
-	second.kinds(runner.EventStarted)
+	second.kinds(event.Started)
 	success := 0
-	second.tell(runner.Event{Kind: runner.EventExited, Code: &success, Time: time.Unix(1_600_000_000, 0)}) // its clock was set
+	second.tell(event.Event{Kind: event.Exited, Code: &success, Time: time.Unix(1_600_000_000, 0)}) // its clock was set
 	write(second)
 	is(1, "is_leader")
 	is(2, "terms_total")

@@ -12,18 +12,18 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // A Command is what to run. Standard streams, working directory, umask and
 // limits are ours.
 type Command struct {
-	Path string   // the executable, resolved
-	Args []string // with the name first, as in argv
-	Env  []string // KEY=value, complete
-	Will Will
+	Path    string   // the executable, resolved
+	Args    []string // with the name first, as in argv
+	Env     []string // KEY=value, complete
+	OnDeath OnDeath
 
-	// NoInput is for a command that is started as a job, or beside one: its
-	// standard input is the null device instead of ours.
+	// NoInput says that its standard input is the null device instead of ours.
 	NoInput bool
 
 	// Terminal is our controlling terminal if the job's group is to be its
@@ -32,87 +32,87 @@ type Command struct {
 	Terminal *os.File
 }
 
-// A Will says what becomes of the lock when leaderrun dies before its job.
-// The zero Will leaves it to its lease.
-type Will struct {
-	// Hold, if not nil, is a file that carries the lock as long as any process
-	// has it open: it is kept open until no process of the job is left.
+// OnDeath says what the guard does about the lock if leaderrun dies before its job. The
+// zero OnDeath leaves the lock to its lease.
+type OnDeath struct {
+	// Hold, if not nil, is a file that holds the lock as long as any process has it
+	// open: it is kept open until no process of the job is left.
 	Hold *os.File
-	// Release, if not nil, is a pipe to which Words are written when no process
+	// Release, if not nil, is a pipe to which Message is written when no process
 	// of the job is left.
 	Release *os.File
-	Words   []byte
-	// Litter is removed in this order when no process of the job is left, or we
-	// would have removed it: files and empty directories.
-	Litter []string
-	// Keep, if not nil, reports of a child of ours whether it is no part of the job.
+	Message []byte
+	// Remove has files and empty directories, which are removed in this order when no
+	// process of the job is left.
+	Remove []string
+	// Keep, if not nil, reports of a child of ours whether it is no part of the job. It
+	// is for leaderrun, if the guard dies.
 	Keep func(pid int) bool
 }
 
 // A Job is a started command with all its processes. Its methods are safe for
 // concurrent use.
 type Job interface {
-	// Started tells that the first process was started, or why it was not: then there is
-	// no job, and nothing else is told of it. If nobody knows, nothing is told, but Failed
-	// tells why, and what there may be of the job is killed. It comes before all else that
-	// is told, once.
+	// Started gets nil when the first process was started, or why it was not: then there
+	// is no job, and nothing else is told of it. If nobody knows, it gets nothing, but
+	// Failed says why, and what there may be of the job is killed. It comes before all
+	// else, once.
 	Started() <-chan error
 	// PID is the process id of the first process, 0 if it is not known that it was started.
 	PID() int
 	// Signal sends sig to the first process and those that stayed with it, as a
-	// terminal would. There being none left is no error.
+	// terminal would. It is not an error if none of them is left.
 	Signal(sig os.Signal) error
 	// Stop sends sig to every process of the job, and continues those that
 	// were stopped, or they could not act on it.
 	Stop(sig os.Signal) error
 	// Kill ends every process of the job at once. It does not wait. It may be
-	// called again for what was missed.
+	// called again for processes that it has missed.
 	Kill() error
 	// Extend moves the moment at which the job is killed by whoever else can
 	// kill it, should we not be able to.
 	Extend(killBy clock.Instant)
 	// Exited is closed when the first process has ended. Others may live on.
-	// Stopped tells with which signal the first process was stopped. A stop that
+	Exited() <-chan struct{}
+	// Stopped gets the signal by which the first process was stopped. A stop that
 	// is not received before the next one may be forgotten. Nil: not known here.
 	Stopped() <-chan os.Signal
-	Exited() <-chan struct{}
 	// Exit says how the first process ended. Valid once Exited is closed.
 	Exit() Exit
-	// Beside starts a command beside the first process, in a process group of its
-	// own, such as a look whether that is well. It is part of the job: it is kept
-	// together and killed with it, whoever does that, and the job is not gone
-	// before it is. Signal does not reach it, Stop does.
+	// CheckHealth starts a health check: a command in a process group of its own that
+	// is a part of the job. It is kept together and killed with the job, whoever does
+	// that, and the job is not gone before it is. Signal does not reach it, Stop does.
 	//
-	// Its standard input is the null device. It never gets the terminal, and has no
-	// will. There is one at a time: as long as another one runs, or it is not known
-	// whether it was started, Beside fails. An error is a *[StartError] if it is the
-	// command's, and an [ErrUnguarded] if the job has ended, or is being killed, or
-	// nobody is there to answer.
+	// Its standard input is the null device. It never gets the terminal, and its OnDeath
+	// is not used. There is one at a time: as long as another one runs, or it is not
+	// known whether that was started, CheckHealth fails. An error is a *[StartError] if
+	// it is the command's, and an [ErrUnguarded] if the job has ended, or is being
+	// killed, or nobody is there to answer.
 	//
-	// Beside waits until the command was started, up to ten seconds if whoever does
-	// that is slow: not for a loop that has deadlines to keep.
-	Beside(c Command) (Aside, error)
+	// CheckHealth waits until the command was started, up to ten seconds if the guard is
+	// slow: a loop that has deadlines to keep must not call it.
+	CheckHealth(c Command) (HealthCheck, error)
 	// Gone reports whether no process of the job is left, as far as it can be
 	// proved; it does not block.
 	Gone() bool
 	// Containment says how the job is kept together and, if there is a stronger
 	// way that was not asked for, why not that. For people.
 	Containment() (tier, why string)
-	// Failed tells why nobody but us can kill the job any more. It may be nil.
+	// Failed gets the reason when nobody but us can kill the job any more. It may be nil.
 	Failed() <-chan error
 }
 
-// An Aside is a command that runs beside the first process of a job. Its methods
-// are safe for concurrent use. None waits for it.
-type Aside interface {
+// A HealthCheck is a command that was started by CheckHealth. Its methods are safe for
+// concurrent use. None waits for it.
+type HealthCheck interface {
 	// Done is closed when the command's own process has ended, if need be with the
 	// job. What it leaves behind belongs to the job; where that cannot be found
 	// again, it is killed.
 	Done() <-chan struct{}
 	// Exit says how it ended. Valid once Done is closed.
 	Exit() Exit
-	// Kill ends it at once, with all that is in its process group. What has left
-	// that belongs to the job. If the command has ended, Kill does nothing.
+	// Kill ends it at once, with its process group. Processes that have left the group
+	// belong to the job. If the command has ended, Kill does nothing.
 	Kill()
 }
 
@@ -143,13 +143,21 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
+// String says for people how the process ended.
+func (e Exit) String() string {
+	if e.Signal != nil {
+		return "died of signal " + signals.Name(e.Signal)
+	}
+	return fmt.Sprintf("exited with %d", e.Code)
+}
+
 // ErrUnguarded is why a job is not started: there is nobody, or no time left, to
 // kill it.
 var ErrUnguarded = errors.New("the job would not be guarded")
 
-// ErrStillborn is why a job was not started: the guard had died before it was told of
+// ErrGuardDied is why a job was not started: the guard had died before it was told of
 // one. Another starter may do.
-var ErrStillborn = errors.New("the guard process had died before the job was started")
+var ErrGuardDied = errors.New("the guard process had died before the job was started")
 
 // ErrForeign is why no job can be kept together: its processes could not be found.
 var ErrForeign = errors.New("/proc shows another pid namespace than ours")

@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// MaxSpec is the greatest length of a schedule, in bytes.
-const MaxSpec = 128
+// maxSpec is the greatest length of a schedule, in bytes.
+const maxSpec = 128
 
 // maxEvery is the longest duration.
 const maxEvery = 366 * day * time.Second
@@ -41,8 +41,8 @@ var words = []struct{ name, cron, layout string }{
 // those of the zone cronTZ do, or the local ones if that is "". The errors are
 // *locks.UsageError.
 func Parse(spec, cronTZ string) (Window, error) {
-	if len(spec) > MaxSpec {
-		return Window{}, wrong(spec, "is longer than %d bytes", MaxSpec)
+	if len(spec) > maxSpec {
+		return Window{}, wrong(spec, "is longer than %d bytes", maxSpec)
 	}
 	text, zone, err := cutZone(spec, cronTZ)
 	if err != nil {

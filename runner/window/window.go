@@ -49,7 +49,7 @@ type Slot struct {
 }
 
 // String is the schedule in a spelling that is one for all that write the same
-// thing, without the zone. It is at most MaxSpec bytes long.
+// thing, without the zone. It is at most 128 bytes long.
 func (w Window) String() string { return w.spec }
 
 // Slot returns the slot to which a run belongs that is started now.

@@ -221,8 +221,8 @@ func (l *Lock) SecretEnv() []string {
 // File implements [locks.Carried].
 func (l *Lock) File() *os.File { return locks.Carrier(l.held()) }
 
-// LastWords implements [locks.Remote].
-func (l *Lock) LastWords() (input *os.File, words []byte) { return locks.LastWords(l.held()) }
+// ReleaseMessage implements [locks.Remote].
+func (l *Lock) ReleaseMessage() (input *os.File, words []byte) { return locks.ReleaseMessage(l.held()) }
 
 // Keeps implements [locks.Remote].
 func (l *Lock) Keeps(pid int) bool {

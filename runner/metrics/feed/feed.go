@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // A Line has one of these, and when it was told.
 type Line struct {
 	At clock.Instant `json:"at"` // on the boot clock
 
-	Open    *Open         `json:"open,omitempty"`
-	Event   *runner.Event `json:"event,omitempty"`
-	Renewal *Renewal      `json:"renewal,omitempty"`
-	Waiting *Waiting      `json:"waiting,omitempty"`
-	Alive   bool          `json:"alive,omitempty"` // whoever could end the job is able to
+	Open    *Open        `json:"open,omitempty"`
+	Event   *event.Event `json:"event,omitempty"`
+	Renewal *Renewal     `json:"renewal,omitempty"`
+	Waiting *Waiting     `json:"waiting,omitempty"`
+	Alive   bool         `json:"alive,omitempty"` // whoever could end the job is able to
 
 	// Deadline is until when the lease is surely ours, on the boot clock: of the
 	// event acquired, and of a renewal. 0: it cannot end.

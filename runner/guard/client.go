@@ -19,8 +19,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Guard is leaderrun's side: a proc.Starter of one job.
-type Guard struct {
+// A Client is leaderrun's side: a proc.Starter of one job.
+type Client struct {
 	ready chan struct{} // closed when the rest is set
 	err   error         // why there is no guard
 	conn  line
@@ -32,7 +32,7 @@ type Guard struct {
 	clock       clock.Clock
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
-	startsAside time.Duration // the same, and that it starts something beside the job
+	startsCheck time.Duration // the same, and that it starts a health check
 	asks        time.Duration // the pause before it is asked again whether it is there
 	// sweep kills what is left of a job, and reports whether nothing was; also
 	// the guard must be dead for that.
@@ -40,42 +40,42 @@ type Guard struct {
 	spare *proc.Spare // to find the job by, if the guard has died
 }
 
-var _ proc.Starter = (*Guard)(nil)
+var _ proc.Starter = (*Client)(nil)
 
-// Begin starts a guard and does not wait for it: that takes a millisecond, as
-// long as a lock of the file backend. Close must be called.
-func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, asks: askPause, sweep: (*job).sweep}
+// Begin starts a guard and does not wait for it: that takes a millisecond, about as
+// long as it takes to lock a file. The caller must call Close.
+func Begin() *Client {
+	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, asks: askPause, sweep: (*job).sweep}
 	go func() {
-		defer close(g.ready)
-		g.err = g.launch()
+		defer close(cl.ready)
+		cl.err = cl.launch()
 	}()
-	return g
+	return cl
 }
 
-// Contain says how the job is to be kept together, before Start. An error says
-// that it cannot be done here, [proc.ErrForeign] that nothing can. It waits for the
-// guard, if anything but the best there is is asked for.
-func (g *Guard) Contain(c Containment) error {
+// Contain chooses how the job is kept together. It is called before Start. An error says
+// that this cannot be done here, and [proc.ErrForeign] that no way can. Contain waits for
+// the guard unless c is the zero Containment.
+func (cl *Client) Contain(c Containment) error {
 	if err := proc.SeesUs(); err != nil {
 		return err
 	}
 	if err := c.check(); err != nil || c == (Containment{}) {
 		return err
 	}
-	<-g.ready
-	g.containment = c
+	<-cl.ready
+	cl.containment = c
 	if c.Use != Pidns {
 		return nil
 	}
-	g.Close() // a namespace begins with its first process
-	if g.err = g.launch(); g.err != nil {
-		return fmt.Errorf("the tier pidns cannot be had here: %w", g.err)
+	cl.Close() // a namespace begins with its first process
+	if cl.err = cl.launch(); cl.err != nil {
+		return fmt.Errorf("the tier pidns cannot be had here: %w", cl.err)
 	}
 	return nil
 }
 
-func (g *Guard) launch() (err error) {
+func (cl *Client) launch() (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("start the guard process: %w", err)
@@ -95,23 +95,23 @@ func (g *Guard) launch() (err error) {
 		_ = unix.Close(ours)
 		return err
 	}
-	g.conn = c
+	cl.conn = c
 	attr := &syscall.ProcAttr{
 		Env:   []string{"GOMAXPROCS=1"}, // nothing of it runs for long
 		Files: inherited(theirs),
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	}
-	if g.containment.Use == Pidns {
+	if cl.containment.Use == Pidns {
 		namespaced(attr.Sys)
 	}
-	g.before = proc.Children()
+	cl.before = proc.Children()
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
-		g.conn.close()
+		cl.conn.close()
 		return &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
-	g.birth = proc.Started(pid)
-	g.child = awaited(pid)
+	cl.birth = proc.Started(pid)
+	cl.child = awaited(pid)
 	threads.Reserve()
 	return nil
 }
@@ -130,9 +130,9 @@ func socketpair() (ours, theirs int, err error) {
 	return fds[0], fds[1], nil
 }
 
-// inherited are the files of a process that is to have a descriptor under its
-// own number, and what we have from those who started us, for the job
-// ("9>file"). What has a higher number the kernel passes on by itself.
+// inherited returns the files of a process that is to have the descriptor fd under its
+// own number, and those that we were started with, for the job ("9>file"). The kernel
+// passes on descriptors with a higher number by itself.
 func inherited(fd int) []uintptr {
 	files := []uintptr{0, 1, 2}
 	for n := 3; n < fd; n++ {
@@ -147,16 +147,16 @@ func inherited(fd int) []uintptr {
 }
 
 // Start implements [proc.Starter]. It waits for the guard's process.
-func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
-	if <-g.ready; g.err != nil {
-		return nil, g.err
+func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	if <-cl.ready; cl.err != nil {
+		return nil, cl.err
 	}
 	proc.AdoptOrphans() // those of a guard that dies
 	var err error
-	if g.spare, err = proc.NewSpare(); err != nil {
+	if cl.spare, err = proc.NewSpare(); err != nil {
 		return nil, fmt.Errorf("hold descriptors to kill with: %w", err)
 	}
-	j := newJob(g, c.Will, killBy)
+	j := newJob(cl, c.OnDeath, killBy)
 	if err := j.start(c); err != nil {
 		return nil, err
 	}
@@ -165,21 +165,21 @@ func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 
 // visible returns the id of the first process, which the guard knows by another
 // one if it is in a namespace of its own.
-func (g *Guard) visible(pid int) int {
-	if g.containment.Use == Pidns {
-		return proc.ChildOf(g.child.pid)
+func (cl *Client) visible(pid int) int {
+	if cl.containment.Use == Pidns {
+		return proc.ChildOf(cl.child.pid)
 	}
 	return pid
 }
 
 // Close ends a guard that has no job, or none any more, and waits for it.
-func (g *Guard) Close() {
-	g.spare.Spend()
-	if <-g.ready; g.err != nil {
+func (cl *Client) Close() {
+	cl.spare.Spend()
+	if <-cl.ready; cl.err != nil {
 		return
 	}
-	g.conn.close()
-	g.child.awaitEnd()
+	cl.conn.close()
+	cl.child.awaitEnd()
 }
 
 // A child is a process that we started and reap.

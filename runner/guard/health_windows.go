@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A running is what runs beside the job. It has an object of its own within the
+// A running is a health check that runs. It has an object of its own within the
 // job's: so it can be killed alone, and is killed and counted with the job.
 type running struct {
 	exits  chan uint32 // how its first process ends; nil: there is nothing
@@ -17,29 +17,29 @@ type running struct {
 	object proc.Object
 }
 
-// startAside starts a command beside the job.
-func (k *keeper) startAside(f frame) {
-	r, err := f.request()
+// startCheck starts a health check.
+func (k *keeper) startCheck(f frame) {
+	r, err := f.checkStart()
 	pid := 0
 	if err == nil {
-		pid, err = k.spawnAside(r)
+		pid, err = k.spawnCheck(r)
 	}
 	if err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
-		k.say(number(kindAsideFailed, int64(errno)))
+		k.say(number(kindCheckFailed, int64(errno)))
 		return
 	}
-	k.say(number(kindAsideStarted, int64(pid)))
+	k.say(number(kindCheckStarted, int64(pid)))
 }
 
-// spawnAside starts nothing that would have to be killed at once, or beside a job
-// that has ended: that would not be gone for it.
-func (k *keeper) spawnAside(r request) (pid int, err error) {
+// spawnCheck starts no check that would have to be killed at once, nor one of a job that
+// has ended, which would keep that from being gone.
+func (k *keeper) spawnCheck(r checkStart) (pid int, err error) {
 	if k.job == 0 || k.ended || k.killed || (clock.Boot{}).Now() >= k.killBy {
 		return 0, errnoLate
 	}
-	if k.aside.exits != nil {
+	if k.check.exits != nil {
 		return 0, windows.ERROR_BUSY
 	}
 	object, err := proc.NewObject()
@@ -53,7 +53,7 @@ func (k *keeper) spawnAside(r request) (pid int, err error) {
 		return 0, err
 	}
 	exits := make(chan uint32, 1)
-	k.aside = running{exits, r.number, object}
+	k.check = running{exits, r.number, object}
 	go func() {
 		exits <- wait(process)
 		_ = windows.CloseHandle(process)
@@ -61,18 +61,18 @@ func (k *keeper) spawnAside(r request) (pid int, err error) {
 	return pid, nil
 }
 
-func (k *keeper) killAside(f frame) {
-	if n, err := f.number(); err == nil && k.aside.exits != nil && n == k.aside.number {
-		_ = k.aside.object.Kill()
+func (k *keeper) killCheck(f frame) {
+	if n, err := f.number(); err == nil && k.check.exits != nil && n == k.check.number {
+		_ = k.check.object.Kill()
 	}
 }
 
-// asideEnded is called when its first process has ended. What that has left goes
+// checkEnded is called when its first process has ended. What that has left goes
 // on, as a part of the job.
-func (k *keeper) asideEnded(code uint32) {
-	k.aside.object.Close()
-	k.aside = running{}
-	k.say(number(kindAsideExited, int64(code)))
+func (k *keeper) checkEnded(code uint32) {
+	k.check.object.Close()
+	k.check = running{}
+	k.say(number(kindCheckExited, int64(code)))
 	if k.ended {
 		k.look()
 	}

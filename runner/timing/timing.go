@@ -1,4 +1,6 @@
-package runner
+// Package timing says when to renew a lease, and when to signal and to kill the job if that
+// fails.
+package timing
 
 import (
 	"fmt"
@@ -34,10 +36,10 @@ type Timing struct {
 	Death   time.Duration // X: from SIGKILL until the last process is gone
 }
 
-// NewTiming derives a timing from a TTL. The defaults scale so that all fits
+// New derives a timing from a TTL. The defaults scale so that all fits
 // into it: at 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s; G, J and X never
 // exceed that, nor A 10 s. A grace that is not negative replaces G.
-func NewTiming(ttl, grace time.Duration) Timing {
+func New(ttl, grace time.Duration) Timing {
 	small := min(ttl, fullTTL)
 	t := Timing{
 		TTL:     ttl,
@@ -53,13 +55,20 @@ func NewTiming(ttl, grace time.Duration) Timing {
 	return t
 }
 
-// KillAt is D_kill: when the last of the job must be killed, for a lease that
-// surely runs until e.
-func (t Timing) KillAt(e clock.Instant) clock.Instant { return e.Add(-t.Margin - t.Death) }
+// KillAt returns D_kill, when the last of the job must be killed, for a lease that
+// runs until e for certain.
+func (t Timing) KillAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death) }
 
-// TermAt is D_term: when the job is signalled, so that it has its grace inside
+// TermAt returns D_term, when the job is signalled, so that it has its grace inside
 // the lease.
-func (t Timing) TermAt(e clock.Instant) clock.Instant { return t.KillAt(e).Add(-t.Grace) }
+func (t Timing) TermAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death+t.Grace) }
+
+func before(e clock.Instant, d time.Duration) clock.Instant {
+	if e == clock.Never {
+		return e
+	}
+	return e.Add(-d)
+}
 
 // needs is the shortest trusted lease that this timing can work with.
 func (t Timing) needs() time.Duration {
@@ -96,7 +105,7 @@ func (t Timing) Gate(granted time.Duration) error {
 func (t Timing) advice(granted time.Duration) string {
 	if granted < t.TTL {
 		less := max(granted.Truncate(time.Second), MinTTL)
-		return fmt.Sprintf("use --ttl %v and a --kill-after of at most %s", less, show(NewTiming(less, -1).Grace))
+		return fmt.Sprintf("use --ttl %v and a --kill-after of at most %s", less, show(New(less, -1).Grace))
 	}
 	if ttl := t.enough(); ttl <= MaxTTL {
 		return fmt.Sprintf("use --ttl %v or more, or a shorter --kill-after", ttl)
@@ -105,16 +114,16 @@ func (t Timing) advice(granted time.Duration) string {
 }
 
 // enough is the shortest TTL, in whole seconds, with room for our grace. It is
-// out of range if there is none.
+// out of range if no TTL has.
 func (t Timing) enough() time.Duration { return Shortest(0, t.Grace) }
 
 // Shortest is the shortest TTL, in whole seconds, that passes the gate with a
-// grace as NewTiming takes it, and in which an attempt to renew may take as long
-// as the given time. It is more than MaxTTL if there is none.
+// grace as New takes it, and in which an attempt to renew may take as long
+// as the given time. It is more than MaxTTL if no TTL does.
 func Shortest(attempt, grace time.Duration) time.Duration {
 	ttl := MinTTL
 	for ttl <= MaxTTL {
-		t := NewTiming(ttl, grace)
+		t := New(ttl, grace)
 		if t.Attempt >= attempt && keepalive.Trusted(ttl) >= t.needs() {
 			break
 		}

@@ -1,4 +1,4 @@
-package runner
+package timing
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func ttls(f func(ttl time.Duration)) {
 func TestDerivedTiming(t *testing.T) {
 	t.Parallel()
 	ttls(func(ttl time.Duration) {
-		x := NewTiming(ttl, -1)
+		x := New(ttl, -1)
 		if err := x.Gate(ttl); err != nil {
 			t.Errorf("%v: %v", ttl, err)
 		}
@@ -55,7 +55,7 @@ func TestDerivedTiming(t *testing.T) {
 
 func TestTimingOfTheDefault(t *testing.T) {
 	t.Parallel()
-	got := NewTiming(15*time.Second, -1)
+	got := New(15*time.Second, -1)
 	want := Timing{TTL: 15 * time.Second, Renew: 3 * time.Second, Attempt: 2 * time.Second, Grace: 5 * time.Second, Margin: time.Second, Death: time.Second}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -64,7 +64,7 @@ func TestTimingOfTheDefault(t *testing.T) {
 
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	x := NewTiming(15*time.Second, -1)
+	x := New(15*time.Second, -1)
 	e := clock.Instant(100 * time.Second)
 	if got, want := x.KillAt(e), clock.Instant(98*time.Second); got != want {
 		t.Errorf("D_kill: got %v, want %v", got, want)
@@ -77,7 +77,7 @@ func TestDeadlines(t *testing.T) {
 func TestCheckTTL(t *testing.T) {
 	t.Parallel()
 	for _, ttl := range []time.Duration{0, 1, MinTTL - 1, MaxTTL + 1} {
-		if err := NewTiming(ttl, -1).CheckTTL(); !errors.Is(err, locks.ErrUsage) {
+		if err := New(ttl, -1).CheckTTL(); !errors.Is(err, locks.ErrUsage) {
 			t.Errorf("%v: got %v, want a usage error", ttl, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestCheckTTL(t *testing.T) {
 func TestExplicitGrace(t *testing.T) {
 	t.Parallel()
 	for _, grace := range []time.Duration{0, time.Second, time.Hour} {
-		got, want := NewTiming(time.Minute, grace), NewTiming(time.Minute, -1)
+		got, want := New(time.Minute, grace), New(time.Minute, -1)
 		want.Grace = grace
 		if got != want {
 			t.Errorf("%v: got %+v, want %+v", grace, got, want)
@@ -98,7 +98,7 @@ func TestExplicitGrace(t *testing.T) {
 // The gate is exactly SAFETY 3.
 func TestGate(t *testing.T) {
 	t.Parallel()
-	x := NewTiming(15*time.Second, -1)
+	x := New(15*time.Second, -1)
 	x.Grace += 5*time.Second - 15*time.Millisecond - 4*time.Second // L(1−2ρ) = 14.985 s = 3 + 2×2 + 5.985 + 1 + 1
 	if err := x.Gate(15 * time.Second); err != nil {
 		t.Errorf("got %v, want nil", err)
@@ -119,13 +119,13 @@ func TestGateAdvises(t *testing.T) {
 	t.Parallel()
 	for range 200 {
 		ttl, grace := MinTTL+rand.N(time.Hour), rand.N(24*time.Hour)
-		err := NewTiming(ttl, grace).Gate(ttl)
+		err := New(ttl, grace).Gate(ttl)
 		if err == nil {
 			continue
 		}
 		advice := advisedTTL.FindStringSubmatch(err.Error())
 		if advice == nil {
-			if x := NewTiming(MaxTTL, grace); x.Gate(MaxTTL) == nil {
+			if x := New(MaxTTL, grace); x.Gate(MaxTTL) == nil {
 				t.Errorf("no ttl is advised, but %v works: %v", MaxTTL, err)
 			}
 			continue
@@ -134,7 +134,7 @@ func TestGateAdvises(t *testing.T) {
 		for _, more := range []time.Duration{0, 1, time.Millisecond, time.Second, time.Hour, MaxTTL - least} {
 			works(t, min(least+more, MaxTTL), grace)
 		}
-		if x := NewTiming(least-time.Second, grace); x.CheckTTL() == nil && x.Gate(least-time.Second) == nil {
+		if x := New(least-time.Second, grace); x.CheckTTL() == nil && x.Gate(least-time.Second) == nil {
 			t.Errorf("%v would do, too: %v", least-time.Second, err)
 		}
 	}
@@ -150,10 +150,10 @@ func TestShortest(t *testing.T) {
 		}
 		least := Shortest(attempt, grace)
 		fits := func(ttl time.Duration) bool {
-			x := NewTiming(ttl, grace)
+			x := New(ttl, grace)
 			return x.CheckTTL() == nil && x.Gate(ttl) == nil && x.Attempt >= attempt
 		}
-		if attempt > NewTiming(MaxTTL, -1).Attempt {
+		if attempt > New(MaxTTL, -1).Attempt {
 			if least <= MaxTTL {
 				t.Errorf("renewals of %v: got %v; want none", attempt, least)
 			}
@@ -167,7 +167,7 @@ func TestShortest(t *testing.T) {
 
 func works(t *testing.T, ttl, grace time.Duration) {
 	t.Helper()
-	x := NewTiming(ttl, grace)
+	x := New(ttl, grace)
 	if err := errors.Join(x.CheckTTL(), x.Gate(ttl)); err != nil {
 		t.Errorf("--ttl %v --kill-after %v: %v", ttl, grace, err)
 	}
@@ -179,7 +179,7 @@ func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
 	for range 200 {
 		ttl := MinTTL + rand.N(time.Hour)
 		granted := MinTTL + rand.N(ttl)
-		err := NewTiming(ttl, -1).Gate(granted)
+		err := New(ttl, -1).Gate(granted)
 		if err == nil || granted >= ttl {
 			continue
 		}
@@ -200,7 +200,7 @@ func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
 // The message names each term, and what does not fit.
 func TestGateNamesTheTerms(t *testing.T) {
 	t.Parallel()
-	err := NewTiming(10*time.Second, 10*time.Second).Gate(10 * time.Second)
+	err := New(10*time.Second, 10*time.Second).Gate(10 * time.Second)
 	want := "--ttl 10s is too short: renewing every 2s, 2 attempts of 1.33s, --kill-after 10s and margins of 1.33s need 16s; use --ttl 23s or more, or a shorter --kill-after"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// besideIt has a child in a session of its own.
-const besideIt = `beside setsid $DEAF & exec $DEAF $(echo beside >$D/beside)`
+// checkIt has a child in a session of its own.
+const checkIt = `check setsid $DEAF & exec $DEAF $(echo check >$D/check)`
 
-// When leaderrun or its guard is killed or frozen, what runs beside the job is
+// When leaderrun or its guard is killed or frozen, the health check is
 // killed with it.
-func TestBesideCrash(t *testing.T) {
+func TestHealthCheckCrash(t *testing.T) {
 	t.Parallel()
 	begun := func(t *testing.T, options ...string) *crash {
 		t.Helper()
 		r := running(t, "", `echo ready >$D/ready; exec sleep 1000`, options...)
-		r.tell(besideIt)
-		r.said("beside started")
-		until(t, "it runs", func() bool { return r.read("beside") != "" && r.read("pid") != "" })
+		r.tell(checkIt)
+		r.said("check started")
+		until(t, "it runs", func() bool { return r.read("check") != "" && r.read("pid") != "" })
 		return r
 	}
 	t.Run("leaderrun killed", func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestBesideCrash(t *testing.T) {
 		r.signal(r.leaderrun, syscall.SIGSTOP)
 		until(t, "all is dead", func() bool { return len(r.left()) == 0 })
 		r.signal(r.leaderrun, syscall.SIGCONT)
-		if got := r.said("beside ended"); got != "137" {
+		if got := r.said("check ended"); got != "137" {
 			t.Errorf("got %s, want 137", got)
 		}
 		r.said("gone")
@@ -50,7 +50,7 @@ func TestBesideCrash(t *testing.T) {
 		if got, want := r.said("failed"), "the guard process has died"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if got := r.said("beside ended"); got != "137" {
+		if got := r.said("check ended"); got != "137" {
 			t.Errorf("got %s, want 137", got)
 		}
 	})
@@ -62,7 +62,7 @@ func TestBesideCrash(t *testing.T) {
 		r.said("failed")
 		r.said("gone")
 		r.nothingLeft()
-		if got := r.said("beside ended"); got != "137" {
+		if got := r.said("check ended"); got != "137" {
 			t.Errorf("got %s, want 137", got)
 		}
 	})
@@ -70,10 +70,10 @@ func TestBesideCrash(t *testing.T) {
 		t.Parallel()
 		r := running(t, "", hardy["deaf"])
 		r.signal(r.guard.pid, syscall.SIGSTOP)
-		r.tell(besideIt)
-		r.said("did beside")
+		r.tell(checkIt)
+		r.said("did check")
 		r.signal(r.guard.pid, syscall.SIGKILL)
-		if got, want := r.said("beside refused"), "the guard process has died"; got != want {
+		if got, want := r.said("check refused"), "the guard process has died"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		r.said("gone")
@@ -82,9 +82,9 @@ func TestBesideCrash(t *testing.T) {
 	t.Run("both killed", func(t *testing.T) {
 		t.Parallel()
 		r := running(t, "", hardy["deaf"])
-		r.tell(`beside echo $$ >$D/beside; exec sleep 1000`)
-		until(t, "it runs", func() bool { return r.read("beside") != "" })
-		pid, err := strconv.Atoi(strings.TrimSpace(r.read("beside")))
+		r.tell(`check echo $$ >$D/check; exec sleep 1000`)
+		until(t, "it runs", func() bool { return r.read("check") != "" })
+		pid, err := strconv.Atoi(strings.TrimSpace(r.read("check")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,18 +97,18 @@ func TestBesideCrash(t *testing.T) {
 }
 
 // A guard that gets no processor for a while, in the middle of a long request for what
-// is to run beside the job, is not given up for that: nobody needs it just then.
-func TestBesideGuardIsAwayForAWhile(t *testing.T) {
+// health check, is not given up for that: nobody needs it just then.
+func TestHealthCheckGuardIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	r := running(t, "", hardy["deaf"], "-deadline", "1h")
 	r.signal(r.guard.pid, syscall.SIGSTOP)
-	r.tell("beside-long exit 3")
+	r.tell("check-long exit 3")
 	r.tell("extend 2h") // which waits for nothing
 	r.said("did extend")
 	away := time.Now()
 	until(t, "it was away for longer than a busy machine has it wait", func() bool { return time.Since(away) > time.Second })
 	r.signal(r.guard.pid, syscall.SIGCONT)
-	if got := r.said("beside ended"); got != "3" {
+	if got := r.said("check ended"); got != "3" {
 		t.Errorf("got %s, want 3", got)
 	}
 	if strings.Contains(r.read("log"), "failed") || !r.job.alive() {

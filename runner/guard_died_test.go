@@ -11,12 +11,12 @@ import (
 )
 
 // A guard that died while the lock was waited for costs nothing.
-func TestStillborn(t *testing.T) {
+func TestGuardDied(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Second, 0)
 		r.starts = func(j *job, _ proc.Command) {
 			if len(r.jobs) == 1 {
-				j.refuse = proc.ErrStillborn
+				j.refuse = proc.ErrGuardDied
 			}
 		}
 		exit, err := r.run()
@@ -29,11 +29,11 @@ func TestStillborn(t *testing.T) {
 }
 
 // One that dies each time does not have us try for ever.
-func TestStillbornAgain(t *testing.T) {
+func TestGuardDiedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrStillborn }
-		if _, err := r.run(); !errors.Is(err, proc.ErrStillborn) {
-			t.Errorf("got %v, want %v", err, proc.ErrStillborn)
+		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrGuardDied }
+		if _, err := r.run(); !errors.Is(err, proc.ErrGuardDied) {
+			t.Errorf("got %v, want %v", err, proc.ErrGuardDied)
 		}
 		if len(r.jobs) != 2 {
 			t.Errorf("%d starters were tried, want 2", len(r.jobs))

@@ -1,4 +1,4 @@
-package runner
+package event
 
 import (
 	"go/ast"
@@ -17,7 +17,7 @@ import (
 // that begins with the given words.
 func documented(t *testing.T, heading string) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/events.md")
+	text, err := os.ReadFile("../../docs/events.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestEventsAreDocumented(t *testing.T) {
 		heading string
 		want    []string
 	}{
-		{"event", declared(t, "event.go", "event")},
+		{"event", declared(t, "event.go", "")},
 		{"field", fields},
 		{"class", declared(t, "class.go", "class")},
 	} {
@@ -94,7 +94,7 @@ func TestEventsAreDocumented(t *testing.T) {
 // inManual returns the words that the manual page explains under EVENTS.
 func inManual(t *testing.T) (words []string) {
 	t.Helper()
-	page, err := os.ReadFile("../man/leaderrun.1")
+	page, err := os.ReadFile("../../man/leaderrun.1")
 	if err != nil {
 		t.Fatal(err)
 	}

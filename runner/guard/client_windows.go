@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Guard is leaderrun's side: a proc.Starter of one job.
+// A Client is leaderrun's side: a proc.Starter of one job.
 //
 // There are two Job Objects. The job alone is in one that leaderrun makes and
 // the guard inherits: each of them can kill all that is in it, and see when
@@ -21,7 +21,7 @@ import (
 // a handle: if it dies, the system kills the job at once, even if leaderrun is
 // frozen. If leaderrun had a handle of that one, too, the system would wait for
 // both of them to die.
-type Guard struct {
+type Client struct {
 	ready  chan struct{} // closed when the rest is set
 	err    error         // why there is no guard
 	conn   line
@@ -31,55 +31,55 @@ type Guard struct {
 	clock       clock.Clock
 	containment Containment
 	patience    time.Duration // how long it may take to answer that it kills
-	startsAside time.Duration // the same, and that it starts something beside the job
+	startsCheck time.Duration // the same, and that it starts a health check
 	asks        time.Duration // the pause before it is asked again whether it is there
 }
 
-var _ proc.Starter = (*Guard)(nil)
+var _ proc.Starter = (*Client)(nil)
 
 // Begin starts a guard and does not wait for it. Close must be called.
-func Begin() *Guard {
-	g := &Guard{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsAside: asidePatience, asks: askPause}
+func Begin() *Client {
+	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, asks: askPause}
 	go func() {
-		defer close(g.ready)
-		if err := g.launch(); err != nil {
-			g.err = fmt.Errorf("start the guard process: %w", err)
+		defer close(cl.ready)
+		if err := cl.launch(); err != nil {
+			cl.err = fmt.Errorf("start the guard process: %w", err)
 		}
 	}()
-	return g
+	return cl
 }
 
-func (g *Guard) launch() error {
+func (cl *Client) launch() error {
 	path, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if g.object, err = proc.NewObject(); err != nil {
+	if cl.object, err = proc.NewObject(); err != nil {
 		return err
 	}
 	ours, theirs, err := pipe()
 	if err != nil {
-		g.object.Close()
+		cl.object.Close()
 		return err
 	}
 	defer func() { _ = windows.CloseHandle(theirs) }()
-	args := []string{role, strconv.FormatUint(uint64(theirs), 10), strconv.FormatUint(uint64(g.object), 10)}
+	args := []string{role, strconv.FormatUint(uint64(theirs), 10), strconv.FormatUint(uint64(cl.object), 10)}
 	p, err := os.StartProcess(path, args, &os.ProcAttr{
 		Env:   guardEnvironment(),
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		Sys: &syscall.SysProcAttr{
 			CreationFlags:              syscall.CREATE_NEW_PROCESS_GROUP, // a signal to ours is not for it
-			AdditionalInheritedHandles: []syscall.Handle{syscall.Handle(theirs), syscall.Handle(g.object)},
+			AdditionalInheritedHandles: []syscall.Handle{syscall.Handle(theirs), syscall.Handle(cl.object)},
 		},
 	})
 	if err != nil {
 		_ = windows.CloseHandle(ours)
-		g.object.Close()
+		cl.object.Close()
 		return err
 	}
 	c := newConn(ours)
 	c.peer = p
-	g.conn, g.child = c, awaited(p)
+	cl.conn, cl.child = c, awaited(p)
 	return nil
 }
 
@@ -96,11 +96,11 @@ func guardEnvironment() []string {
 }
 
 // Start implements [proc.Starter]. It waits for the guard.
-func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
-	if <-g.ready; g.err != nil {
-		return nil, g.err
+func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
+	if <-cl.ready; cl.err != nil {
+		return nil, cl.err
 	}
-	j := newJob(g, c.Will, killBy)
+	j := newJob(cl, c.OnDeath, killBy)
 	if err := j.start(c); err != nil {
 		return nil, err
 	}
@@ -108,16 +108,16 @@ func (g *Guard) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 }
 
 // visible returns the id of the first process.
-func (g *Guard) visible(pid int) int { return pid }
+func (cl *Client) visible(pid int) int { return pid }
 
 // Close ends a guard that has no job, or none any more, and waits for it.
-func (g *Guard) Close() {
-	if <-g.ready; g.err != nil {
+func (cl *Client) Close() {
+	if <-cl.ready; cl.err != nil {
 		return
 	}
-	g.conn.close()
-	g.child.awaitEnd()
-	g.object.Close()
+	cl.conn.close()
+	cl.child.awaitEnd()
+	cl.object.Close()
 }
 
 // A child is a process that we started.

@@ -19,7 +19,7 @@ import (
 )
 
 // start starts a role as a job of this process, and returns its directory.
-func start(t *testing.T, g *guard.Guard, role string) (job proc.Job, dir string) {
+func start(t *testing.T, g *guard.Client, role string) (job proc.Job, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	job, err := g.Begun(proc.Command{Path: self(), Args: []string{"job"}, Env: as(dir, role)}, clock.Never)
@@ -33,7 +33,7 @@ func start(t *testing.T, g *guard.Guard, role string) (job proc.Job, dir string)
 	return job, dir
 }
 
-func begin(t *testing.T) *guard.Guard {
+func begin(t *testing.T) *guard.Client {
 	t.Helper()
 	g := guard.Begin()
 	g.SetPatience(time.Minute) // it is a busy machine
@@ -181,12 +181,12 @@ func TestGuardDies(t *testing.T) {
 // A guard that does not answer is killed, and the job with it.
 func TestGuardFrozen(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(*guard.Guard, proc.Job){
-		"kill": func(g *guard.Guard, job proc.Job) {
+	for name, ask := range map[string]func(*guard.Client, proc.Job){
+		"kill": func(g *guard.Client, job proc.Job) {
 			g.SetPatience(100 * time.Millisecond)
 			_ = job.Kill()
 		},
-		"flood": func(_ *guard.Guard, job proc.Job) {
+		"flood": func(_ *guard.Client, job proc.Job) {
 			for range 20_000 {
 				_ = job.Signal(os.Interrupt)
 			}
@@ -228,7 +228,7 @@ func fails(t *testing.T, job proc.Job) {
 	}
 }
 
-func guardProcess(t *testing.T, g *guard.Guard) process {
+func guardProcess(t *testing.T, g *guard.Client) process {
 	t.Helper()
 	h, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_SUSPEND_RESUME, false, uint32(g.PID()))
 	if err != nil {
@@ -238,7 +238,7 @@ func guardProcess(t *testing.T, g *guard.Guard) process {
 	return process{t, h}
 }
 
-func killGuard(t *testing.T, g *guard.Guard) { guardProcess(t, g).kill() }
+func killGuard(t *testing.T, g *guard.Client) { guardProcess(t, g).kill() }
 
 // supervised starts a small leaderrun in a process of its own, and returns its
 // directory.
@@ -280,7 +280,7 @@ func TestLeaderrunDies(t *testing.T) {
 	}
 	t.Logf("all have ended after %v", time.Since(killed))
 	if text := reported(t, dir, "release"); text != "release" {
-		t.Errorf("got the last words %q", text)
+		t.Errorf("%q was written to release", text)
 	}
 }
 

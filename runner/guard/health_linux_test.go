@@ -13,9 +13,9 @@ import (
 )
 
 // It is told how it ended, and nothing becomes of the job for that.
-func TestBeside(t *testing.T) {
+func TestHealthCheck(t *testing.T) {
 	t.Parallel()
-	inEachTier(t, func(t *testing.T, g *guard.Guard, _ guard.Tier) {
+	inEachTier(t, func(t *testing.T, g *guard.Client, _ guard.Tier) {
 		j := startUnder(t, g, await("end")+"exit 6")
 		for text, want := range map[string]proc.Exit{
 			"exit 0":        {},
@@ -23,7 +23,7 @@ func TestBeside(t *testing.T) {
 			"kill -TERM $$": {Signal: syscall.SIGTERM},
 			"sleep 0.01":    {},
 		} {
-			if got := j.ended(j.beside(text)); got != want {
+			if got := j.ended(j.check(text)); got != want {
 				t.Errorf("%s: got %v, want %v", text, got, want)
 			}
 			j.goesOn()
@@ -33,13 +33,13 @@ func TestBeside(t *testing.T) {
 			t.Errorf("the job: got %v, want 6", got)
 		}
 		if !j.Gone() {
-			t.Error("nothing was beside the job any more, and it was not gone at its exit")
+			t.Error("no health check was running any more, and it was not gone at its exit")
 		}
 	})
 }
 
 // It has a group of its own and no input.
-func TestBesideItsSurroundings(t *testing.T) {
+func TestHealthCheckItsSurroundings(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, "", `echo ready >$D/ready; exec $DEAF`)
 	stdin, err := os.Open(write(t, filepath.Join(r.dir, "stdin"), "in\n", 0o600))
@@ -55,8 +55,8 @@ func TestBesideItsSurroundings(t *testing.T) {
 	r.cmd.Stdin, r.cmd.Stdout = stdin, stdout
 	r.start()
 	r.isRunning()
-	r.tell(`beside read -r pid _ _ parent group _ </proc/$$/stat; echo $pid $group; cat`)
-	if got := r.said("beside ended"); got != "0" {
+	r.tell(`check read -r pid _ _ parent group _ </proc/$$/stat; echo $pid $group; cat`)
+	if got := r.said("check ended"); got != "0" {
 		t.Errorf("got %s, want 0", got)
 	}
 	got := strings.Fields(r.read("stdout"))
@@ -67,23 +67,23 @@ func TestBesideItsSurroundings(t *testing.T) {
 	r.becomesFree()
 }
 
-// The job is not gone before what runs beside it is.
-func TestBesideOutlivesTheFirst(t *testing.T) {
+// The job is not gone before the health check is.
+func TestHealthCheckOutlivesTheFirst(t *testing.T) {
 	t.Parallel()
-	inEachTier(t, func(t *testing.T, g *guard.Guard, _ guard.Tier) {
+	inEachTier(t, func(t *testing.T, g *guard.Client, _ guard.Tier) {
 		j := startUnder(t, g, await("first")+"exit 4")
-		a := j.beside(await("beside") + "exit 5")
+		a := j.check(await("check") + "exit 5")
 		j.touch("first")
 		if got := j.exits(); got.Code != 4 {
 			t.Errorf("got %v, want 4", got)
 		}
 		if j.Gone() {
-			t.Fatal("the job is gone, and something runs beside it")
+			t.Fatal("the job is gone, and a health check is running")
 		}
-		if _, err := j.Beside(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
-			t.Errorf("beside a job that has ended: got %v", err)
+		if _, err := j.CheckHealth(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("check a job that has ended: got %v", err)
 		}
-		j.touch("beside")
+		j.touch("check")
 		if got := j.ended(a); got.Code != 5 {
 			t.Errorf("got %v, want 5", got)
 		}
@@ -91,19 +91,19 @@ func TestBesideOutlivesTheFirst(t *testing.T) {
 	})
 }
 
-const deafBeside = `trap '' TERM INT HUP QUIT; echo ready >$D/beside; while :; do sleep 1; done`
+const deafCheck = `trap '' TERM INT HUP QUIT; echo ready >$D/check; while :; do sleep 1; done`
 
-// A kill of the job kills what runs beside it.
-func TestBesideIsKilledWithTheJob(t *testing.T) {
+// A kill of the job kills the health check.
+func TestHealthCheckIsKilledWithTheJob(t *testing.T) {
 	t.Parallel()
-	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+	inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
 		daemon := `setsid sh -c 'trap "" TERM; echo ready >$D/daemon; while :; do sleep 1; done' & `
 		if tier == guard.Pgroup { // which it would have left
 			daemon = `echo ready >$D/daemon; `
 		}
 		j := startUnder(t, g, idle)
-		a := j.beside(daemon + deafBeside)
-		j.wrote("beside")
+		a := j.check(daemon + deafCheck)
+		j.wrote("check")
 		j.wrote("daemon")
 		if err := j.Kill(); err != nil {
 			t.Error(err)
@@ -115,19 +115,19 @@ func TestBesideIsKilledWithTheJob(t *testing.T) {
 		if got := j.ended(a); got.Signal != syscall.SIGKILL {
 			t.Errorf("got %v, want KILL", got)
 		}
-		if _, err := j.Beside(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
-			t.Errorf("beside a job that is gone: got %v", err)
+		if _, err := j.CheckHealth(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
+			t.Errorf("check a job that is gone: got %v", err)
 		}
 	})
 }
 
-// Nothing is started beside a job that is being killed, and has not ended yet.
-func TestBesideADyingJob(t *testing.T) {
+// No health check is started of a job that is being killed and has not ended yet.
+func TestHealthCheckADyingJob(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
 	for range 20 {
 		_ = j.Kill()
-		if a, err := j.Beside(j.command("sleep 1000")); err == nil {
+		if a, err := j.CheckHealth(j.command("sleep 1000")); err == nil {
 			j.ended(a)
 			t.Error("it was started")
 		} else if !errors.Is(err, proc.ErrUnguarded) {
@@ -136,13 +136,13 @@ func TestBesideADyingJob(t *testing.T) {
 	}
 }
 
-// A kill of what runs beside the job kills its group, and nothing else.
-func TestBesideKill(t *testing.T) {
+// A kill of the health check kills its group, and nothing else.
+func TestHealthCheckKill(t *testing.T) {
 	t.Parallel()
-	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+	inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
 		j := startUnder(t, g, idle)
-		a := j.beside(`(trap '' TERM; exec sleep 4711) & setsid sleep 4712 & ` + deafBeside)
-		j.wrote("beside")
+		a := j.check(`(trap '' TERM; exec sleep 4711) & setsid sleep 4712 & ` + deafCheck)
+		j.wrote("check")
 		until(t, "all run", func() bool { return len(j.alive("sleep 4711")) == 1 && len(j.alive("sleep 4712")) == 1 })
 		for range 3 {
 			a.Kill()
@@ -156,12 +156,12 @@ func TestBesideKill(t *testing.T) {
 		}
 		j.goesOn()
 		a.Kill()
-		if got := j.ended(j.beside("exit 3")); got.Code != 3 { // which the late kill does not meet
+		if got := j.ended(j.check("exit 3")); got.Code != 3 { // which the late kill does not meet
 			t.Errorf("the next one: got %v, want 3", got)
 		}
 		j.end()
 		if left := j.alive(""); tier != guard.Pgroup && len(left) > 0 {
-			t.Errorf("the job is gone, and what was started beside it is not: %v", left)
+			t.Errorf("the job is gone, and the health check is not: %v", left)
 		} else if tier == guard.Pgroup {
 			for _, pid := range left {
 				p := processOf(pid)
@@ -174,11 +174,11 @@ func TestBesideKill(t *testing.T) {
 
 // What it leaves in its group is killed where it could not be found again, and
 // belongs to the job elsewhere.
-func TestBesideLeavesSomething(t *testing.T) {
+func TestHealthCheckLeavesSomething(t *testing.T) {
 	t.Parallel()
-	inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+	inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
 		j := startUnder(t, g, await("end"))
-		if got := j.ended(j.beside("sleep 4711 & exit 2")); got.Code != 2 {
+		if got := j.ended(j.check("sleep 4711 & exit 2")); got.Code != 2 {
 			t.Errorf("got %v, want 2", got)
 		}
 		if tier == guard.Pgroup {
@@ -192,11 +192,11 @@ func TestBesideLeavesSomething(t *testing.T) {
 		j.touch("end")
 		j.exits()
 		if j.Gone() {
-			t.Error("the job is gone, and what was started beside it is not")
+			t.Error("the job is gone, and the health check is not")
 		}
 		j.end()
 		if len(j.alive("")) > 0 {
-			t.Error("the job is gone, and what was started beside it is not")
+			t.Error("the job is gone, and the health check is not")
 		}
 	})
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // A stop of it is none of the job.
-func TestBesideStops(t *testing.T) {
+func TestHealthCheckStops(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
-	a := j.beside(`echo $$ >$D/pid; kill -STOP $$`)
+	a := j.check(`echo $$ >$D/pid; kill -STOP $$`)
 	pid, err := strconv.Atoi(j.wrote("pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestBesideStops(t *testing.T) {
 
 // A signal to the first process, and to those that stayed with it, does not reach
 // it, one to all of the job does.
-func TestBesideAndSignals(t *testing.T) {
+func TestHealthCheckAndSignals(t *testing.T) {
 	t.Parallel()
 	const first = `trap 'echo got >$D/got' USR1; trap '' USR2; echo ready >$D/first; `
 	for name, text := range map[string]string{
@@ -54,14 +54,14 @@ func TestBesideAndSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inEachTier(t, func(t *testing.T, g *guard.Guard, tier guard.Tier) {
+			inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
 				if name == "leftovers" && tier == guard.Pidns {
 					t.Skip("there is no telling them apart")
 				}
 				j := startUnder(t, g, text)
-				a := j.beside(`trap 'echo usr1 >>$D/hits' USR1; trap 'echo usr2 >>$D/hits; exit 5' USR2; echo ready >$D/beside; while :; do sleep 0.01; done`)
+				a := j.check(`trap 'echo usr1 >>$D/hits' USR1; trap 'echo usr2 >>$D/hits; exit 5' USR2; echo ready >$D/check; while :; do sleep 0.01; done`)
 				j.wrote("first")
-				j.wrote("beside")
+				j.wrote("check")
 				if j.touch("over"); name == "leftovers" {
 					j.exits()
 				}
@@ -82,11 +82,11 @@ func TestBesideAndSignals(t *testing.T) {
 }
 
 // What cannot be started is told, and keeps nothing from being started.
-func TestBesideNotStarted(t *testing.T) {
+func TestHealthCheckNotStarted(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
 	for path, missing := range map[string]bool{filepath.Join(j.dir, "none"): true, write(t, filepath.Join(j.dir, "plain"), "x", 0o600): false} {
-		_, err := j.Beside(proc.Command{Path: path, Args: []string{"x"}})
+		_, err := j.CheckHealth(proc.Command{Path: path, Args: []string{"x"}})
 		var e *proc.StartError
 		if !errors.As(err, &e) || e.NotFound != missing || e.Command != path {
 			t.Errorf("got %v, want a StartError with NotFound %t", err, missing)
@@ -94,16 +94,16 @@ func TestBesideNotStarted(t *testing.T) {
 	}
 	long := j.command("exit 0")
 	long.Env = []string{strings.Repeat("x", 20<<20)}
-	if _, err := j.Beside(long); !errors.Is(err, syscall.E2BIG) {
+	if _, err := j.CheckHealth(long); !errors.Is(err, syscall.E2BIG) {
 		t.Errorf("got %v, want E2BIG", err)
 	}
 	long.Env = []string{strings.Repeat("x", 1<<20)} // which the system refuses, not we
-	if _, err := j.Beside(long); !errors.Is(err, syscall.E2BIG) {
+	if _, err := j.CheckHealth(long); !errors.Is(err, syscall.E2BIG) {
 		t.Errorf("got %v, want E2BIG", err)
 	}
-	a := j.beside("sleep 1000")
+	a := j.check("sleep 1000")
 	var e *proc.StartError
-	if _, err := j.Beside(j.command("exit 0")); err == nil || errors.As(err, &e) || errors.Is(err, proc.ErrUnguarded) {
+	if _, err := j.CheckHealth(j.command("exit 0")); err == nil || errors.As(err, &e) || errors.Is(err, proc.ErrUnguarded) {
 		t.Errorf("a second one: got %v", err)
 	}
 	a.Kill()
@@ -112,7 +112,7 @@ func TestBesideNotStarted(t *testing.T) {
 }
 
 // An environment that is longer than the socket takes at once arrives whole.
-func TestBesideLongEnvironment(t *testing.T) {
+func TestHealthCheckLongEnvironment(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
 	c := j.command(`[ "$B$A" = "$A$B" ] && exit ${#A}`)
@@ -120,7 +120,7 @@ func TestBesideLongEnvironment(t *testing.T) {
 	for n := range 10 {
 		c.Env = append(c.Env, fmt.Sprintf("LONG%d=%s", n, strings.Repeat("x", 100_000)))
 	}
-	a, err := j.Beside(c)
+	a, err := j.CheckHealth(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,26 +132,26 @@ func TestBesideLongEnvironment(t *testing.T) {
 
 // A guard that is slow to answer is not given up. What it starts at last is
 // killed, and until then nothing else is started.
-func TestBesideGuardIsSlow(t *testing.T) {
+func TestHealthCheckGuardIsSlow(t *testing.T) {
 	t.Parallel()
 	g := begin(t)
-	g.SetStartsAside(50 * time.Millisecond)
+	g.SetStartsCheck(50 * time.Millisecond)
 	j := startUnder(t, g, idle)
 	if err := syscall.Kill(g.PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Beside(j.command("sleep 4711")); !errors.Is(err, proc.ErrUnguarded) {
+	if _, err := j.CheckHealth(j.command("sleep 4711")); !errors.Is(err, proc.ErrUnguarded) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := j.Beside(j.command("exit 0")); err == nil {
+	if _, err := j.CheckHealth(j.command("exit 0")); err == nil {
 		t.Error("two may run")
 	}
-	g.SetStartsAside(patience)
+	g.SetStartsCheck(patience)
 	if err := syscall.Kill(g.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "another one can be started", func() bool {
-		a, err := j.Beside(j.command("exit 3"))
+		a, err := j.CheckHealth(j.command("exit 3"))
 		return err == nil && j.ended(a).Code == 3
 	})
 	if len(j.alive("sleep 4711")) > 0 {
@@ -161,7 +161,7 @@ func TestBesideGuardIsSlow(t *testing.T) {
 }
 
 // Many in a row leave nothing.
-func TestBesideManyTimes(t *testing.T) {
+func TestHealthCheckManyTimes(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
 	count := func(what string) int {
@@ -170,7 +170,7 @@ func TestBesideManyTimes(t *testing.T) {
 	}
 	run := func(n int) {
 		for range n {
-			if got := j.ended(j.beside("exit 3")); got.Code != 3 {
+			if got := j.ended(j.check("exit 3")); got.Code != 3 {
 				t.Fatalf("got %v, want 3", got)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -22,7 +23,7 @@ func (r *rig) told() []string {
 	defer r.mu.Unlock()
 	var lines []string
 	for _, e := range r.events {
-		before := e.Kind == EventWaiting || e.Kind == EventUnavailable
+		before := e.Kind == event.Waiting || e.Kind == event.Unavailable
 		if e.Lock != "nightly" || e.Holder != "host/1/a" || before != (e.Token == 0) || !before && e.Token != token {
 			r.t.Errorf("got %+v", e)
 		}
@@ -142,7 +143,7 @@ func TestFirstRenewalFailsAtOnce(t *testing.T) {
 func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	code := 0
-	line, err := json.Marshal(Event{Version: EventVersion, Time: time.Unix(0, 0).UTC(), Kind: EventExited, Lock: "a", Holder: "b", Token: 7, PID: 1, Code: &code})
+	line, err := json.Marshal(event.Event{Version: event.Version, Time: time.Unix(0, 0).UTC(), Kind: event.Exited, Lock: "a", Holder: "b", Token: 7, PID: 1, Code: &code})
 	want := `{"v":1,"time":"1970-01-01T00:00:00Z","event":"exited","lock":"a","holder":"b","token":7,"pid":1,"code":0}`
 	if err != nil || string(line) != want {
 		t.Errorf("got %s, %v; want %s", line, err, want)

@@ -14,7 +14,7 @@ import (
 )
 
 // inEachTier runs a test in each tier that can be had here.
-func inEachTier(t *testing.T, test func(*testing.T, *guard.Guard, guard.Tier)) {
+func inEachTier(t *testing.T, test func(*testing.T, *guard.Client, guard.Tier)) {
 	t.Helper()
 	for _, tier := range guard.Tiers() {
 		t.Run(string(tier), func(t *testing.T) {
@@ -28,10 +28,10 @@ func inEachTier(t *testing.T, test func(*testing.T, *guard.Guard, guard.Tier)) {
 	}
 }
 
-// beside starts a text of the shell beside the job.
-func (s script) beside(text string) proc.Aside {
+// check starts a text of the shell as a health check.
+func (s script) check(text string) proc.HealthCheck {
 	s.t.Helper()
-	a, err := s.Beside(s.command(text))
+	a, err := s.CheckHealth(s.command(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -40,12 +40,12 @@ func (s script) beside(text string) proc.Aside {
 }
 
 // ended waits until it has ended.
-func (s script) ended(a proc.Aside) proc.Exit {
+func (s script) ended(a proc.HealthCheck) proc.Exit {
 	s.t.Helper()
 	select {
 	case <-a.Done():
 	case <-time.After(patience):
-		s.t.Fatal("what runs beside the job goes on")
+		s.t.Fatal("the health check goes on")
 	}
 	return a.Exit()
 }
@@ -76,7 +76,7 @@ func await(name string) string {
 	return ` while ! test -e $D/` + name + `; do sleep 0.01; done; `
 }
 
-// alive returns those processes of the job, and of what is beside it, whose
+// alive returns those processes of the job, and of the health check, whose
 // arguments begin with a text.
 func (s script) alive(text string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*")

@@ -1,0 +1,137 @@
+package guard
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+var errBusy = errors.New("another health check is running")
+
+// errOver is why no health check is started. The guard says so by the number of
+// errLate.
+const errOver failure = "the job has ended, or is being killed"
+
+// checkPatience is how long the guard may take to answer whether a health check was
+// started. It is not given up for that: if it is frozen, that is noticed when it is
+// needed.
+const checkPatience = 10 * time.Second
+
+// A check is the proc.HealthCheck of a job. The job's mutex guards what changes.
+type check struct {
+	j       *job
+	number  int64 // among those of the job
+	pid     int   // and its group, as the guard knows it; 0: not known
+	started chan error
+	done    chan struct{} // closed when exit is set
+	exit    proc.Exit
+}
+
+// CheckHealth implements [proc.Job].
+func (j *job) CheckHealth(c proc.Command) (proc.HealthCheck, error) {
+	a, err := j.newCheck()
+	if err != nil {
+		return nil, err
+	}
+	if f := (checkStart{a.number, c}).frame(); len(f.body) <= longest {
+		for _, p := range f.parts() {
+			j.tell(p)
+		}
+	} else {
+		j.mu.Lock()
+		j.endCheck(proc.Exit{}, syscall.E2BIG)
+		j.mu.Unlock()
+	}
+	timer := time.NewTimer(j.client.startsCheck)
+	defer timer.Stop()
+	select {
+	case err = <-a.started:
+	case <-timer.C:
+		a.Kill() // as soon as it is started
+		err = errSilent
+	}
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno) && errno == errnoLate:
+		return nil, errOver
+	case errors.As(err, &errno):
+		return nil, proc.NewStartError(c.Path, errno)
+	case err != nil:
+		return nil, err
+	}
+	return a, nil
+}
+
+func (j *job) newCheck() (*check, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.taken:
+		return nil, errDied
+	case j.ended:
+		return nil, errOver
+	case j.check != nil:
+		return nil, errBusy
+	}
+	j.checks++
+	j.check = &check{j: j, number: j.checks, started: make(chan error, 1), done: make(chan struct{})}
+	return j.check, nil
+}
+
+// hearCheck takes what the guard says of the health check; mu is held.
+func (j *job) hearCheck(f frame) {
+	if j.check == nil {
+		return
+	}
+	n, _ := f.number()
+	switch f.kind {
+	case kindCheckStarted:
+		j.check.pid = int(n)
+		j.check.deliver(nil)
+	case kindCheckFailed:
+		j.endCheck(proc.Exit{}, f.failure())
+	case kindCheckExited:
+		j.endCheck(exitOf(n), nil)
+	}
+}
+
+// endCheck notes how the health check ended, or why it was not started; mu is held.
+func (j *job) endCheck(e proc.Exit, err error) {
+	a := j.check
+	if a == nil {
+		return
+	}
+	j.check = nil
+	a.deliver(err)
+	a.exit = e
+	close(a.done)
+}
+
+// deliver tells CheckHealth how the start went, once.
+func (a *check) deliver(err error) {
+	select {
+	case a.started <- err:
+	default:
+	}
+}
+
+// Kill implements [proc.HealthCheck].
+func (a *check) Kill() {
+	select {
+	case <-a.done:
+	default:
+		a.j.tell(number(kindKillCheck, a.number))
+	}
+}
+
+// Done implements [proc.HealthCheck].
+func (a *check) Done() <-chan struct{} { return a.done }
+
+// Exit implements [proc.HealthCheck].
+func (a *check) Exit() proc.Exit {
+	a.j.mu.Lock()
+	defer a.j.mu.Unlock()
+	return a.exit
+}

@@ -1,0 +1,125 @@
+// Package health finds out whether a job does its work: a leader that hangs would
+// lead for ever, as leaderrun goes on renewing. The terms are Docker's.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A Config says how to check a job.
+type Config struct {
+	Command     proc.Command  // exits with 0 if all is well; runs while the job does, as a part of it
+	Interval    time.Duration // from the start, or the end of a check, to the next
+	Timeout     time.Duration // of a check; one that takes longer is killed, and has failed
+	Retries     int           // so many failures in a row make the job unhealthy
+	StartPeriod time.Duration // failures before the first success do not count so long
+}
+
+// A Watch checks one job again and again. The zero Watch checks nothing.
+type Watch struct {
+	Unhealthy <-chan error // gets one error, when the job is unhealthy
+
+	c      Config
+	clock  clock.Clock
+	job    proc.Job
+	failed func(err error, inARow int)
+	quit   context.CancelFunc
+	ended  chan struct{}
+}
+
+// Start begins to check a job that was just started. It calls failed after each check
+// that fails, from a goroutine of its own.
+func Start(c Config, clock clock.Clock, job proc.Job, failed func(err error, inARow int)) *Watch {
+	ctx, quit := context.WithCancel(context.Background())
+	unhealthy := make(chan error, 1)
+	w := &Watch{Unhealthy: unhealthy, c: c, clock: clock, job: job, failed: failed, quit: quit, ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		if err := w.watch(ctx); err != nil {
+			unhealthy <- err
+		}
+	}()
+	return w
+}
+
+// Cancel ends the watch, and a check under way. It does not block.
+func (w *Watch) Cancel() {
+	if w.quit != nil {
+		w.quit()
+	}
+}
+
+// Stop ends the watch, and returns when no check is under way.
+func (w *Watch) Stop() {
+	if w.quit != nil {
+		w.quit()
+		<-w.ended
+	}
+}
+
+// watch returns why the job is unhealthy, or nil when it is to end.
+func (w *Watch) watch(ctx context.Context) error {
+	lenient := w.clock.Now().Add(w.c.StartPeriod)
+	for failures := 0; ; {
+		if !w.sleep(ctx, w.c.Interval) {
+			return nil
+		}
+		begun := w.clock.Now()
+		err := w.check(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, proc.ErrUnguarded):
+			return nil
+		case err == nil:
+			failures, lenient = 0, 0
+			continue
+		case begun >= lenient:
+			failures++
+		}
+		w.failed(err, failures)
+		if failures >= w.c.Retries {
+			return fmt.Errorf("the job is unhealthy: %d checks in a row failed, the last one with: %w", failures, err)
+		}
+	}
+}
+
+// check makes one check.
+func (w *Watch) check(ctx context.Context) error {
+	check, err := w.job.CheckHealth(w.c.Command)
+	if err != nil {
+		return err
+	}
+	timer := clock.NewTimer(w.clock, w.clock.Now().Add(w.c.Timeout))
+	defer timer.Stop()
+	select {
+	case <-check.Done():
+		if exit := check.Exit(); exit.Status() != 0 {
+			return fmt.Errorf("it %v", exit)
+		}
+		return nil
+	case <-timer.C:
+		err = fmt.Errorf("no result after %v", w.c.Timeout)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	check.Kill()
+	<-check.Done()
+	return err
+}
+
+// sleep reports whether the time passed.
+func (w *Watch) sleep(ctx context.Context, d time.Duration) bool {
+	timer := clock.NewTimer(w.clock, w.clock.Now().Add(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

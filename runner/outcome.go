@@ -1,0 +1,62 @@
+package runner
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
+)
+
+// An outcome is how a task or a term ended.
+type outcome struct {
+	exit       proc.Exit     // how the first process ended, if err is nil
+	err        error         // why it did not end by itself, or not under the lock
+	sent       os.Signal     // the signal that ended us; nil: there was none
+	began      clock.Instant // when the task was started; 0: it was not
+	unkillable bool          // something of it is left, and we have given up on it
+}
+
+func (o outcome) failed() bool { return o.err != nil || o.exit.Status() != 0 }
+
+// failure returns why it failed.
+func (o outcome) failure() error {
+	if o.err != nil {
+		return o.err
+	}
+	return errors.New(o.exit.String())
+}
+
+// class returns the class of the error, or of the exit if there is no error.
+func (o outcome) class() class {
+	switch {
+	case o.err != nil:
+		return classify(o.err)
+	case o.failed():
+		return class{word: event.ClassFailed}
+	}
+	return class{word: event.ClassSucceeded}
+}
+
+// reason says for people how it ended.
+func (o outcome) reason() string {
+	var signalled *SignalError
+	switch {
+	case errors.As(o.err, &signalled):
+		return "signal " + signals.Name(signalled.Signal)
+	case o.err != nil:
+		return o.err.Error()
+	}
+	return "the job " + o.exit.String()
+}
+
+// level returns the level at which an outcome is logged after which we go on.
+func (o outcome) level() slog.Level {
+	if o.failed() {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
