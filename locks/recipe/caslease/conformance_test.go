@@ -33,6 +33,8 @@ func TestWatched(t *testing.T) {
 	lockstest.Run(t, s.config())
 }
 
+func TestSlots(t *testing.T) { lockstest.RunSlots(t, newSim(caslease.ByStamps).config()) }
+
 func (s *sim) config() lockstest.Config {
 	c := storetest.Conformance(s.store("", ""), s.traits(), func(_ testing.TB, u *url.URL) caslease.Store {
 		return s.store("direct", strings.Trim(u.Path, "/"))

@@ -3,10 +3,12 @@ package queue_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -22,107 +24,260 @@ type client struct {
 	o      locks.Options
 	prefix string
 	key    string
+	last   *place       // the latest that it made
+	seen   *locks.State // a defect
 }
 
 func (c *client) line() *line { return c.s.line(c.key) }
 
+func (c *client) is(defect string) bool { return c.s.is(defect) }
+
+// beside is the line with the record: that of the lock, but for a defect.
+func (c *client) beside() *line {
+	if base, _, ok := strings.Cut(c.key, "#"); ok && c.is("slots-share-a-record") {
+		return c.s.line(base)
+	}
+	return c.line()
+}
+
 func (c *client) Place(e *queue.Entry) (queue.Place, error) {
-	var n int
-	c.s.with(func() { c.s.nonces++; n = c.s.nonces })
-	return &place{client: c, Entry: e, nonce: fmt.Sprint("nonce ", n)}, nil
+	p := &place{client: c, Entry: e}
+	c.s.with(func() {
+		c.s.nonces++
+		p.nonce, c.last = fmt.Sprint("nonce ", c.s.nonces), p
+	})
+	return p, nil
 }
 
 func (c *client) Inspect(ctx context.Context) (st locks.State, err error) {
+	if c.seen != nil && c.is("inspect-lags") {
+		return *c.seen, nil
+	}
 	err = c.insist(ctx, "inspect", func() {
-		st = locks.State{Status: c.line().tell().Status()}
+		st = locks.State{Status: c.s.tell(c.line()).Status()}
 		for i, e := range c.line().entries {
-			if i == 0 && e.session != nil {
-				st.Left = time.Until(e.expires)
-			} else if 0 < i && i <= locks.MaxQueue {
-				st.Queue = append(st.Queue, record.Place(e.data))
+			if i == 0 {
+				c.tellTerm(&st, e)
 			}
+			if i == 0 && !c.is("queue-has-the-holder") || i > locks.MaxQueue && !c.is("queue-unbounded") {
+				continue
+			}
+			p := record.Place(e.data)
+			if c.is("queue-without-priority") {
+				p.Priority = 0
+			}
+			st.Queue = append(st.Queue, p)
 		}
 	})
+	switch {
+	case c.is("inspect-lags"):
+		c.seen = &st
+	case c.is("queue-backwards"):
+		slices.Reverse(st.Queue)
+	case c.is("inspect-hides-no-resign"):
+		st.NoResign = false
+	case c.is("inspect-contends") && !st.Held:
+		e := &entry{key: c.key, nonce: "inspector"}
+		c.s.with(func() { c.s.add(e) })
+		time.Sleep(latency)
+		c.s.with(func() { c.s.remove(e, true) })
+	}
 	return st, err
 }
 
+// tellTerm adds what the entry of the holder does not say.
+func (c *client) tellTerm(st *locks.State, e *entry) {
+	if st.Start = locks.StartTakeover; e.clean || c.is("start-is-always-clean") {
+		st.Start = locks.StartClean
+	}
+	if e.session != nil {
+		st.Left = time.Until(e.expires)
+	}
+	if c.is("left-is-the-ttl") {
+		st.Left = e.ttl
+	}
+}
+
 func (c *client) Record(ctx context.Context) (text []byte, err error) {
-	err = c.insist(ctx, "record", func() { text = bytes.Clone(c.line().text) })
+	err = c.insist(ctx, "record", func() { text = bytes.Clone(c.beside().text) })
+	if text == nil && c.is("record-is-never-nil") {
+		text = []byte{}
+	}
 	return text, err
 }
 
 func (c *client) Ask(ctx context.Context, token uint64, request []byte) error {
 	return c.insist(ctx, "ask", func() {
-		if h := c.line().head(); h != nil && h.token == token {
-			c.line().request = request
-			c.line().asked++
-			c.s.change(c.key)
+		l := c.line()
+		h, r, before := l.head(), record.ReadRequest(request), record.ReadRequest(l.request)
+		switch {
+		case h == nil, h.token != token && !c.is("ask-ignores-token"), c.is("ask-never"):
+			return
+		case before != nil && before.Token == token && c.is("first-ask-wins"):
+			return
+		case c.is("ask-ignores-token"):
+			request = record.NewRequest(h.token, []byte(r.Text))
+		case c.is("ask-mangles"):
+			request = record.NewRequest(token, bytes.ReplaceAll([]byte(r.Text), []byte{0}, nil))
+		case c.is("ask-reaches-waiters"):
+			c.s.overheard <- []byte(r.Text)
 		}
+		l.request = request
+		l.asked++
+		c.s.change(c.key)
 	})
 }
 
 func (c *client) Break(ctx context.Context, token uint64) (err error) {
 	var other error
+	if c.is("break-checks-first") {
+		c.s.with(func() {
+			if h := c.line().head(); h == nil || h.token != token {
+				other = errOther
+			}
+		})
+		time.Sleep(20 * latency)
+	}
 	err = c.insist(ctx, "break", func() {
-		if h := c.line().head(); h == nil || h.token != token {
+		l := c.line()
+		h := l.head()
+		switch {
+		case h == nil, h.token != token && !c.is("break-by-name") && !c.is("break-checks-first"):
 			other = errOther
-		} else {
-			c.s.remove(h)
+			return
+		case c.is("break-does-nothing"), other != nil:
+			return
+		case c.is("break-ends-places"):
+			for _, e := range slices.Clone(l.others()) {
+				c.s.remove(e, false)
+			}
+		}
+		c.s.remove(h, c.is("break-is-clean"))
+		if c.is("break-restarts-token") {
+			c.s.last = 0
 		}
 	})
+	if c.is("break-repeats") {
+		return err
+	}
 	return errors.Join(err, other)
 }
 
 func (c *client) Forget(ctx context.Context) (err error) {
 	var held error
 	err = c.insist(ctx, "forget", func() {
-		if c.line().head() != nil {
-			held = &locks.HeldError{Status: c.line().tell().Status()}
-		} else {
-			delete(c.s.lines, c.key)
+		l := c.line()
+		switch {
+		case l.head() != nil && c.is("forget-takes-the-record"):
+			l.text = nil
+		case l.head() != nil && c.is("forget-of-held-succeeds"):
+			return
+		case l.head() == nil && c.is("forget-keeps-the-request"):
+			l.text = nil
+			return
+		}
+		if l.head() != nil {
+			held = &locks.HeldError{Status: c.s.tell(l).Status()}
+			return
+		}
+		for key := range c.s.lines {
+			if key == c.key || strings.HasPrefix(key, c.key) && c.is("forget-by-prefix") {
+				delete(c.s.lines, key)
+			}
 		}
 	})
 	return errors.Join(err, held)
 }
 
+// List has the last name of a page as the cursor of the next.
 func (c *client) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
+	var answer error
 	err = c.insist(ctx, "list", func() {
-		var names []string
-		for key, l := range c.s.lines {
-			name, ok := strings.CutPrefix(key, c.prefix)
-			if ok && name > cursor && locks.CheckSlotName(name) == nil && (l.head() != nil || l.text != nil) {
-				names = append(names, name)
-			}
+		names, from := c.names(), 0
+		for from < len(names) && cursor != "" && names[from] <= cursor {
+			from++
 		}
-		slices.Sort(names)
-		if len(names) > locks.MaxList {
+		if c.is("list-counts-entries") {
+			_, _ = fmt.Sscan(cursor, &from)
+			from = min(from, len(names))
+		}
+		if names = names[from:]; len(names) > locks.MaxList && !c.is("list-is-one-page") {
 			names = names[:locks.MaxList]
 			next = names[locks.MaxList-1]
+			switch {
+			case c.is("list-counts-entries"):
+				next = fmt.Sprint(from + locks.MaxList)
+			case c.is("list-stops-after-a-page"):
+				next = ""
+			}
 		}
 		page = nil
 		for _, name := range names {
-			l := c.s.line(c.prefix + name)
-			page = append(page, locks.Listed{Name: name, Status: l.tell().Status(), Record: queue.Clip(l.text)})
+			one := c.listed(name)
+			if h := c.s.line(c.prefix + name).head(); h != nil && !json.Valid(h.data) && c.is("list-fails-on-garbage") {
+				answer = errors.New("no JSON")
+			}
+			page = append(page, one)
 		}
 	})
-	return page, next, err
+	return page, next, errors.Join(err, answer)
+}
+
+// names are those of the locks in the store, in order.
+func (c *client) names() (names []string) {
+	for key, l := range c.s.lines {
+		prefix, name, _ := strings.Cut(key, "\x00")
+		switch {
+		case prefix+"\x00" != c.prefix && !c.is("list-has-other-stores"),
+			l.head() == nil && (l.text == nil || c.is("list-only-held")),
+			locks.CheckSlotName(name) != nil && !c.is("list-has-strangers"),
+			locks.CheckName(name) != nil && c.is("list-without-slots"):
+			continue
+		case len(name) > 100 && c.is("list-cuts-names"):
+			name = name[:100]
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *client) listed(name string) locks.Listed {
+	l := c.s.line(c.prefix + name)
+	one := locks.Listed{Name: name, Status: c.s.tell(l).Status(), Record: queue.Clip(l.text)}
+	switch {
+	case c.is("list-without-records"):
+		one.Record = nil
+	case c.is("record-unbounded"):
+		one.Record = l.text
+	}
+	return one
 }
 
 func (c *client) Watch(ctx context.Context, all bool, begun, tell func()) error {
 	count := func() (n int) {
 		for key, l := range c.s.lines {
-			if key == c.key || all && strings.HasPrefix(key, c.prefix) {
+			if key == c.key || all && strings.HasPrefix(key, c.prefix) && !c.is("watch-of-all-is-of-one") {
 				n += l.changes
 			}
 		}
 		return n
 	}
+	if c.is("watch-tells-once") {
+		tell = sync.OnceFunc(tell)
+	}
 	var seen int
 	if err := c.insist(ctx, "watch", func() { seen = count() }); err != nil {
 		return err
 	}
+	changed := func() bool {
+		if c.path.isCut && c.is("watch-forgets-in-cut") {
+			seen = count()
+		}
+		return count() != seen
+	}
 	for begun(); ; tell() {
-		for c.until(ctx, func() bool { return count() != seen }) != nil {
+		for c.until(ctx, changed) != nil {
 			time.Sleep(10 * latency) // a connection is lost
 		}
 		if ctx.Err() != nil {
@@ -132,8 +287,28 @@ func (c *client) Watch(ctx context.Context, all bool, begun, tell func()) error 
 	}
 }
 
+func (c *client) Probe(ctx context.Context) (locks.Servers, error) {
+	limit := c.o.ConnectTimeout
+	if c.is("probe-hangs") {
+		limit, ctx = time.Hour, context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	one := locks.Server{Address: "sim", Ours: time.Now(), RTT: latency}
+	err := c.do(ctx, "probe", func() { one.Time = time.Now() })
+	switch {
+	case err != nil && !c.is("probe-hides-errors"):
+		one = locks.Server{Address: "sim", Error: err.Error(), Class: "unavailable"}
+	case c.is("probe-without-round-trip"):
+		one.RTT = 0
+	case c.is("probe-contends"):
+		c.s.with(func() { c.s.add(&entry{key: c.key, nonce: "probe"}) })
+	}
+	return locks.Servers{Product: "sim", Servers: []locks.Server{one}}, nil
+}
+
 func (c *client) Fault(err error) queue.Fault {
-	f := queue.Fault{Class: locks.ErrUnavailable, Text: err.Error(), Passing: errors.Is(err, errReset)}
+	f := queue.Fault{Class: locks.ErrUnavailable, Text: err.Error(), Passing: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
 	switch {
 	case errors.Is(err, errDenied):
 		f.Class, f.Hint = locks.ErrDenied, "ask for it"
@@ -143,7 +318,11 @@ func (c *client) Fault(err error) queue.Fault {
 	return f
 }
 
-func (c *client) Close() {}
+func (c *client) Close() {
+	if !c.is("leaks-connection") {
+		c.s.with(func() { c.path.conns-- })
+	}
+}
 
 // A place is one in a queue. Its entry is known by its nonce.
 type place struct {
@@ -154,6 +333,8 @@ type place struct {
 	before  string // the nonce of the entry that we wait for
 	heard   int    // how many requests there were when we listened last
 	version int    // of the text as we last knew it
+	adopted bool
+	deaf    bool // a defect
 }
 
 func (p *place) own() *entry { return p.line().find(p.nonce) }
@@ -161,7 +342,11 @@ func (p *place) own() *entry { return p.line().find(p.nonce) }
 // Enter is a step in which the nonce is looked for first.
 func (p *place) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	err = p.insist(ctx, "enter", func() {
-		if p.own() == nil && !(try && p.line().head() != nil) {
+		h := p.line().head()
+		if h != nil && !json.Valid(h.data) && p.is("hostile-record-counts-as-free") {
+			p.s.remove(h, false)
+		}
+		if p.own() == nil && (!try || p.line().head() == nil || p.is("try-leaves-place")) {
 			p.s.add(&entry{key: p.key, nonce: p.nonce, ttl: p.o.TTL, data: record.New(p.o)})
 		}
 		v = p.view()
@@ -172,14 +357,28 @@ func (p *place) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	if err == nil && v.Token != 0 {
 		p.entered = v.Token
 		p.Granted(p.o.TTL)
+		if p.is("extends-by-itself") {
+			p.Spawn(p.extends)
+		}
 	}
 	return v, err
 }
 
+// extends is a defect.
+func (p *place) extends(ctx context.Context) {
+	for backoff.Sleep(ctx, p.o.TTL/3) == nil {
+		_ = p.Renew(ctx)
+	}
+}
+
 func (p *place) view() queue.View {
-	v := queue.View{Line: p.line().tell()}
+	v := queue.View{Line: p.s.tell(p.line())}
 	if i := slices.IndexFunc(p.line().entries, func(e *entry) bool { return e.nonce == p.nonce }); i >= 0 {
-		v.Token, v.Leads, v.Position = p.line().entries[i].token, i == 0, i
+		v.Token, v.Position = p.line().entries[i].token, i
+		v.Leads = i == 0 || i == 1 && p.is("grants-two") || p.is("waits-for-nothing")
+		if v.Leads {
+			p.entered = v.Token
+		}
 		if i > 0 {
 			p.before = p.line().entries[i-1].nonce
 		}
@@ -188,7 +387,18 @@ func (p *place) view() queue.View {
 }
 
 func (p *place) Await(ctx context.Context) error {
-	return p.until(ctx, func() bool { return p.line().find(p.before) == nil })
+	switch {
+	case p.is("waiting-must-be-set"):
+		p.o.Waiting(locks.Waiting{})
+	case p.is("wakes-nobody"):
+		<-ctx.Done()
+		return nil
+	}
+	return p.until(ctx, func() bool {
+		gone := p.line().find(p.before) == nil
+		p.deaf = p.deaf || gone && p.path.isCut && p.is("wake-lost-in-cut")
+		return gone && !p.deaf
+	})
 }
 
 func (p *place) Look(ctx context.Context) (v queue.View, err error) {
@@ -199,6 +409,9 @@ func (p *place) Look(ctx context.Context) (v queue.View, err error) {
 }
 
 func (p *place) Guard(ctx context.Context, _ *backoff.Backoff) error {
+	if p.adopted && p.is("adopt-is-blind") || p.is("renew-resurrects") {
+		<-ctx.Done()
+	}
 	err := p.until(ctx, func() bool { return p.own() == nil })
 	if err == nil && ctx.Err() == nil {
 		err = errGone
@@ -216,6 +429,9 @@ func (p *place) Restamp(ctx context.Context) error {
 
 func (p *place) Hear(ctx context.Context, ear *queue.Ear) error {
 	var request []byte
+	if p.adopted && p.is("adopt-is-deaf") {
+		<-ctx.Done()
+	}
 	if err := p.until(ctx, func() bool { return p.line().asked > p.heard }); err != nil || ctx.Err() != nil {
 		return nil
 	}
@@ -231,15 +447,33 @@ func (p *place) Hear(ctx context.Context, ear *queue.Ear) error {
 }
 
 func (p *place) Renew(ctx context.Context) (err error) {
-	there := false
+	if p.is("renew-ignores-context") {
+		ctx = context.WithoutCancel(ctx)
+	}
+	answer := error(errGone)
 	err = p.do(ctx, "renew", func() {
-		if own := p.own(); own != nil && own.token == p.entered {
-			there = true
-			p.s.extend(own, own.ttl)
+		own, l := p.own(), p.line()
+		waits := own != nil && own != l.head()
+		switch {
+		case own == nil && l.head() == nil && p.is("renew-resurrects"):
+			own = &entry{key: p.key, nonce: p.nonce, ttl: p.o.TTL}
+			p.s.add(own)
+		case own == nil, own.token != p.entered && !p.is("unfair"), waits && p.is("renew-in-queue-is-loss"):
+			return
+		case waits && p.is("renew-only-when-held"):
+			answer = locks.ErrNoLease
+			return
+		case waits && p.is("renew-requeues"):
+			i := slices.Index(l.entries, own)
+			l.entries = append(slices.Delete(l.entries, i, i+1), own)
+		case p.is("watch-tells-renewals"):
+			p.s.change(p.key)
 		}
+		answer = nil
+		p.s.extend(own, own.ttl)
 	})
-	if err == nil && !there {
-		err = errGone
+	if err == nil || p.is("outage-is-loss") {
+		err = answer
 	}
 	return err
 }
@@ -249,8 +483,17 @@ func (p *place) Write(ctx context.Context, text []byte) (err error) {
 	for tries := 0; err == nil && !lost && !done && tries < 5; tries++ {
 		at := p.version
 		err = p.insist(ctx, "write", func() {
-			l := p.line()
-			lost, done = p.own() == nil, false
+			l, own := p.beside(), p.own()
+			lost, done = own == nil, false
+			switch {
+			case lost:
+			case p.is("record-extends"):
+				p.s.extend(own, own.ttl)
+			case p.is("record-ends-lease"):
+				p.s.remove(own, true)
+			case p.is("record-trimmed"):
+				text = bytes.TrimSpace(text)
+			}
 			if !lost && l.version == at {
 				l.text, l.version, done = bytes.Clone(text), l.version+1, true
 			}
@@ -267,10 +510,18 @@ func (p *place) Term() string { return fmt.Sprintf("%s of %d", p.nonce, p.entere
 
 func (p *place) Adopt(term string) (uint64, error) {
 	nonce, token, ok := strings.Cut(term, " of ")
-	if _, err := fmt.Sscan(token, &p.entered); err != nil || !ok {
+	if _, err := fmt.Sscan(token, &p.entered); (err != nil || !ok) && !p.is("adopt-of-anything") {
 		return 0, &locks.UsageError{What: "not a term"}
 	}
-	p.nonce = nonce
+	p.nonce, p.adopted = nonce, true
+	p.s.with(func() {
+		if h := p.line().head(); h != nil && p.is("adopt-by-name") {
+			p.nonce, p.entered = h.nonce, h.token
+		}
+		if own := p.own(); own != nil && p.is("adopt-extends") {
+			p.s.extend(own, own.ttl)
+		}
+	})
 	p.Granted(p.o.TTL)
 	return p.entered, nil
 }
@@ -278,10 +529,25 @@ func (p *place) Adopt(term string) (uint64, error) {
 func (p *place) End(error) {}
 
 func (p *place) Leave(ctx context.Context) error {
+	failed := p.Token() == 0
+	switch {
+	case failed && (p.is("cancel-keeps-place") || p.is("try-leaves-place")):
+		return nil
+	case failed && p.is("cancel-leaks-goroutine"):
+		go func() { select {} }()
+	case failed && p.is("undo-takes-its-time"):
+		slow, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		ctx = slow
+	}
 	for {
 		err := p.do(ctx, "leave", func() {
-			if own := p.own(); own != nil {
-				p.s.remove(own)
+			own := p.own()
+			if h := p.line().head(); h != nil && h.nonce != "" && p.is("release-by-name") {
+				own = h
+			}
+			if own != nil {
+				p.s.remove(own, true)
 			}
 		})
 		if !errors.Is(err, errReset) || backoff.Sleep(ctx, 10*latency) != nil {
@@ -293,4 +559,5 @@ func (p *place) Leave(ctx context.Context) error {
 var (
 	_ queue.Lister  = (*client)(nil)
 	_ queue.Watcher = (*client)(nil)
+	_ queue.Prober  = (*client)(nil)
 )

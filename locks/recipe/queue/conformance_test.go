@@ -18,11 +18,33 @@ import (
 // The whole suite runs over the simulated server. In a bubble, time costs nothing.
 func TestConformance(t *testing.T) { lockstest.Run(t, newSim().config()) }
 
+func TestOneSlot(t *testing.T) { lockstest.RunOneSlot(t, newSim().config()) }
+
+func TestSlots(t *testing.T) { lockstest.RunSlots(t, newSim().config()) }
+
+// TestConformanceWithoutAbilities is for the suite: a lock need not be able to do anything
+// but what all must.
+func TestConformanceWithoutAbilities(t *testing.T) {
+	s := newSim()
+	c := s.config()
+	c.Open = func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+		l, err := s.open(ctx, u, o)
+		return struct{ locks.Lock }{l}, err
+	}
+	c.Abilities, c.Adopts = nil, false
+	lockstest.Run(t, c)
+}
+
 func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	o.TTL = max(o.TTL, 100*time.Millisecond)
-	prefix := u.Path + "\x00"
-	c := &client{s: s, path: s.path(u.Host), o: o, prefix: prefix, key: prefix + o.Name}
-	return queue.New(c, queue.Traits{Backend: "sim://" + u.Host}, o), nil
+	return queue.New(s.client(u, o), queue.Traits{Backend: "sim://" + u.Host}, o), nil
+}
+
+func (s *sim) client(u *url.URL, o locks.Options) *client {
+	c := &client{s: s, path: s.path(u.Host), o: o, prefix: u.Path + "\x00"}
+	c.o.TTL = max(o.TTL, 100*time.Millisecond)
+	c.key = c.prefix + s.storedName(o.Name)
+	s.with(func() { c.path.conns++ })
+	return c
 }
 
 func key(u *url.URL, name string) string { return u.Path + "\x00" + name }
@@ -41,7 +63,7 @@ func (s *sim) config() lockstest.Config {
 		},
 		TTL: time.Second, Late: time.Second, Fair: true, Places: true, Adopts: true, TellsLeft: true, Simulated: true,
 		Abilities: []locks.Ability{
-			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget,
+			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe,
 		},
 		Cut:     func(_ testing.TB, u *url.URL, how lockstest.Cut) func() { return s.sever(s.path(u.Host), how) },
 		Evict:   func(_ testing.TB, u *url.URL, name string) { s.Evict(key(u, name), 0) },
@@ -63,8 +85,10 @@ func (s *sim) config() lockstest.Config {
 				s.change(key(u, name))
 			})
 		}),
-		Leftovers: func(_ testing.TB, u *url.URL) []string { return s.under(key(u, ""), false) },
-		Kept:      func(_ testing.TB, u *url.URL) []string { return s.under(key(u, ""), true) },
+		HostileEntries: s.hostileEntries(),
+		Connections:    func(_ testing.TB, u *url.URL) (n int) { s.with(func() { n = s.paths[u.Host].conns }); return n },
+		Leftovers:      func(_ testing.TB, u *url.URL) []string { return s.under(key(u, ""), false) },
+		Kept:           func(_ testing.TB, u *url.URL) []string { return s.under(key(u, ""), true) },
 	}
 }
 
@@ -73,6 +97,14 @@ func (s *sim) hostile(put func(u *url.URL, name, text string)) (all []func(testi
 		"", "\x1b[2J\x00\xff not JSON", `{"holder":"\u001b]0;owned\u0007\n\u202e","token":-1}`, strings.Repeat("[", 1<<20), strings.Repeat("x", 1<<20),
 	} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) { put(u, name, text) })
+	}
+	return all
+}
+
+// hostileEntries are no locks.
+func (s *sim) hostileEntries() (all []func(testing.TB, *url.URL)) {
+	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", strings.Repeat("x", 1<<20)} {
+		all = append(all, func(_ testing.TB, u *url.URL) { s.soil(key(u, name), []byte("{}")) })
 	}
 	return all
 }

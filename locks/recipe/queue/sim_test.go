@@ -3,15 +3,18 @@ package queue_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -21,6 +24,8 @@ const latency = time.Millisecond
 // A sim is a server of queues in this process. What happens to its clients' requests,
 // and to the ways that these take, tests decide.
 type sim struct {
+	defect string // see defects_test.go
+
 	mu      sync.Mutex
 	lines   map[string]*line // by prefix and name
 	last    uint64           // the last token
@@ -29,6 +34,10 @@ type sim struct {
 	changed map[string]chan struct{} // by prefix: closed and removed with each change
 	fault   func(verb string) Fault
 	log     []string // the verbs of all requests
+
+	filled    []byte      // a defect, as what follows
+	leaked    []*os.File  // not closed by the garbage collector either
+	overheard chan []byte // requests that reach who waits
 }
 
 // A line is what the server keeps of a lock.
@@ -39,6 +48,7 @@ type line struct {
 	request []byte
 	asked   int // how many requests there have been
 	changes int
+	unclean bool // the last holder did not release
 }
 
 // An entry ends with its session.
@@ -49,6 +59,7 @@ type entry struct {
 	ttl        time.Duration
 	session    *time.Timer // 0: a stranger's, which does not end
 	expires    time.Time
+	led, clean bool // since the end of the term before it, which was a release
 }
 
 // A Fault is what becomes of a request. The zero Fault lets it pass.
@@ -65,8 +76,10 @@ var (
 	errOther  = locks.LostError("that term is over")
 )
 
+func (s *sim) is(defect string) bool { return s.defect == defect }
+
 func newSim() *sim {
-	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}}
+	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}, overheard: make(chan []byte, 9)}
 }
 
 // Next has the next request of a kind fail, and those after it pass.
@@ -133,12 +146,24 @@ func (l *line) head() *entry {
 	return l.entries[0]
 }
 
-func (l *line) tell() queue.Line {
+// others are those who wait.
+func (l *line) others() []*entry { return l.entries[min(len(l.entries), 1):] }
+
+func (s *sim) tell(l *line) queue.Line {
 	h := l.head()
 	if h == nil {
 		return queue.Line{}
 	}
-	return queue.Line{Head: &queue.Head{Token: h.token, Data: h.data}, Waiters: len(l.entries) - 1}
+	head := &queue.Head{Token: h.token, Data: h.data}
+	switch {
+	case s.is("anonymous"):
+		head.Data = nil
+	case s.is("hostile-record-panics") && !json.Valid(h.data):
+		panic("a record that is no JSON")
+	case s.is("hostile-record-fills-memory"):
+		s.filled = make([]byte, 1<<30)
+	}
+	return queue.Line{Head: head, Waiters: len(l.others())}
 }
 
 func (s *sim) change(key string) {
@@ -164,14 +189,38 @@ func (s *sim) add(e *entry) {
 	s.last++
 	e.token = s.last
 	l := s.line(e.key)
-	l.entries = append(l.entries, e)
+	if len(l.entries) > 1 && (s.is("unfair") || s.is("token-by-arrival")) {
+		l.entries = slices.Insert(l.entries, 1, e)
+	} else {
+		l.entries = append(l.entries, e)
+	}
+	for _, later := range l.others()[min(len(l.others()), 1):] {
+		if s.is("unfair") {
+			s.last++
+			later.token = s.last
+		}
+	}
 	if e.ttl > 0 {
 		s.extend(e, e.ttl)
 	}
+	l.lead()
 	s.change(e.key)
+	if l.head() != e && s.is("watch-misses-waiters") {
+		l.changes--
+	}
+}
+
+// lead notes how the term of the first entry began.
+func (l *line) lead() {
+	if h := l.head(); h != nil && !h.led {
+		h.led, h.clean = true, !l.unclean
+	}
 }
 
 func (s *sim) extend(e *entry, d time.Duration) {
+	if s.is("expires-early") {
+		d = d * 3 / 4
+	}
 	e.expires = time.Now().Add(d)
 	if e.session != nil {
 		e.session.Reset(d)
@@ -180,13 +229,15 @@ func (s *sim) extend(e *entry, d time.Duration) {
 	e.session = time.AfterFunc(d, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if !time.Now().Before(e.expires) {
-			s.remove(e)
+		waits := s.line(e.key).head() != e
+		if !time.Now().Before(e.expires) && !(waits && s.is("places-never-end")) {
+			s.remove(e, s.is("clean-after-lapse"))
 		}
 	})
 }
 
-func (s *sim) remove(e *entry) {
+// remove ends an entry, by a release or otherwise.
+func (s *sim) remove(e *entry, released bool) {
 	l := s.line(e.key)
 	i := slices.Index(l.entries, e)
 	if i < 0 {
@@ -196,7 +247,29 @@ func (s *sim) remove(e *entry) {
 	if e.session != nil {
 		e.session.Stop()
 	}
+	if i == 0 {
+		l.unclean = !released
+		l.lead()
+		s.endTerm(l, released)
+	}
 	s.change(e.key)
+	if s.is("watch-misses-the-end") {
+		l.changes--
+	}
+}
+
+// endTerm is what should not happen at the end of a term.
+func (s *sim) endTerm(l *line, released bool) {
+	r, h := record.ReadRequest(l.request), l.head()
+	switch {
+	case released && s.is("record-lost-on-release"), !released && s.is("record-lost-on-takeover"):
+		l.text = nil
+	case h != nil && r != nil && s.is("ask-kept-for-the-next-term"):
+		l.request = record.NewRequest(h.token, []byte(r.Text))
+		l.asked++
+	case h == nil && s.is("token-restarts-after-release"):
+		s.last = 0
+	}
 }
 
 // with has f look at the server, or change it.
@@ -210,15 +283,19 @@ func (s *sim) with(f func()) {
 func (s *sim) Evict(key string, place int) {
 	s.with(func() {
 		if l := s.line(key); place < len(l.entries) {
-			s.remove(l.entries[place])
+			s.remove(l.entries[place], false)
+		}
+		if s.is("token-restarts-after-deletion") {
+			s.last = 0
 		}
 	})
 }
 
 // A path is a way to the server, which can be cut.
 type path struct {
-	cut    lockstest.Cut
-	healed chan struct{}
+	lockstest.Path
+	isCut bool
+	conns int // of those who use it
 }
 
 func (s *sim) path(host string) (p *path) {
@@ -232,8 +309,9 @@ func (s *sim) path(host string) (p *path) {
 }
 
 func (s *sim) sever(p *path, how lockstest.Cut) (heal func()) {
-	s.with(func() { p.cut, p.healed = how, make(chan struct{}) })
-	return sync.OnceFunc(func() { s.with(func() { p.cut = ""; close(p.healed) }) })
+	mend := p.Cut(how)
+	s.with(func() { p.isCut = true })
+	return func() { s.with(func() { p.isCut = false }); mend() }
 }
 
 // restart stops the server for a while. Sessions have their full time anew afterwards.
@@ -241,9 +319,16 @@ func (s *sim) restart(u *url.URL) {
 	const outage = 200 * time.Millisecond
 	heal := s.sever(s.path(u.Host), lockstest.CutReset)
 	s.with(func() {
+		if s.is("token-restarts-after-restart") {
+			s.last = 0
+		}
 		for key, l := range s.lines {
-			for _, e := range l.entries {
-				if strings.HasPrefix(key, u.Path+"\x00") && e.session != nil {
+			for _, e := range slices.Clone(l.entries) {
+				switch {
+				case !strings.HasPrefix(key, u.Path+"\x00"):
+				case s.is("restart-forgets"):
+					s.remove(e, false)
+				case e.session != nil:
 					s.extend(e, outage+e.ttl)
 				}
 			}
@@ -263,38 +348,29 @@ func (c *client) do(ctx context.Context, verb string, f func()) error {
 	if fault.Err != nil {
 		return fault.Err
 	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var cut lockstest.Cut
-		var healed chan struct{}
-		c.s.with(func() {
-			if cut, healed = c.path.cut, c.path.healed; cut == "" || cut == lockstest.CutReplies {
-				f()
-				f = func() {}
-			}
-		})
-		switch {
-		case cut == lockstest.CutReset, fault.LoseReply:
-			return errReset
-		case cut == "":
-			return nil
-		}
-		select {
-		case <-healed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	err := c.path.Do(ctx, func() { c.s.with(f) })
+	if errors.Is(err, locks.ErrUnavailable) || err == nil && fault.LoseReply {
+		err = errReset
 	}
+	return err
 }
 
 // insist repeats a request that may pass, within the connect timeout.
 func (c *client) insist(ctx context.Context, verb string, f func()) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	limit := c.o.ConnectTimeout
+	if c.s.is("ability-ignores-context") {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if c.s.is("no-connect-timeout") || c.s.is("ability-ignores-context") {
+		limit = time.Hour
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for tries := 1; ; tries++ {
 		err := c.do(ctx, verb, f)
+		if err != nil && c.s.is("outage-is-loss-of-record") {
+			return errGone
+		}
 		if !errors.Is(err, errReset) || tries == 5 {
 			return err
 		}

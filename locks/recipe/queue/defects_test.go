@@ -1,17 +1,15 @@
-package lockstest
+package queue_test
 
 import (
-	"os"
-	"slices"
 	"testing"
-	"testing/synctest"
 
-	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
-// mutants are deliberate defects of the reference backend, and for each the
-// test, among others, that must fail because of it.
-var mutants = []struct{ defect, caught string }{
+// defects are deliberate ones of the simulated lock, and for each the test of the suite,
+// among others, that must fail because of it. What is wrong with a handle is in
+// defective_test.go; all else, where the sim and its client ask for the defect by its name.
+var defects = []struct{ defect, caught string }{
 	{"grants-two", "Exclusion"},
 	{"waits-for-nothing", "Exclusion"},
 	{"token-by-arrival", "Exclusion"},
@@ -68,8 +66,8 @@ var mutants = []struct{ defect, caught string }{
 	{"no-connect-timeout", "Unreachable/replies"},
 	{"hostile-record-panics", "HostileRecord/free/0"},
 	{"hostile-record-counts-as-free", "HostileRecord/held/0"},
-	{"hostile-record-fills-memory", "HostileRecord/free/2"},
-	{"raw-holder-in-error", "HostileRecord/free/1"},
+	{"hostile-record-fills-memory", "HostileRecord/free/4"},
+	{"raw-holder-in-error", "HostileRecord/free/2"},
 	{"raw-holder-in-error", "HostileHolder"},
 	{"adopt-is-deaf", "AdoptGoesOn"},
 	{"adopt-is-blind", "AdoptIsTold"},
@@ -107,7 +105,7 @@ var mutants = []struct{ defect, caught string }{
 	{"text-unbounded", "RecordIsIntact"},
 	{"record-ends-lease", "RecordBesideRenew"},
 	{"slots-share-a-record", "RecordsDoNotMix"},
-	{"record-unbounded", "HostileText/2"},
+	{"record-unbounded", "HostileText/4"},
 	{"ask-never", "AskReachesTheHolder"},
 	{"asked-is-another-channel", "AskReachesTheHolder"},
 	{"ask-ignores-token", "AskOfAnother"},
@@ -128,7 +126,7 @@ var mutants = []struct{ defect, caught string }{
 	{"list-stops-after-a-page", "ListPages"},
 	{"list-counts-entries", "ListBesideChanges"},
 	{"list-fails-on-garbage", "HostileList/holder/0"},
-	{"record-unbounded", "HostileList/record/2"},
+	{"record-unbounded", "HostileList/record/4"},
 	{"list-has-strangers", "HostileList/entry/1"},
 	{"watch-misses-the-end", "WatchTells"},
 	{"watch-tells-once", "WatchTells"},
@@ -153,7 +151,7 @@ var mutants = []struct{ defect, caught string }{
 	{"probe-contends", "ProbeTells"},
 	{"probe-hangs", "ProbeUnreachable/all"},
 	{"probe-hides-errors", "ProbeUnreachable/reset"},
-	{"forget-keeps-the-token", "ForgetLeavesNothing"},
+	{"forget-keeps-the-request", "ForgetLeavesNothing"},
 	{"forget-by-prefix", "ForgetLeavesNothing"},
 	{"forget-of-held-succeeds", "ForgetOfHeldLock"},
 	{"forget-takes-the-record", "ForgetOfHeldLock"},
@@ -162,55 +160,21 @@ var mutants = []struct{ defect, caught string }{
 	{"leaks-child", "Leaks"},
 }
 
-// TestMutants shows that the suite can fail: each test runs on a store with a defect.
-// With LOCKSTEST_MATRIX=1 the whole suite runs on each, and all that fails is logged.
-func TestMutants(t *testing.T) {
-	for _, m := range mutants {
-		t.Run(m.defect+"/"+m.caught, func(t *testing.T) {
-			if os.Getenv("LOCKSTEST_MATRIX") != "" {
-				t.Logf("%s fails %q", m.defect, failures(t, m.defect))
-			}
+// TestSuiteFails shows that the conformance suite, which this lock passes, can fail.
+func TestSuiteFails(t *testing.T) {
+	for _, d := range defects {
+		t.Run(d.defect+"/"+d.caught, func(t *testing.T) {
 			// Some defects show only if things happen in a certain order, such as
 			// whose renewal was the last.
 			for range 4 {
-				if fails(t, m.defect, m.caught) {
+				if lockstest.Fails(t, newDefective(d.defect).defectiveConfig(), d.caught) {
 					return
 				}
 			}
-			t.Errorf("%s passes %s", m.defect, m.caught)
+			t.Errorf("%s passes %s", d.defect, d.caught)
 		})
 	}
 }
 
-// failures are all tests that find a defect.
-func failures(t *testing.T, defect string) (names []string) {
-	for _, tt := range tests(newMemory(defect, true).config()) {
-		if fails(t, defect, tt.name) {
-			names = append(names, tt.name)
-		}
-	}
-	return names
-}
-
-// fails runs a test on a store with a defect.
-func fails(t *testing.T, defect, name string) (failed bool) {
-	t.Helper()
-	c := newMemory(defect, true).config()
-	all := tests(c)
-	i := slices.IndexFunc(all, func(tt test) bool { return tt.name == name })
-	if i < 0 {
-		t.Fatalf("there is no test %s", name)
-	}
-	defer func() {
-		if p := recover(); p != nil { // a goroutine that never ends, in the bubble
-			failed = true
-		}
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		r := trial.Run(t, func(tb testing.TB) { all[i].run(newEnv(tb, c, 1)) })
-		if failed = r.Failed; !failed {
-			t.Log(r.Log)
-		}
-	})
-	return failed
-}
+// TestDefective: without a defect the suite is passed.
+func TestDefective(t *testing.T) { lockstest.Run(t, newSim().defectiveConfig()) }
