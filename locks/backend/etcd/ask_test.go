@@ -8,36 +8,10 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
-
-// handle is a lock with all that it can.
-func handle(t testing.TB, rawURL string, o locks.Options) *etcd.Lock {
-	t.Helper()
-	l, ok := open(t, rawURL, o).(*etcd.Lock)
-	if !ok {
-		t.Fatal("not a *etcd.Lock")
-	}
-	return l
-}
-
-func ask(t testing.TB, l locks.Asker, token uint64, text string) {
-	t.Helper()
-	if err := l.Ask(drive.Context(t), token, []byte(text)); err != nil {
-		t.Errorf("ask: %v", err)
-	}
-}
-
-// hears checks what comes next.
-func hears(t testing.TB, l locks.Asker, want string) {
-	t.Helper()
-	if got := drive.Within(t, drive.Patience, l.Asked()); string(got) != want {
-		t.Errorf("heard %q, want %q", got, want)
-	}
-}
 
 // TestAskWhileCutOff: what is asked while the holder has no connection is heard
 // once, even if no event will ever tell of it.
@@ -53,24 +27,24 @@ func TestAskWhileCutOff(t *testing.T) {
 			o.TTL = time.Minute
 			l, w := handle(t, "etcd://"+p.Addr(), o), handle(t, s.URL(), options("w"))
 			token := drive.Hold(t, l).Token
-			ask(t, w, token, "heard before")
-			hears(t, l, "heard before")
+			drive.Ask(t, w, token, "heard before")
+			drive.Hears(t, l, "heard before")
 			watched(t, s)
 			p.Refuse()
-			ask(t, w, token, "lost")
-			ask(t, w, token, "left")
+			drive.Ask(t, w, token, "lost")
+			drive.Ask(t, w, token, "left")
 			if how == "compacted" {
 				op.put("/other", "x")
 				op.compact()
 			}
 			p.Heal()
 			if got := string(drive.Within(t, drive.Patience, l.Asked())); got == "lost" && how != "compacted" {
-				hears(t, l, "left")
+				drive.Hears(t, l, "left")
 			} else if got != "left" {
 				t.Errorf("heard %q, want what was left", got)
 			}
-			ask(t, w, token, "again")
-			hears(t, l, "again") // and nothing twice in between
+			drive.Ask(t, w, token, "again")
+			drive.Hears(t, l, "again") // and nothing twice in between
 		})
 	}
 }
@@ -84,12 +58,12 @@ func TestAskAcrossRestart(t *testing.T) {
 	o.TTL = time.Minute
 	l, w := handle(t, s.URL(), o), handle(t, s.URL(), options("w"))
 	token := drive.Hold(t, l).Token
-	ask(t, w, token, "before")
-	hears(t, l, "before")
+	drive.Ask(t, w, token, "before")
+	drive.Hears(t, l, "before")
 	s.Kill()
 	s.Start()
 	drive.Eventually(t, drive.Patience, "the server can be asked", func() bool { return w.Ask(drive.Context(t), token, []byte("after")) == nil })
-	hears(t, l, "after")
+	drive.Hears(t, l, "after")
 }
 
 // TestRequestsEnd: one that nobody reads belongs to a lease, and is in nobody's
@@ -101,10 +75,10 @@ func TestRequestsEnd(t *testing.T) {
 	l, w := handle(t, s.URL(), options("a")), handle(t, s.URL(), options("w"))
 	token := drive.Hold(t, l).Token
 	for range 3 {
-		ask(t, w, token, "x")
+		drive.Ask(t, w, token, "x")
 	}
 	drive.Release(t, l)
-	ask(t, w, token, "too late")
+	drive.Ask(t, w, token, "too late")
 	all := op.entries("/")
 	if len(all) != 1 || all[0].lease == 0 || strings.Contains(all[0].value, "too late") {
 		t.Fatalf("left: %v; want one request with a lease", all)
@@ -136,7 +110,7 @@ func TestNarrowRole(t *testing.T) {
 			t.Errorf("%s: %v, hint %q; want ErrDenied", what, err, locks.Hint(err))
 		}
 	}
-	ask(t, root, token, "resign")
+	drive.Ask(t, root, token, "resign")
 	drive.Eventually(t, drive.Patience, "the log tells that nothing is heard", func() bool { return strings.Contains(log.String(), "cannot read requests") })
 	drive.Renew(t, l)
 	drive.Release(t, l)
@@ -219,8 +193,8 @@ func TestPrefixRole(t *testing.T) {
 				if state, err := w.Inspect(drive.Context(t)); err != nil || state.Token != token {
 					t.Errorf("inspect: %+v, %v", state, err)
 				}
-				ask(t, w, token, text)
-				hears(t, l, text)
+				drive.Ask(t, w, token, text)
+				drive.Hears(t, l, text)
 				time.Sleep(tokenLife)
 			}
 			drive.Release(t, l)

@@ -55,11 +55,11 @@ func TestBreakComesLate(t *testing.T) {
 			t.Parallel()
 			s := etcdtest.Start(t, etcdtest.Options{})
 			o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: trial.Stretch(5 * time.Second)}
-			a, b, breaker := openLock(t, s, o), openLock(t, s, o), openLock(t, s, o)
+			a, b, breaker := openLock(t, s.URL(), o), openLock(t, s.URL(), o), openLock(t, s.URL(), o)
 			token := drive.Hold(t, a).Token
 			waiting := make(chan error, 1)
 			go func() { _, err := b.Acquire(drive.Context(t), false); waiting <- err }()
-			drive.Eventually(t, drive.Patience, "somebody waits", func() bool { return inspect(t, a).Waiters == 1 })
+			drive.Eventually(t, drive.Patience, "somebody waits", func() bool { return drive.Inspect(t, a).Waiters == 1 })
 			if how == "answer lost" {
 				breaker.etcd.c.kv = &lossyKV{KVClient: breaker.etcd.c.kv}
 			} else {
@@ -71,7 +71,7 @@ func TestBreakComesLate(t *testing.T) {
 			if err := drive.Within(t, drive.Patience, waiting); err != nil {
 				t.Errorf("the next in line: %v", err)
 			}
-			if got := inspect(t, b); !got.Held || got.Token <= token {
+			if got := drive.Inspect(t, b); !got.Held || got.Token <= token {
 				t.Errorf("got %+v", got)
 			}
 			drive.Renew(t, b)

@@ -74,7 +74,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		TTL: 3 * time.Second, Fair: true, Places: true,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ testing.TB, u *url.URL, name string) {
-			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+			if all := s.op.entries(queueOf(u, name)); len(all) > 0 {
 				s.op.delete(all[0].key)
 			}
 		},
@@ -86,7 +86,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Abilities: etcdinfo.Info.Abilities,
 		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
-				s.op.put(fmt.Sprintf("%s%016x", queue(u, name), i), string(record.New(options("crowd"))))
+				s.op.put(fmt.Sprintf("%s%016x", queueOf(u, name), i), string(record.New(options("crowd"))))
 			}
 		},
 		HostileRecords: s.hostileAt("%record"),
@@ -114,7 +114,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 	}
 }
 
-func queue(u *url.URL, name string) string {
+func queueOf(u *url.URL, name string) string {
 	return u.Path + "/" + locks.EscapeName(name) + "/"
 }
 
@@ -125,7 +125,7 @@ func beside(u *url.URL, name, what string) string {
 
 func (s *store) leader(t testing.TB, u *url.URL, name string) entry {
 	t.Helper()
-	all := s.op.entries(queue(u, name))
+	all := s.op.entries(queueOf(u, name))
 	if len(all) == 0 {
 		t.Fatal("nobody holds the lock")
 	}
@@ -140,15 +140,15 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 		strings.Repeat(`{"a":`, 10_000), `{"holder":"` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
-			key := queue(u, name) + "0000000000000001"
-			if all := s.op.entries(queue(u, name)); len(all) > 0 {
+			key := queueOf(u, name) + "0000000000000001"
+			if all := s.op.entries(queueOf(u, name)); len(all) > 0 {
 				key = all[0].key
 			}
 			s.op.put(key, value)
 		})
 	}
 	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(queue(u, name)+key, "x") })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(queueOf(u, name)+key, "x") })
 	}
 	return all
 }

@@ -28,7 +28,7 @@ func TestForgetEveryVersion(t *testing.T) {
 			if err := l.SetRecord(drive.Context(t), []byte("x")); err != nil {
 				t.Fatal(err)
 			}
-			ask(t, w, token, "x")
+			drive.Ask(t, w, token, "x")
 			ctx, cancel := context.WithCancel(drive.Context(t))
 			waiter, done := campaign(ctx, t, s.URL(), options("waiter"))
 			for _, forgetter := range []locks.Forgetter{w, l} {

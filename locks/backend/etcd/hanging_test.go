@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -119,19 +118,10 @@ func renewed(m raw) *raw {
 	return &r
 }
 
-func (h *hanging) open(t *testing.T, holder string, waiting func(locks.Waiting)) *Lock {
+func (h *hanging) open(t *testing.T, holder string, waiting func(locks.Waiting)) opened {
 	t.Helper()
-	u, err := url.Parse("etcd://" + h.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(t.Context(), u, locks.Options{Name: "jobs", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Waiting: waiting})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := opened.(*Lock)
+	l := openLock(t, "etcd://"+h.addr, locks.Options{Name: "jobs", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Waiting: waiting})
 	l.etcd.looks = 100 * time.Millisecond
-	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 

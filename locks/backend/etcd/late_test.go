@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"net/url"
 	"testing"
 	"time"
 
@@ -36,16 +35,7 @@ func (s *slowKV) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption
 func TestRecordComesLate(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(t.Context(), u, locks.Options{Name: "a", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := opened.(*Lock)
-	t.Cleanup(func() { _ = l.Close() })
+	l := openLock(t, s.URL(), locks.Options{Name: "a", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)})
 	drive.Hold(t, l)
 	network := &slowKV{KVClient: l.etcd.c.kv}
 	l.etcd.c.kv = network

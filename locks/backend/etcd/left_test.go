@@ -13,29 +13,28 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-func openLock(t *testing.T, s *etcdtest.Server, o locks.Options) *Lock {
-	t.Helper()
-	u, err := url.Parse(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Open(drive.Context(t), u, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l.(*Lock)
+// An opened handle, and the store below it.
+type opened struct {
+	*queue.Lock
+	etcd *lock
 }
 
-func inspect(t *testing.T, l *Lock) locks.State {
+func openLock(t *testing.T, rawURL string, o locks.Options) opened {
 	t.Helper()
-	s, err := l.Inspect(drive.Context(t))
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	l, err := newLock(u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := l.handle()
+	t.Cleanup(func() { _ = h.Close() })
+	return opened{h, l}
 }
 
 // TestLeft: what is left of the lease is what the server says: it gets less, and a
@@ -47,17 +46,17 @@ func TestLeft(t *testing.T) {
 			t.Parallel()
 			s := etcdtest.Start(t, etcdtest.Options{Version: version})
 			o := locks.Options{Name: "jobs", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)}
-			l, w := openLock(t, s, o), openLock(t, s, o)
-			if left := inspect(t, w).Left; left != 0 {
+			l, w := openLock(t, s.URL(), o), openLock(t, s.URL(), o)
+			if left := drive.Inspect(t, w).Left; left != 0 {
 				t.Errorf("%v is left of a free lock", left)
 			}
 			drive.Hold(t, l)
-			drive.Eventually(t, drive.Patience, "less is left than was granted", func() bool { return inspect(t, w).Left < o.TTL-time.Second })
-			if left := inspect(t, w).Left; left < 5*time.Second {
+			drive.Eventually(t, drive.Patience, "less is left than was granted", func() bool { return drive.Inspect(t, w).Left < o.TTL-time.Second })
+			if left := drive.Inspect(t, w).Left; left < 5*time.Second {
 				t.Errorf("%v is left", left)
 			}
 			drive.Renew(t, l)
-			if left := inspect(t, w).Left; left < o.TTL-time.Second || left > o.TTL {
+			if left := drive.Inspect(t, w).Left; left < o.TTL-time.Second || left > o.TTL {
 				t.Errorf("%v is left after a renewal", left)
 			}
 			if page, _, err := w.List(drive.Context(t), ""); err != nil || len(page) != 1 || page[0].Status.Left != 0 {
@@ -80,11 +79,11 @@ func TestLeftIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	o := locks.Options{Name: "jobs", Holder: "a", TTL: time.Minute, ConnectTimeout: time.Minute}
-	l := openLock(t, s, o)
+	l := openLock(t, s.URL(), o)
 	token := drive.Hold(t, l).Token
 	l.etcd.c.lease = silentLease{l.etcd.c.lease}
 	start := time.Now()
-	if got := inspect(t, l); got.Token != token || got.Holder != "a" || got.Left != 0 {
+	if got := drive.Inspect(t, l); got.Token != token || got.Holder != "a" || got.Left != 0 {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(start); took > leftTimeout+2*time.Second {

@@ -12,35 +12,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
-
-// listAll reads all pages. Nothing may be told twice.
-func listAll(t *testing.T, l *etcd.Lock) (all map[string]locks.Listed, pages int) {
-	t.Helper()
-	all = map[string]locks.Listed{}
-	for cursor := ""; pages == 0 || cursor != ""; pages++ {
-		page, next, err := l.List(drive.Context(t), cursor)
-		if err != nil {
-			t.Fatalf("list: %v", err)
-		}
-		if len(page) > locks.MaxList || len(next) > locks.MaxCursor || pages > 1000 {
-			t.Fatalf("page %d has %d locks, and a cursor of %d bytes", pages, len(page), len(next))
-		}
-		for _, lock := range page {
-			if _, twice := all[lock.Name]; twice {
-				t.Errorf("%q is listed twice", lock.Name)
-			}
-			all[lock.Name] = lock
-		}
-		cursor = next
-	}
-	return all, pages
-}
 
 // putAll writes many keys, in few requests.
 func (o operator) putAll(keys []string, value string) {
@@ -97,7 +73,7 @@ func TestListPages(t *testing.T) {
 	op.putAll(foreign, "x")
 
 	l := handle(t, s.URL(), options("operator"))
-	all, pages := listAll(t, l)
+	all, pages := drive.List(t, l)
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
 		t.Errorf("listed: %q\nwant: %q", got, want)
@@ -132,7 +108,7 @@ func TestListCost(t *testing.T) {
 	op.putAll(crowd("short", 1), "x")
 	l := handle(t, s.URL(), options("operator"))
 	before := settled(t, s)
-	if all, pages := listAll(t, l); len(all) != 2 || pages != 1 || all["long"].Status.Waiters != 9999 {
+	if all, pages := drive.List(t, l); len(all) != 2 || pages != 1 || all["long"].Status.Waiters != 9999 {
 		t.Errorf("%d pages: %+v", pages, all)
 	}
 	if got := settled(t, s).minus(before); got.within(counts{get: 2, txn: 1}) != nil {
@@ -142,7 +118,7 @@ func TestListCost(t *testing.T) {
 		op.putAll(crowd(fmt.Sprintf("long%d", i), 300), "x")
 	}
 	before = settled(t, s)
-	all, pages := listAll(t, l)
+	all, pages := drive.List(t, l)
 	if got := settled(t, s).minus(before); len(all) != 22 || got.within(counts{get: 8 * pages, txn: pages}) != nil {
 		t.Errorf("%d locks on %d pages: %+v", len(all), pages, got)
 	}
@@ -153,7 +129,7 @@ func TestListWithoutLocks(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	l := handle(t, s.URL(), options("operator"))
-	if all, pages := listAll(t, l); len(all) != 0 || pages != 1 {
+	if all, pages := drive.List(t, l); len(all) != 0 || pages != 1 {
 		t.Errorf("%d pages: %+v", pages, all)
 	}
 	for _, cursor := range []string{"%", "a", strings.Repeat("a", locks.MaxCursor+4)} {
@@ -175,7 +151,7 @@ func TestHugeEntries(t *testing.T) {
 		op.put(fmt.Sprintf("/leaderrun/lock%d%%record", i), huge)
 	}
 	l := handle(t, s.URL(), options("operator"))
-	all, _ := listAll(t, l)
+	all, _ := drive.List(t, l)
 	if len(all) != 7 || len(all["lock1"].Record) != locks.MaxRecord {
 		t.Errorf("%d locks are listed, want 7, one with a record of %d bytes", len(all), len(all["lock1"].Record))
 	}

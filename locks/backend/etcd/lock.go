@@ -17,13 +17,6 @@ import (
 // hangs tells nothing, and does not end.
 const looks = 10 * time.Second
 
-// A Lock is a handle on one lock in one cluster. It implements [locks.Lock], by the recipe
-// of package queue.
-type Lock struct {
-	*queue.Lock
-	etcd *lock
-}
-
 // A lock is what one handle sees of a lock in a cluster. It implements [queue.Store].
 type lock struct {
 	c        *client
@@ -35,9 +28,17 @@ type lock struct {
 	looks    time.Duration
 }
 
-// Open makes a Lock. It implements [locks.Opener]: it begins to connect, and
-// does not wait for the server.
+// Open makes a handle on one lock, by the recipe of package queue. It implements
+// [locks.Opener]: it begins to connect, and does not wait for the server.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	l, err := newLock(u, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.handle(), nil
+}
+
+func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,14 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if l.c, err = newClient(s, o.ConnectTimeout); err != nil {
 		return nil, &locks.Error{Op: "open", Backend: addr, Name: o.Name, Class: locks.ErrUsage, Err: err}
 	}
-	return &Lock{queue.New(l, queue.Traits{Backend: addr}, o), l}, nil
+	return l, nil
+}
+
+// handle makes the handle. The names of the files with the password and the key of the
+// client certificate count as secrets: with them goes the only way the job had to be told
+// of them.
+func (l *lock) handle() *queue.Lock {
+	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints), Secrets: etcdinfo.Info.Secrets()}, l.o)
 }
 
 func address(endpoints []string) string {
@@ -71,15 +79,9 @@ func hostOf(endpoint string) string {
 // Close implements [queue.Store].
 func (l *lock) Close() { l.c.close() }
 
-// SecretEnv implements [locks.SecretReader]. The names of the files with the
-// password and the key of the client certificate count as secrets: with them
-// goes the only way the job had to be told of them.
-func (l *Lock) SecretEnv() []string { return etcdinfo.Info.Secrets() }
-
 var (
-	_ locks.Opener       = Open
-	_ locks.SecretReader = (*Lock)(nil)
-	_ queue.Lister       = (*lock)(nil)
-	_ queue.Watcher      = (*lock)(nil)
-	_ queue.Prober       = (*lock)(nil)
+	_ locks.Opener  = Open
+	_ queue.Lister  = (*lock)(nil)
+	_ queue.Watcher = (*lock)(nil)
+	_ queue.Prober  = (*lock)(nil)
 )

@@ -1,43 +1,17 @@
 package etcd_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 const anEntry = "/leaderrun/jobs%2Fnightly/1"
-
-func watch(t *testing.T, l *etcd.Lock, all bool) <-chan struct{} {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	c, err := l.Watch(ctx, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// changed waits to be told of a change.
-func changed(t *testing.T, c <-chan struct{}) {
-	t.Helper()
-	select {
-	case _, ok := <-c:
-		if !ok {
-			t.Fatal("the watch has ended")
-		}
-	case <-time.After(drive.Patience):
-		t.Fatal("nothing was told")
-	}
-}
 
 // quiet checks that nothing is told of what was done until now: a change after it is
 // one value, and not two.
@@ -56,16 +30,16 @@ func TestWatchAcrossRestart(t *testing.T) {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
 	for _, all := range []bool{false, true} {
-		c := watch(t, handle(t, s.URL(), options("w")), all)
+		c := drive.Watch(t, handle(t, s.URL(), options("w")), all)
 		op.put(anEntry, "x")
-		changed(t, c)
+		drive.Told(t, c)
 		s.Kill()
 		s.Start()
 		drive.Eventually(t, drive.Patience, "the operator is connected", func() bool {
 			_, err := op.Delete(drive.Context(t), anEntry)
 			return err == nil
 		})
-		changed(t, c)
+		drive.Told(t, c)
 		quiet(t, c)
 	}
 }
@@ -80,9 +54,9 @@ func TestWatchWhileCutOff(t *testing.T) {
 			s := etcdtest.Start(t, etcdtest.Options{})
 			op := operate(t, s)
 			p := faultproxy.New(t, s.Addr())
-			c := watch(t, handle(t, "etcd://"+p.Addr(), options("w")), false)
+			c := drive.Watch(t, handle(t, "etcd://"+p.Addr(), options("w")), false)
 			op.put(anEntry, "x")
-			changed(t, c)
+			drive.Told(t, c)
 			p.Refuse()
 			op.delete(anEntry)
 			if how == "compacted" {
@@ -90,9 +64,9 @@ func TestWatchWhileCutOff(t *testing.T) {
 				op.compact()
 			}
 			p.Heal()
-			changed(t, c)
+			drive.Told(t, c)
 			op.put(anEntry, "x")
-			changed(t, c)
+			drive.Told(t, c)
 		})
 	}
 }
@@ -102,21 +76,21 @@ func TestWatchWhileCutOff(t *testing.T) {
 func TestChangesAfterLoginExpired(t *testing.T) {
 	t.Parallel()
 	s, u := authed(t)
-	c := watch(t, handle(t, u, options("w")), true)
+	c := drive.Watch(t, handle(t, u, options("w")), true)
 	s.Kill() // which forgets all logins
 	s.Start()
 	o := options("a")
 	o.TTL = time.Minute
 	l := handle(t, u, o)
 	drive.Hold(t, l)
-	changed(t, c)
+	drive.Told(t, c)
 	time.Sleep(tokenLife)
 	for len(c) > 0 {
 		<-c
 	}
-	quiet(t, watch(t, l, true))
+	quiet(t, drive.Watch(t, l, true))
 	drive.Release(t, l)
-	changed(t, c)
+	drive.Told(t, c)
 }
 
 // TestWatchIsOfThisLock: other locks and other keys are none of its business; all
@@ -125,27 +99,27 @@ func TestWatchIsOfThisLock(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
-	one := watch(t, handle(t, s.URL(), options("w")), false)
-	all := watch(t, handle(t, s.URL(), options("w")), true)
+	one := drive.Watch(t, handle(t, s.URL(), options("w")), false)
+	all := drive.Watch(t, handle(t, s.URL(), options("w")), true)
 	for _, key := range []string{"/leaderrun/jobs%2Fnightly%ask", "/leaderrun/not a lock/1", "/leaderrun/jobs", "/leaderrun2/jobs/1"} {
 		op.put(key, "x")
 	}
 	quiet(t, all)
 	for _, key := range []string{"/leaderrun/jobs%2Fnightly%record", "/leaderrun/jobs/1", "/leaderrun/jobs%2Fnightly.x/1"} {
 		op.put(key, "x")
-		changed(t, all)
+		drive.Told(t, all)
 	}
 	quiet(t, one)
 	op.put(anEntry, "x")
-	changed(t, one)
-	changed(t, all)
+	drive.Told(t, one)
+	drive.Told(t, all)
 }
 
 // TestWatchDenied: a watch ends when it is denied meanwhile, and does not begin then.
 func TestWatchDenied(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
-	c := watch(t, handle(t, s.URL(), options("w")), false)
+	c := drive.Watch(t, handle(t, s.URL(), options("w")), false)
 	s.EnableAuth(password, etcdtest.User{Name: "nobody", Password: password})
 	s.Kill()
 	s.Start()

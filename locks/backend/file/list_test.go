@@ -3,7 +3,6 @@
 package file
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,34 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // list returns all pages of a listing by a new handle, by their names.
 func list(t *testing.T, dir string) map[string]locks.Listed {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
-	defer cancel()
-	all, pages := map[string]locks.Listed{}, 0
-	l := open(t, dir)
-	for cursor := ""; ; pages++ {
-		page, next, err := l.List(ctx, cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) > locks.MaxList || len(next) > locks.MaxCursor || pages > 100_000 {
-			t.Fatalf("page %d has %d locks and the cursor %q", pages, len(page), next)
-		}
-		for _, one := range page {
-			if _, twice := all[one.Name]; twice {
-				t.Errorf("%s is listed twice", one.Name)
-			}
-			all[one.Name] = one
-		}
-		if next == "" {
-			return all
-		}
-		cursor = next
-	}
+	all, _ := drive.List(t, open(t, dir))
+	return all
 }
 
 // TestList tells of a lock that is held, one whose holder died, one that has been

@@ -16,25 +16,8 @@ import (
 // list returns all pages of a listing, by the names of the locks.
 func list(t *testing.T, l locks.Lock) map[string]locks.Listed {
 	t.Helper()
-	all := map[string]locks.Listed{}
-	for cursor := ""; ; {
-		page, next, err := l.(locks.Lister).List(drive.Context(t), cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(page) > locks.MaxList || len(next) > locks.MaxCursor {
-			t.Fatalf("a page of %d locks with the cursor %q", len(page), next)
-		}
-		for _, one := range page {
-			if _, twice := all[one.Name]; twice {
-				t.Errorf("%s is listed twice", one.Name)
-			}
-			all[one.Name] = one
-		}
-		if cursor = next; next == "" {
-			return all
-		}
-	}
+	all, _ := drive.List(t, l.(locks.Lister))
+	return all
 }
 
 // TestList tells of a lock that is held, one that was released, and a slot, from

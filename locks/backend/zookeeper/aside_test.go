@@ -16,10 +16,10 @@ import (
 func TestVisitsEndAlone(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
-	l := drive.Open(t, Open, s.URL()+"/p", locks.Options{Name: "a", TTL: 10 * time.Second, ConnectTimeout: time.Second}).(*Lock)
+	store, l := openLock(t, s.URL()+"/p", locks.Options{Name: "a", TTL: 10 * time.Second, ConnectTimeout: time.Second})
 	drive.Hold(t, l)
 	n := 0
-	_, err := aside(t.Context(), l.zk, func(context.Context, *session) (int, error) { n++; return 0, errExpired })
+	_, err := aside(t.Context(), store, func(context.Context, *session) (int, error) { n++; return 0, errExpired })
 	if errors.Is(err, locks.ErrLost) || err == nil || n < 2 {
 		t.Errorf("after %d visits: %v", n, err)
 	}

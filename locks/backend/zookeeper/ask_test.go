@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -22,30 +21,6 @@ const (
 	askNode    = "/p/jobs%2Fnightly%ask"
 	recordNode = "/p/jobs%2Fnightly%record"
 )
-
-// handle is a lock with all that it can.
-func handle(t testing.TB, rawURL string, o locks.Options) *zookeeper.Lock {
-	t.Helper()
-	l, ok := open(t, rawURL, o).(*zookeeper.Lock)
-	if !ok {
-		t.Fatal("not a *zookeeper.Lock")
-	}
-	return l
-}
-
-// asks repeats what fails while servers are not there.
-func asks(t testing.TB, l locks.Asker, token uint64, text string) {
-	t.Helper()
-	drive.Eventually(t, drive.Patience, "a request is left", func() bool { return l.Ask(drive.Context(t), token, []byte(text)) == nil })
-}
-
-// hears checks what comes next.
-func hears(t testing.TB, l locks.Asker, want string) {
-	t.Helper()
-	if got := drive.Within(t, drive.Patience, l.Asked()); string(got) != want {
-		t.Errorf("heard %q, want %q", got, want)
-	}
-}
 
 func (o operator) exists(path string) bool {
 	o.t.Helper()
@@ -67,16 +42,16 @@ func testAskWhileCutOff(t *testing.T, s *root) {
 			p := faultproxy.New(t, s.Addr())
 			l, w := handle(t, s.through(p.Addr())+"/p"+mode, options("a")), handle(t, s.URL()+"/p"+mode, options("w"))
 			token := drive.Hold(t, l).Token
-			asks(t, w, token, "before")
-			hears(t, l, "before")
+			drive.Ask(t, w, token, "before")
+			drive.Hears(t, l, "before")
 			p.Refuse()
-			asks(t, w, token, "left")
+			drive.Ask(t, w, token, "left")
 			p.Heal()
 			drive.Renew(t, l)
-			hears(t, l, "left")
+			drive.Hears(t, l, "left")
 			drive.Renew(t, l)
-			asks(t, w, token, "again")
-			hears(t, l, "again") // and nothing twice in between
+			drive.Ask(t, w, token, "again")
+			drive.Hears(t, l, "again") // and nothing twice in between
 			drive.Eventually(t, drive.Patience, "the request is deleted", func() bool { return !op.exists(askNode) })
 			drive.Release(t, l)
 		})
@@ -94,14 +69,14 @@ func testDeletionIsNotRepeated(t *testing.T, s *root) {
 		if op != opDelete || lost.Swap(true) {
 			return true
 		}
-		asks(t, w, token, "second")
+		drive.Ask(t, w, token, "second")
 		return false
 	})
-	asks(t, w, token, "first")
-	hears(t, l, "first")
+	drive.Ask(t, w, token, "first")
+	drive.Hears(t, l, "first")
 	drive.Eventually(t, drive.Patience, "an answer is lost", lost.Load)
 	drive.Renew(t, l)
-	hears(t, l, "second")
+	drive.Hears(t, l, "second")
 }
 
 // testStaleRequest: what nobody has read is deleted by the next holder, who does
@@ -111,15 +86,15 @@ func testStaleRequest(t *testing.T, s *root) {
 	a, b, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("b")), handle(t, s.URL()+"/p", options("w"))
 	token := drive.Hold(t, a).Token
 	drive.Release(t, a)
-	asks(t, w, token, "too late")
+	drive.Ask(t, w, token, "too late")
 	if op.exists(askNode) {
 		t.Error("a request to nobody was left")
 	}
 	op.put(askNode, `{"token":1,"nonce":"x","text":"stale"}`)
 	token = drive.Hold(t, b).Token
 	drive.Eventually(t, drive.Patience, "the stale request is deleted", func() bool { return !op.exists(askNode) })
-	asks(t, w, token, "fresh")
-	hears(t, b, "fresh")
+	drive.Ask(t, w, token, "fresh")
+	drive.Hears(t, b, "fresh")
 }
 
 // TestAskAcrossLeaderChange: records and requests survive the loss of a member.
@@ -133,12 +108,12 @@ func TestAskAcrossLeaderChange(t *testing.T) {
 	if err := a.SetRecord(drive.Context(t), []byte("one")); err != nil {
 		t.Fatal(err)
 	}
-	asks(t, w, token, "before")
-	hears(t, a, "before")
+	drive.Ask(t, w, token, "before")
+	drive.Hears(t, a, "before")
 	e.Leader().Kill()
 	keepRenewing(t, a)
-	asks(t, w, token, "after")
-	hears(t, a, "after")
+	drive.Ask(t, w, token, "after")
+	drive.Hears(t, a, "after")
 	if got, err := w.Record(drive.Context(t)); err != nil || string(got) != "one" {
 		t.Errorf("the record: %q, %v", got, err)
 	}

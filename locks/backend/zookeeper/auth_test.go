@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // TestServersThatKnowEverybody: some refuse whatever comes from those who have not
@@ -22,20 +22,20 @@ func TestServersThatKnowEverybody(t *testing.T) {
 	s := zktest.Start(t, zktest.Options{Java: []string{"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"}})
 	address := "zk://me:secret@" + s.Addr() + "/p"
 	w, a := handle(t, address, options("w")), handle(t, address, options("a"))
-	changes := watch(t, w, true)
+	changes := drive.Watch(t, w, true)
 	token := drive.Hold(t, a).Token
 	write(t, a)
-	changed(t, changes, "a leads", func() bool { return inspect(t, w).Holder == "a" })
+	drive.Changed(t, changes, "a leads", func() bool { return drive.Inspect(t, w).Holder == "a" })
 	if got := probe(t, address, options("w")).Servers[0]; got.Error != "" || got.Role != "standalone" {
 		t.Errorf("got %+v", got)
 	}
-	if all := list(t, w); len(all) != 1 || all[0].Status.Token != token {
+	if all, _ := drive.List(t, w); len(all) != 1 || all["jobs/nightly"].Status.Token != token {
 		t.Errorf("listed: %+v", all)
 	}
 	if err := w.Break(drive.Context(t), token); err != nil {
 		t.Error(err)
 	}
-	changed(t, changes, "nobody leads", func() bool { return !inspect(t, w).Held })
+	drive.Changed(t, changes, "nobody leads", func() bool { return !drive.Inspect(t, w).Held })
 	drive.Release(t, a)
 	if err := w.Forget(drive.Context(t)); err != nil {
 		t.Error(err)
@@ -128,16 +128,16 @@ func testPasswordReplaced(t *testing.T, s *root) {
 	c.give(newUser)
 	renew()
 	w := handle(t, c.URL(), options("w"))
-	if state := inspect(t, w); state.Holder != "a" || len(state.Queue) != 1 {
+	if state := drive.Inspect(t, w); state.Holder != "a" || len(state.Queue) != 1 {
 		t.Errorf("got %+v", state)
 	}
-	changes := watch(t, w, false)
+	changes := drive.Watch(t, w, false)
 	drive.Release(t, a)
 	r := drive.Within(t, drive.Patience, done)
 	if r.Err != nil || r.Grant.Token <= token {
 		t.Fatalf("the waiter has %+v, %v", r.Grant, r.Err)
 	}
-	changed(t, changes, "b leads", func() bool { return inspect(t, w).Holder == "b" })
+	drive.Changed(t, changes, "b leads", func() bool { return drive.Inspect(t, w).Holder == "b" })
 	drive.Release(t, b)
 }
 
@@ -156,7 +156,7 @@ func testUsersInTurn(t *testing.T, s *root) {
 	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	write(t, b.(*zookeeper.Lock))
+	write(t, b.(*queue.Lock))
 	op := operate(t, s)
 	_ = op.conn.AddAuth("digest", []byte(newUser))
 	for _, name := range op.entries("/p/jobs%2Fnightly") {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // A gap is the moment before the answer to a request is passed on.
@@ -31,7 +31,7 @@ func between(m *meddler, g gap, f func()) {
 }
 
 // unharmed checks that the holder is there as ever.
-func unharmed(t *testing.T, l *zookeeper.Lock, token uint64) {
+func unharmed(t *testing.T, l *queue.Lock, token uint64) {
 	t.Helper()
 	drive.Renew(t, l)
 	select {
@@ -52,7 +52,7 @@ func testBreakOvertaken(t *testing.T, s *root) {
 		{"before it is read", opMulti, 1}, {"after it is seen", opGetData, 1}, {"before the record is read", opGetData, 2},
 		{"after it is read", opGetData, 3}, {"after it is claimed", opMulti, 2},
 	} {
-		for name, meanwhile := range map[string]func(*testing.T, *zookeeper.Lock){"holder": idle, "writing holder": write} {
+		for name, meanwhile := range map[string]func(*testing.T, *queue.Lock){"holder": idle, "writing holder": write} {
 			for _, before := range []string{"", "a's"} {
 				t.Run(fmt.Sprintf("%s %s, record %q", name, g.name, before), func(t *testing.T) {
 					breakOvertaken(t, s.another(t), g, before, meanwhile)
@@ -62,7 +62,7 @@ func testBreakOvertaken(t *testing.T, s *root) {
 	}
 }
 
-func breakOvertaken(t *testing.T, s *root, g gap, before string, meanwhile func(*testing.T, *zookeeper.Lock)) {
+func breakOvertaken(t *testing.T, s *root, g gap, before string, meanwhile func(*testing.T, *queue.Lock)) {
 	op, m := operate(t, s), meddle(t, s)
 	w := handle(t, m.url()+"/p", options("w"))
 	a, b := handle(t, s.URL()+"/p?mode=unfair", options("a")), handle(t, s.URL()+"/p?mode=unfair", options("b"))
@@ -103,7 +103,7 @@ func testBreakOvertakenInQueue(t *testing.T, s *root) {
 		if err := w.Break(drive.Context(t), old); !errors.Is(err, locks.ErrLost) || token == 0 {
 			t.Errorf("got %v, want ErrLost; the next token is %d", err, token)
 		}
-		unharmed(t, next.(*zookeeper.Lock), token)
+		unharmed(t, next.(*queue.Lock), token)
 		drive.Release(t, next)
 	}
 }

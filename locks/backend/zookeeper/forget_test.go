@@ -39,7 +39,7 @@ func testForget(t *testing.T, s *root) {
 			if after := op.tree("/p"); strings.Join(after, " ") != strings.Join(before, " ") {
 				t.Errorf("of %q is left %q", before, after)
 			}
-			unharmed(t, a, inspect(t, a).Token)
+			unharmed(t, a, drive.Inspect(t, a).Token)
 			drive.Release(t, a)
 			if err := w.Forget(drive.Context(t)); err != nil {
 				t.Error(err)

@@ -8,35 +8,15 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
-
-func inspect(t *testing.T, l *zookeeper.Lock) locks.State {
-	t.Helper()
-	s, err := l.Inspect(drive.Context(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// list returns all pages.
-func list(t *testing.T, l *zookeeper.Lock) (all []locks.Listed) {
-	t.Helper()
-	err := locks.Pages(func(cursor string) ([]locks.Listed, string, error) { return l.List(drive.Context(t), cursor) },
-		func(page []locks.Listed) { all = append(all, page...) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // testList: locks of both modes, with whatever names, and nothing that is none.
 func testList(t *testing.T, s *root) {
 	op := operate(t, s)
 	w := handle(t, s.URL()+"/p", options("w"))
-	if all := list(t, w); len(all) != 0 {
+	if all, _ := drive.List(t, w); len(all) != 0 {
 		t.Errorf("without a chroot there are %+v", all)
 	}
 	want := map[string]locks.Listed{}
@@ -69,14 +49,15 @@ func testList(t *testing.T, s *root) {
 	} {
 		op.put("/p/"+path, "\xff")
 	}
-	for _, got := range list(t, w) {
+	all, _ := drive.List(t, w)
+	for _, got := range all {
 		w, ok := want[got.Name]
 		delete(want, got.Name)
 		if !ok || string(got.Record) != string(w.Record) || (got.Record == nil) != (w.Record == nil) {
 			t.Errorf("%q: got the record %q, want %q; known: %v", got.Name, got.Record, w.Record, ok)
 		}
 		o.Name = got.Name
-		if is := inspect(t, handle(t, s.URL()+"/p", o)); got.Status != is.Status || is.Held == (got.Name == "released" || got.Name == "alone") {
+		if is := drive.Inspect(t, handle(t, s.URL()+"/p", o)); got.Status != is.Status || is.Held == (got.Name == "released" || got.Name == "alone") {
 			t.Errorf("%q: listed as %+v, inspected as %+v", got.Name, got.Status, is.Status)
 		}
 	}
@@ -85,7 +66,7 @@ func testList(t *testing.T, s *root) {
 	}
 }
 
-func holding(t *testing.T, rawURL string, o locks.Options) *zookeeper.Lock {
+func holding(t *testing.T, rawURL string, o locks.Options) *queue.Lock {
 	t.Helper()
 	l := handle(t, rawURL, o)
 	drive.Hold(t, l)

@@ -17,13 +17,6 @@ import (
 // ends with the session.
 const undoTimeout = time.Second
 
-// A Lock is a handle on one lock in one ensemble. It implements [locks.Lock], by the
-// recipe of package queue.
-type Lock struct {
-	*queue.Lock
-	zk *lock
-}
-
 // A lock is what one handle sees of a lock in an ensemble. It implements [queue.Store].
 type lock struct {
 	settings *settings
@@ -33,21 +26,38 @@ type lock struct {
 	workers  *queue.Workers
 }
 
-// Open makes a Lock. It implements [locks.Opener], and contacts nothing.
+// Open makes a handle on one lock, by the recipe of package queue. It implements
+// [locks.Opener], and contacts nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	l, err := newLock(u, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.handle(), nil
+}
+
+func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	addr := "zk://" + strings.Join(s.servers, ",")
-	l := &lock{settings: s, o: o, log: queue.Logger(addr, o), workers: queue.NewWorkers()}
+	l := &lock{settings: s, o: o, workers: queue.NewWorkers()}
+	l.log = queue.Logger(l.address(), o)
 	l.node = l.path(o.Name)
 	s.users.log = l.log
 	if s.tls != nil {
 		s.tls.Log = l.log
 	}
-	return &Lock{queue.New(l, queue.Traits{Backend: addr, Unordered: s.unfair}, o), l}, nil
+	return l, nil
 }
+
+// handle makes the handle. The name of the file with the key of the client certificate
+// counts as a secret: with it goes the only way the job had to be told of it.
+func (l *lock) handle() *queue.Lock {
+	return queue.New(l, queue.Traits{Backend: l.address(), Secrets: zkinfo.Info.Secrets(), Unordered: l.settings.unfair}, l.o)
+}
+
+func (l *lock) address() string { return "zk://" + strings.Join(l.settings.servers, ",") }
 
 // path is that of a lock's node.
 func (l *lock) path(name string) string { return l.settings.chroot + "/" + locks.EscapeName(name) }
@@ -58,16 +68,10 @@ func (l *lock) Close() {
 	l.workers.Wait()
 }
 
-// SecretEnv implements [locks.SecretReader]. The name of the file with the key
-// of the client certificate counts as a secret: with it goes the only way the
-// job had to be told of it.
-func (l *Lock) SecretEnv() []string { return zkinfo.Info.Secrets() }
-
 var (
-	_ locks.Opener       = Open
-	_ locks.SecretReader = (*Lock)(nil)
-	_ queue.Lister       = (*lock)(nil)
-	_ queue.Watcher      = (*lock)(nil)
-	_ queue.Prober       = (*lock)(nil)
-	_ queue.Tidier       = (*entry)(nil)
+	_ locks.Opener  = Open
+	_ queue.Lister  = (*lock)(nil)
+	_ queue.Watcher = (*lock)(nil)
+	_ queue.Prober  = (*lock)(nil)
+	_ queue.Tidier  = (*entry)(nil)
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 func TestMain(m *testing.M) {
@@ -29,6 +30,12 @@ func TestMain(m *testing.M) {
 func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
 	t.Helper()
 	return drive.Open(t, zookeeper.Open, rawURL, o)
+}
+
+// handle is one with all that it can.
+func handle(t testing.TB, rawURL string, o locks.Options) *queue.Lock {
+	t.Helper()
+	return open(t, rawURL, o).(*queue.Lock)
 }
 
 func options(holder string) locks.Options {

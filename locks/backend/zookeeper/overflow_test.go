@@ -49,7 +49,7 @@ func TestCounterAtItsEnd(t *testing.T) {
 	if !slices.Equal(numbers, want) {
 		t.Fatalf("the numbers are %q; want %q: this tests nothing", numbers, want)
 	}
-	state := inspect(t, handle(t, s.URL()+"/p", options("w")))
+	state := drive.Inspect(t, handle(t, s.URL()+"/p", options("w")))
 	for i, p := range state.Queue {
 		if i != 3 && p.Holder != fmt.Sprint("c", i+1-i/4) {
 			t.Errorf("place %d is that of %q", i+1, p.Holder)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // More numbers of requests.
@@ -17,7 +17,7 @@ const (
 	opMulti   = 14
 )
 
-func recordIs(t testing.TB, l *zookeeper.Lock, want string) {
+func recordIs(t testing.TB, l *queue.Lock, want string) {
 	t.Helper()
 	if got, err := l.Record(drive.Context(t)); err != nil || string(got) != want || got == nil {
 		t.Errorf("the record is %q, %v; want %q", got, err, want)
@@ -32,7 +32,7 @@ func testRecordOvertaken(t *testing.T, s *root) {
 		name, before, want string
 		op                 int32 // the request whose answer is held back meanwhile
 		nth                int
-		meanwhile          func(t *testing.T, b *zookeeper.Lock)
+		meanwhile          func(t *testing.T, b *queue.Lock)
 	}{
 		{"by a holder", "before", "before", opMulti, 1, idle},
 		{"by a holder, early", "before", "before", opGetData, 2, idle},
@@ -74,9 +74,9 @@ func testRecordOvertaken(t *testing.T, s *root) {
 	}
 }
 
-func idle(*testing.T, *zookeeper.Lock) {}
+func idle(*testing.T, *queue.Lock) {}
 
-func write(t *testing.T, b *zookeeper.Lock) {
+func write(t *testing.T, b *queue.Lock) {
 	if err := b.SetRecord(drive.Context(t), []byte("b's")); err != nil {
 		t.Error(err)
 	}

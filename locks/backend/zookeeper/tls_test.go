@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,11 +40,28 @@ func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
 		CertFile: s.path("server.pem"), KeyFile: s.path("server.key"), ClientCAFile: s.path("client-ca.pem"),
 	}})
 	o := locks.Options{Name: "a", TTL: time.Minute, ConnectTimeout: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&s.log, nil))}
-	s.spy = &spy{lock: drive.Open(t, Open, s.URL()+"/p?cacert="+s.path("ca.pem")+"&cert="+s.path("client.pem")+"&key="+s.path("client.key"), o).(*Lock).zk}
+	store, _ := openLock(t, s.URL()+"/p?cacert="+s.path("ca.pem")+"&cert="+s.path("client.pem")+"&key="+s.path("client.key"), o)
+	s.spy = &spy{lock: store}
 	s.holder = queue.New(s.spy, queue.Traits{}, o)
 	t.Cleanup(func() { _ = s.holder.Close() })
 	drive.Hold(t, s.holder)
 	return s
+}
+
+// openLock makes a handle, and tells the store below it.
+func openLock(t *testing.T, rawURL string, o locks.Options) (*lock, *queue.Lock) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLock(u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := l.handle()
+	t.Cleanup(func() { _ = h.Close() })
+	return l, h
 }
 
 // A spy knows the place of a handle.

@@ -84,9 +84,9 @@ func testFirstWithoutQuorum(t *testing.T, p *pods, name string) {
 		l := open(t, p.url(name), options("a"))
 		drive.Hold(t, l)
 		renews(t, l)
-		changes := watch(t, w, false)
+		changes := drive.Watch(t, w, false)
 		drive.Release(t, l)
-		changed(t, changes, "nobody leads", func() bool { return !inspect(t, w).Held })
+		drive.Changed(t, changes, "nobody leads", func() bool { return !drive.Inspect(t, w).Held })
 	}
 }
 

@@ -8,51 +8,12 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 const opAddWatch = 106
-
-// watch begins to watch for the length of the test.
-func watch(t *testing.T, l *zookeeper.Lock, all bool) <-chan struct{} {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	changes, err := l.Watch(ctx, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return changes
-}
-
-// changed checks that a change is told, and takes what else is told until what is
-// inspected is as it should be.
-func changed(t *testing.T, changes <-chan struct{}, what string, ok func() bool) {
-	t.Helper()
-	for range 100 {
-		if !told(t, changes, what) {
-			t.Fatalf("the watch has ended: %s", what)
-		}
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("much is told, but not that %s", what)
-}
-
-// told waits for a change, or the end of the watch.
-func told(t *testing.T, changes <-chan struct{}, what string) (change bool) {
-	t.Helper()
-	select {
-	case _, change = <-changes:
-	case <-time.After(drive.Patience):
-		t.Fatalf("nothing is told: %s", what)
-	}
-	return change
-}
 
 // testWatch tells of a holder, a waiter that comes and one that leaves, and of a
 // term's end, in whichever mode.
@@ -62,24 +23,24 @@ func testWatch(t *testing.T, s *root) {
 	for _, mode := range modes {
 		for _, ours := range modes {
 			w := handle(t, s.URL()+"/p"+ours, options("w"))
-			for _, changes := range []<-chan struct{}{watch(t, w, false), watch(t, w, true)} {
+			for _, changes := range []<-chan struct{}{drive.Watch(t, w, false), drive.Watch(t, w, true)} {
 				is := func(holder string, waiters int) func() bool {
-					return func() bool { i := inspect(t, w); return i.Holder == holder && i.Waiters == waiters }
+					return func() bool { i := drive.Inspect(t, w); return i.Holder == holder && i.Waiters == waiters }
 				}
 				a := handle(t, s.URL()+"/p"+mode, options("a"))
 				drive.Hold(t, a)
-				changed(t, changes, "a leads", is("a", 0))
+				drive.Changed(t, changes, "a leads", is("a", 0))
 				if mode == "?mode=fair" {
 					ctx, cancel := context.WithCancel(drive.Context(t))
 					_, done := campaign(ctx, t, s.URL()+"/p"+mode, options("b"))
-					changed(t, changes, "b waits", is("a", 1))
+					drive.Changed(t, changes, "b waits", is("a", 1))
 					cancel()
 					<-done
-					changed(t, changes, "b has left", is("a", 0))
+					drive.Changed(t, changes, "b has left", is("a", 0))
 				}
 				op.put("/p/jobs%2Fnightly%ask", "") // which is nothing that is told of one lock
 				drive.Release(t, a)
-				changed(t, changes, "nobody leads", is("", 0))
+				drive.Changed(t, changes, "nobody leads", is("", 0))
 			}
 		}
 	}
@@ -90,40 +51,41 @@ func testWatch(t *testing.T, s *root) {
 func testWatchAll(t *testing.T, s *root) {
 	for root, mode := range map[string]string{"/fair": "?mode=fair", "/unfair": "?mode=unfair"} {
 		w := handle(t, s.URL()+root, options("w"))
-		changes := watch(t, w, true)
+		changes := drive.Watch(t, w, true)
 		o := options("a")
 		o.Name = "another/lock"
 		a := handle(t, s.URL()+root+mode, o)
 		listed := func(holder string, waiters int, kept string) func() bool {
 			return func() bool {
-				all := list(t, w)
-				return len(all) == 1 && all[0].Status.Holder == holder && all[0].Status.Waiters == waiters && string(all[0].Record) == kept
+				all, _ := drive.List(t, w)
+				got := all["another/lock"]
+				return len(all) == 1 && got.Status.Holder == holder && got.Status.Waiters == waiters && string(got.Record) == kept
 			}
 		}
 		drive.Hold(t, a)
-		changed(t, changes, "a leads", listed("a", 0, ""))
+		drive.Changed(t, changes, "a leads", listed("a", 0, ""))
 		waiters := 0
 		if root == "/fair" {
 			waiters = 1
 			o.Holder = "b"
 			_, _ = campaign(drive.Context(t), t, s.URL()+root, o)
-			changed(t, changes, "b waits", listed("a", waiters, ""))
+			drive.Changed(t, changes, "b waits", listed("a", waiters, ""))
 		}
 		for _, text := range []string{"one", "two"} {
 			if err := a.SetRecord(drive.Context(t), []byte(text)); err != nil {
 				t.Error(err)
 			}
-			changed(t, changes, "there is the record "+text, listed("a", waiters, text))
+			drive.Changed(t, changes, "there is the record "+text, listed("a", waiters, text))
 		}
 		drive.Release(t, a)
-		changed(t, changes, "a has left", func() bool { return !listed("a", waiters, "two")() })
+		drive.Changed(t, changes, "a has left", func() bool { return !listed("a", waiters, "two")() })
 	}
 }
 
 // testWatchesOneLock: what happens to others is not told.
 func testWatchesOneLock(t *testing.T, s *root) {
 	w := handle(t, s.URL()+"/p", options("w"))
-	changes, all := watch(t, w, false), watch(t, handle(t, s.URL()+"/p", options("v")), true)
+	changes, all := drive.Watch(t, w, false), drive.Watch(t, handle(t, s.URL()+"/p", options("v")), true)
 	for _, name := range []string{"jobs", "jobs/nightly/x", "jobs/nightly#1"} {
 		o := options("a")
 		o.Name = name
@@ -131,7 +93,7 @@ func testWatchesOneLock(t *testing.T, s *root) {
 		drive.Hold(t, a)
 		write(t, a)
 		drive.Release(t, a)
-		changed(t, all, name+" is held", func() bool { return true })
+		drive.Changed(t, all, name+" is held", func() bool { return true })
 	}
 	select {
 	case <-changes:
@@ -139,7 +101,7 @@ func testWatchesOneLock(t *testing.T, s *root) {
 	default:
 	}
 	drive.Hold(t, handle(t, s.URL()+"/p", options("a")))
-	changed(t, changes, "a leads", func() bool { return true })
+	drive.Changed(t, changes, "a leads", func() bool { return true })
 }
 
 // TestWatchAcrossExpiry: a session that ended while we were away is followed by
@@ -151,17 +113,17 @@ func TestWatchAcrossExpiry(t *testing.T) {
 	o := options("w")
 	o.TTL = time.Second
 	w := handle(t, "zk://"+p.Addr()+"/p", o)
-	changes := watch(t, w, false)
+	changes := drive.Watch(t, w, false)
 	if sessions(s) != 1 {
 		t.Fatalf("there are %d sessions", sessions(s))
 	}
 	p.Refuse()
 	drive.Eventually(t, drive.Patience, "the session ends", func() bool { return sessions(s) == 0 })
 	p.Heal()
-	changed(t, changes, "there may be a change", func() bool { return true })
+	drive.Changed(t, changes, "there may be a change", func() bool { return true })
 	a := handle(t, s.URL()+"/p", options("a"))
 	drive.Hold(t, a)
-	changed(t, changes, "a leads", func() bool { return inspect(t, w).Held })
+	drive.Changed(t, changes, "a leads", func() bool { return drive.Inspect(t, w).Held })
 }
 
 // TestWatchAcrossLeaderChange: any server will do, and it goes on with the rest.
@@ -169,11 +131,11 @@ func TestWatchAcrossLeaderChange(t *testing.T) {
 	t.Parallel()
 	e := zktest.StartEnsemble(t, 3, zktest.Options{})
 	w := handle(t, e.URL()+"/p", options("w"))
-	changes := watch(t, w, false)
+	changes := drive.Watch(t, w, false)
 	e.Leader().Kill()
 	a := handle(t, e.URL()+"/p", options("a"))
 	drive.Eventually(t, drive.Patience, "a leads", func() bool { _, err := a.Acquire(drive.Context(t), true); return err == nil })
-	changed(t, changes, "a leads", func() bool {
+	drive.Changed(t, changes, "a leads", func() bool {
 		s, err := w.Inspect(drive.Context(t))
 		return err == nil && s.Holder == "a"
 	})
@@ -185,7 +147,7 @@ func testWatchLasts(t *testing.T, s *root) {
 	o := options("w")
 	o.TTL = 600 * time.Millisecond
 	w := handle(t, m.url()+"/p", o)
-	changes := watch(t, w, false)
+	changes := drive.Watch(t, w, false)
 	drive.Eventually(t, drive.Patience, "three TTLs pass", func() bool { return m.count(opPing) >= 9 })
 	if n := m.count(opAddWatch); n != 1 {
 		t.Errorf("it began to watch %d times", n)
@@ -203,14 +165,14 @@ func testWatchRenewsNothing(t *testing.T, s *root) {
 	o := options("a")
 	o.TTL = time.Second
 	a := handle(t, s.URL()+"/p", o)
-	changes := watch(t, a, false)
+	changes := drive.Watch(t, a, false)
 	drive.Hold(t, a)
 	start := time.Now()
 	if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) {
 		t.Error(err)
 	}
 	w := handle(t, s.URL()+"/p", options("w"))
-	changed(t, changes, "nobody leads", func() bool { return !inspect(t, w).Held })
+	drive.Changed(t, changes, "nobody leads", func() bool { return !drive.Inspect(t, w).Held })
 	t.Logf("free after %v", time.Since(start))
 }
 
@@ -242,7 +204,7 @@ func TestWatchEnds(t *testing.T) {
 	cancel()
 	closes(t, changes)
 	drive.Eventually(t, drive.Patience, "the session is closed", ends)
-	again := watch(t, w, false)
+	again := drive.Watch(t, w, false)
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
@@ -258,7 +220,7 @@ func TestWatchEnds(t *testing.T) {
 func closes(t *testing.T, changes <-chan struct{}) {
 	t.Helper()
 	for range 2 {
-		if !told(t, changes, "the watch ends") {
+		if !drive.Told(t, changes) {
 			return
 		}
 	}

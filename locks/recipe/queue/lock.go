@@ -160,6 +160,9 @@ func (l *Lock) Close() error {
 	return nil
 }
 
+// SecretEnv implements [locks.SecretReader].
+func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
+
 // Term implements [locks.Adopter].
 func (l *Lock) Term() string {
 	e, _ := l.state()
@@ -183,6 +186,7 @@ func (l *Lock) Adopt(term string) error {
 }
 
 var (
-	_ locks.Lock    = (*Lock)(nil)
-	_ locks.Adopter = (*Lock)(nil)
+	_ locks.Lock         = (*Lock)(nil)
+	_ locks.Adopter      = (*Lock)(nil)
+	_ locks.SecretReader = (*Lock)(nil)
 )

@@ -134,6 +134,8 @@ type Fault struct {
 // Traits are what must be known of a store.
 type Traits struct {
 	Backend string // the scheme and the address, for messages
+	// Secrets are the variables that a job is not to see: see [locks.SecretReader].
+	Secrets []string
 	// Unordered: who waits is not known to the server, and is served in no order.
 	Unordered bool
 }
