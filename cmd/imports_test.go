@@ -50,7 +50,7 @@ func TestImportsPointDownward(t *testing.T) {
 	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import, besides what is in its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/record", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/record", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -61,15 +61,16 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/program/version", []string{"/locks/program/version"}},
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
-		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/recipe/caslease"}},
-		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
-		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/backoff", "/locks/kit/record", "/locks/recipe/queue"}},
+		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease"}},
+		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
+		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/backoff", "/locks/kit/record", "/locks/kit/workers", "/locks/recipe/queue"}},
 		{"/locks/kit/record", []string{"/locks", "/locks/kit/record"}},
 		{"/locks/kit/backoff", []string{"/locks/kit/backoff"}},
 		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
 		{"/locks/kit/reload", []string{"/locks/kit/reload"}},
 		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles"}},
+		{"/locks/kit/workers", []string{"/locks", "/locks/kit/workers"}},
 		{"/runner/proc", []string{"/runner/proc", "/runner/signals", "/locks/lease/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/lease/clock", "/locks/program/threads"}},
@@ -87,7 +88,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
-		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
+		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
 		{"/cmd/output", output},
 		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/program/*"})},

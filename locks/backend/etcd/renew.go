@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 var (
@@ -111,7 +111,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 		return errReplaced
 	}
 	if ahead != "" && first(resp, 1) == nil {
-		queue.Poke(e.moved)
+		workers.Poke(e.moved)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // aside has f use a session that is neither a contender's nor a holder's, within
@@ -70,7 +70,7 @@ func (l *lock) visitor() (s *session, leave func(), err error) {
 		case <-left:
 		case <-ctx.Done():
 		}
-		s.end(queue.ErrClosed)
+		s.end(workers.ErrClosed)
 		ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
 		defer cancel()
 		if err := s.closeSession(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // dialServer connects to a server, with TLS if there are certificates.
@@ -32,7 +32,7 @@ func dialServer(ctx context.Context, e endpoint, certs *certificates) (net.Conn,
 }
 
 // connectLibrary has the library use a link for all its connections.
-func connectLibrary(l *link, workers *queue.Workers) error {
+func connectLibrary(l *link, workers *workers.Workers) error {
 	conn, events, err := zk.Connect(l.tour.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
 		zk.WithDialer(l.dial), zk.WithHostProvider(l), zk.WithLogger(logger{l.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
 	if err != nil {

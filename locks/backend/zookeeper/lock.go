@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -23,7 +24,7 @@ type lock struct {
 	o        locks.Options
 	node     string // the path of the lock's node
 	log      *slog.Logger
-	workers  *queue.Workers
+	workers  *workers.Workers
 }
 
 // Open makes a handle on one lock, by the recipe of package queue. It implements
@@ -41,7 +42,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{settings: s, o: o, workers: queue.NewWorkers()}
+	l := &lock{settings: s, o: o, workers: workers.New()}
 	l.log = queue.Logger(l.address(), o)
 	l.node = l.path(o.Name)
 	s.users.log = l.log

@@ -9,7 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // Who watches has a session of its own, on a connection that the library has no
@@ -161,7 +161,7 @@ func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
 			return
 		}
 		if xid, _ := outcome(p); xid == xidEvent {
-			queue.Poke(heard)
+			workers.Poke(heard)
 		}
 	}
 }

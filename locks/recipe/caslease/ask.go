@@ -46,7 +46,7 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 	if err := locks.CheckText(text); err != nil {
 		return err
 	}
-	ctx2, cancel := l.untilClosed(ctx)
+	ctx2, cancel := l.workers.Until(ctx)
 	defer cancel()
 	if err := l.leave(ctx2, encodeJSON(request{Nonce: rand.Text(), Token: token, Text: EncodeText(text)})); err != nil {
 		return l.fail(ctx, "ask the holder of", err)
@@ -87,11 +87,9 @@ func (l *Lock) listen(t *term) {
 		return
 	}
 	l.listening = true
-	l.looks.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), l.o.ConnectTimeout/2)
+	_ = l.workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 		defer cancel()
-		ctx, done := l.untilClosed(ctx)
-		defer done()
 		v, err := l.read(ctx, Request)
 		l.hear(t, v, err)
 	})

@@ -12,7 +12,7 @@ import (
 // in between, nor afterwards. The record keeps the token, and says that this was
 // no release.
 func (l *Lock) Break(ctx context.Context, token uint64) error {
-	bounded, cancel := l.untilClosed(ctx)
+	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
 	nonce := rand.Text()
 	err := l.insist(bounded, func() error { return l.breakOnce(bounded, token, nonce) })

@@ -12,7 +12,6 @@ import (
 const (
 	errReleased = locks.LostError("the handle was released")
 	errNotHeld  = locks.LostError("the lock is not held")
-	errClosed   = locks.LostError("the handle was closed")
 	errExpired  = locks.LostError("the lease ran out before it was renewed")
 	errTaken    = locks.LostError("someone else has taken the lock over")
 	errFreed    = locks.LostError("someone else has marked the lock as free")

@@ -11,7 +11,7 @@ import (
 // deleted as it is. If it names a holder, only who can have the lock can know that
 // there is none: so that is acquired first, by a handle of its own.
 func (l *Lock) Forget(ctx context.Context) error {
-	bounded, cancel := l.untilClosed(ctx)
+	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
 	f := forgetting{Lock: l}
 	err := l.insist(bounded, func() error { return f.once(bounded) })

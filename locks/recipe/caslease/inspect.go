@@ -48,7 +48,7 @@ func (l *Lock) glance(ctx context.Context, p Part) (v *view, err error) {
 // patiently makes a request that changes nothing. What may pass is tried again for as
 // long as an answer may take.
 func (l *Lock) patiently(ctx context.Context, request func(context.Context) error) error {
-	ctx, done := l.untilClosed(ctx)
+	ctx, done := l.workers.Until(ctx)
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	if !ok {
 		return locks.Servers{}, &locks.UsageError{What: "this backend cannot tell how its servers are"}
 	}
-	bounded, cancel := l.untilClosed(ctx)
+	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
 	found, err := prober.Probe(bounded, func(ctx context.Context, request func(context.Context) error) *locks.Error {
 		if err := l.patiently(ctx, request); err != nil {

@@ -50,7 +50,7 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	case t == nil:
 		err = errNotHeld
 	default:
-		ctx2, cancel := l.untilClosed(ctx)
+		ctx2, cancel := l.workers.Until(ctx)
 		defer cancel()
 		err = l.keep(ctx2, t, append([]byte{}, text...))
 	}

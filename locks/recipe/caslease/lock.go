@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -32,11 +33,8 @@ type Lock struct {
 	id     string // random: what the nonces of all our attempts begin with
 	ear    ear
 
-	closed chan struct{}
-	close  func() // closes that, once
-
-	asked chan []byte    // of one; it is sent to under mu
-	looks sync.WaitGroup // what goes on in the background
+	asked   chan []byte // of one; it is sent to under mu
+	workers *workers.Workers
 
 	// What Acquire has seen, also an earlier one. Acquire's own, as what follows.
 	observer observer
@@ -66,14 +64,12 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		ttl:   roundTTL(o.TTL),
 		log:   o.Logger,
 		id:    rand.Text(),
-		asked: make(chan []byte, 1),
+		asked: make(chan []byte, 1), workers: workers.New(),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.closed = make(chan struct{})
-	l.close = sync.OnceFunc(func() { close(l.closed) })
 	l.observer.traits = l.traits
 	l.ear.init(s)
 	return l
@@ -121,7 +117,7 @@ func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, 
 	if l.final != nil {
 		return nil, nil, l.final
 	}
-	ctx, cancel := l.untilClosed(ctx)
+	ctx, cancel := l.workers.Until(ctx)
 	l.pending = cancel
 	return ctx, func() {
 		cancel()
@@ -158,25 +154,6 @@ func (l *Lock) finish(why error) {
 	}
 }
 
-// untilClosed returns a context that ends with the handle, too.
-func (l *Lock) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	select {
-	case <-l.closed:
-		cancel() // before anything is sent
-		return ctx, cancel
-	default:
-	}
-	go func() {
-		select {
-		case <-l.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
 // Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that
 // may have made the lock ours, it succeeds without a request: a place among
 // those who wait cannot end, and whatever is granted later runs from a later
@@ -196,7 +173,7 @@ func (l *Lock) Renew(ctx context.Context) error {
 	case t == nil:
 		return locks.ErrNoLease
 	}
-	ctx2, cancel := l.untilClosed(ctx)
+	ctx2, cancel := l.workers.Until(ctx)
 	defer cancel()
 	defer l.renewal()()
 	if err := l.renew(ctx2, t); err != nil {
@@ -226,7 +203,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	ctx2, cancel := l.untilClosed(ctx)
+	ctx2, cancel := l.workers.Until(ctx)
 	defer cancel()
 	if err := l.release(ctx2, t); err != nil {
 		return l.fail(ctx, "release", err)
@@ -265,9 +242,9 @@ func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
 // stop ends what the handle does, and leaves the store open.
 func (l *Lock) stop() {
-	l.finish(errClosed)
-	l.close()
-	l.looks.Wait()
+	l.finish(workers.ErrClosed)
+	l.workers.End()
+	l.workers.Wait()
 }
 
 var _ locks.Lock = (*Lock)(nil)

@@ -60,7 +60,7 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"a request is heard once", "ask.go", " || r.Nonce == t.heard", "", "TestAsk$"},
 	{"who may not look does not look again", "ask.go", "l.deaf = true", "", "TestAskedDenied"},
 	{"waiters are woken", "wake.go", "case <-e.changes:\n\t\treturn nil\n", "", "TestWatched$/^WaiterWakes"},
-	{"what was missed is looked for", "wake.go", "poke(to)\n\t\t\tfor range from", "for range from", "TestWatched$/^WatchThroughCut"},
+	{"what was missed is looked for", "wake.go", "workers.Poke(to)\n\t\t\tfor range from", "for range from", "TestWatched$/^WatchThroughCut"},
 	{"a holder hears of its loss", "wake.go", "if l.ear.lost != nil {", "if false {", "TestWatched$/^EvictionIsLoss"},
 	{"renewals are silent", "term.go", ".encode(), Silent: true}", ".encode()}", "TestWatched$/^WatchIgnoresRenewals"},
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -518,7 +519,7 @@ func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, erro
 			if c.path.Do(ctx, func() {}) != nil {
 				return
 			}
-			poke(told)
+			workers.Poke(told)
 		}
 	}()
 	return told, nil
@@ -533,15 +534,8 @@ func (s *sim) tell(at string) {
 	for w := range s.watchers {
 		_, name, _ := strings.Cut(name, "|")
 		if w.about == prefix+"|" || w.about == id(prefix, caslease.Key{Name: name}) {
-			poke(w.changed)
+			workers.Poke(w.changed)
 		}
-	}
-}
-
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // Where the store is a Watcher, a handle listens from when it first waits, or has the
@@ -57,9 +58,7 @@ func (l *Lock) listenOnce() {
 		return
 	}
 	l.ear.begun = true
-	l.looks.Go(func() {
-		ctx, cancel := l.untilClosed(context.Background())
-		defer cancel()
+	_ = l.workers.Go(func(ctx context.Context) {
 		l.follow(ctx, l.o.Name, nil, l.ear.changes, &l.ear.hears)
 	})
 }
@@ -76,9 +75,9 @@ func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to
 		if err == nil {
 			start := l.now()
 			hears.Store(true)
-			poke(to)
+			workers.Poke(to)
 			for range from {
-				poke(to)
+				workers.Poke(to)
 			}
 			hears.Store(false)
 			if from = nil; l.now().Sub(start) > anyway {
@@ -96,23 +95,13 @@ func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to
 	}
 }
 
-// poke leaves a value, unless there is one.
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // hearken has the holder look when something may have changed. It is called with mu.
 func (l *Lock) hearken(t *term) {
 	if l.ear.watcher == nil {
 		return
 	}
 	l.listenOnce()
-	l.looks.Go(func() {
-		ctx, cancel := l.untilClosed(context.Background())
-		defer cancel()
+	_ = l.workers.Go(func(ctx context.Context) {
 		for {
 			select {
 			case <-l.ear.changes:
@@ -163,18 +152,20 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if all {
 		name = ""
 	}
-	bounded, cancel := l.untilClosed(ctx)
+	bounded, cancel := l.workers.Until(ctx)
 	first, err := l.ear.watcher.Watch(bounded, name)
+	c := make(chan struct{}, 1)
+	if err == nil {
+		err = l.workers.Go(func(context.Context) {
+			defer close(c)
+			defer cancel()
+			l.follow(bounded, name, first, c, new(atomic.Bool))
+		})
+	}
 	if err != nil {
 		cancel()
 		return nil, l.fail(ctx, "watch", err)
 	}
-	c := make(chan struct{}, 1)
-	l.looks.Go(func() {
-		defer close(c)
-		defer cancel()
-		l.follow(bounded, name, first, c, new(atomic.Bool))
-	})
 	return c, nil
 }
 

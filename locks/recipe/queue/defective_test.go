@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -234,7 +235,7 @@ func (d *defective) Watch(ctx context.Context, all bool) (<-chan struct{}, error
 	open := make(chan struct{}, 1)
 	go func() {
 		for range changes {
-			queue.Poke(open)
+			workers.Poke(open)
 		}
 	}()
 	return open, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // An Entry is the life of one campaign's place in the queue. It is over when it was given
@@ -16,7 +17,8 @@ import (
 type Entry struct {
 	lock    *Lock
 	place   Place
-	ended   chan struct{} // closed when the entry is over
+	life    context.Context // ends when the entry is over
+	finish  context.CancelFunc
 	leaving chan struct{} // held by who ends the session
 
 	// Guarded by Lock.mu.
@@ -26,7 +28,9 @@ type Entry struct {
 }
 
 func (l *Lock) newEntry() *Entry {
-	return &Entry{lock: l, ended: make(chan struct{}), leaving: make(chan struct{}, 1)}
+	e := &Entry{lock: l, leaving: make(chan struct{}, 1)}
+	e.life, e.finish = context.WithCancel(context.Background())
+	return e
 }
 
 // Granted notes the TTL of the session, as granted. From then on it can be renewed.
@@ -59,7 +63,7 @@ func (e *Entry) Over() error {
 
 // UntilOver returns a context that ends with the entry, too.
 func (e *Entry) UntilOver(ctx context.Context) (context.Context, context.CancelFunc) {
-	return until(ctx, e.ended)
+	return workers.Join(ctx, e.life)
 }
 
 // Spawn runs f in the background until the entry is over; Close waits for it.
@@ -93,14 +97,14 @@ func (e *Entry) judge(err error) error {
 // end makes the entry over, unless it is already. Final says that this ends the handle,
 // too.
 func (e *Entry) end(why error, final bool) (first bool) {
-	if first = e.finish(why, final); first {
-		close(e.ended)
+	if first = e.note(why, final); first {
+		e.finish()
 		e.place.End(why)
 	}
 	return first
 }
 
-func (e *Entry) finish(why error, final bool) (first bool) {
+func (e *Entry) note(why error, final bool) (first bool) {
 	e.lock.mu.Lock()
 	defer e.lock.mu.Unlock()
 	if e.over != nil {

@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // How a term ended. That an entry or a session ended otherwise, the store tells.
 const (
-	ErrClosed   = locks.LostError("the handle was closed")
 	errReleased = locks.LostError("the handle was released")
 	errNotHeld  = locks.LostError("the handle does not hold the lock")
 )
@@ -40,15 +40,15 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 
 // request makes one of the store, unless the handle is closed.
 func (l *Lock) request(ctx context.Context, op string, f func() error) error {
-	err := error(ErrClosed)
-	if !l.workers.over() {
+	err := error(workers.ErrClosed)
+	if !l.workers.Over() {
 		err = f()
 	}
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() == nil && errors.Is(err, context.Canceled) && l.workers.over() {
-		err = ErrClosed // meanwhile
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) && l.workers.Over() {
+		err = workers.ErrClosed // meanwhile
 	}
 	return l.fail(ctx, op, err)
 }

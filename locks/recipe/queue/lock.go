@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Lock is a handle on one lock in a store. It implements [locks.Lock], and what of the
@@ -18,7 +19,7 @@ type Lock struct {
 	log     *slog.Logger
 	lost    chan error
 	asked   chan []byte
-	workers *Workers
+	workers *workers.Workers
 
 	mu      sync.Mutex
 	current *Entry // the latest; nil before the first campaign
@@ -39,7 +40,7 @@ func Logger(backend string, o locks.Options) *slog.Logger {
 func New(s Store, t Traits, o locks.Options) *Lock {
 	return &Lock{
 		store: s, traits: t, o: o, log: Logger(t.Backend, o),
-		lost: make(chan error, 1), asked: make(chan []byte, 1), workers: NewWorkers(),
+		lost: make(chan error, 1), asked: make(chan []byte, 1), workers: workers.New(),
 	}
 }
 
@@ -148,11 +149,11 @@ func (l *Lock) Close() error {
 	l.mu.Lock()
 	e := l.current
 	if l.final == nil {
-		l.final = ErrClosed
+		l.final = workers.ErrClosed
 	}
 	l.mu.Unlock()
 	if e != nil {
-		e.end(ErrClosed, true)
+		e.end(workers.ErrClosed, true)
 	}
 	l.workers.End()
 	l.store.Close()

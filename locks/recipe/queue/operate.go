@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // Abilities implements [locks.Able].
@@ -60,12 +61,12 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	changes, begun := make(chan struct{}, 1), make(chan error, 1)
 	err := l.workers.Go(func(closed context.Context) {
 		defer close(changes)
-		ctx, cancel := until(ctx, closed.Done())
+		ctx, cancel := workers.Join(ctx, closed)
 		defer cancel()
 		begins := false
-		err := s.Watch(ctx, all, func() { begins = true; begun <- nil }, func() { Poke(changes) })
+		err := s.Watch(ctx, all, func() { begins = true; begun <- nil }, func() { workers.Poke(changes) })
 		if closed.Err() != nil {
-			err = ErrClosed
+			err = workers.ErrClosed
 		}
 		if !begins {
 			begun <- err
@@ -80,22 +81,13 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	return changes, nil
 }
 
-// Poke puts a value into a channel that has room for one, unless there is one: what
-// nobody has heard of yet is one change.
-func Poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // Probe implements [locks.Prober].
 func (l *Lock) Probe(ctx context.Context) (s locks.Servers, err error) {
 	p, ok := l.store.(Prober)
 	if !ok {
 		return locks.Servers{}, cannot("tell how its servers are")
 	}
-	bounded, cancel := until(ctx, l.workers.ended)
+	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
 	err = l.request(ctx, "probe", func() (err error) {
 		if err = ctx.Err(); err == nil {
