@@ -35,14 +35,7 @@ func TestStore(t *testing.T) {
 			if k == caslease.Throttled {
 				f = gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}
 			}
-			done := false
-			s.Fault(func(r gcstest.Request) gcstest.Fault {
-				if done || r.Verb != "create" && r.Verb != "patch" {
-					return gcstest.Fault{}
-				}
-				done = true
-				return f
-			})
+			s.NextOf(f, "create", "patch")
 		},
 	}
 	for _, value := range []string{"", "?", strings.Repeat("x", 300<<10)} {

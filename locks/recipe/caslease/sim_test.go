@@ -17,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -26,6 +27,8 @@ const latency = time.Millisecond
 // A sim is a server of cells in this process. What happens to its clients' requests,
 // and to the ways that these take, tests decide.
 type sim struct {
+	script.Script[Request, Fault]
+
 	expiry  caslease.Expiry
 	watched bool   // it tells of changes
 	defect  string // see storeDefects
@@ -38,8 +41,6 @@ type sim struct {
 	versions int
 	paths    map[string]*lockstest.Path
 	watchers map[*watcher]bool
-	fault    func(Request) Fault
-	log      []Request
 	serial   int
 }
 
@@ -63,6 +64,9 @@ type Request struct {
 
 	Refused bool // the cell was not as it was to be
 }
+
+// Kind implements [script.Request].
+func (r Request) Kind() string { return r.Verb }
 
 // verb tells requests about what holders are asked from others.
 func (r Request) verb() string {
@@ -92,49 +96,6 @@ type answer struct {
 func (e *answer) Error() string { return e.text }
 
 func refuse(k caslease.Kind, text string) error { return &answer{k, text} }
-
-// Fault has each request from now on judged by f; nil ends all faults.
-func (s *sim) Fault(f func(Request) Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = f
-}
-
-// Next has the next request of a kind fail, and those after it pass.
-func (s *sim) Next(verb string, f Fault) {
-	done := false
-	s.Fault(func(r Request) Fault {
-		if done || r.Verb != verb {
-			return Fault{}
-		}
-		done = true
-		return f
-	})
-}
-
-// arrive notes a request and finds its fault.
-func (s *sim) arrive(r Request) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.At = time.Now()
-	s.log = append(s.log, r)
-	if s.fault == nil {
-		return Fault{}
-	}
-	f := s.fault
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	return f(r)
-}
-
-// Requests returns what was asked since the last call.
-func (s *sim) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	log := s.log
-	s.log = nil
-	return log
-}
 
 func id(prefix string, k caslease.Key) string {
 	return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name)
@@ -321,7 +282,9 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 	if err := pass(ctx); err != nil {
 		return caslease.Cell{}, err
 	}
-	f := c.arrive(r)
+	r.At = time.Now()
+	c.Note(r)
+	f := c.Judge(r)
 	locked := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -330,7 +293,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 			result, err = effect()
 		}
 		if c.Fault(err).Kind == caslease.Changed {
-			c.log = append(c.log, Request{Verb: "refused", Refused: true})
+			c.Note(Request{Verb: "refused", Refused: true})
 		}
 		if f.Answer != nil && err == nil {
 			f.Answer(&result)

@@ -20,14 +20,7 @@ func storeConfig(s *sim) storetest.Config {
 			if k == caslease.Throttled {
 				f = Fault{Err: refuse(k, "too soon")}
 			}
-			done := false
-			s.Fault(func(r Request) Fault {
-				if done || r.Verb != "create" && r.Verb != "swap" {
-					return Fault{}
-				}
-				done = true
-				return f
-			})
+			s.NextOf(f, "create", "swap")
 		},
 		Away: func(testing.TB) caslease.Store {
 			s.sever(s.pathTo("nowhere"), lockstest.CutReset)

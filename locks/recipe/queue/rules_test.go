@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -97,12 +98,10 @@ func (b *bench) lost(l *queue.Lock) {
 }
 
 // refuse has all requests of some kinds fail.
-func (b *bench) refuse(err error, verbs ...string) {
-	b.Fault(func(verb string) Fault {
-		for _, v := range verbs {
-			if v == verb {
-				return Fault{Err: err}
-			}
+func (b *bench) refuse(err error, verbs ...verb) {
+	b.Fault(func(v verb) Fault {
+		if slices.Contains(verbs, v) {
+			return Fault{Err: err}
 		}
 		return Fault{}
 	})
@@ -251,8 +250,8 @@ func TestOneLeaves(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, _ := b.hold("a")
 		held := make(chan struct{})
-		b.Fault(func(verb string) Fault {
-			if verb == "leave" {
+		b.Fault(func(v verb) Fault {
+			if v == "leave" {
 				return Fault{Hold: held}
 			}
 			return Fault{}

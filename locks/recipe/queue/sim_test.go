@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -24,6 +25,8 @@ const latency = time.Millisecond
 // A sim is a server of queues in this process. What happens to its clients' requests,
 // and to the ways that these take, tests decide.
 type sim struct {
+	script.Script[verb, Fault]
+
 	defect string // see defects_test.go
 
 	mu      sync.Mutex
@@ -32,8 +35,6 @@ type sim struct {
 	nonces  int
 	paths   map[string]*path
 	changed map[string]chan struct{} // by prefix: closed and removed with each change
-	fault   func(verb string) Fault
-	log     []string // the verbs of all requests
 
 	filled    []byte      // a defect, as what follows
 	leaked    []*os.File  // not closed by the garbage collector either
@@ -62,6 +63,11 @@ type entry struct {
 	led, clean bool // since the end of the term before it, which was a release
 }
 
+// A verb is what is asked for.
+type verb string
+
+func (v verb) Kind() string { return string(v) }
+
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
 	Err       error           // it is refused with this
@@ -82,45 +88,13 @@ func newSim() *sim {
 	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}, overheard: make(chan []byte, 9)}
 }
 
-// Next has the next request of a kind fail, and those after it pass.
-func (s *sim) Next(verb string, f Fault) {
-	done := false
-	s.Fault(func(v string) Fault {
-		if done || v != verb {
-			return Fault{}
-		}
-		done = true
-		return f
-	})
-}
-
-// Fault has each request from now on judged by f.
-func (s *sim) Fault(f func(verb string) Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = f
-}
-
 // Verbs counts the requests of each kind since the last call.
-func (s *sim) Verbs() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := map[string]int{}
-	for _, verb := range s.log {
-		n[verb]++
+func (s *sim) Verbs() map[verb]int {
+	n := map[verb]int{}
+	for _, v := range s.Requests() {
+		n[v]++
 	}
-	s.log = nil
 	return n
-}
-
-func (s *sim) arrive(verb string) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log = append(s.log, verb)
-	if s.fault == nil {
-		return Fault{}
-	}
-	return s.fault(verb)
 }
 
 // line is called with mu, as what follows.
@@ -339,9 +313,10 @@ func (s *sim) restart(u *url.URL) {
 }
 
 // do makes one request. What is cut arrives once the path has healed, as TCP has it.
-func (c *client) do(ctx context.Context, verb string, f func()) error {
+func (c *client) do(ctx context.Context, v verb, f func()) error {
 	time.Sleep(latency)
-	fault := c.s.arrive(verb)
+	c.s.Note(v)
+	fault := c.s.Judge(v)
 	if fault.Hold != nil {
 		<-fault.Hold
 	}
@@ -356,7 +331,7 @@ func (c *client) do(ctx context.Context, verb string, f func()) error {
 }
 
 // insist repeats a request that may pass, within the connect timeout.
-func (c *client) insist(ctx context.Context, verb string, f func()) error {
+func (c *client) insist(ctx context.Context, v verb, f func()) error {
 	limit := c.o.ConnectTimeout
 	if c.s.is("ability-ignores-context") {
 		ctx = context.WithoutCancel(ctx)
@@ -367,7 +342,7 @@ func (c *client) insist(ctx context.Context, verb string, f func()) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for tries := 1; ; tries++ {
-		err := c.do(ctx, verb, f)
+		err := c.do(ctx, v, f)
 		if err != nil && c.s.is("outage-is-loss-of-record") {
 			return errGone
 		}

@@ -19,6 +19,9 @@ type Request struct {
 	At     time.Time // when it was answered
 }
 
+// Kind implements [script.Request].
+func (r Request) Kind() string { return r.Verb }
+
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
 	Late      <-chan struct{}             // it takes effect when this is closed, whoever still waits for the answer
@@ -70,47 +73,4 @@ func (r Request) Preconditions() []string {
 		}
 	}
 	return all
-}
-
-// Fault has each request from now on judged by f; nil ends all faults.
-func (s *Server) Fault(f func(Request) Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = f
-}
-
-// Next has the next request of a kind fail, and those after it pass.
-func (s *Server) Next(verb string, f Fault) {
-	done := false
-	s.Fault(func(r Request) Fault {
-		if done || r.Verb != verb {
-			return Fault{}
-		}
-		done = true
-		return f
-	})
-}
-
-func (s *Server) faultFor(r Request) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fault == nil {
-		return Fault{}
-	}
-	return s.fault(r)
-}
-
-func (s *Server) note(r Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log = append(s.log, r)
-}
-
-// Requests returns what was asked since the last call.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	log := s.log
-	s.log = nil
-	return log
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/fullstorydev/emulators/storage/gcsemu"
 
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 )
 
 // Bucket is the one that there is.
@@ -49,6 +50,8 @@ const maxMetadata = 8 << 10
 
 // A Server is an emulator on a free port of 127.0.0.1.
 type Server struct {
+	script.Script[Request, Fault]
+
 	tb   testing.TB
 	emu  http.Handler
 	addr string
@@ -58,8 +61,6 @@ type Server struct {
 	mu    sync.Mutex
 	http  *http.Server // nil: stopped
 	ended chan struct{}
-	fault func(Request) Fault
-	log   []Request
 }
 
 // Start starts an emulator, which ends with the test.
@@ -127,7 +128,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	f := s.faultFor(req)
+	f := s.Judge(req)
 	if f.Drop {
 		panic(http.ErrAbortHandler)
 	}
@@ -150,7 +151,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer = s.do(req)
 	}
 	req.Status, req.At = answer.Code, time.Now()
-	s.note(req)
+	s.Note(req)
 	if f.Object != nil && answer.Code == http.StatusOK {
 		rewrite(answer, f.Object)
 	}
