@@ -250,3 +250,29 @@ func hostileAsk(e *env, i int) {
 	a.release()
 	e.free()
 }
+
+// askThroughCut has the holder asked while it is cut off. It hears the last of that once,
+// soon after the cut, and keeps the lock.
+func askThroughCut(e *env, how Cut) {
+	a := e.openWith(e.u, e.longer("cut off"))
+	a.hold()
+	w := e.openWith(e.twin(), e.options("watcher"))
+	w.asks(a.grant.Token, "before")
+	stop := a.keep()
+	a.hears("before")
+	_ = stop()
+	heal := e.sever(e.u, how)
+	w.asks(a.grant.Token, "left")
+	pause(e.wakes)
+	heal()
+	if err := a.renew(); err != nil {
+		e.Errorf("renew: %v", err)
+	}
+	a.keep()
+	a.hears("left")
+	w.asks(a.grant.Token, "again")
+	a.hears("again")
+	e.lag()
+	a.unheard("once all was heard")
+	a.release()
+}

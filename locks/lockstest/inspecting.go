@@ -86,7 +86,9 @@ func inspectTells(e *env) {
 	if e.c.TTL > 0 {
 		c := e.open("c").campaign()
 		c.won(b.grant.TTL + e.late())
+		led := time.Now()
 		w.sees(c.k)
+		e.eventually(e.prompt, "a term after a wait has begun when that was over", func() bool { return led.Sub(w.state().Since) < e.c.TTL/2 })
 		b = c.k
 	}
 	b.release()

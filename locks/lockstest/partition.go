@@ -24,6 +24,7 @@ func cuts() []test {
 		named("RequestsDuringCut", requestsDuringCut, needTTL)
 		named("Unreachable", unreachable)
 		named("WatchThroughCut", watchThroughCut, able(locks.CanWatch), able(locks.CanInspect), needTwin)
+		named("AskThroughCut", askThroughCut, able(locks.CanAsk), needTTL, needTwin)
 		named("ProbeUnreachable", probeUnreachable, able(locks.CanProbe))
 	}
 	return all

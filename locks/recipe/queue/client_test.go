@@ -379,6 +379,9 @@ func (p *place) view() queue.View {
 		if v.Leads {
 			p.entered = v.Token
 		}
+		if p.is("waiting-hides-position") {
+			v.Position = 0
+		}
 		if i > 0 {
 			p.before = p.line().entries[i-1].nonce
 		}
@@ -420,6 +423,9 @@ func (p *place) Guard(ctx context.Context, _ *backoff.Backoff) error {
 }
 
 func (p *place) Restamp(ctx context.Context) error {
+	if p.is("since-is-of-the-wait") {
+		return nil
+	}
 	return p.do(ctx, "restamp", func() {
 		if own := p.own(); own != nil {
 			own.data = record.New(p.o)
@@ -432,7 +438,13 @@ func (p *place) Hear(ctx context.Context, ear *queue.Ear) error {
 	if p.adopted && p.is("adopt-is-deaf") {
 		<-ctx.Done()
 	}
-	if err := p.until(ctx, func() bool { return p.line().asked > p.heard }); err != nil || ctx.Err() != nil {
+	asked := func() bool {
+		if p.path.isCut && p.is("ask-lost-in-cut") {
+			p.heard = p.line().asked
+		}
+		return p.line().asked > p.heard
+	}
+	if err := p.until(ctx, asked); err != nil || ctx.Err() != nil {
 		return nil
 	}
 	err := p.do(ctx, "hear", func() { request, p.heard = p.line().request, p.line().asked })
