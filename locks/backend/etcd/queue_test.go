@@ -9,12 +9,12 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// TestEveryVersion goes through the life of a queue on each version of etcd.
+// TestEveryVersion goes through the life of a queue, and all that can be done beside it, on
+// each version of etcd.
 func TestEveryVersion(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {
@@ -22,115 +22,63 @@ func TestEveryVersion(t *testing.T) {
 			t.Parallel()
 			s := etcdtest.Start(t, etcdtest.Options{Version: version})
 			op := operate(t, s)
-			first := open(t, s.URL(), options("first"))
+			u := s.URL() + "/some/prefix"
+			first, w := handle(t, u, options("first")), handle(t, u, options("refused"))
 			g := drive.Hold(t, first)
-			if entries := op.entries("/"); len(entries) != 1 || uint64(entries[0].created) != g.Token {
+			entries := op.entries("/")
+			if len(entries) != 1 || uint64(entries[0].created) != g.Token || entries[0].key != fmt.Sprintf("/some/prefix/jobs%%2Fnightly/%016x", int64(entries[0].lease)) {
 				t.Errorf("the entries are %v; want one, created at the token %d", entries, g.Token)
 			}
 			if g.TTL != 10*time.Second || g.Clean {
 				t.Errorf("got %+v", g)
 			}
-			_, err := open(t, s.URL(), options("refused")).Acquire(drive.Context(t), true)
+			_, err := w.Acquire(drive.Context(t), true)
 			held, ok := errors.AsType[*locks.HeldError](err)
-			if !ok || held.Status.Holder != "first" || held.Status.Token != g.Token || !held.Status.Held {
+			if !ok || held.Status.Holder != "first" || held.Status.Token != g.Token || !held.Status.Held || held.Status.TTL != g.TTL {
 				t.Errorf("try on a held lock: %v", err)
 			}
-			second, done := campaign(drive.Context(t), t, s.URL(), options("second"))
-			third, done3 := campaign(drive.Context(t), t, s.URL(), options("third"))
+			second, done := campaign(drive.Context(t), t, u, options("second"))
+			third, done3 := campaign(drive.Context(t), t, u, options("third"))
+			if st := drive.Inspect(t, w); st.Left <= 0 || st.Left > g.TTL || len(st.Queue) != 2 {
+				t.Errorf("inspected %+v", st)
+			}
 			for _, l := range []locks.Lock{first, second, third} {
-				if err := l.Renew(drive.Context(t)); err != nil {
-					t.Errorf("renew: %v", err)
-				}
+				drive.Renew(t, l)
 			}
 			drive.Release(t, first)
 			r := drive.Within(t, drive.Patience, done)
 			if r.Err != nil || r.Grant.Token <= g.Token {
 				t.Fatalf("after a release: %+v, %v", r.Grant, r.Err)
 			}
-			op.delete(op.entries("/")[0].key)
-			if err := drive.LossOf(t, second); !errors.Is(err, locks.ErrLost) {
-				t.Errorf("lost: %v", err)
+			if err := w.Break(drive.Context(t), uint64(op.entries("/")[1].created)); !errors.Is(err, locks.ErrLost) {
+				t.Errorf("break who waits: %v", err)
 			}
+			start := time.Now()
+			if err := w.Break(drive.Context(t), r.Grant.Token); err != nil {
+				t.Fatal(err)
+			}
+			if op.leases() != 1 {
+				t.Errorf("%d leases are left; want only the waiter's", op.leases())
+			}
+			checkLost(t, second, start)
 			r3 := drive.Within(t, drive.Patience, done3)
-			if r3.Err != nil || r3.Grant.Token <= r.Grant.Token {
-				t.Fatalf("after a deletion: %+v, %v", r3.Grant, r3.Err)
+			if r3.Err != nil || r3.Grant.Token <= r.Grant.Token || r3.Grant.Clean {
+				t.Fatalf("after a break: %+v, %v", r3.Grant, r3.Err)
 			}
-			if err := second.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-				t.Errorf("renew after the loss: %v", err)
+			if err := third.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")); err != nil {
+				t.Error(err)
 			}
-			drive.Release(t, second)
+			if all, _ := drive.List(t, w); len(all) != 1 || string(all["jobs/nightly"].Record) != "x" {
+				t.Errorf("listed: %+v", all)
+			}
 			drive.Release(t, third)
+			if err := w.Forget(drive.Context(t)); err != nil {
+				t.Error(err)
+			}
 			if left := op.entries(""); len(left) != 0 || op.leases() != 0 {
 				t.Errorf("left behind: %v, %d leases", left, op.leases())
 			}
 		})
-	}
-}
-
-func TestRecord(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	l := open(t, s.URL()+"/some/prefix", options("me"))
-	drive.Hold(t, l)
-	all := op.entries("")
-	if len(all) != 1 || all[0].key != fmt.Sprintf("/some/prefix/jobs%%2Fnightly/%016x", int64(all[0].lease)) {
-		t.Fatalf("got %+v", all)
-	}
-	if got := record.Status([]byte(all[0].value), 1); got.Holder != "me" || got.TTL != 10*time.Second {
-		t.Errorf("got %+v", got)
-	}
-	drive.Release(t, l)
-}
-
-// TestSinceIsOfTheTerm: after a wait, the record says since when we lead.
-func TestSinceIsOfTheTerm(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	first := open(t, s.URL(), options("first"))
-	drive.Hold(t, first)
-	second, done := campaign(drive.Context(t), t, s.URL(), options("second"))
-	before := op.entries("/")[1]
-	drive.Release(t, first)
-	r := drive.Within(t, drive.Patience, done)
-	drive.Eventually(t, drive.Patience, "the record is renewed", func() bool { return op.entries("/")[0].value != before.value })
-	after := op.entries("/")[0]
-	if after.key != before.key || after.lease != before.lease || uint64(after.created) != r.Grant.Token {
-		t.Errorf("the entry has changed: %+v, then %+v", before, after)
-	}
-	select {
-	case err := <-second.Lost():
-		t.Errorf("our own record counts as a loss: %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	drive.Release(t, second)
-}
-
-func TestWaitingTells(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	first := open(t, s.URL(), options("first"))
-	g := drive.Hold(t, first)
-	told := make(chan locks.Waiting, 100)
-	var all []locks.Lock
-	for i := range 4 {
-		o := options(fmt.Sprint("waiter ", i))
-		o.Waiting = func(w locks.Waiting) { told <- w }
-		l := open(t, s.URL(), o)
-		go func() { _, _ = l.Acquire(drive.Context(t), false) }()
-		w := drive.Within(t, drive.Patience, told)
-		if w.Status.Holder != "first" || w.Status.Token != g.Token || w.Lease != 10*time.Second || w.Position != i+1 || w.Status.Waiters != i+1 {
-			t.Errorf("waiter %d was told %+v", i, w)
-		}
-		all = append(all, l)
-	}
-	drive.Release(t, all[1]) // waiter 2 moves up, and is told that it does not lead
-	if w := drive.Within(t, drive.Patience, told); w.Status.Holder != "first" || w.Status.Waiters != 3 {
-		t.Errorf("the one behind it was told %+v", w)
-	}
-	for _, l := range append(all, first) {
-		drive.Release(t, l)
 	}
 }
 
