@@ -101,7 +101,8 @@ func waitingTells(e *env) {
 	}
 }
 
-// fairOrder has waiters arrive one after the other, one of whom leaves again.
+// fairOrder has waiters arrive one after the other, one of whom leaves again: whoever is
+// behind that one looks at the queue, and does not lead.
 func fairOrder(e *env) {
 	a := e.open("first")
 	a.hold()
@@ -115,6 +116,12 @@ func fairOrder(e *env) {
 	queue[2].cancel()
 	queue[2].ended(e.prompt)
 	queue = slices.Delete(queue, 2, 3)
+	pause(e.wakes)
+	for _, c := range queue {
+		if !c.pending() {
+			e.Fatalf("%s is served beside the holder: %v", c.k.o.Holder, c.err)
+		}
+	}
 	_ = stop()
 	a.release()
 	for i, c := range queue {

@@ -6,14 +6,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 // Where requests and records of the usual lock are.
@@ -29,33 +26,6 @@ func (o operator) exists(path string) bool {
 		o.t.Fatal(err)
 	}
 	return there
-}
-
-// testAskWhileCutOff: what is asked while the holder has no connection is heard
-// once, when a renewal has made one. Nothing is left of it.
-func testAskWhileCutOff(t *testing.T, s *root) {
-	for _, mode := range []string{"", "?mode=unfair"} {
-		t.Run("mode"+mode, func(t *testing.T) {
-			t.Parallel()
-			s := s.another(t)
-			op := operate(t, s)
-			p := faultproxy.New(t, s.Addr())
-			l, w := handle(t, s.through(p.Addr())+"/p"+mode, options("a")), handle(t, s.URL()+"/p"+mode, options("w"))
-			token := drive.Hold(t, l).Token
-			drive.Ask(t, w, token, "before")
-			drive.Hears(t, l, "before")
-			p.Refuse()
-			drive.Ask(t, w, token, "left")
-			p.Heal()
-			drive.Renew(t, l)
-			drive.Hears(t, l, "left")
-			drive.Renew(t, l)
-			drive.Ask(t, w, token, "again")
-			drive.Hears(t, l, "again") // and nothing twice in between
-			drive.Eventually(t, drive.Patience, "the request is deleted", func() bool { return !op.exists(askNode) })
-			drive.Release(t, l)
-		})
-	}
 }
 
 // testDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
@@ -95,35 +65,6 @@ func testStaleRequest(t *testing.T, s *root) {
 	drive.Eventually(t, drive.Patience, "the stale request is deleted", func() bool { return !op.exists(askNode) })
 	drive.Ask(t, w, token, "fresh")
 	drive.Hears(t, b, "fresh")
-}
-
-// TestAskAcrossLeaderChange: records and requests survive the loss of a member.
-func TestAskAcrossLeaderChange(t *testing.T) {
-	t.Parallel()
-	e := zktest.StartEnsemble(t, 3, zktest.Options{})
-	o := options("a")
-	o.TTL = 20 * time.Second
-	a, w := handle(t, e.URL()+"/p", o), handle(t, e.URL()+"/p", options("w"))
-	token := drive.Hold(t, a).Token
-	if err := a.SetRecord(drive.Context(t), []byte("one")); err != nil {
-		t.Fatal(err)
-	}
-	drive.Ask(t, w, token, "before")
-	drive.Hears(t, a, "before")
-	e.Leader().Kill()
-	keepRenewing(t, a)
-	drive.Ask(t, w, token, "after")
-	drive.Hears(t, a, "after")
-	if got, err := w.Record(drive.Context(t)); err != nil || string(got) != "one" {
-		t.Errorf("the record: %q, %v", got, err)
-	}
-	if err := a.SetRecord(drive.Context(t), []byte("two")); err != nil {
-		t.Error(err)
-	}
-	if got, err := w.Record(drive.Context(t)); err != nil || string(got) != "two" {
-		t.Errorf("the record: %q, %v", got, err)
-	}
-	drive.Release(t, a)
 }
 
 // testNodesOfOthers: who may not read or write these nodes is told so, and has

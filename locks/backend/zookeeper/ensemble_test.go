@@ -13,15 +13,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// TestLeaderChange kills the ensemble's leader, and starts it again, under a
-// holder and a waiter.
+// TestLeaderChange kills the ensemble's leader, and starts it again, under a holder, a
+// waiter and somebody who watches. Records and requests survive that.
 func TestLeaderChange(t *testing.T) {
 	t.Parallel()
 	e := zktest.StartEnsemble(t, 3, zktest.Options{})
 	o := options("holder")
 	o.TTL = 20 * time.Second
-	a := open(t, e.URL()+"/p", o)
+	a, w := handle(t, e.URL()+"/p", o), handle(t, e.URL()+"/p", options("w"))
 	g := drive.Hold(t, a)
+	write(t, a)
+	drive.Ask(t, w, g.Token, "before")
+	drive.Hears(t, a, "before")
+	changes := drive.Watch(t, w, false)
 	o.Holder = "waiter"
 	b, done := campaign(drive.Context(t), t, e.URL()+"/p", o)
 	leader := e.Leader()
@@ -32,12 +36,17 @@ func TestLeaderChange(t *testing.T) {
 		t.Fatalf("the waiter's Acquire has ended: %+v, %v", r.Grant, r.Err)
 	default:
 	}
+	drive.Ask(t, w, g.Token, "after")
+	drive.Hears(t, a, "after")
+	recordIs(t, w, "b's")
+	write(t, a)
 	leader.Process.Start()
 	drive.Release(t, a)
 	r := awaitRenewing(t, b, done)
 	if r.Err != nil || r.Grant.Token <= g.Token {
 		t.Fatalf("the waiter has %+v, %v; the holder had the token %d", r.Grant, r.Err, g.Token)
 	}
+	drive.Changed(t, changes, "the waiter leads", func() bool { s, err := w.Inspect(drive.Context(t)); return err == nil && s.Holder == "waiter" })
 	drive.Release(t, b)
 	c := open(t, e.URL()+"/p", o)
 	if next := drive.Hold(t, c); next.Token <= r.Grant.Token {

@@ -26,8 +26,7 @@ type entry struct {
 	plain  atomic.Bool // the server knows no containers
 	view   *view       // what Enter or Look have shown; theirs
 	closed bool        // the session is surely gone; of Leave
-	known  int64       // the transaction that wrote the last request we know; of Hear
-	mute   bool        // that it cannot hear was told; the same
+	mute   bool        // that it cannot hear was told; of Hear
 
 	mu      sync.Mutex
 	expires clock.Instant // when the session may have ended, unless it is renewed

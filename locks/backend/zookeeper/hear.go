@@ -53,10 +53,7 @@ func (e *entry) readAsked(ctx context.Context, ear *queue.Ear) error {
 	if r != nil && r.Token > ear.Token {
 		return nil // our successor's
 	}
-	if n.stat.Mzxid > e.known {
-		e.known = n.stat.Mzxid
-		ear.Take(r)
-	}
+	ear.Take(r)
 	return e.s.removeVersion(ctx, n)
 }
 

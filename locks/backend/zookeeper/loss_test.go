@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
@@ -48,41 +47,6 @@ func testExpiryByForce(t *testing.T, s *root) {
 	drive.Release(t, a)
 	drive.Renew(t, b)
 	drive.Release(t, b)
-}
-
-// testOperatorDeletes a holder's node, and a waiter's.
-func testOperatorDeletes(t *testing.T, s *root) {
-	op := operate(t, s)
-	const queue = "/p/jobs%2Fnightly"
-	a := open(t, s.URL()+"/p", options("a"))
-	drive.Hold(t, a)
-	_, waiter := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
-	c, later := campaign(drive.Context(t), t, s.URL()+"/p", options("c"))
-	all := op.entries(queue)
-	if len(all) != 3 {
-		t.Fatalf("there are %q; want three", all)
-	}
-	op.delete(queue + "/" + all[1])
-	if r := drive.Within(t, drive.Patience, waiter); !errors.Is(r.Err, locks.ErrLost) {
-		t.Errorf("the waiter: got %+v, %v; want ErrLost", r.Grant, r.Err)
-	}
-	select {
-	case r := <-later:
-		t.Fatalf("who comes later has the lock beside the holder: %+v, %v", r.Grant, r.Err)
-	case <-time.After(200 * time.Millisecond):
-	}
-	start := time.Now()
-	op.delete(queue + "/" + all[0])
-	if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "deleted") {
-		t.Errorf("Lost delivers %v", err)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("the loss was noticed after %v", took)
-	}
-	if r := drive.Within(t, drive.Patience, later); r.Err != nil {
-		t.Errorf("the next: %v", r.Err)
-	}
-	drive.Release(t, c)
 }
 
 // testModesExcludeEachOther: contenders that do not agree on the mode.

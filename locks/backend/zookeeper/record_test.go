@@ -115,32 +115,6 @@ func testRecordAnswersLost(t *testing.T, s *root) {
 	}
 }
 
-// testRecordMeddledWith: an operator may write it or delete it.
-func testRecordMeddledWith(t *testing.T, s *root) {
-	for _, mode := range []string{"", "?mode=unfair"} {
-		t.Run("mode"+mode, func(t *testing.T) {
-			t.Parallel()
-			s := s.another(t)
-			op := operate(t, s)
-			l := handle(t, s.URL()+"/p"+mode, options("a"))
-			drive.Hold(t, l)
-			for i, meddle := range []func(){func() {}, func() { op.put(recordNode, "operator's") }, func() { op.delete(recordNode) }} {
-				want := []string{"one", "two", "three"}[i]
-				meddle()
-				if err := l.SetRecord(drive.Context(t), []byte(want)); err != nil {
-					t.Error(err)
-				}
-				recordIs(t, l, want)
-			}
-			op.delete(recordNode)
-			if got, err := l.Record(drive.Context(t)); err != nil || got != nil {
-				t.Errorf("a deleted record: got %q, %v", got, err)
-			}
-			drive.Release(t, l)
-		})
-	}
-}
-
 // testReadsAreCurrent: each is preceded by a transaction, which a server that
 // lags behind does not answer before it knows all that came earlier.
 func testReadsAreCurrent(t *testing.T, s *root) {

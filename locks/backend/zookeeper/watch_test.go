@@ -126,21 +126,6 @@ func TestWatchAcrossExpiry(t *testing.T) {
 	drive.Changed(t, changes, "a leads", func() bool { return drive.Inspect(t, w).Held })
 }
 
-// TestWatchAcrossLeaderChange: any server will do, and it goes on with the rest.
-func TestWatchAcrossLeaderChange(t *testing.T) {
-	t.Parallel()
-	e := zktest.StartEnsemble(t, 3, zktest.Options{})
-	w := handle(t, e.URL()+"/p", options("w"))
-	changes := drive.Watch(t, w, false)
-	e.Leader().Kill()
-	a := handle(t, e.URL()+"/p", options("a"))
-	drive.Eventually(t, drive.Patience, "a leads", func() bool { _, err := a.Acquire(drive.Context(t), true); return err == nil })
-	drive.Changed(t, changes, "a leads", func() bool {
-		s, err := w.Inspect(drive.Context(t))
-		return err == nil && s.Holder == "a"
-	})
-}
-
 // testWatchLasts: nothing is told of a quiet lock, and its session does not end.
 func testWatchLasts(t *testing.T, s *root) {
 	m := meddle(t, s)

@@ -375,7 +375,7 @@ func (p *place) view() queue.View {
 	v := queue.View{Line: p.s.tell(p.line())}
 	if i := slices.IndexFunc(p.line().entries, func(e *entry) bool { return e.nonce == p.nonce }); i >= 0 {
 		v.Token, v.Position = p.line().entries[i].token, i
-		v.Leads = i == 0 || i == 1 && p.is("grants-two") || p.is("waits-for-nothing")
+		v.Leads = i == 0 || i == 1 && p.is("grants-two") || p.is("waits-for-nothing") || p.before != "" && p.is("leads-once-it-moves")
 		if v.Leads {
 			p.entered = v.Token
 		}

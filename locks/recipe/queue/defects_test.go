@@ -14,6 +14,7 @@ var defects = []struct{ defect, caught string }{
 	{"waits-for-nothing", "Exclusion"},
 	{"token-by-arrival", "Exclusion"},
 	{"unfair", "FairOrder"},
+	{"leads-once-it-moves", "FairOrder"},
 	{"try-leaves-place", "TryOnHeldLock"},
 	{"held-without-status", "TryOnHeldLock"},
 	{"anonymous", "TryOnHeldLock"},
