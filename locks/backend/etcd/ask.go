@@ -21,7 +21,7 @@ const unread = time.Minute
 
 // Ask implements [queue.Store].
 func (l *lock) Ask(ctx context.Context, token uint64, request []byte) error {
-	return l.does(ctx, func(ctx context.Context) error { return l.ask(ctx, token, request) })
+	return l.persist(ctx, func(ctx context.Context) error { return l.ask(ctx, token, request) })
 }
 
 // ask leaves a request if the entry with that token leads when it is written.

@@ -19,7 +19,8 @@ const errOtherTerm = locks.LostError("nobody holds the lock with that token any 
 // Break implements [queue.Store]. Then the lease is ended, too, so that a holder whose
 // watch has gone silent hears of it by its next renewal.
 func (l *lock) Break(ctx context.Context, token uint64) error {
-	lease, err := persist(ctx, l, func(ctx context.Context, _ bool) (int64, error) { return l.breakTerm(ctx, token) })
+	var lease int64
+	err := l.persist(ctx, func(ctx context.Context) (err error) { lease, err = l.breakTerm(ctx, token); return err })
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,18 @@ import (
 
 // Enter implements [queue.Place]: it gets a lease and a place in the queue.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
-	v, err := persist(ctx, e.lock, func(ctx context.Context, again bool) (*view, error) { return e.attempt(ctx, try, again) })
+	var v *view
+	again := false
+	err := e.persist(ctx, func(ctx context.Context) (err error) {
+		v, err = e.attempt(ctx, try, again)
+		again = true
+		return err
+	})
 	switch {
 	case err != nil:
 		return queue.View{}, err
 	case v.own != nil:
-		e.joined(v.own.CreateRevision)
+		e.entered.Store(v.own.CreateRevision)
 	case !try: // it was made, and is gone already
 		return queue.View{}, errDeleted
 	}
@@ -105,9 +111,7 @@ func (e *entry) track(send func(grpc.CallOption) (*view, error)) (*view, error) 
 	var p peer.Peer
 	v, err := send(grpc.Peer(&p))
 	if err == nil || p.Addr != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.sent = true
+		e.sent.Store(true)
 	}
 	return v, err
 }

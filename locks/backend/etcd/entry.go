@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -31,11 +31,10 @@ type entry struct {
 	heard   int64         // the same of Hear
 	revoked bool          // the lease is surely gone; of Leave
 
-	mu      sync.Mutex
-	sent    bool   // something was sent that may have to be undone
-	entered int64  // the revision that created our entry; 0: it is not known
-	ahead   string // the key of the entry that we wait for; "": we do not wait
-	written int64  // the revision of the record as we last knew it; 0: there is none
+	sent    atomic.Bool            // something was sent that may have to be undone
+	entered atomic.Int64           // the revision that created our entry; 0: it is not known
+	ahead   atomic.Pointer[string] // the key of the entry that we wait for; nil: we do not wait
+	written atomic.Int64           // the revision of the record as we last knew it; 0: there is none
 }
 
 // Place implements [queue.Store].
@@ -57,7 +56,7 @@ type term struct {
 
 // Term implements [queue.Place].
 func (e *entry) Term() string {
-	b, _ := json.Marshal(term{e.id, e.created(), int64(e.TTL() / time.Second)}) // numbers can be encoded
+	b, _ := json.Marshal(term{e.id, e.entered.Load(), int64(e.TTL() / time.Second)}) // numbers can be encoded
 	return string(b)
 }
 
@@ -69,24 +68,9 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	}
 	e.Granted(time.Duration(t.TTL) * time.Second)
 	e.of(t.Lease)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sent, e.entered = true, t.Created
+	e.sent.Store(true)
+	e.entered.Store(t.Created)
 	return uint64(t.Created), nil
-}
-
-// created is the revision that created our entry; 0: it is not known.
-func (e *entry) created() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.entered
-}
-
-// joined notes that revision.
-func (e *entry) joined(created int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.entered = created
 }
 
 // End implements [queue.Place]: etcd does nothing by itself.
@@ -95,22 +79,15 @@ func (e *entry) End(error) {}
 // Leave implements [queue.Place]: it ends the lease, if there may be one, and so deletes
 // the key.
 func (e *entry) Leave(ctx context.Context) error {
-	e.mu.Lock()
-	needless := e.revoked || !e.sent
-	e.mu.Unlock()
-	if needless {
+	if e.revoked || !e.sent.Load() {
 		return nil
 	}
-	for pause := new(backoff.Backoff); ; {
-		err := e.revokeOnce(ctx)
-		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			e.revoked = true
-			return nil
-		}
-		if !transient(err) || pause.Wait(ctx) != nil {
-			return err
-		}
+	err := e.c.again(ctx, new(backoff.Backoff), e.revokeOnce)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		err = nil
 	}
+	e.revoked = err == nil
+	return err
 }
 
 func (e *entry) revokeOnce(ctx context.Context) error {

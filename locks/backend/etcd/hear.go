@@ -16,7 +16,7 @@ import (
 // begins anew.
 func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
 	if e.heard == 0 {
-		e.heard = e.created() + 1
+		e.heard = e.entered.Load() + 1
 	} else if err := e.readAsked(ctx, ear); denied(err) {
 		return err
 	} else if err != nil {

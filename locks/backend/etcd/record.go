@@ -27,19 +27,19 @@ func textOf(kv *mvccpb.KeyValue) []byte {
 
 // Write implements [queue.Place].
 func (e *entry) Write(ctx context.Context, text []byte) error {
-	return e.does(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
+	return e.persist(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
 }
 
 // write replaces the record if our entry is there, and so leads, and if the
 // record is as we last knew it. The latter is for a request of ours that comes
 // late, after one whose answer we had: it must not bring back an older text.
 func (e *entry) write(ctx context.Context, text []byte) error {
-	created, key := e.created(), e.recordKey()
+	created, key := e.entered.Load(), e.recordKey()
 	for {
 		resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
 			Compare: []*pb.Compare{
 				isCreated([]byte(e.key), created), is(clientv3.LeaseValue(e.key), e.id),
-				is(clientv3.ModRevision(string(key)), e.lastWritten()), // 0: there is no such key
+				is(clientv3.ModRevision(string(key)), e.written.Load()), // 0: there is no such key
 			},
 			Success: []*pb.RequestOp{opPut(&pb.PutRequest{Key: key, Value: text})},
 			Failure: []*pb.RequestOp{opRange(e.rangeOwn()), opRange(&pb.RangeRequest{Key: key})},
@@ -48,7 +48,7 @@ func (e *entry) write(ctx context.Context, text []byte) error {
 		case err != nil:
 			return err
 		case resp.Succeeded:
-			e.wrote(resp.Header.Revision)
+			e.written.Store(resp.Header.Revision)
 			return nil
 		}
 		if kv := first(resp, 0); kv.GetCreateRevision() != created {
@@ -56,18 +56,6 @@ func (e *entry) write(ctx context.Context, text []byte) error {
 		} else if kv.Lease != e.id {
 			return errReplaced
 		}
-		e.wrote(first(resp, 1).GetModRevision())
+		e.written.Store(first(resp, 1).GetModRevision())
 	}
-}
-
-func (e *entry) lastWritten() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.written
-}
-
-func (e *entry) wrote(revision int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.written = revision
 }

@@ -89,12 +89,10 @@ func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Bac
 
 // confirm looks at the queue, if the cluster has the leader of a term.
 func (e *entry) confirm(ctx context.Context, term uint64) error {
-	e.mu.Lock()
-	entered, ahead := e.entered, e.ahead
-	e.mu.Unlock()
+	entered, ahead := e.entered.Load(), e.ahead.Load()
 	look := []*pb.RequestOp{opRange(e.rangeOwn())}
-	if ahead != "" {
-		look = append(look, opRange(&pb.RangeRequest{Key: []byte(ahead), KeysOnly: true}))
+	if ahead != nil {
+		look = append(look, opRange(&pb.RangeRequest{Key: []byte(*ahead), KeysOnly: true}))
 	}
 	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
 	if err != nil {
@@ -110,7 +108,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	case own.CreateRevision != entered || own.Lease != e.id:
 		return errReplaced
 	}
-	if ahead != "" && first(resp, 1) == nil {
+	if ahead != nil && first(resp, 1) == nil {
 		workers.Poke(e.moved)
 	}
 	return nil

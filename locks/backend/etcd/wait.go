@@ -20,19 +20,12 @@ type brokenWatch struct{ error }
 // release wakes one waiter and not all.
 func (e *entry) Await(ctx context.Context) error {
 	before := string(e.view.before.Key)
-	e.awaits(before)
-	defer e.awaits("")
+	e.ahead.Store(&before)
+	defer e.ahead.Store(nil)
 	if err := e.watchGone(ctx, before, e.view.revision+1); err != nil {
 		return brokenWatch{err}
 	}
 	return nil
-}
-
-// awaits notes the key of the entry before ours; "": there is none.
-func (e *entry) awaits(key string) {
-	e.mu.Lock()
-	e.ahead = key
-	e.mu.Unlock()
 }
 
 // Look implements [queue.Place].
@@ -48,7 +41,7 @@ func (e *entry) Look(ctx context.Context) (queue.View, error) {
 func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	ctx, cancel := e.c.attempt(ctx)
 	defer cancel()
-	v, err := e.look(ctx, e.created())
+	v, err := e.look(ctx, e.entered.Load())
 	if err == nil && v.own == nil {
 		err = errDeleted
 	}
@@ -83,7 +76,7 @@ func (e *entry) watchGone(ctx context.Context, key string, revision int64) error
 // be revoked or end, too.
 func (e *entry) Guard(ctx context.Context, pause *backoff.Backoff) error {
 	if e.watched == 0 {
-		e.watched = e.created() + 1
+		e.watched = e.entered.Load() + 1
 	} else if v, err := e.lookOnce(ctx); err == nil {
 		e.watched = v.revision + 1
 	} else if errors.Is(err, errDeleted) {
@@ -96,7 +89,7 @@ func (e *entry) Guard(ctx context.Context, pause *backoff.Backoff) error {
 
 // watchOwn watches our entry until it is lost or the watch ends.
 func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
-	created := e.created()
+	created := e.entered.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
@@ -121,5 +114,5 @@ func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
 func (e *entry) Restamp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
 	defer cancel()
-	return e.restamp(ctx, e.created())
+	return e.restamp(ctx, e.entered.Load())
 }
