@@ -2,14 +2,12 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -29,86 +28,27 @@ const (
 	wrongPassword = "wr0ng-w0rd"
 )
 
-// listen serves each connection with f, for the length of the test.
-func listen(t testing.TB, f func(net.Conn)) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go f(c)
-		}
-	}()
-	return l.Addr().String()
-}
-
-// A troubled is a row of the table of errors people meet.
-type troubled struct {
-	name  string
-	url   string // without the scheme
-	class error
-	text  string // in the message
-	hint  string // in the hint
-	slow  bool   // known only when the connect timeout is over
-}
+type troubled drive.Trouble
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range troubles(t) {
+		tt.URL = "etcd://" + tt.URL
 		for _, try := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/try=%t", tt.name, try), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/try=%t", tt.Name, try), func(t *testing.T) {
 				t.Parallel()
-				trial.Steady(t, func(tb testing.TB, scale int) { tt.check(tb, try, time.Duration(scale)) })
+				trial.Steady(t, func(tb testing.TB, scale int) {
+					o := options("a")
+					o.ConnectTimeout = time.Duration(scale) * time.Second
+					text := drive.Trouble(tt).Check(tb, etcd.Open, o, try, time.Duration(scale)*1500*time.Millisecond, password, wrongPassword)
+					for _, noise := range []string{"rpc error", "desc =", "transport:", "balancer", "etcdserverpb", "EOF"} {
+						if strings.Contains(text, noise) {
+							tb.Errorf("the message has %q: %s", noise, text)
+						}
+					}
+				})
 			})
 		}
-	}
-}
-
-func (tt troubled) check(t testing.TB, try bool, scale time.Duration) {
-	o := options("a")
-	o.ConnectTimeout = scale * time.Second
-	var log drive.Log
-	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l := open(t, "etcd://"+tt.url, o)
-	start := time.Now()
-	_, err := l.Acquire(drive.Context(t), try)
-	took := time.Since(start)
-	if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
-		t.Errorf("got %v\nhint %q\nwant %v, %q, hint %q", err, locks.Hint(err), tt.class, tt.text, tt.hint)
-	}
-	for _, class := range []error{locks.ErrDenied, locks.ErrUnavailable, locks.ErrHeld, locks.ErrLost, locks.ErrUsage} {
-		if !errors.Is(tt.class, class) && errors.Is(err, class) {
-			t.Errorf("%v is of the class %v, too", err, class)
-		}
-	}
-	u, _ := url.Parse("etcd://" + tt.url)
-	host, _, _ := strings.Cut(u.Host, ",")
-	text := err.Error()
-	if !strings.Contains(text, host) || strings.ContainsAny(text, "\n\r") || len(text) > 300 {
-		t.Errorf("not one short line that names the endpoint: %q", text)
-	}
-	for _, noise := range []string{"rpc error", "desc =", "transport:", "balancer", "etcdserverpb", "EOF"} {
-		if strings.Contains(text, noise) {
-			t.Errorf("the message has %q: %s", noise, text)
-		}
-	}
-	for _, secret := range []string{password, wrongPassword} {
-		if all := fmt.Sprintf("%s %#v %+v %s", text, err, err, locks.Hint(err)) + log.String(); strings.Contains(all, secret) {
-			t.Errorf("the password is shown: %s", all)
-		}
-	}
-	limit := o.ConnectTimeout / 2
-	if tt.slow {
-		limit = o.ConnectTimeout + scale*1500*time.Millisecond
-	}
-	if took > limit {
-		t.Errorf("the answer took %v, want at most %v", took, limit)
 	}
 }
 
@@ -143,16 +83,16 @@ func troubles(t *testing.T) []troubled {
 		t.Fatal(err)
 	}
 	go func() { _ = alien.Serve(alienAddr) }()
-	silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	ssh := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
-	hangup := listen(t, func(c net.Conn) { c.Close() })
+	silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	ssh := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
+	hangup := drive.Listen(t, func(c net.Conn) { c.Close() })
 	hole := faultproxy.New(t, plain.Addr())
 	hole.CutAll()
-	down := listenAndClose(t)
+	down := drive.Nobody(t)
 
 	return []troubled{
 		{"server down", down, locks.ErrUnavailable, "connection refused", "check that etcd runs", false},
-		{"all servers down", down + "," + listenAndClose(t), locks.ErrUnavailable, "connection refused", "check that etcd runs", false},
+		{"all servers down", down + "," + drive.Nobody(t), locks.ErrUnavailable, "connection refused", "check that etcd runs", false},
 		{"no such host", "no-such-host.invalid:2379", locks.ErrUnavailable, "no such host", "spelling", true},
 		{"HTTP server", web.Listener.Addr().String(), locks.ErrUnavailable, "an HTTP server answered", "check the port", false},
 		{"HTTPS server", webTLS.Listener.Addr().String() + trust, locks.ErrUnavailable, "an HTTPS server answered", "check the port", false},
@@ -180,16 +120,6 @@ func troubles(t *testing.T) []troubled {
 	}
 }
 
-// listenAndClose returns an address where nobody listens.
-func listenAndClose(t testing.TB) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // Ways to connect that should work.
 func TestConnections(t *testing.T) {
 	t.Parallel()
@@ -202,7 +132,7 @@ func TestConnections(t *testing.T) {
 	mutual := etcdtest.Start(t, etcdtest.Options{TLS: &etcdtest.TLS{CertFile: named, KeyFile: namedKey, ClientCAFile: ca.CertFile}})
 	authed := etcdtest.Start(t, etcdtest.Options{})
 	authed.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
-	down := listenAndClose(t)
+	down := drive.Nobody(t)
 	for name, u := range map[string]string{
 		"plain":                   plain.Addr() + "/a",
 		"user where none is used": "user:" + password + "@" + plain.Addr() + "/b",

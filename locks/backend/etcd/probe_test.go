@@ -184,8 +184,8 @@ func TestProbeFindings(t *testing.T) {
 func TestProbeNobody(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
-		silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-		down := listenAndClose(t)
+		silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		down := drive.Nobody(t)
 		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
 		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all at the same time
 		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {

@@ -1,19 +1,16 @@
 package zookeeper_test
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -22,15 +19,7 @@ import (
 
 const password, wrongPassword = "opensesame", "closedsesame"
 
-// troubled is something that does not work, and what is said about it.
-type troubled struct {
-	name  string
-	url   string // what follows zk://
-	class error
-	text  string // in the message
-	hint  string
-	slow  bool // it may take all of the connect timeout
-}
+type troubled drive.Trouble
 
 // TestConnect: ways to connect that work; and others, each of which has its class, one
 // line that names its cause, and a hint.
@@ -44,10 +33,18 @@ func TestConnect(t *testing.T) {
 		})
 	}
 	for _, tt := range s.troubles(t) {
-		t.Run(tt.name, func(t *testing.T) {
+		tt.URL = "zk://" + tt.URL
+		t.Run(tt.Name, func(t *testing.T) {
 			t.Parallel()
+			o := options("a")
+			o.ConnectTimeout = 10 * time.Second // far more than an answer takes
+			if tt.Slow {
+				o.ConnectTimeout = 2 * time.Second
+			}
 			for _, try := range []bool{true, false} {
-				inTrouble(t, tt, try)
+				if text := drive.Trouble(tt).Check(t, zookeeper.Open, o, try, 4*time.Second, password, wrongPassword); strings.Contains(text, "zk: ") {
+					t.Errorf("that is the library's: %s", text)
+				}
 			}
 		})
 	}
@@ -81,7 +78,7 @@ func (s servers) connections(t *testing.T) map[string]string {
 	trust := "?cacert=" + s.ca.CertFile
 	return map[string]string{
 		"plain":              s.plain.Addr(),
-		"one of two servers": nobody(t) + "," + s.plain.Addr() + "/deep/er",
+		"one of two servers": drive.Nobody(t) + "," + s.plain.Addr() + "/deep/er",
 		"user":               "user:" + password + "@" + s.plain.Addr() + "/ours",
 		"TLS":                s.secure.Addr() + "/tls" + trust,
 		"TLS and user":       "user:" + password + "@" + s.secure.Addr() + "/ours" + trust + "&servername=localhost",
@@ -99,47 +96,6 @@ func connects(t *testing.T, url string) {
 	drive.Release(t, l)
 }
 
-func inTrouble(t *testing.T, tt troubled, try bool) {
-	t.Helper()
-	log := new(drive.Log)
-	o := options("a")
-	o.ConnectTimeout = 10 * time.Second // far more than an answer takes
-	if tt.slow {
-		o.ConnectTimeout = 2 * time.Second
-	}
-	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l := open(t, "zk://"+tt.url, o)
-	start := time.Now()
-	g, err := l.Acquire(drive.Context(t), try)
-	took := time.Since(start)
-	if err == nil {
-		t.Fatalf("got %+v", g)
-	}
-	text := err.Error()
-	t.Logf("try=%v, %v: %s (%s)", try, took, text, locks.Hint(err))
-	if !errors.Is(err, tt.class) {
-		t.Errorf("the class is not %q", tt.class)
-	}
-	if !strings.Contains(text, tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
-		t.Errorf("want %q and the hint %q", tt.text, tt.hint)
-	}
-	if !strings.HasPrefix(text, `acquire "jobs/nightly" on zk://`) || strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, "zk: ") {
-		t.Error("that is not a line for people")
-	}
-	for _, secret := range []string{password, wrongPassword} {
-		if all := fmt.Sprintf("%s %#v %+v %s", text, err, err, locks.Hint(err)) + log.String(); strings.Contains(all, secret) {
-			t.Errorf("the password is shown: %s", all)
-		}
-	}
-	limit := o.ConnectTimeout / 2
-	if tt.slow {
-		limit = o.ConnectTimeout + 4*time.Second
-	}
-	if took > limit {
-		t.Errorf("the answer took %v, want at most %v", took, limit)
-	}
-}
-
 func (s servers) troubles(t *testing.T) []troubled {
 	plain, secure, mutual, misnamed, other := s.plain, s.secure, s.mutual, s.misnamed, realserver.NewCA(t)
 	owner := open(t, "zk://user:"+password+"@"+plain.Addr()+"/mine", options("owner"))
@@ -151,23 +107,23 @@ func (s servers) troubles(t *testing.T) []troubled {
 
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	silent := listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	httpd := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
-	ssh := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
+	silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	httpd := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
+	ssh := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
 	// The alert handshake_failure, with which newer Java refuses who has no certificate.
-	refuses := listen(t, func(c net.Conn) {
+	refuses := drive.Listen(t, func(c net.Conn) {
 		_, _ = c.Read(make([]byte, 4096))
 		_, _ = io.WriteString(c, "\x15\x03\x03\x00\x02\x02\x28")
 	})
-	hangup := listen(t, func(c net.Conn) { c.Close() })
+	hangup := drive.Listen(t, func(c net.Conn) { c.Close() })
 	hole := faultproxy.New(t, plain.Addr())
 	hole.CutAll()
-	down := nobody(t)
+	down := drive.Nobody(t)
 	names.set("zk.other", "127.0.0.1")
 
 	return []troubled{
 		{"server down", down, locks.ErrUnavailable, "connection refused", "check that ZooKeeper runs", false},
-		{"all servers down", down + "," + nobody(t), locks.ErrUnavailable, "connection refused", "check that ZooKeeper runs", false},
+		{"all servers down", down + "," + drive.Nobody(t), locks.ErrUnavailable, "connection refused", "check that ZooKeeper runs", false},
 		{"no such host", "no-such-host.invalid:2181", locks.ErrUnavailable, "no such host", "spelling", true},
 		{"HTTP server", httpd, locks.ErrUnavailable, "an HTTP server answered", "check the port", false},
 		{"patient HTTP server", web.Listener.Addr().String(), locks.ErrUnavailable, "answer", "check the address", true},
@@ -189,36 +145,4 @@ func (s servers) troubles(t *testing.T) []troubled {
 		{"no user", plain.Addr() + "/mine", locks.ErrDenied, "/mine", "ZK_AUTH", false},
 		{"not there", plain.Addr() + "/mine/below", locks.ErrDenied, "/mine", "ZK_AUTH", false},
 	}
-}
-
-// nobody returns an address where nobody listens.
-func nobody(t *testing.T) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// listen serves connections until the test ends.
-func listen(t *testing.T, serve func(net.Conn)) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				serve(c)
-			}()
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String()
 }

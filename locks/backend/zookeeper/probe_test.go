@@ -196,7 +196,7 @@ func testProbeNobody(t *testing.T, s *root) {
 	o := options("w")
 	o.ConnectTimeout = time.Second
 	start := time.Now()
-	got := probe(t, "zk://"+nobody(t)+","+hole.Addr()+","+s.Addr()+",no-such-host.invalid:1"+strings.Repeat(","+hole.Addr(), 8), o)
+	got := probe(t, "zk://"+drive.Nobody(t)+","+hole.Addr()+","+s.Addr()+",no-such-host.invalid:1"+strings.Repeat(","+hole.Addr(), 8), o)
 	if took := time.Since(start); took > 8*time.Second { // they are asked all at once
 		t.Errorf("it took %v", took)
 	}
@@ -241,7 +241,7 @@ func testProbeBanners(t *testing.T, s *root) {
 
 // pose is a server that answers srvr with something of its own.
 func pose(t *testing.T, target, banner string) (addr string) {
-	return listen(t, func(c net.Conn) {
+	return drive.Listen(t, func(c net.Conn) {
 		head := make([]byte, 4)
 		if _, err := io.ReadFull(c, head); err != nil {
 			return
