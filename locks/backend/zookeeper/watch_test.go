@@ -114,9 +114,7 @@ func TestWatchAcrossExpiry(t *testing.T) {
 	o.TTL = time.Second
 	w := handle(t, "zk://"+p.Addr()+"/p", o)
 	changes := drive.Watch(t, w, false)
-	if sessions(s) != 1 {
-		t.Fatalf("there are %d sessions", sessions(s))
-	}
+	drive.Eventually(t, drive.Patience, "there is a session", func() bool { return sessions(s) == 1 }) // a slow machine may have lost one
 	p.Refuse()
 	drive.Eventually(t, drive.Patience, "the session ends", func() bool { return sessions(s) == 0 })
 	p.Heal()
