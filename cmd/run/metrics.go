@@ -69,7 +69,7 @@ func (e *exporter) watch() {
 	defer close(e.watched)
 	<-e.tool.Ended()
 	if !e.ending.Load() {
-		e.log.Warn("there are no metrics any more", "err", e.tool.Epitaph())
+		e.log.Warn("there are no metrics any more", "err", e.tool.ExitError())
 	}
 }
 

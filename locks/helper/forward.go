@@ -97,7 +97,7 @@ func (f *forwarder) note(line []byte) {
 	f.last = append(f.last[:0], line...)
 }
 
-func (f *forwarder) lastWords() string {
+func (f *forwarder) lastLines() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, msg, _, ok := parseRecord(f.last); ok {

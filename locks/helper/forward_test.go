@@ -84,7 +84,7 @@ level=DEBUG msg=main.go helper=leaderrun-fake`,
 	}
 }
 
-func TestLastWords(t *testing.T) {
+func TestLastLines(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":         "",
@@ -97,7 +97,7 @@ func TestLastWords(t *testing.T) {
 	} {
 		f := newForwarder("fake", nil, plain)
 		f.forward(strings.NewReader(in))
-		if got := f.lastWords(); got != want {
+		if got := f.lastLines(); got != want {
 			t.Errorf("of %q: got %q, want %q", in, got, want)
 		}
 	}

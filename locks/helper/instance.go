@@ -45,7 +45,7 @@ func (l *Lock) supervise(in *instance) {
 		<-in.process.exited
 	}
 	closedWithin(logged, drainTimeout)
-	in.session.fail(in.process.epitaph(f.lastWords()))
+	in.session.fail(in.process.exitError(f.lastLines()))
 	in.process.closeOutput()
 	<-logged
 	if in.session.hasServed() { // else the next request is soon enough: one that cannot start is not started for ever

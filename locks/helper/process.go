@@ -124,11 +124,11 @@ func (p *process) discard() {
 	p.closeOutput()
 }
 
-// epitaph says how the process ended, after exited.
-func (p *process) epitaph(lastWords string) error {
+// exitError says how the process ended, after exited.
+func (p *process) exitError(lastLines string) error {
 	s := fmt.Sprintf("%s ended (%s)", p.name, p.end)
-	if lastWords != "" {
-		s += ": " + lastWords
+	if lastLines != "" {
+		s += ": " + lastLines
 	}
 	return errors.New(s)
 }

@@ -55,8 +55,8 @@ func (t *Tool) Input() *os.File { return t.p.input.w }
 // Ended is closed when the program has ended and nothing is logged any more.
 func (t *Tool) Ended() <-chan struct{} { return t.ended }
 
-// Epitaph says how it ended, after that.
-func (t *Tool) Epitaph() error { return t.p.epitaph(t.f.lastWords()) }
+// ExitError says how it ended, after that.
+func (t *Tool) ExitError() error { return t.p.exitError(t.f.lastLines()) }
 
 // Is reports whether a process id is the program's. Once that has ended it is not,
 // and may be anybody's.

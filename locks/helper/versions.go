@@ -88,5 +88,5 @@ func hear(ctx context.Context, path, name string, env, args []string, read func(
 		return fmt.Errorf("%s did not say its version in time", proc.name)
 	}
 	closedWithin(logged, drainTimeout)
-	return proc.epitaph(f.lastWords())
+	return proc.exitError(f.lastLines())
 }
