@@ -242,6 +242,7 @@ func testProbeBanners(t *testing.T, s *root) {
 // pose is a server that answers srvr with something of its own.
 func pose(t *testing.T, target, banner string) (addr string) {
 	return drive.Listen(t, func(c net.Conn) {
+		defer c.Close()
 		head := make([]byte, 4)
 		if _, err := io.ReadFull(c, head); err != nil {
 			return

@@ -65,7 +65,8 @@ func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try boo
 	return text
 }
 
-// Listen serves each connection with f until the test ends.
+// Listen serves each connection with f until the test ends. It closes none: what was sent
+// just before might not be read.
 func Listen(t testing.TB, f func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,10 +80,7 @@ func Listen(t testing.TB, f func(net.Conn)) (addr string) {
 			if err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				f(c)
-			}()
+			go f(c)
 		}
 	}()
 	return l.Addr().String()
