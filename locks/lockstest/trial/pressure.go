@@ -7,14 +7,19 @@ import (
 	"time"
 )
 
-// Linux tells for how long any process had to wait for a processor: see "PSI" in its
-// documentation (Documentation/accounting/psi.rst). Other systems do not.
-const pressureFile = "/proc/pressure/cpu"
+// Linux tells for how long any process had to wait for a processor, or for a disk: see
+// "PSI" in its documentation (Documentation/accounting/psi.rst). Other systems do not.
+const pressureFiles = "/proc/pressure/"
 
 // Waited returns the time, since the machine was started, for which any process waited
 // for a processor.
-func Waited() (total time.Duration, known bool) {
-	text, err := os.ReadFile(pressureFile)
+func Waited() (total time.Duration, known bool) { return pressure("cpu") }
+
+// waitedForDisk is the same for disks, or what else is read and written.
+func waitedForDisk() (total time.Duration, known bool) { return pressure("io") }
+
+func pressure(name string) (total time.Duration, known bool) {
+	text, err := os.ReadFile(pressureFiles + name)
 	if err != nil {
 		return 0, false
 	}

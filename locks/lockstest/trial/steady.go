@@ -11,9 +11,9 @@ import (
 // all tests can say how many there were.
 const RepeatsVariable = "LEADERRUN_TEST_REPEATS"
 
-// busy is the share of time for which somebody waited for a processor, from which on
-// a machine counts as too busy to judge a test that races the clock. All tests of the
-// module at once reach it on two cores.
+// busy is the share of time for which somebody waited for a processor, or for a disk, from
+// which on a machine counts as too busy to judge a test that races the clock. All tests of
+// the module at once reach it on two cores.
 const busy = 0.5
 
 // attempts are how often Steady runs a test at most. Each has twice the scale of the
@@ -22,28 +22,27 @@ const attempts = 4
 
 // Steady runs a test that races the clock. It is given a scale, by which it multiplies
 // its leases and its patience alike: 1, or more where the machine is busy as it begins.
-// If the test fails, and processes are shown to have waited for a processor meanwhile,
-// Steady runs it again, with twice the scale. On a machine that is not busy, or cannot
+// If the test fails, and processes are shown to have waited for a processor or a disk
+// meanwhile, Steady runs it again, with twice the scale. On a machine that is not busy, or cannot
 // tell, the first failure counts.
 func Steady(tb testing.TB, f func(tb testing.TB, scale int)) {
 	tb.Helper()
-	steady(tb, Waited, f)
+	steady(tb, f, Waited, waitedForDisk)
 }
 
-func steady(tb testing.TB, waited func() (time.Duration, bool), f func(tb testing.TB, scale int)) {
+func steady(tb testing.TB, f func(tb testing.TB, scale int), waits ...func() (time.Duration, bool)) {
 	tb.Helper()
 	for scale, n := firstScale(), 1; ; scale, n = 2*scale, n+1 {
 		start := time.Now()
-		before, _ := waited()
+		share := shares(waits)
 		r := Run(tb, func(tb testing.TB) { f(tb, scale) })
-		after, known := waited()
-		share := float64(after-before) / float64(time.Since(start))
+		waited := share()
 		switch {
 		case r.Skipped:
 			tb.Skip(r.Log)
-		case r.Failed && n < attempts && known && share >= busy:
-			note(tb, fmt.Sprintf("%s of %s failed, at scale %d, while processes waited for a processor for %.0f %% of %v; it is repeated",
-				tb.Name(), tested(), scale, 100*share, time.Since(start).Round(time.Millisecond)), r.Log)
+		case r.Failed && n < attempts && waited >= busy:
+			note(tb, fmt.Sprintf("%s of %s failed, at scale %d, while processes waited for a processor or a disk for %.0f %% of %v; it is repeated",
+				tb.Name(), tested(), scale, 100*waited, time.Since(start).Round(time.Millisecond)), r.Log)
 			continue
 		}
 		if r.Log != "" {
@@ -53,6 +52,25 @@ func steady(tb testing.TB, waited func() (time.Duration, bool), f func(tb testin
 			tb.Errorf("to repeat it: %s", Command(tb))
 		}
 		return
+	}
+}
+
+// shares returns a function that returns for what share of the time since then processes
+// waited for what they waited for most.
+func shares(waits []func() (time.Duration, bool)) func() float64 {
+	start := time.Now()
+	var before []time.Duration
+	for _, waited := range waits {
+		total, _ := waited()
+		before = append(before, total)
+	}
+	return func() (most float64) {
+		for i, waited := range waits {
+			if total, known := waited(); known {
+				most = max(most, float64(total-before[i])/float64(time.Since(start)))
+			}
+		}
+		return most
 	}
 }
 

@@ -49,23 +49,27 @@ func complain(tb testing.TB) {
 func TestSteady(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		share  float64 // of the time for which processes waited
+		share  float64 // of the time for which processes waited for a processor
+		disk   float64 // and for a disk
 		fails  int     // how many of the first attempts
 		runs   int
 		failed bool
 	}{
-		{"passes", 1, 0, 1, false},
-		{"fails on an idle machine", 0.1, 1, 1, true},
-		{"fails once on a busy machine", 1, 1, 2, false},
-		{"always fails", 1, 100, attempts, true},
+		{"passes", 1, 1, 0, 1, false},
+		{"fails on an idle machine", 0.1, 0.1, 1, 1, true},
+		{"fails once on a busy machine", 1, 0, 1, 2, false},
+		{"fails once with a busy disk", 0.1, 1, 1, 2, false},
+		{"always fails", 1, 0, 100, attempts, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "repeats")
 			t.Setenv(RepeatsVariable, file)
 			runs, last, start := 0, 0, time.Now()
-			waited := func() (time.Duration, bool) { return time.Duration(tt.share * float64(time.Since(start))), true }
+			waited := func(share float64) func() (time.Duration, bool) {
+				return func() (time.Duration, bool) { return time.Duration(share * float64(time.Since(start))), true }
+			}
 			r := Run(t, func(tb testing.TB) {
-				steady(tb, waited, func(tb testing.TB, scale int) {
+				steady(tb, func(tb testing.TB, scale int) {
 					if runs++; scale <= last {
 						tb.Errorf("scale %d after %d", scale, last)
 					}
@@ -74,7 +78,7 @@ func TestSteady(t *testing.T) {
 					if runs <= tt.fails {
 						tb.Fatal("too late")
 					}
-				})
+				}, waited(tt.share), waited(tt.disk))
 			})
 			if runs != tt.runs || r.Failed != tt.failed {
 				t.Errorf("%d runs, failed: %v; want %d, %v\n%s", runs, r.Failed, tt.runs, tt.failed, r.Log)
@@ -92,11 +96,13 @@ func TestSteady(t *testing.T) {
 
 // TestWaited: Linux tells.
 func TestWaited(t *testing.T) {
-	if _, err := os.Stat(pressureFile); err != nil {
+	if _, err := os.Stat(pressureFiles); err != nil {
 		t.Skip(err)
 	}
-	if total, known := Waited(); !known || total <= 0 {
-		t.Errorf("got %v, %v", total, known)
+	for name, waited := range map[string]func() (time.Duration, bool){"cpu": Waited, "io": waitedForDisk} {
+		if total, known := waited(); !known || total <= 0 {
+			t.Errorf("%s: got %v, %v", name, total, known)
+		}
 	}
 	if s := firstScale(); s < 1 || s > 3 {
 		t.Errorf("the scale is %d", s)
