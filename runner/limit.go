@@ -15,7 +15,7 @@ import (
 // If the first answer is a grant, it is taken even if the wait is over.
 type limit struct {
 	cancel context.CancelFunc
-	over   time.Time // when the wait is; zero: never
+	over   time.Time // when the wait is, if that is before cancel's deadline; else zero
 	known  sync.Once // that the lock is held, or why there is no answer
 }
 
@@ -29,8 +29,11 @@ func (c *Config) limited(ctx context.Context) (context.Context, *limit) {
 	case c.Wait == nil:
 		ctx, l.cancel = context.WithCancel(ctx)
 	default:
-		l.over = time.Now().Add(*c.Wait)
-		ctx, l.cancel = context.WithTimeout(ctx, max(*c.Wait, min(time.Second, c.ConnectTimeout)))
+		first := min(time.Second, c.ConnectTimeout)
+		if *c.Wait < first {
+			l.over = time.Now().Add(*c.Wait)
+		}
+		ctx, l.cancel = context.WithTimeout(ctx, max(*c.Wait, first))
 	}
 	return ctx, l
 }

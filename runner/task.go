@@ -73,7 +73,7 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 	}
 	e := k.bound.expiry()
 	if now := k.c.Clock.Now(); now >= k.c.Timing.TermAt(e) {
-		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(10*time.Millisecond))
+		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
 	starter, err := k.c.Starter()
 	if err != nil {
