@@ -19,7 +19,7 @@ const showVerb = "show"
 func configCommand(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "config",
-		Usage: "show the options that a run would have, and where each is from",
+		Usage: "show the options of a run, and where each comes from",
 		Args:  "show [--] [COMMAND [ARG...]]",
 		Early: 1,
 		Job:   true,
@@ -27,7 +27,7 @@ func configCommand(e *env.Env) *options.Command {
 			return options.NewValues().Table(), func(r *options.Request) error {
 				switch {
 				case len(r.Args) == 0 || r.Args[0] == "":
-					return output.WithHint(locks.Usagef("leaderrun config needs to know what to do"), "leaderrun config show [OPTIONS]")
+					return output.WithHint(locks.Usagef("leaderrun config needs a subcommand"), "leaderrun config show [OPTIONS]")
 				case r.Args[0] != showVerb:
 					return locks.Unknown("subcommand", "config "+r.Args[0], []string{"config " + showVerb})
 				}

@@ -45,7 +45,7 @@ func Main(args []string, e env.Env) int {
 // do does what a command line asks for.
 func do(line *options.Line, empty bool) error {
 	if empty && line.Text("job") == "" {
-		return output.WithHint(locks.Usagef("no command is given"), "leaderrun --help tells how to use it")
+		return output.WithHint(locks.Usagef("no command given"), "see leaderrun --help")
 	}
 	r, err := options.Resolve(line)
 	if err != nil {

@@ -128,9 +128,9 @@ func TestReadRefuses(t *testing.T) {
 		{"check -n", "unknown option -n of leaderrun check"},
 		{"-n check", "unknown option -n of leaderrun check"},
 		{"version --for 3", "unknown option --for of leaderrun version"},
-		{"--nonblock=perhaps true", `option --nonblock: "perhaps" is neither true nor false`},
-		{"-w soon true", `option -w: "soon" is no duration like 10, 1.5 or 2m30s`},
-		{"check --for soon", `option --for: "soon" is no duration like 10, 1.5 or 2m30s`},
+		{"--nonblock=perhaps true", `option --nonblock: invalid value "perhaps" (want true or false)`},
+		{"-w soon true", `option -w: invalid duration "soon" (want 10, 1.5 or 2m30s)`},
+		{"check --for soon", `option --for: invalid duration "soon" (want 10, 1.5 or 2m30s)`},
 		{"forget -l x", "unknown option -l of leaderrun forget"},
 		{"forget x --force", "unknown option --force of leaderrun forget"},
 		{"-n completion", "unknown option -n of leaderrun completion"},
@@ -146,7 +146,7 @@ func TestReadRefuses(t *testing.T) {
 // too, which does not matter.
 func TestReadChecksVariables(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "soon")
-	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: "soon" is no duration like 10, 1.5 or 2m30s`, "version": ""} {
+	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: invalid duration "soon" (want 10, 1.5 or 2m30s)`, "version": ""} {
 		if _, err := options.Read([]string{name}, Commands()); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: got %v; want %s", name, err, want)
 		}

@@ -19,7 +19,7 @@ const versionTimeout = 5 * time.Second
 func versionCommand(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  options.VersionName,
-		Usage: "print the version; as JSON, those of the helper programs, too",
+		Usage: "print the version; -o json also prints those of the helper programs",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var format options.Choice
 			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json", "text", "json")},

@@ -19,7 +19,7 @@ func TestForgetAsks(t *testing.T) {
 
 	s.key("leaderrun forget nightly\n")
 	s.expect(`nightly: free\r\n +last run .*, schedule 0 0 \* \* 1, by web1, token \d+\r\n`)
-	s.expect(`run again in a window in which they have run\.\r\nForget it\? \[y/N\] `)
+	s.expect(`run again in the same window\.\r\nForget it\? \[y/N\] `)
 	s.key("\n")
 	s.expect(`leaderrun: error: nothing was forgotten`)
 	if got := s.ends(); !strings.HasSuffix(got, "1") {
@@ -31,14 +31,14 @@ func TestForgetAsks(t *testing.T) {
 	s.expect(`leaderrun: error: lock "web" was not forgotten: held by web2\r\nLOCK .*\r\njobs#1 +free .*\r\nnightly +free .*\r\nIf you`)
 	s.expect(`Forget it\? \[y/N\] `)
 	s.key("y\n")
-	s.expect(`lock "jobs" is forgotten\r\nnothing is kept of lock "never-was"\r\nlock "nightly" is forgotten\r\n`)
+	s.expect(`lock "jobs" is forgotten\r\nthere is no record of lock "never-was"\r\nlock "nightly" is forgotten\r\n`)
 	if got := s.ends(); !strings.HasSuffix(got, "75") {
 		t.Errorf("with one that is held: %q; want 75", got)
 	}
 	s.is("leaderrun status | grep -c free", "0\n1")
 
 	s.key("leaderrun forget jobs never-was\n") // there is nothing to ask about
-	s.expect(`nothing is kept of lock "jobs"\r\nnothing is kept of lock "never-was"\r\n`)
+	s.expect(`there is no record of lock "jobs"\r\nthere is no record of lock "never-was"\r\n`)
 	s.ends()
 	s.run("kill $!; wait")
 }

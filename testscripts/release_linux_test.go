@@ -17,13 +17,13 @@ func TestReleaseAsks(t *testing.T) {
 	s.run("leaderrun wait -b " + b + " -l x --for held")
 	s.key("leaderrun release -b " + b + " -l x --force\n")
 	s.expect(`held by web1`)
-	s.expect(`Break it\? \[y/N\] `)
+	s.expect(`Take it away\? \[y/N\] `)
 	s.key("\n")
-	s.expect(`lock "x" was not broken`)
+	s.expect(`lock "x" was not taken away`)
 	s.ends()
 	s.is("leaderrun status -b "+b+" -l x >/dev/null", "0")
 	s.key("leaderrun release -b " + b + " -l x --force\n")
-	s.expect(`Break it\? \[y/N\] `)
+	s.expect(`Take it away\? \[y/N\] `)
 	s.key("y\n")
 	s.expect(`web1 lost lock "x"`)
 	s.ends()
@@ -43,13 +43,13 @@ func TestReleaseTooLate(t *testing.T) {
 	asked := func() {
 		t.Helper()
 		s.key("leaderrun release -b " + b + " -l x --force\n")
-		s.expect(`Break it\? \[y/N\] `)
+		s.expect(`Take it away\? \[y/N\] `)
 	}
 	s.run("leaderrun -b " + b + " -l x --id web1 -- sleep 1000 2>err &")
 	s.run("leaderrun wait -b " + b + " -l x --for held")
 	asked()
 	s.key(ctrlD)
-	s.expect(`\r\nleaderrun: error: lock "x" was not broken`)
+	s.expect(`\r\nleaderrun: error: lock "x" was not taken away`)
 	if got := s.ends(); !strings.HasSuffix(got, "1") {
 		t.Errorf("after Ctrl-D: %q; want 1", got)
 	}
@@ -68,7 +68,7 @@ func TestReleaseTooLate(t *testing.T) {
 	}
 	s.text("said")
 	s.key("y\n")
-	s.expect(`leaderrun: error: lock "x": the term of web1 with token \d+ has ended, and the next one was left alone: web1 holds the lock with token \d+`)
+	s.expect(`leaderrun: error: lock "x": the term of web1 with token \d+ has already ended; web1 holds the lock now with token \d+, and keeps it`)
 	if got := s.ends(); !strings.HasSuffix(got, "75") {
 		t.Errorf("exit status %q; want 75", got)
 	}

@@ -40,7 +40,7 @@ const completionLimit = time.Second
 func Command(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "completion",
-		Usage: "print a script that makes a shell complete what is typed",
+		Usage: "print a shell completion script",
 		Args:  "bash|zsh|fish|powershell",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var cursor string
@@ -68,7 +68,7 @@ func Command(e *env.Env) *options.Command {
 func printScript(out io.Writer, args []string) error {
 	switch {
 	case len(args) == 0 || args[0] == "":
-		return output.WithHint(&locks.UsageError{What: "leaderrun completion needs to know for which shell", Have: completions.Shells()},
+		return output.WithHint(&locks.UsageError{What: "leaderrun completion needs the name of a shell", Have: completions.Shells()},
 			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\"")
 	case len(args) > 1:
 		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + output.Quote(args[1])}

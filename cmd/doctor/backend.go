@@ -10,7 +10,7 @@ import (
 func (e *exam) parse(context.Context) []Check {
 	var err error
 	if e.backend, err = locks.Parse(e.Config.Backend); err != nil {
-		e.stop("the backend is not known")
+		e.stop("the backend is unknown")
 		return []Check{failed("backend", err)}
 	}
 	if err := locks.CheckName(e.scratch); err != nil {
@@ -35,19 +35,19 @@ func (e *exam) helper(ctx context.Context) []Check {
 	switch {
 	case path == "":
 		e.refused = err // for settings to tell
-		return []Check{ok("helper", nil, "none is needed: the backend is built in")}
+		return []Check{ok("helper", nil, "not needed: the backend is built in")}
 	case err != nil:
 		e.stop("the helper program does not start")
 		return []Check{failed("helper", err)}
 	}
 	version, err := e.observer.version(ctx)
 	if err != nil {
-		e.stop("the helper program does not speak")
+		e.stop("the helper program does not respond")
 		return []Check{failed("helper", err)}
 	}
 	f := Figures{"path": path, "version": version, "owner": owner(path)}
 	if version != e.Version && !e.Foreign(e.backend.Scheme) {
-		c := warning("helper", "install both from one release", "%s is of version %s, and leaderrun of %s", path, shownVersion(version), e.Version)
+		c := warning("helper", "install both from one release", "%s has version %s, and leaderrun %s", path, shownVersion(version), e.Version)
 		c.Figures = f
 		return []Check{c}
 	}

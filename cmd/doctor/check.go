@@ -88,7 +88,7 @@ func classOf(err error) error {
 func remedy(class error) string {
 	switch {
 	case errors.Is(class, locks.ErrDenied):
-		return "give this user the permission for it; the backend's documentation lists what leaderrun needs"
+		return "grant this user the permission; the backend's documentation lists what leaderrun needs"
 	case errors.Is(class, locks.ErrUnavailable):
 		return "check that the server runs, that its address is right, and that no firewall is in between"
 	case errors.Is(class, locks.ErrUsage):

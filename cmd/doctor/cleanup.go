@@ -19,7 +19,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	}
 	defer h.close()
 	if !h.can(ctx, locks.CanForget) {
-		return []Check{left("clean up", "left out: this backend cannot delete what it keeps of "+e.scratch)}
+		return []Check{left("clean up", "skipped: this backend cannot delete its record of "+e.scratch)}
 	}
 	if err := e.forget(ctx, h); err != nil {
 		return []Check{remains(e.scratch, oneLine(err))}
@@ -27,7 +27,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	c := ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
 	if n := e.forgetEarlier(ctx, h); n > 0 {
 		c.Figures["earlier"] = n
-		c.Text += fmt.Sprintf("; deleted what %d earlier ones had left that were killed", n)
+		c.Text += fmt.Sprintf("; deleted what %d earlier checks that were killed had left", n)
 	}
 	return []Check{c}
 }
@@ -106,5 +106,5 @@ func (e *exam) forgetNow(ctx context.Context, h *handle) error {
 }
 
 func remains(name, why string) Check {
-	return warning("clean up", "delete by hand what the backend keeps of the lock "+name, "something may be left of %s: %s", name, why)
+	return warning("clean up", "delete by hand the backend's records of the lock "+name, "something may be left of %s: %s", name, why)
 }

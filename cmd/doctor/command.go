@@ -28,13 +28,13 @@ type diagnosis struct {
 func Command(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "doctor",
-		Usage: "look for what is wrong with a backend, the way to it and this machine",
+		Usage: "check a backend, the path to it and this machine",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			d := &diagnosis{Env: e, Values: options.NewValues()}
 			return slices.Concat([]options.Option{
-				d.As("lock", "try with a scratch lock whose name begins with `NAME`, as permissions may depend on it; the lock NAME is not touched"),
-				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "all together may take `DURATION`"},
-				options.Format(&d.format, "text", "print what was found as `FORMAT`: text or json", "text", "json"),
+				d.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
+				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "time limit for all checks is `DURATION`"},
+				options.Format(&d.format, "text", "print the results as `FORMAT`: text or json", "text", "json"),
 			}, d.Pick("ttl", "kill-after"), d.ToOperate()), d.run
 		},
 	}

@@ -153,9 +153,9 @@ func (e *exam) steps() []step {
 func (e *exam) take(ctx context.Context, s step) []Check {
 	switch {
 	case s.backend && e.broken != "":
-		return []Check{left(s.name, "left out: "+e.broken)}
+		return []Check{left(s.name, "skipped: "+e.broken)}
 	case ctx.Err() != nil:
-		return []Check{left(s.name, "left out: "+ended(ctx))}
+		return []Check{left(s.name, "skipped: "+ended(ctx))}
 	case s.lease && e.permanent:
 		return []Check{left(s.name, "there is no lease: a lock lasts as long as its holder's process")}
 	case s.ability != "":
@@ -174,7 +174,7 @@ func (e *exam) take(ctx context.Context, s step) []Check {
 }
 
 // ErrTimeLimit is the cause of a context that ended as all together took too long.
-var ErrTimeLimit = errors.New("the time limit is over")
+var ErrTimeLimit = errors.New("the time limit was reached")
 
 // ended says why a context has.
 func ended(ctx context.Context) string { return context.Cause(ctx).Error() }

@@ -109,8 +109,8 @@ func TestWithoutAbilities(t *testing.T) {
 	s.can = nil
 	checks := examine(t, s, nil)
 	for _, name := range []string{"servers", "watch", "clean up"} {
-		if c := find(t, checks, name); c.Level != Left || !strings.HasPrefix(c.Text, "left out: this backend cannot ") {
-			t.Errorf("got %+v; want it left out", c)
+		if c := find(t, checks, name); c.Level != Left || !strings.HasPrefix(c.Text, "skipped: this backend cannot ") {
+			t.Errorf("got %+v; want it skipped", c)
 		}
 	}
 	for _, name := range []string{"permissions", "round trip", "lease", "hand-over", "take-over"} {
@@ -131,7 +131,7 @@ func TestPermanent(t *testing.T) {
 	checks := examine(t, s, nil)
 	for _, name := range []string{"round trip", "lease", "take-over"} {
 		if c := find(t, checks, name); c.Level != Left {
-			t.Errorf("got %+v; want it left out", c)
+			t.Errorf("got %+v; want it skipped", c)
 		}
 	}
 	for _, name := range []string{"permissions", "watch", "hand-over", "clean up"} {
@@ -189,7 +189,7 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 					after = true
 				case c.Name == "clean up", c.Name == "containment", c.Name == "boot clock", c.Name == "terminal", c.Name == "systemd":
 				case after && c.Level != Left:
-					t.Errorf("%+v comes after it; want it left out", c)
+					t.Errorf("%+v comes after it; want it skipped", c)
 				}
 			}
 			if find(t, checks, "boot clock").Level != OK {
@@ -225,7 +225,7 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("got %+v; want an error that names --timeout", c)
 	}
 	if c := find(t, checks, "hand-over"); c.Level != Left {
-		t.Errorf("got %+v; want it left out", c)
+		t.Errorf("got %+v; want it skipped", c)
 	}
 	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
 		t.Errorf("got %+v; want it cleaned up", c)
@@ -249,7 +249,7 @@ func TestInterrupted(t *testing.T) {
 		checks = Run(ctx, t.Context(), c)
 	})
 	if c := find(t, checks, "take-over"); c.Level != Left || c.Text != "interrupted" {
-		t.Errorf("got %+v; want it left out", c)
+		t.Errorf("got %+v; want it skipped", c)
 	}
 	if Worst(checks) != nil {
 		t.Errorf("the worst is %v; want nothing: who interrupts finds nothing wrong", Worst(checks))

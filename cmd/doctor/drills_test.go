@@ -17,11 +17,11 @@ func TestWatch(t *testing.T) {
 		want Level
 		text string
 	}{
-		"told":                {func(*store) {}, OK, "told of a release"},
-		"told of other news":  {func(s *store) { s.watches = 3 }, OK, "told of a release"},
-		"not told":            {func(s *store) { s.untold = true }, Error, "nothing was told"},
-		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "nothing was told"},
-		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended by itself"},
+		"told":                {func(*store) {}, OK, "reported a release"},
+		"told of other news":  {func(s *store) { s.watches = 3 }, OK, "reported a release"},
+		"not told":            {func(s *store) { s.untold = true }, Error, "did not report a release"},
+		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "did not report a release"},
+		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended before it reported"},
 		"refused":             {func(s *store) { s.fail["watch"] = errors.New("no watches here") }, Error, "no watches here"},
 		"there are none":      {func(s *store) { s.fail["watch"] = &locks.UsageError{What: "no watches here"} }, Left, "no watches here"},
 	} {
@@ -42,9 +42,9 @@ func TestDrills(t *testing.T) {
 		want Level
 		text string
 	}{
-		"all well":              {func(*store) {}, "take-over", OK, "led 2s after the last renewal, of a lease of 2s"},
-		"tokens repeat":         {func(s *store) { s.repeats = true }, "hand-over", Error, "the token 1 was followed by 1"},
-		"tokens repeat there":   {func(s *store) { s.repeats = true }, "take-over", Error, "the token 1 was followed by 1"},
+		"all well":              {func(*store) {}, "take-over", OK, "held the lock 2s after the last renewal of a lease of 2s"},
+		"tokens repeat":         {func(s *store) { s.repeats = true }, "hand-over", Error, "token 1 was followed by token 1"},
+		"tokens repeat there":   {func(s *store) { s.repeats = true }, "take-over", Error, "token 1 was followed by token 1"},
 		"two at once":           {func(s *store) { s.shared = true }, "hand-over", Error, "given to a second contender"},
 		"leases end early":      {func(s *store) { s.early = 50 * time.Millisecond }, "take-over", Error, "before its end"},
 		"who vanished released": {func(s *store) { s.clean = true }, "take-over", Error, "had been released"},

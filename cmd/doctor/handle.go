@@ -58,7 +58,7 @@ func (h *handle) found() { h.waits.Do(func() { close(h.waiting) }) }
 func (h *handle) require(ctx context.Context, needed locks.Ability) error {
 	ctx, cancel := h.e.bounded(ctx)
 	defer cancel()
-	return locks.Require(ctx, h.Lock, "left out", needed)
+	return locks.Require(ctx, h.Lock, "skipped", needed)
 }
 
 // abilities are those of the backend; none, if it does not tell.

@@ -68,7 +68,7 @@ func (s *successor) get(ctx context.Context, patience time.Duration) (clock.Inst
 		case <-tick.C:
 			s.e.Progress(fmt.Sprintf("wait for the lock to change hands, %v", s.e.Clock.Now().Sub(start).Round(time.Second)))
 		case <-timer.C:
-			return 0, fmt.Errorf("who waited did not get the lock within %v", patience)
+			return 0, fmt.Errorf("the waiter did not get the lock within %v", patience)
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -105,7 +105,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 	}
 	took := at.Sub(start)
 	return []Check{ok("hand-over", Figures{"took_ns": took, "tokens": []uint64{before, after}},
-		"the next one led %s after the release; token %d, then %d", show(took), before, after)}
+		"the waiter held the lock %s after the release; token %d, then %d", show(took), before, after)}
 }
 
 // notRisen is an error if a fencing token has not.
@@ -113,7 +113,7 @@ func notRisen(name string, before, after uint64) *Check {
 	if after > before {
 		return nil
 	}
-	c := wrong(name, "do not use this server with a job that relies on LEADERRUN_TOKEN, and report it", "the token %d was followed by %d", before, after)
+	c := wrong(name, "do not use this server with a job that relies on LEADERRUN_TOKEN, and report it", "token %d was followed by token %d", before, after)
 	return &c
 }
 

@@ -23,14 +23,14 @@ func (e *exam) lease(ctx context.Context) []Check {
 	if err := timing.New(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
 		c.Level, c.class = Error, locks.ErrUsage
 		c.Text += ": " + oneLine(err)
-		c.Fix = "change the ttl as it says, or what the server grants"
+		c.Fix = "change the ttl as it says, or the leases that the server grants"
 		return []Check{c}
 	}
 	switch {
 	case grant.TTL < e.TTL:
 		c.Level, c.Fix = Warning, "use --ttl "+grant.TTL.String()+", or have the server grant longer ones"
 	case grant.TTL > e.TTL:
-		c.Text += ": after a crash of a machine others wait for that"
+		c.Text += ": after a machine crashes, others wait that long"
 	}
 	return []Check{c}
 }

@@ -19,7 +19,7 @@ func (e *exam) containment(context.Context) []Check {
 		c.Figures["why"] = locks.Printable(why)
 	}
 	if tier == "pgroup" {
-		c.Level, c.Fix = Warning, "keep jobs here from leaving their process group (setsid, daemons): nothing would end what does"
+		c.Level, c.Fix = Warning, "do not let jobs here leave their process group (setsid, daemons): nothing would end them"
 	}
 	return []Check{c}
 }
@@ -41,7 +41,7 @@ func (e *exam) terminal(context.Context) []Check {
 		}
 	}
 	if len(on) == 0 {
-		return []Check{ok("terminal", nil, "none: a job would have none, either")}
+		return []Check{ok("terminal", nil, "none: a job would not have one either")}
 	}
 	return []Check{ok("terminal", Figures{"streams": on, "columns": columns}, "%s, %d columns wide: a job would have it", strings.Join(on, ", "), columns)}
 }
@@ -58,7 +58,7 @@ func (e *exam) systemd(context.Context) []Check {
 func (e *exam) service(root string) Check {
 	version, running := systemdVersion(root)
 	if !running {
-		return left("systemd", "this machine was not started by it")
+		return left("systemd", "it did not start this machine")
 	}
 	c := ok("systemd", Figures{}, "runs this machine")
 	if version != "" {
@@ -69,11 +69,11 @@ func (e *exam) service(root string) Check {
 	c.Figures["unit"], c.Figures["notify"] = unit, socket
 	switch {
 	case socket:
-		c.Text += "; we are a unit that it wants to hear from"
+		c.Text += "; we are in a unit with Type=notify"
 	case unit:
 		c.Text += "; we are in a unit without Type=notify"
 	default:
-		c.Text += "; we are in no unit"
+		c.Text += "; we are not in a unit"
 	}
 	return c
 }

@@ -72,7 +72,7 @@ func TestSystemd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := e.service(root); c.Text != "runs this machine; we are in no unit" {
+	if c := e.service(root); c.Text != "runs this machine; we are not in a unit" {
 		t.Errorf("of no known version: got %+v", c)
 	}
 	lib := filepath.Join(root, "usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so")
@@ -84,7 +84,7 @@ func TestSystemd(t *testing.T) {
 		t.Errorf("in a unit: got %+v", c)
 	}
 	e.Environ = append(e.Environ, "NOTIFY_SOCKET=/s")
-	if c := e.service(root); !strings.HasSuffix(c.Text, "that it wants to hear from") {
+	if c := e.service(root); !strings.HasSuffix(c.Text, "in a unit with Type=notify") {
 		t.Errorf("with a socket: got %+v", c)
 	}
 }

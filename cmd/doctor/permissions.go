@@ -89,7 +89,7 @@ func tryInspect(ctx context.Context, h *handle) error {
 	case err != nil:
 		return err
 	case !st.Held:
-		return errors.New("the lock was acquired, and is shown as free")
+		return errors.New("the lock was acquired but is shown as free")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func tryRecord(ctx context.Context, h *handle) error {
 	case err != nil:
 		return err
 	case !bytes.Equal(got, text):
-		return errors.New("what was written beside the lock is not what is read there")
+		return errors.New("the record read back differs from the one written")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func tryAsk(ctx context.Context, h *handle) error {
 				return err
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("a request to the holder was not heard within %v", askPatience)
+			return fmt.Errorf("the holder did not receive a request within %v", askPatience)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func tryList(ctx context.Context, h *handle) error {
 		case slices.ContainsFunc(page, func(l locks.Listed) bool { return l.Name == h.e.scratch }):
 			return nil
 		case next == "":
-			return errors.New("a lock that is held is not in the list")
+			return errors.New("a held lock is not in the list")
 		}
 		cursor = next
 	}

@@ -59,12 +59,12 @@ func (e *exam) weigh(took []time.Duration) Check {
 	limit := timing.New(e.TTL, e.Grace).Attempt
 	least, good := e.shortest(p99, e.Grace), e.shortest(2*p99, e.Grace)
 	c := ok("round trip", Figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
-		"%d renewals, p50 %s, p99 %s; with a ttl of %v one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
+		"%d renewals, p50 %s, p99 %s; with a ttl of %v, one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
 	case p99 > limit && least > timing.MaxTTL:
 		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "no ttl is long enough: bring the server nearer, or make it faster"
 	case p99 > limit:
-		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "use --ttl "+least.String()+" at the very least; "+good.String()+" leaves room"
+		c.Level, c.class, c.Fix = Error, locks.ErrUsage, "use --ttl "+least.String()+" or more; "+good.String()+" leaves room"
 	case 2*p99 > limit && good <= timing.MaxTTL:
 		c.Level, c.Fix = Warning, "use --ttl "+good.String()+", so that a renewal may take twice as long"
 	default:

@@ -25,7 +25,7 @@ func (e *exam) servers(ctx context.Context) []Check {
 	defer cancel()
 	s, err := e.observer.Lock.(locks.Prober).Probe(asked)
 	if err != nil {
-		e.stop("no server could be asked")
+		e.stop("no server could be queried")
 		return []Check{failed("servers", err)}
 	}
 	return e.judge(ctx, s)
@@ -94,7 +94,7 @@ func silent(s locks.Server, hint string, others bool) Check {
 	switch {
 	case s.Class != "unavailable":
 		c.Level = Warning
-		c.Text += "; whether it keeps locks for us is tried below"
+		c.Text += "; whether it can keep locks is tested below"
 	case others:
 		c.Level = Warning
 		c.Text += "; another server answers"
@@ -178,7 +178,7 @@ func (c *Check) clocks(s locks.Server) string {
 	if ahead.Abs() <= clockApart {
 		return "clocks agree within " + show(max(ahead.Abs(), time.Second).Truncate(time.Second))
 	}
-	c.worsen(Warning, "set the clocks by NTP: which window of --once-per a run is in depends on them; leases do not")
+	c.worsen(Warning, "synchronize the clocks with NTP: the windows of --once-per depend on them; leases do not")
 	if ahead > 0 {
 		return "its clock is ahead of ours by " + show(ahead.Round(time.Second))
 	}

@@ -22,7 +22,7 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 	case err != nil:
 		return []Check{failed("take-over", err)}
 	case grant.TTL > patientTTL:
-		return []Check{left("take-over", "left out: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest")}
+		return []Check{left("take-over", "skipped: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest")}
 	}
 	second, err := e.queue(ctx, ttl)
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 func (e *exam) judgeTakeOver(before, after locks.Grant, sent, at clock.Instant) Check {
 	took := at.Sub(sent)
 	f := Figures{"took_ns": took, "lease_ns": before.TTL, "tokens": []uint64{before.Token, after.Token}}
-	c := ok("take-over", f, "the next one led %s after the last renewal, of a lease of %v; token %d, then %d", show(took), before.TTL, before.Token, after.Token)
+	c := ok("take-over", f, "the waiter held the lock %s after the last renewal of a lease of %v; token %d, then %d", show(took), before.TTL, before.Token, after.Token)
 	if n := notRisen("take-over", before.Token, after.Token); n != nil {
 		c = *n
 		c.Figures = f
@@ -58,7 +58,7 @@ func (e *exam) judgeTakeOver(before, after locks.Grant, sent, at clock.Instant) 
 		c.Text += ": that is before its end"
 	case after.Clean:
 		c.Level, c.Fix = Error, "do not rely on --takeover strict with this backend, and report it"
-		c.Text += "; it was told that the lock had been released"
+		c.Text += "; the backend reported that the lock had been released"
 	}
 	return c
 }

@@ -21,7 +21,7 @@ func (e *exam) watch(ctx context.Context) []Check {
 	case err != nil:
 		return []Check{failed("watch", err)}
 	}
-	return []Check{ok("watch", Figures{"told_ns": took}, "told of a release after %s", show(took))}
+	return []Check{ok("watch", Figures{"told_ns": took}, "reported a release after %s", show(took))}
 }
 
 func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
@@ -73,12 +73,12 @@ func quiet(ctx context.Context, changes <-chan struct{}) error {
 		case <-time.After(quietTime):
 			return nil
 		case <-ctx.Done():
-			return errors.New("it tells of changes all the time, and there are none")
+			return errors.New("it keeps reporting changes that did not happen")
 		}
 	}
 }
 
-var errEnded = errors.New("the watch ended by itself, before it told of a release")
+var errEnded = errors.New("the watch ended before it reported a release")
 
 // told waits for news.
 func told(ctx context.Context, changes <-chan struct{}) error {
@@ -89,7 +89,7 @@ func told(ctx context.Context, changes <-chan struct{}) error {
 		}
 		return nil
 	case <-time.After(watchPatience):
-		return fmt.Errorf("nothing was told of a release within %v", watchPatience)
+		return fmt.Errorf("the watch did not report a release within %v", watchPatience)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

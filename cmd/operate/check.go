@@ -21,10 +21,10 @@ const checkLimit = time.Second
 func checkCommand(*env.Env) *options.Command {
 	return &options.Command{
 		Name:  "check",
-		Usage: "inside a job: is the lease surely ours? 0 yes, 76 no",
+		Usage: "inside a job: exit with 0 if the lease is certainly ours, else 76",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var length options.Duration
-			return []options.Option{{Name: "for", Group: "Running", Value: &length, From: options.Arguments, Usage: "and will be for `DURATION` from now"}},
+			return []options.Option{{Name: "for", Group: "Running", Value: &length, From: options.Arguments, Usage: "the lease must last for `DURATION` from now"}},
 				func(r *options.Request) error {
 					if err := r.NoArgs(); err != nil {
 						return err
@@ -53,7 +53,7 @@ func check(path string, length time.Duration) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: no leaderrun around this job holds %s with the token %s",
+	return fmt.Errorf("%w: no leaderrun around this job holds %s with token %s",
 		locks.ErrLost, output.Quote(os.Getenv("LEADERRUN_LOCK_NAME")), output.Quote(os.Getenv("LEADERRUN_TOKEN")))
 }
 

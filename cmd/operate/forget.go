@@ -18,7 +18,7 @@ import (
 )
 
 func forgetCommand(e *env.Env) *options.Command {
-	c := define(e, "forget", "delete all that is kept of locks that nobody needs any more", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	c := define(e, "forget", "delete the records of locks that nobody needs any more", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var yes bool
 		return []options.Option{yesOption(&yes, "Which lock")},
 			func(r *options.Request) error { return p.forget(r.Args, yes) }
@@ -42,7 +42,7 @@ func (p *operator) forget(names []string, yes bool) error {
 		return err
 	}
 	if !yes && !canAsk() {
-		return output.WithHint(&locks.UsageError{What: "there is no terminal to ask on whether to forget"}, "add --yes to forget unasked")
+		return output.WithHint(&locks.UsageError{What: "cannot ask for confirmation to forget: no terminal"}, "add --yes to forget without asking")
 	}
 	v, err := p.visit("leaderrun forget", locks.CanForget, locks.CanList) // only a list tells of all slots
 	if err != nil {
@@ -144,9 +144,9 @@ func (f *forgetting) confirm(shown []view.Lock) error {
 	if err := write(&text, shown); err != nil {
 		return err
 	}
-	text.WriteString("If you forget this, jobs with --once-per may run again in a window in which they have run.\n")
+	text.WriteString("If you forget this, jobs with --once-per may run again in the same window.\n")
 	if !f.tokensRise() {
-		text.WriteString("Fencing tokens may begin anew, and are refused then by what has seen greater ones.\n")
+		text.WriteString("Fencing tokens may start over, and stores that have seen greater ones will refuse them.\n")
 	}
 	f.Term.Drain() // what is said of those that are held comes before
 	return ask(text.String()+"Forget it? [y/N] ", "nothing was forgotten")
@@ -175,7 +175,7 @@ func (f *forgetting) all(ctx context.Context) error {
 		}
 		said := "lock %q is forgotten"
 		if len(f.kept[name]) == 0 {
-			said = "nothing is kept of lock %q"
+			said = "there is no record of lock %q"
 		}
 		if err := f.Say(said, name); err != nil {
 			return err

@@ -114,7 +114,7 @@ func TestForgetGoesOn(t *testing.T) {
 		"aa": away("aa"), "d": away("d"),
 	}}
 	out, complaints, status := d.forgets(t, "e", "aa", "b", "a", "b", "f", "d", "c")
-	if out != "nothing is kept of lock \"b\"\n" || !slices.Equal(d.forgotten, []string{"b"}) {
+	if out != "there is no record of lock \"b\"\n" || !slices.Equal(d.forgotten, []string{"b"}) {
 		t.Errorf("forgot %q, said %q", d.forgotten, out)
 	}
 	const want = "forget \"a\" on drawer: no\nforget \"aa\" on drawer: unexpected EOF\nlock \"c\" was not forgotten: held by someone else\nforget \"d\" on drawer: unexpected EOF; 2 more were not tried\n"

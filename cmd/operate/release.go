@@ -17,13 +17,13 @@ import (
 )
 
 func releaseCommand(e *env.Env) *options.Command {
-	return define(e, "release", "take a lock away from its holder, whose job is killed when it hears of that", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "release", "take a lock away from its holder, which then kills its job", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var force, yes bool
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock"),
-				{Name: "force", Group: "Losing the lock", Value: &force, From: options.Arguments,
+				{Name: "force", Group: "Lease and stopping", Value: &force, From: options.Arguments,
 					Usage: "break the lock; without it nothing is done, as leaderrun resign asks the holder to end its job in order"},
-				yesOption(&yes, "Losing the lock"),
+				yesOption(&yes, "Lease and stopping"),
 			}, func(*options.Request) error {
 				if !force {
 					return output.WithHint(locks.Usagef("release breaks a lock that somebody holds, and so needs --force"),
@@ -36,7 +36,7 @@ func releaseCommand(e *env.Env) *options.Command {
 
 func yesOption(yes *bool, group string) options.Option {
 	return options.Option{Name: "yes", Short: "y", Group: group, Value: yes, From: options.Arguments,
-		Usage: "do not ask; required where there is no terminal to ask on"}
+		Usage: "do not ask for confirmation; required without a terminal"}
 }
 
 // breakLock shows who holds a lock, asks, and takes it away from that holder and no
@@ -46,7 +46,7 @@ func (p *operator) breakLock(yes bool) error {
 		return err
 	}
 	if !yes && !canAsk() {
-		return output.WithHint(&locks.UsageError{What: "there is no terminal to ask on whether to break the lock"}, "add --yes to break it unasked")
+		return output.WithHint(&locks.UsageError{What: "cannot ask for confirmation to take the lock away: no terminal"}, "add --yes to take it away without asking")
 	}
 	v, err := p.visit("leaderrun release", locks.CanInspect)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *operator) breakLock(yes bool) error {
 	defer v.close()
 	ctx := context.Background()
 	if err := locks.Require(ctx, v.handle, "leaderrun release", locks.CanBreak); err != nil {
-		return output.WithHint(err, "such a lock ends with its holder: leaderrun resign asks it, and leaderrun status shows its process")
+		return output.WithHint(err, "the lock is free when its holder ends: leaderrun resign asks it to end, and leaderrun status shows its process")
 	}
 	before, err := v.inspect(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
 		}
 	}
 	if len(held) > 0 {
-		return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock %q has slots, of which one is broken at a time", v.Lock)},
+		return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock %q has slots: name one of them", v.Lock)},
 			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
 	return p.Say("lock %q is free: there is nothing to release", v.Lock)
@@ -98,7 +98,7 @@ func (v *visit) breakTerm(ctx context.Context, token uint64) error {
 	return v.bounded(ctx, func(ctx context.Context) error { return v.handle.(locks.Breaker).Break(ctx, token) })
 }
 
-// notBroken says why a lock was not broken: its term may have ended by itself.
+// notBroken says why a lock was not taken away: its term may have ended by itself.
 func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, err error) error {
 	if !errors.Is(err, locks.ErrLost) {
 		return err
@@ -109,18 +109,18 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 		return err
 	case now.Held:
 		// It names the tokens, as both terms may be of one name.
-		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has ended, and the next one was left alone: %s holds the lock with token %d",
+		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has already ended; %s holds the lock now with token %d, and keeps it",
 			v.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
 	}
-	return p.Say("%s does not hold lock %q any more: it is free", holder(before.Status), v.Lock)
+	return p.Say("%s no longer holds lock %q: it is free", holder(before.Status), v.Lock)
 }
 
 // notices says what a holder will notice of the loss of its lock, and when.
 func notices(s locks.Status) string {
 	if s.TTL > 0 {
-		return fmt.Sprintf("its job is killed when it hears of that, at the latest %v from now; until then another may already hold the lock", s.TTL.Round(time.Second))
+		return fmt.Sprintf("it kills its job when it notices, at the latest in %v; until then another may already hold the lock", s.TTL.Round(time.Second))
 	}
-	return "its job is killed when it hears of that; until then another may already hold the lock"
+	return "it kills its job when it notices; until then another may already hold the lock"
 }
 
 // confirm shows the lock, and asks.
@@ -133,8 +133,8 @@ func (p *operator) confirm(v *visit, before locks.State) error {
 	if err := p.style(false).Detail(&text, shown); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "If you break it, %s loses it: %s.\nBreak it? [y/N] ", holder(before.Status), notices(before.Status))
-	return ask(text.String(), fmt.Sprintf("lock %q was not broken", p.Lock))
+	fmt.Fprintf(&text, "If you take the lock away from %s, %s.\nTake it away? [y/N] ", holder(before.Status), notices(before.Status))
+	return ask(text.String(), fmt.Sprintf("lock %q was not taken away", p.Lock))
 }
 
 // ask asks at the terminal. Whoever does not say yes has said no, which is an error.

@@ -17,15 +17,15 @@ import (
 const resignLook = 300 * time.Millisecond
 
 func resignCommand(e *env.Env) *options.Command {
-	return define(e, "resign", "ask the holder of a lock to end its job and release, and wait until it has", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var reason string
 		wait := p.As("wait", "give up after `DURATION`; a bare number is seconds")
 		wait.Default = "1m" // more than a renewal, with which some backends deliver requests, and the usual grace
 		return []options.Option{
 			p.As("lock", "`NAME` of the lock"),
-			p.As("id", "`ID` by which the holder sees us (default: host/pid/random)"),
+			p.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 			wait,
-			{Name: "reason", Group: "Running", Value: &reason, From: options.Arguments, Usage: "tell the holder `WHY`"},
+			{Name: "reason", Group: "Running", Value: &reason, From: options.Arguments, Usage: "`WHY` the holder is to resign, shown to it"},
 		}, func(*options.Request) error { return p.resign(reason) }
 	})
 }

@@ -78,5 +78,5 @@ func (r *resignation) demandSlot(ctx context.Context, number int) (string, error
 }
 
 func nobody(lock string) string {
-	return fmt.Sprintf("lock %q is free: there is nobody to resign", lock)
+	return fmt.Sprintf("lock %q is free: there is no holder to ask", lock)
 }

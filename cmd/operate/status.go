@@ -15,7 +15,7 @@ import (
 const exitFree = 1
 
 func statusCommand(e *env.Env) *options.Command {
-	return define(e, "status", "tell who holds a lock, or all locks; exit status 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "status", "show who holds a lock, or all locks; exit with 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var all bool
 		var format options.Choice
 		return []options.Option{
@@ -36,7 +36,7 @@ func allOption(all *bool) options.Option {
 		Usage: "all locks under the prefix of the backend's URL"}
 }
 
-var errOneOrAll = locks.Usagef("--lock names one lock, and --all means all: only one of them can be meant")
+var errOneOrAll = locks.Usagef("--lock and --all contradict each other")
 
 func (p *operator) status(all bool, format string) error {
 	v, err := p.see(all, "leaderrun status")

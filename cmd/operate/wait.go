@@ -15,15 +15,15 @@ import (
 )
 
 func waitCommand(e *env.Env) *options.Command {
-	return define(e, "wait", "wait until a lock is free, is held, or has another holder, without taking it", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "wait", "wait until a lock is free, held, or changes, without taking it", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var until options.Choice
 		var interval options.Duration
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock"),
 				{Name: "for", Group: "Waiting", Value: until.Of("free", "held", "change"), From: options.Arguments,
-					Usage: "wait until the lock is `WHAT`: free, held, or change, until it has another holder or another state than now"},
+					Usage: "wait until the lock is `WHAT`: free, held, or change (its holder or state differs from now)"},
 				p.As("wait", "give up after `DURATION`, with exit status 75; a bare number is seconds (default: never)"),
-				p.As("conflict-exit-code", "exit with `N` if we gave up"),
+				p.As("conflict-exit-code", "exit with `N` if the wait timed out"),
 				intervalOption(&interval, "1s"),
 			}, func(*options.Request) error {
 				if err := checkInterval(interval.D); err != nil {
@@ -34,11 +34,20 @@ func waitCommand(e *env.Env) *options.Command {
 	})
 }
 
-// gaveUp says that what was waited for has not come about in time.
-func (p *operator) gaveUp(until string) error {
-	err := fmt.Errorf("lock %q: waited in vain: %s", p.Lock, map[string]string{
-		"free": "it is still held", "held": "it is still free", "change": "it has not changed"}[until])
+// timedOut says how the lock was when the wait ended.
+func (p *operator) timedOut(last []view.Lock) error {
+	err := fmt.Errorf("lock %q: timed out: still %s", p.Lock, described(last))
 	return &output.Exit{Status: p.Conflict.N, Err: err, Quiet: true}
+}
+
+// described says who holds a lock with all its slots.
+func described(now []view.Lock) string {
+	for i := range now {
+		if now[i].Held {
+			return "held by " + holder(now[i].Status)
+		}
+	}
+	return stateOf(now)
 }
 
 // errSeen ends following when what was waited for is there.
@@ -49,7 +58,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 		return err
 	}
 	if until == "" {
-		return output.WithHint(&locks.UsageError{What: "nothing says what to wait for"}, "add --for free, --for held or --for change")
+		return output.WithHint(&locks.UsageError{What: "--for is missing"}, "add --for free, --for held or --for change")
 	}
 	v, err := p.see(false, "leaderrun wait")
 	if err != nil {
@@ -65,17 +74,18 @@ func (p *operator) await(until string, interval time.Duration) error {
 	defer cancel()
 	began := time.Now()
 	first := true
+	var last []view.Lock
 	f := &view.Follower{Store: v.store(), Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
 			p.Term.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
 			return nil
 		}
-		defer func() { first = false }()
+		defer func() { first, last = false, now }()
 		switch {
 		case met(until, now, changes, first):
 			return errSeen
 		case p.Wait.Given && time.Since(began) >= p.Wait.D: // there was an answer, and no more time
-			return p.gaveUp(until)
+			return p.timedOut(now)
 		case first:
 			if p.Wait.Given { // the first answer may have taken a part of it, or more
 				time.AfterFunc(time.Until(began.Add(p.Wait.D)), cancel)
@@ -92,11 +102,11 @@ func (p *operator) await(until string, interval time.Duration) error {
 	case sig != nil:
 		return &runner.SignalError{Signal: sig}
 	case ctx.Err() != nil && f.Down():
-		return fmt.Errorf("%w: lock %q: the backend could not be reached any more", locks.ErrUnavailable, p.Lock)
+		return fmt.Errorf("%w: lock %q: the backend can no longer be reached", locks.ErrUnavailable, p.Lock)
 	case ctx.Err() != nil && first:
 		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.Lock)
 	case ctx.Err() != nil:
-		return p.gaveUp(until)
+		return p.timedOut(last)
 	}
 	return output.Explain(p.Lock, err)
 }

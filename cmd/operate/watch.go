@@ -32,9 +32,9 @@ func watchCommand(e *env.Env) *options.Command {
 		return []options.Option{
 				p.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&w.all),
-				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, a line each, or live: a picture of what is (default: live on a terminal, else lines)", "live", "lines", "json"),
+				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
 				{Name: "exec", Group: "Running", Value: &w.exec, From: options.Arguments,
-					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and so on"},
+					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and other variables set"},
 				intervalOption(&w.interval, "2s"),
 			}, func(r *options.Request) error {
 				if err := w.check(r); err != nil {
@@ -47,7 +47,7 @@ func watchCommand(e *env.Env) *options.Command {
 
 func intervalOption(interval *options.Duration, def string) options.Option {
 	return options.Option{Name: "interval", Group: "Waiting", Value: interval, Default: def, From: options.Arguments,
-		Usage: "look every `DURATION` where the backend cannot tell of changes"}
+		Usage: "poll every `DURATION` if the backend cannot report changes"}
 }
 
 // checkInterval keeps a watch from being a load.
@@ -65,9 +65,9 @@ func (w *watching) check(r *options.Request) error {
 	case w.all && r.Given("lock"):
 		return errOneOrAll
 	case w.format.Value == "live" && w.exec != "":
-		return locks.Usagef("--exec has no place on a live screen: use -o lines")
+		return locks.Usagef("--exec cannot be used with -o live: use -o lines")
 	case w.format.Value == "live" && !w.canDraw():
-		return locks.Usagef("standard output is no terminal for a live screen: use -o lines")
+		return locks.Usagef("-o live needs a terminal: use -o lines")
 	}
 	return checkInterval(w.interval.D)
 }

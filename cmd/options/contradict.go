@@ -13,14 +13,14 @@ import (
 var contradictions = []struct{ a, b, why string }{
 	{"nonblock", "wait", "-n and -w contradict each other"},
 	{"verbose", "quiet", ""},
-	{"rejoin", "nonblock", "--rejoin and -n contradict each other: one waits for the lock again, the other never"},
-	{"rejoin", "wait", "--rejoin and -w contradict each other: one waits for the lock again and again, the other gives up"},
-	{"once-per", "rejoin", "--once-per and --rejoin contradict each other: one runs the job once, the other again and again"},
-	{"once-per", "restart", "--once-per and --restart always contradict each other: one runs the job once, the other again and again"},
+	{"rejoin", "nonblock", "--rejoin and -n contradict each other: --rejoin waits for the lock again, -n never waits"},
+	{"rejoin", "wait", "--rejoin and -w contradict each other: --rejoin waits again and again, -w gives up"},
+	{"once-per", "rejoin", "--once-per and --rejoin contradict each other: --once-per runs the job once, --rejoin again and again"},
+	{"once-per", "restart", "--once-per and --restart always contradict each other: --once-per runs the job once, --restart always again and again"},
 	{"health-cmd", "health-http", oneHealth}, {"health-cmd", "health-tcp", oneHealth}, {"health-http", "health-tcp", oneHealth},
 }
 
-const oneHealth = "there can be one of --health-cmd, --health-http and --health-tcp, not several"
+const oneHealth = "use only one of --health-cmd, --health-http and --health-tcp"
 
 // dependents are options that mean nothing without another one. They are given up with
 // it.

@@ -28,7 +28,7 @@ func expand(text string) (string, error) {
 			inner, after, closed := strings.Cut(rest[1:], "}")
 			value, err := variable(inner)
 			if !closed {
-				err = fmt.Errorf("%s is not closed by a }", output.Quote("${"+inner))
+				err = fmt.Errorf("%s has no closing }", output.Quote("${"+inner))
 			}
 			if err != nil {
 				return "", err

@@ -97,7 +97,7 @@ func loadConfig(file string) (*config, error) {
 		return nil, &fileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
 	case errors.As(err, &distrust):
 		return nil, output.WithHint(&fileError{file: file, what: err.Error()},
-			"a config file must be yours or root's, and nobody else's to change: chmod go-w "+file)
+			"only you or root may own the config file and write it: chmod go-w "+file)
 	case err != nil:
 		var inner *fs.PathError
 		if errors.As(err, &inner) {
@@ -120,11 +120,11 @@ func readConfig(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	if opened, err := f.Stat(); err != nil || !os.SameFile(seen, opened) {
-		return nil, errors.New("it was changed while it was opened")
+		return nil, errors.New("it changed while it was being opened")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err == nil && len(text) > maxConfig {
-		err = fmt.Errorf("it has more than %d KiB", maxConfig>>10)
+		err = fmt.Errorf("it is larger than %d KiB", maxConfig>>10)
 	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }

@@ -83,7 +83,7 @@ func (o *Option) check(source, text string) error {
 	switch v := o.Value.(type) {
 	case *bool:
 		if _, bad := strconv.ParseBool(text); bad != nil {
-			err = fmt.Errorf("%s is neither true nor false", output.Quote(text))
+			err = fmt.Errorf("invalid value %s (want true or false)", output.Quote(text))
 		}
 	case cli.Generic:
 		copied := reflect.New(reflect.TypeOf(v).Elem())

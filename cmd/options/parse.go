@@ -51,7 +51,7 @@ func parseConfig(file string, text []byte) (*config, error) {
 	c := &config{file: file, jobs: map[string]*section{}}
 	for i, doc := range tree.Docs {
 		if i > 0 {
-			return nil, r.fail(doc, "a config file is one document")
+			return nil, r.fail(doc, "a config file must be one document")
 		}
 		if err := r.read(c, doc.Body); err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.Map
 		for _, v := range n.Values {
 			key, ok := plainKey(v.Key)
 			if !ok {
-				return r.fail(v.Key, "a key is a plain word; merge keys, anchors and tags are not known here")
+				return r.fail(v.Key, "a key must be a plain word; merge keys, anchors and tags are not supported")
 			}
 			if err := do(key, v); err != nil {
 				return err
@@ -150,7 +150,7 @@ func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.Map
 		}
 		return nil
 	}
-	return r.fail(n, what+" is made of lines like key: value")
+	return r.fail(n, what+" must have lines like key: value")
 }
 
 // plainKey returns a key as text.
@@ -174,15 +174,15 @@ func (r *configReader) scalar(n ast.Node, key string) (string, error) {
 		text = n.GetToken().Value
 	case nil, *ast.NullNode:
 	case *ast.SequenceNode, *ast.MappingNode:
-		return "", r.fail(n, key+" is one value, not a list or a section")
+		return "", r.fail(n, key+" must be one value, not a list or a section")
 	default:
-		return "", r.fail(n, key+": anchors, aliases and tags are not known here")
+		return "", r.fail(n, key+": anchors, aliases and tags are not supported")
 	}
 	switch {
 	case text == "":
 		return "", r.fail(n, key+" has no value")
 	case strings.ContainsRune(text, 0):
-		return "", r.fail(n, key+" has a byte of zero in it")
+		return "", r.fail(n, key+" contains a NUL byte")
 	}
 	return text, nil
 }
@@ -221,7 +221,7 @@ func (r *configReader) command(n ast.Node) (*command, error) {
 		}
 		if c.words, err = splitWords(text); err != nil {
 			return nil, output.WithHint(r.fail(n, commandKey+": "+err.Error()),
-				"a command that needs a shell is a list: [sh, -c, \"…\"]")
+				"write a command that needs a shell as a list: [sh, -c, \"…\"]")
 		}
 	} else {
 		for _, v := range list.Values {

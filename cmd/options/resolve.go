@@ -158,8 +158,8 @@ func (c *config) job(name string) (*section, error) {
 		return job, nil
 	}
 	if c.file == "" {
-		return nil, output.WithHint(locks.Usagef("there is no job %s, as there is no config file", output.Quote(name)),
-			"it would be "+strings.Join(defaultConfigs(), " or ")+", or what --config says")
+		return nil, output.WithHint(locks.Usagef("there is no job %s: there is no config file", output.Quote(name)),
+			"create "+strings.Join(defaultConfigs(), " or ")+", or name a file with --config")
 	}
 	err := locks.Unknown("job", name, slices.Sorted(maps.Keys(c.jobs)))
 	err.What += " in " + c.file
@@ -194,7 +194,7 @@ func (r *Request) nameLock(job *section) error {
 		return nil
 	}
 	if err := locks.CheckName(name.Text); err != nil {
-		return r.config.at(job.line, "job %s: its name cannot be that of its lock: %v", output.Quote(name.Text), err)
+		return r.config.at(job.line, "job %s: its name cannot be used for its lock: %v", output.Quote(name.Text), err)
 	}
 	lock.Text, lock.Rank, lock.Source = name.Text, Job, "the job's name"
 	return nil

@@ -29,9 +29,9 @@ func (d *Duration) Set(v string) error {
 	parsed, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s is no duration like 10, 1.5 or 2m30s", output.Quote(v))
+		return fmt.Errorf("invalid duration %s (want 10, 1.5 or 2m30s)", output.Quote(v))
 	case parsed < 0:
-		return fmt.Errorf("%s is negative", output.Quote(v))
+		return fmt.Errorf("negative duration %s", output.Quote(v))
 	}
 	d.D = parsed
 	return nil
@@ -57,7 +57,7 @@ func (n *Number) in(kind string, low, high int) *Number {
 func (n *Number) Set(v string) error {
 	parsed, err := strconv.Atoi(v)
 	if err != nil || parsed < n.min || parsed > n.max {
-		return fmt.Errorf("%s is no %s from %d to %d", output.Quote(v), n.kind, n.min, n.max)
+		return fmt.Errorf("invalid %s %s (want %d to %d)", n.kind, output.Quote(v), n.min, n.max)
 	}
 	n.N = parsed
 	return nil
@@ -100,7 +100,7 @@ func (l *Level) Set(v string) error {
 		}
 	}
 	if err != nil || n < 0 {
-		return fmt.Errorf("%s is neither true nor false, nor a number of times", output.Quote(v))
+		return fmt.Errorf("invalid value %s (want true, false or a number)", output.Quote(v))
 	}
 	*l = Level(n)
 	return nil
@@ -114,7 +114,7 @@ type Signal struct{ os.Signal }
 func (s *Signal) Set(v string) error {
 	sig, ok := signals.Parse(v)
 	if !ok {
-		return fmt.Errorf("%s is no signal like TERM or 15", output.Quote(v))
+		return fmt.Errorf("invalid signal %s (want TERM or 15, say)", output.Quote(v))
 	}
 	s.Signal = sig
 	return nil

@@ -19,7 +19,7 @@ func (w wordError) Error() string { return string(w) }
 // command in a shell, and reads back quotes as quotes.
 func splitWords(text string) ([]string, error) {
 	if substitutes(text) {
-		return nil, wordError("the output of another command needs a shell")
+		return nil, wordError("command substitution needs a shell")
 	}
 	p := shellwords.NewParser()
 	p.ParseEnv, p.ParseBacktick, p.ParseComment = false, false, false
@@ -28,7 +28,7 @@ func splitWords(text string) ([]string, error) {
 	case err != nil:
 		return nil, wordError("a quote is not closed, or a parenthesis needs a shell")
 	case p.Position >= 0:
-		return nil, wordError("one of the characters ; & | < > needs a shell, or quotes around it")
+		return nil, wordError("the characters ; & | < > need a shell, or quotes around them")
 	}
 	return words, nil
 }
@@ -59,7 +59,7 @@ func CommandOf(option, text string) (proc.Command, error) {
 	words, err := splitWords(text)
 	if err != nil {
 		return proc.Command{}, output.WithHint(locks.Usagef("%s %s: %v", option, output.Quote(text), err),
-			"for a shell's features: "+option+` "sh -c '…'"`)
+			"to use a shell: "+option+` "sh -c '…'"`)
 	}
 	if len(words) == 0 || words[0] == "" {
 		return proc.Command{}, locks.Usagef("%s %s names no program", option, output.Quote(text))

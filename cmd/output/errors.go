@@ -61,7 +61,7 @@ func Explain(lock string, err error) error {
 		return fmt.Errorf("lock %q: %w", lock, held)
 	case errors.Is(err, locks.ErrUnavailable) && !errors.As(err, new(*locks.Error)):
 		return WithHint(Reword(err, "lock %q: %s", lock, WithoutClass(err)),
-			"something there may accept connections and not answer, or take longer than -w or --connect-timeout allow")
+			"the server may accept connections without answering, or need longer than -w or --connect-timeout")
 	case errors.As(err, new(*proc.StartError)):
 	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, locks.ErrUsage) && !errors.Is(err, locks.ErrDenied):
 		return fmt.Errorf("%w: %w", locks.ErrDenied, err)

@@ -29,7 +29,7 @@ func OpenEvents(to string) (*Events, error) {
 	if n, ok := strings.CutPrefix(to, "fd:"); ok {
 		fd, err := strconv.Atoi(n)
 		if err != nil || fd < 0 {
-			return nil, &locks.UsageError{What: "--events " + Quote(to) + " names no file descriptor"}
+			return nil, &locks.UsageError{What: "--events " + Quote(to) + " is not a file descriptor"}
 		}
 		if !isInherited(fd) {
 			return nil, &locks.UsageError{What: "--events " + to + ": the descriptor is not open"}

@@ -17,7 +17,7 @@ func (s *session) checkHealth(r *options.Request) error {
 	how := slices.ContainsFunc([]string{"health-interval", "health-timeout", "health-retries", "health-start-period"}, r.Given)
 	switch {
 	case how && s.HealthCmd+s.HealthHTTP+s.HealthTCP == "":
-		return output.WithHint(locks.Usagef("nothing says how the job's health is checked"), "add --health-cmd, --health-http or --health-tcp")
+		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health-cmd, --health-http or --health-tcp")
 	case s.HealthInterval.D <= 0:
 		return locks.Usagef("--health-interval %v is out of range: more than 0", s.HealthInterval.D)
 	case s.HealthTimeout.D <= 0:

@@ -18,7 +18,7 @@ import (
 func (s *session) checkLife() error {
 	switch {
 	case s.OncePer != "" && s.Slots.Given: // neither is given up for the other: it would be another lock
-		return locks.Usagef("--once-per and --slots contradict each other: what has run is noted beside the one slot")
+		return locks.Usagef("--once-per and --slots contradict each other: runs are recorded per lock, not per slot")
 	case s.OncePer == "" && s.OncePerAttempt:
 		return output.WithHint(locks.Usagef("--once-per-attempt needs --once-per"), "add --once-per WINDOW")
 	case s.RestartDelay.D <= 0:

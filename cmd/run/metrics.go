@@ -69,7 +69,7 @@ func (e *exporter) watch() {
 	defer close(e.watched)
 	<-e.tool.Ended()
 	if !e.ending.Load() {
-		e.log.Warn("there are no metrics any more", "err", e.tool.ExitError())
+		e.log.Warn("leaderrun-metrics has ended; no more metrics", "err", e.tool.ExitError())
 	}
 }
 
@@ -154,16 +154,16 @@ func listenAddress(v string) (string, error) {
 		host, port = v[:i], v[i+1:]
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
-		return wrong("is no address like 9100 or 0.0.0.0:9100")
+		return wrong("is not a valid address (want 9100 or 0.0.0.0:9100)")
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	switch {
 	case host == "":
 		host = "127.0.0.1"
 	case strings.Contains(bare, ":") != (len(host) == len(bare)+2):
-		return wrong("has a host in the wrong form: a name, 192.0.2.1 or [2001:db8::1]")
+		return wrong("has an invalid host (want a name, 192.0.2.1 or [2001:db8::1])")
 	case strings.ContainsAny(bare, "[]/ @"):
-		return wrong("is no address like 9100 or 0.0.0.0:9100")
+		return wrong("is not a valid address (want 9100 or 0.0.0.0:9100)")
 	}
 	return host + ":" + port, nil
 }
@@ -182,7 +182,7 @@ func metricsFile(v string) (string, error) {
 	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
 		what = "its directory does not exist"
 	} else if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		what = "it is no regular file"
+		what = "it is not a regular file"
 	}
 	if what != "" {
 		return "", &locks.UsageError{What: fmt.Sprintf("--metrics-file %s: %s", output.Quote(v), what)}

@@ -25,9 +25,9 @@ func checkTarget(kind, target string) error {
 	u, err := url.Parse(target)
 	switch {
 	case kind == "http" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
-		return &locks.UsageError{What: "--health-http " + output.Quote(target) + " is no URL like http://127.0.0.1:8080/healthz"}
+		return &locks.UsageError{What: "--health-http: invalid URL " + output.Quote(target) + " (want http://127.0.0.1:8080/healthz, say)"}
 	case kind == "tcp" && (strings.LastIndex(target, ":") < 0 || strings.HasSuffix(target, ":") || strings.Contains(target, "/")):
-		return &locks.UsageError{What: "--health-tcp " + output.Quote(target) + " is no address like 127.0.0.1:8080"}
+		return &locks.UsageError{What: "--health-tcp: invalid address " + output.Quote(target) + " (want 127.0.0.1:8080, say)"}
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func misnamed(l *options.Line, name string, err error) error {
 		return output.WithHint(err, fmt.Sprintf("did you mean the subcommand %q?", near))
 	case strings.Contains(name, "://") && errors.As(err, &start):
 		start.Command = locks.RedactText(name)
-		return output.WithHint(err, "a backend is named with --backend")
+		return output.WithHint(err, "name a backend with --backend")
 	}
 	return err
 }
@@ -285,9 +285,9 @@ func (s *session) open(ctx context.Context, backend *url.URL, o locks.Options) (
 func (s *session) command(args []string) ([]string, error) {
 	switch {
 	case s.ShellCommand != "" && len(args) > 0:
-		return nil, &locks.UsageError{What: "both -c and the command " + output.Quote(args[0]) + " are given"}
+		return nil, &locks.UsageError{What: "-c and the command " + output.Quote(args[0]) + " contradict each other"}
 	case s.ShellCommand != "" && s.Lock == "":
-		return nil, output.WithHint(&locks.UsageError{What: "-c needs a lock's name"}, "add --lock NAME")
+		return nil, output.WithHint(&locks.UsageError{What: "-c needs --lock"}, "add --lock NAME")
 	case s.ShellCommand != "":
 		shell := os.Getenv("SHELL")
 		if shell == "" {
@@ -295,7 +295,7 @@ func (s *session) command(args []string) ([]string, error) {
 		}
 		return []string{shell, "-c", s.ShellCommand}, nil
 	case len(args) == 0 || args[0] == "":
-		return nil, output.WithHint(&locks.UsageError{What: "no command is given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
+		return nil, output.WithHint(&locks.UsageError{What: "no command given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
 	if s.Lock == "" {
 		s.Lock = filepath.Base(args[0])

@@ -29,7 +29,7 @@ func (s *session) contain(job starter) error {
 	if err == nil {
 		return nil
 	}
-	hint := "see the containment tiers in docs/safety.md, or leave the option out"
+	hint := "see the containment tiers in docs/safety.md, or omit the option"
 	if errors.Is(err, proc.ErrForeign) {
 		hint = "mount it, as unshare --mount-proc does"
 	}

@@ -66,7 +66,7 @@ func (b *Board) lines(all []Lock, trouble error, rows int) []string {
 		"",
 	}
 	if trouble != nil {
-		lines[1] = b.Style.paint(cell{"as it was before this: " + locks.Printable(trouble.Error()), red})
+		lines[1] = b.Style.paint(cell{"not current: " + locks.Printable(trouble.Error()), red})
 	}
 	lines = append(lines, b.Style.tableLines(all)...)
 	if rows > 0 && len(lines) > rows {

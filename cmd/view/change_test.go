@@ -56,7 +56,7 @@ func TestLines(t *testing.T) {
 		`a: free, was held by x\n\x1b[2Jy`:         {Kind: Free, Lock: &free, Before: &evil},
 		`a: free`:                                  {Kind: Free, Lock: &free},
 		`a: 0 waiting`:                             {Kind: Waiting, Lock: &free, Before: &evil},
-		`a: the lease of x\n\x1b[2Jy is over`:      {Kind: Lapsed, Lock: &evil, Before: &evil},
+		`a: the lease of x\n\x1b[2Jy has ended`:    {Kind: Lapsed, Lock: &evil, Before: &evil},
 		`the backend is unreachable: down\nreally`: {Kind: Unreachable, Trouble: errors.New("down\nreally")},
 		`the backend is reachable`:                 {Kind: Reachable},
 	} {

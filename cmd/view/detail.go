@@ -21,7 +21,7 @@ func (s Style) Detail(w io.Writer, all []Lock) error {
 
 func (s Style) detail(b *strings.Builder, l *Lock) {
 	state := s.state(l)
-	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: "its lease is over, and nobody has taken it since; it was held by " + s.holder(l)}[l.Is()]
+	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: "its lease has ended, and nobody has taken it since; it was held by " + s.holder(l)}[l.Is()]
 	fmt.Fprintf(b, "%s: %s\n", s.paint(cell{locks.Printable(l.Name), bold}), s.paint(state))
 	for _, f := range s.facts(l) {
 		fmt.Fprintf(b, "  %-9s %s\n", f[0], f[1])
@@ -69,7 +69,7 @@ func began(start string) string {
 	case locks.StartClean:
 		return ", after a release"
 	case locks.StartTakeover:
-		return ", by a takeover: the holder before had not released"
+		return ", by a takeover: the previous holder did not release the lock"
 	}
 	return ""
 }
@@ -79,7 +79,7 @@ func (s Style) lease(l *Lock) string {
 	case l.Left == 0:
 		return span(l.TTL)
 	case l.Left < 0:
-		return span(l.TTL) + ", over since " + span(-l.Left.Round(100*time.Millisecond))
+		return span(l.TTL) + ", ended " + span(-l.Left.Round(100*time.Millisecond))
 	}
 	return span(l.TTL) + ", " + left(l) + " left"
 }

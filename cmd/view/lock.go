@@ -58,9 +58,9 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 	switch {
 	case !l.Held:
 	case l.Holder == "":
-		l.Odd = append(l.Odd, "the record of its holder cannot be read: somebody else may have written into it")
+		l.Odd = append(l.Odd, "the record of its holder is invalid: another program may have written it")
 	case l.Since.After(now.Add(aheadLimit)):
-		l.Odd = append(l.Odd, "it is held since a time that is to come: a clock is wrong, the holder's or ours")
+		l.Odd = append(l.Odd, "it has been held since a time in the future: the holder's clock or ours is wrong")
 	}
 	r, err := ledger.Read(record)
 	if err != nil {
@@ -70,7 +70,7 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 	if spec, run, ok := r.Last(); ok {
 		if run.At < 0 || run.At > lastSecond {
 			run.At = 0
-			l.Odd = append(l.Odd, "the time of its last run makes no sense")
+			l.Odd = append(l.Odd, "the time of its last run is invalid")
 		}
 		l.Last = &Run{run, spec}
 	}

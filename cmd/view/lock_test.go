@@ -60,13 +60,13 @@ func TestOdd(t *testing.T) {
 		want   string
 	}{
 		"nothing":      {locks.Status{Held: true, Holder: "x", Since: now.Add(time.Second)}, "", ""},
-		"no record":    {locks.Status{Held: true}, "", "the record of its holder cannot be read"},
+		"no record":    {locks.Status{Held: true}, "", "the record of its holder is invalid"},
 		"a free lock":  {locks.Status{}, "", ""},
-		"the future":   {locks.Status{Held: true, Holder: "x", Since: now.Add(time.Hour)}, "", "since a time that is to come"},
+		"the future":   {locks.Status{Held: true, Holder: "x", Since: now.Add(time.Hour)}, "", "since a time in the future"},
 		"garbage":      {locks.Status{}, "no JSON", "read the lock's record: "},
 		"another form": {locks.Status{}, `{"v":9}`, "it has version 9"},
-		"a late run":   {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":253402300800}]}]}`, "the time of its last run makes no sense"},
-		"an early run": {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":-1}]}]}`, "the time of its last run makes no sense"},
+		"a late run":   {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":253402300800}]}]}`, "the time of its last run is invalid"},
+		"an early run": {locks.Status{}, `{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"at":-1}]}]}`, "the time of its last run is invalid"},
 	} {
 		l := newLock("a", locks.State{Status: test.status}, []byte(test.record), now)
 		if _, err := json.Marshal(l.JSON()); err != nil {

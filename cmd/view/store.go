@@ -46,7 +46,7 @@ func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 	})
 	switch {
 	case errors.Is(err, locks.ErrDenied): // who may look at one lock need not be allowed to list all
-		one.Odd = append(one.Odd, "whether it has slots cannot be seen: "+err.Error())
+		one.Odd = append(one.Odd, "cannot see whether it has slots: "+err.Error())
 	case err != nil:
 		return nil, err
 	case len(slots) > 0: // else the turnstile alone is left of slots that are free

@@ -71,10 +71,10 @@ func TestDetail(t *testing.T) {
 	}
 	for _, want := range []string{
 		"nightly: held by web1/17/ab\n  host      web1, process 17\n  since     ",
-		" (3m ago), by a takeover: the holder before had not released\n  token     17\n  lease     15s, 11.2s left\n  waiting   3\n",
+		" (3m ago), by a takeover: the previous holder did not release the lock\n  token     17\n  lease     15s, 11.2s left\n  waiting   3\n",
 		"\n         1. web2/4/cd since ", " (1m ago), priority 5\n", "\n         2. evil\\x1b[31m\n            1 more\n",
 		"\nreport: free\n  last run  ", "schedule day, by web3, token 4\n",
-		"\nevil: its lease is over, and nobody has taken it since; it was held by \\x1b[2J\n",
+		"\nevil: its lease has ended, and nobody has taken it since; it was held by \\x1b[2J\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

@@ -64,7 +64,7 @@ func checkLife(t *testing.T, first, next string) {
 	}
 	r.all(t, mixed, v.Version, "leaderrun-metrics", "leaderrun-probe")
 	status, out := r.run(t, "leaderrun", "doctor", "-b", "etcd://127.0.0.1:1", "--connect-timeout", "1")
-	if want := "! helper: /usr/libexec/leaderrun/leaderrun-etcd is of version " + v.Version + ", and leaderrun of " + mixed.Version +
+	if want := "! helper: /usr/libexec/leaderrun/leaderrun-etcd has version " + v.Version + ", and leaderrun " + mixed.Version +
 		"\n  fix: install both from one release\n"; status != 69 || !strings.Contains(out, want) {
 		t.Errorf("exit status %d, want 69, and a warning of the versions:\n%s", status, out)
 	}
