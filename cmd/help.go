@@ -11,11 +11,35 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-const synopsis = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
-       leaderrun [OPTIONS] -c 'COMMAND | LINE' --lock NAME
+const usage = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
+       leaderrun [OPTIONS] --lock NAME -c 'COMMAND | LINE'
+`
 
-Run a command on exactly one machine at a time: take a lock, run the command
-while renewing it, and end the whole job before anyone else can hold the lock.
+const short = `Run a command on exactly one machine at a time. Without --backend, the lock is a file: one machine.
+
+` + usage
+
+const shortEnd = `
+Examples:
+  leaderrun -- ./job.sh                                         one at a time on this machine
+  leaderrun -b etcd -- worker                                   one at a time in the fleet
+  */5 * * * * leaderrun -n -E 0 -b etcd -- backup               a line of crontab(5)
+  leaderrun -b etcd --rejoin --restart on-failure -- worker     a service
+
+Subcommands: status watch wait check resign release forget doctor config backends completion version
+See also: leaderrun --help-all, leaderrun help SUBCOMMAND, man leaderrun
+`
+
+const long = `Run a command on exactly one machine at a time. Without --backend, the lock is
+a file, and covers this machine only.
+
+` + usage + `
+leaderrun takes a lock, runs the command while renewing it, and ends the whole
+job before anyone else can hold the lock.
+
+Other subcommands: status, watch, wait, check, resign, release, forget,
+doctor, config, backends, completion, version, help (leaderrun help NAME).
+Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun
 `
 
 const examples = `
@@ -42,13 +66,18 @@ func helpCommand(e *env.Env) *options.Command {
 		Usage: "show the help of a subcommand",
 		Args:  "[SUBCOMMAND]",
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			return nil, func(r *options.Request) error {
-				all := r.Line.Commands
-				c := all[0]
+			var all bool
+			helpAll := options.Option{Name: "all", Hidden: true, Value: &all, From: options.Arguments} // what --help-all stands for
+			return []options.Option{helpAll}, func(r *options.Request) error {
+				known := r.Line.Commands
+				c := known[0]
 				if len(r.Args) > 0 && r.Args[0] != "" {
-					if c = options.Find(all, r.Args[0]); c == nil {
-						return locks.Unknown("subcommand", r.Args[0], options.Names(all))
+					if c = options.Find(known, r.Args[0]); c == nil {
+						return locks.Unknown("subcommand", r.Args[0], options.Names(known))
 					}
+				}
+				if c.Name == "run" && !all {
+					return printShort(e.Out, c)
 				}
 				return printHelp(e.Out, c)
 			}
@@ -56,13 +85,38 @@ func helpCommand(e *env.Env) *options.Command {
 	}
 }
 
-// printHelp prints the help of a command. That of run is that of leaderrun.
+// printShort prints the help that most people need, which is that of leaderrun: of run,
+// the common options, a line each if they can be.
+func printShort(w io.Writer, c *options.Command) error {
+	var b strings.Builder
+	b.WriteString(short + "\n")
+	for _, group := range options.Groups {
+		label := labels[group]
+		for _, o := range c.Shown() {
+			if o.Group != group || !o.Common {
+				continue
+			}
+			value, text := o.Brief()
+			printColumns(&b, 36, 100, fmt.Sprintf("%-8s %s", label, named(&o, value)), text)
+			label = ""
+		}
+	}
+	b.WriteString(shortEnd)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// labels are short forms of the headings.
+var labels = map[string]string{
+	"Which lock": "Lock", "Waiting": "Waiting", "Running": "Running", "Lease and stopping": "Lease", "As a cron job": "Cron",
+	"As a service": "Service", "Health of the job": "Health", "Hooks": "Hooks", "Config file": "Config", "Output": "Output", "Help": "Help",
+}
+
+// printHelp prints the help of a command, with all its options.
 func printHelp(w io.Writer, c *options.Command) error {
 	var b strings.Builder
 	if c.Name == "run" {
-		b.WriteString(synopsis)
-		b.WriteString("\nOther subcommands: status, watch, wait, check, resign, release, forget,\ndoctor, config, backends, completion, version, help (leaderrun help NAME).\n")
-		b.WriteString("Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun\n")
+		b.WriteString(long)
 	} else {
 		fmt.Fprintf(&b, "Usage: %s\n\n%s.\n", strings.TrimSpace("leaderrun "+c.Name+" [OPTIONS] "+c.Args), capitalize(c.Usage))
 	}
@@ -89,27 +143,28 @@ func printOptions(b *strings.Builder, group string, all []options.Option) {
 		if o.Default != "" {
 			text += " (default: " + o.Default + ")"
 		}
-		printOption(b, strings.TrimRight(optionName(o)+" "+value, " "), text)
+		printColumns(b, 29, output.Width, "  "+named(o, value), text)
 	}
 }
 
-func optionName(o *options.Option) string {
-	if o.Short == "" {
-		return "    --" + o.Name
+// named is an option with the name of its value.
+func named(o *options.Option, value string) string {
+	name := "    --" + o.Name
+	if o.Short != "" {
+		name = "-" + o.Short + ", --" + o.Name
 	}
-	return "-" + o.Short + ", --" + o.Name
+	return strings.TrimRight(name+" "+value, " ")
 }
 
-// printOption prints names and text in two columns.
-func printOption(b *strings.Builder, names, text string) {
-	const indent = 29
-	line := fmt.Sprintf("  %-*s", indent-2, names)
+// printColumns prints names, and after an indent text, in lines of that width.
+func printColumns(b *strings.Builder, indent, width int, names, text string) {
+	line := fmt.Sprintf("%-*s", indent, names)
 	if len(line) > indent {
 		b.WriteString(line + "\n")
 		line = strings.Repeat(" ", indent)
 	}
 	for word := range strings.FieldsSeq(text) {
-		if len([]rune(line))+1+len([]rune(word)) > output.Width {
+		if len([]rune(line))+1+len([]rune(word)) > width {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 			line = strings.Repeat(" ", indent)
 		}

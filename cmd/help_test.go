@@ -34,10 +34,41 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestPrintOptionWraps(t *testing.T) {
+// TestShortHelp: the help that --help prints fits a screen and a half, and has all common
+// options and no others.
+func TestShortHelp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	printOption(&b, "    --an-option-with-a-long-name VALUE", strings.Repeat("word ", 20))
+	run := Commands()[0]
+	if err := printShort(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if len(lines) > 38 {
+		t.Errorf("%d lines; want 38 at most", len(lines))
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 100 || strings.HasSuffix(line, " ") {
+			t.Errorf("%d columns, or a blank at the end: %q", n, line)
+		}
+	}
+	if !strings.Contains(lines[0], "Without --backend, the lock is a file") {
+		t.Errorf("the first line does not say what is locked without a backend: %s", lines[0])
+	}
+	for _, o := range run.Options() {
+		if shown := strings.Contains(b.String(), " --"+o.Name+" "); shown != o.Common {
+			t.Errorf("is --%s in the short help? %v", o.Name, shown)
+		}
+		if o.Common && labels[o.Group] == "" {
+			t.Errorf("%s has no label", o.Group)
+		}
+	}
+}
+
+func TestPrintColumnsWraps(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	printColumns(&b, 29, output.Width, "      --an-option-with-a-long-name VALUE", strings.Repeat("word ", 20))
 	want := "      --an-option-with-a-long-name VALUE\n" +
 		strings.Repeat(" ", 29) + strings.Repeat(" word", 10) + "\n" +
 		strings.Repeat(" ", 29) + strings.Repeat(" word", 10) + "\n"

@@ -18,7 +18,7 @@ func TestEveryOptionHasItsVariable(t *testing.T) {
 	t.Parallel()
 	for _, o := range Commands()[0].Options() {
 		name := o.Name
-		if name == options.HelpName || name == options.VersionName {
+		if name == options.HelpName || name == options.HelpAllName || name == options.VersionName {
 			if o.Variable() != "" {
 				t.Errorf("--%s has the variable %s", name, o.Variable())
 			}

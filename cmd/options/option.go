@@ -21,9 +21,10 @@ type Option struct {
 	Group   string // the heading that it stands under in help
 	Value   any    // where its value goes: a *string, a *bool, or a cli.Generic
 	Default string // "" if there is none; that of --kill-after depends on --ttl and is no value
-	Usage   string // a phrase, with the name of its value in back quotes
+	Usage   string // a phrase, with the name of its value in back quotes; details follow a semicolon
 	From    Sources
-	Hidden  bool // help does not show it
+	Common  bool // the short help of a run shows it, as one of those that people use most
+	Hidden  bool // no help shows it
 }
 
 // Sources are those that may set an option.
@@ -64,6 +65,17 @@ func (o *Option) Phrase() (value, text string) {
 		return "", o.Usage
 	}
 	return value, before + value + after
+}
+
+// Brief returns what Phrase does, without details.
+func (o *Option) Brief() (value, text string) {
+	value, text = o.Phrase()
+	text, _, _ = strings.Cut(text, ";")
+	if o.Default != "" {
+		def, _, _ := strings.Cut(o.Default, ",")
+		text += " (default: " + def + ")"
+	}
+	return value, text
 }
 
 // Words are those of which the value is one; nil: it is not one of a few words.
@@ -144,7 +156,7 @@ type Command struct {
 func (c *Command) Options() []Option {
 	if c.options == nil {
 		c.options, c.do = c.Define()
-		c.options = append(c.options, Option{Name: HelpName, Short: "h", Group: "Help", Value: new(bool), From: Arguments, Usage: "show this help"})
+		c.options = append(c.options, Option{Name: HelpName, Short: "h", Common: true, Group: "Help", Value: new(bool), From: Arguments, Usage: "show this help"})
 		for i := range c.options {
 			c.options[i].setDefault()
 		}

@@ -127,7 +127,7 @@ func TestExpand(t *testing.T) {
 // something else, or say which file and job.
 func TestEveryOptionIsAKey(t *testing.T) {
 	t.Parallel()
-	not := []string{HelpName, VersionName, "config", "job", commandKey}
+	not := []string{HelpName, HelpAllName, VersionName, "config", "job", commandKey}
 	for _, o := range NewValues().Table() {
 		_, err := parseConfig("f", []byte(o.Name+": x\n"))
 		if isKey := err == nil; isKey == slices.Contains(not, o.Name) {

@@ -41,13 +41,20 @@ func Read(args []string, commands []*Command) (*Line, error) {
 	switch {
 	case err != nil:
 		return l, err
-	case l.Count(HelpName) > 0:
-		l.Rest, l.Command = []string{l.Command.Name}, Find(commands, HelpName)
-		l.Given, l.Words = nil, nil
+	case l.Count(HelpName)+l.Count(HelpAllName) > 0:
+		*l = Line{Commands: commands, Command: Find(commands, HelpName), Rest: []string{l.Command.Name}, Given: l.helpAll()}
 	case l.Count(VersionName) > 0:
 		*l = Line{Commands: commands, Command: Find(commands, VersionName)}
 	}
 	return l, l.check()
+}
+
+// helpAll are the options of the subcommand help that --help-all stands for.
+func (l *Line) helpAll() []Given {
+	if l.Count(HelpAllName) == 0 {
+		return nil
+	}
+	return []Given{{Option: &Option{Name: "all"}, Text: "true", shown: "--" + HelpAllName}}
 }
 
 // check refuses options that the subcommand does not have, and values, also those of

@@ -11,6 +11,7 @@ import (
 // HelpName and VersionName are options that ask for something else than the command.
 const (
 	HelpName    = "help"
+	HelpAllName = "help-all"
 	VersionName = "version"
 )
 
@@ -77,21 +78,21 @@ func (v *Values) Table() []Option {
 func (v *Values) lockOptions() []Option {
 	const which, waiting, running, losing = "Which lock", "Waiting", "Running", "Lease and stopping"
 	return []Option{
-		{Name: "backend", Short: "b", Group: which, Value: &v.Backend, Default: "file",
-			Usage: "`NAME|URL` of the system that keeps the lock: " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
-		{Name: "lock", Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND)"},
+		{Name: "backend", Common: true, Short: "b", Group: which, Value: &v.Backend, Default: "file",
+			Usage: "`NAME|URL` of the system that keeps the lock; " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
+		{Name: "lock", Common: true, Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND)"},
 		{Name: "id", Group: which, Value: &v.ID, Usage: "`ID` shown to others as the holder (default: host/pid/random)"},
-		{Name: "slots", Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
+		{Name: "slots", Common: true, Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
 			Usage: "up to `N` runs may hold the lock, each in its own slot; a different lock than without --slots (default: no slots)"},
 
-		{Name: "nonblock", Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held"},
-		{Name: "wait", Short: "w", Group: waiting, Value: &v.Wait, Usage: "give up after `DURATION`; a bare number is seconds (default: never)"},
-		{Name: "conflict-exit-code", Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
+		{Name: "nonblock", Common: true, Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held"},
+		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "give up after `DURATION` (default: never); a bare number is seconds"},
+		{Name: "conflict-exit-code", Common: true, Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
 			Usage: "exit with `N` if the lock is held"},
 		{Name: "connect-timeout", Group: waiting, Value: &v.ConnectTimeout, Default: "5s",
 			Usage: "wait up to `DURATION` for the backend to respond"},
 
-		{Name: "command", Short: "c", Group: running, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` through $SHELL -c; needs --lock"},
+		{Name: "command", Common: true, Short: "c", Group: running, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` through $SHELL -c; needs --lock"},
 		{Name: "scrub-env", Group: running, Value: &v.ScrubEnv, Usage: "keep the backend's credentials out of the job's environment"},
 		{Name: "containment", Group: running, Value: v.Containment.Of(append([]string{"auto"}, tiers()...)...), Default: "auto",
 			Usage: "contain the job with `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best available except pidns"},
@@ -102,12 +103,12 @@ func (v *Values) lockOptions() []Option {
 		{Name: "notify-job", Group: running, Value: &v.NotifyJob,
 			Usage: "the job, not leaderrun, sends READY=1 to systemd; needs NotifyAccess=all in its unit"},
 
-		{Name: "ttl", Group: losing, Value: &v.TTL, Default: "15s", Usage: "`DURATION` of the lease; if this host dies, another takes over after it"},
+		{Name: "ttl", Common: true, Group: losing, Value: &v.TTL, Default: "15s", Usage: "if a host dies, another takes over in `DURATION`; this is the length of the lease"},
 		{Name: "takeover", Group: losing, Value: v.Takeover.Of("fast", "strict"), Default: "fast",
 			Usage: "when to start after a holder that did not release the lock: `HOW` is fast, at once, or strict, when its lease has certainly ended"},
-		{Name: "signal", Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end"},
-		{Name: "kill-after", Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
-			Usage: "send KILL if the job still runs `DURATION` after the signal"},
+		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end"},
+		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
+			Usage: "send KILL `DURATION` after the signal"},
 		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",
 			Usage: "on a failed renewal: `WHAT` is retry, while the lease allows, or stop, the job at once"},
 	}
@@ -116,28 +117,28 @@ func (v *Values) lockOptions() []Option {
 func (v *Values) cronOptions() []Option {
 	const group = "As a cron job"
 	return []Option{
-		{Name: "once-per", Group: group, Value: &v.OncePer,
-			Usage: "let the job succeed once per `WINDOW` in the whole fleet: 10m, 1h, day, week or a cron expression; later runs do nothing and exit with 0 (or -E)"},
+		{Name: "once-per", Common: true, Group: group, Value: &v.OncePer,
+			Usage: "let the job succeed once per `WINDOW` in the whole fleet; 10m, 1h, day, week or a cron expression; later runs do nothing and exit with 0 (or -E)"},
 		{Name: "once-per-attempt", Group: group, Value: &v.OncePerAttempt, Usage: "with --once-per, start the job once per window even if it fails"},
-		{Name: "splay", Group: group, Value: &v.Splay, Usage: "wait up to `DURATION` first; the delay is fixed per host and lock"},
+		{Name: "splay", Common: true, Group: group, Value: &v.Splay, Usage: "wait up to `DURATION` first; the delay is fixed per host and lock"},
 		{Name: "min-hold", Group: group, Value: &v.MinHold,
 			Usage: "hold the lock for at least `DURATION` from the job's start, so that hosts with slow clocks find it held"},
-		{Name: "max-runtime", Group: group, Value: &v.MaxRuntime, Usage: "stop a job that runs for longer than `DURATION`, and exit with 124"},
+		{Name: "max-runtime", Common: true, Group: group, Value: &v.MaxRuntime, Usage: "stop a job that runs for longer than `DURATION`; the exit status is then 124"},
 	}
 }
 
 func (v *Values) serviceOptions() []Option {
 	const group = "As a service"
 	return []Option{
-		{Name: "rejoin", Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends"},
-		{Name: "restart", Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
-			Usage: "start the job again when it ends, under the same lease: `WHEN` is no, on-failure or always"},
+		{Name: "rejoin", Common: true, Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends"},
+		{Name: "restart", Common: true, Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
+			Usage: "start the job again when it ends; `WHEN` is no, on-failure or always; the lease stays the same"},
 		{Name: "restart-delay", Group: group, Value: &v.RestartDelay, Default: "1s",
 			Usage: "wait `DURATION` before a restart; doubles with each restart in a row"},
 		{Name: "restart-max-delay", Group: group, Value: &v.RestartMaxDelay, Default: "1m",
 			Usage: "wait at most `DURATION` before a restart; a job that ran for this long counts as healthy, and the delay starts over"},
 		{Name: "give-up-after", Group: group, Value: v.GiveUpAfter.in("number", 0, 1_000_000),
-			Usage: "after `N` failures in a row, give up the lock so that another host can try (default: never)"},
+			Usage: "after `N` failures in a row, give up the lock (default: never); another host can try"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "refuse requests of leaderrun resign"},
 		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000), Default: "0",
 			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + ")"},
@@ -149,7 +150,7 @@ func (v *Values) healthOptions() []Option {
 	const group = "Health of the job"
 	return []Option{
 		{Name: "health-cmd", Group: group, Value: &v.HealthCmd, Usage: "give up the lock when `CMD` keeps failing"},
-		{Name: "health-http", Group: group, Value: &v.HealthHTTP, Usage: "give up the lock when `URL` keeps answering anything but 2xx or 3xx"},
+		{Name: "health-http", Common: true, Group: group, Value: &v.HealthHTTP, Usage: "give up the lock when `URL` keeps failing; an answer other than 2xx or 3xx is a failure"},
 		{Name: "health-tcp", Group: group, Value: &v.HealthTCP, Usage: "give up the lock when `HOST:PORT` keeps refusing connections"},
 		{Name: "health-interval", Group: group, Value: &v.HealthInterval, Default: "30s", Usage: "check every `DURATION`"},
 		{Name: "health-timeout", Group: group, Value: &v.HealthTimeout, Default: "30s", Usage: "a check fails if it takes longer than `DURATION`"},
@@ -163,7 +164,7 @@ func (v *Values) hookOptions() []Option {
 	const group = "Hooks"
 	return []Option{
 		{Name: "on-standby", Group: group, Value: &v.OnStandby, Usage: "run `CMD` when the wait for the lock begins"},
-		{Name: "on-elected", Group: group, Value: &v.OnElected, Usage: "run `CMD` under the lease before the job; if it fails, give up the lock"},
+		{Name: "on-elected", Common: true, Group: group, Value: &v.OnElected, Usage: "run `CMD` under the lease before the job; if it fails, give up the lock"},
 		{Name: "on-resign", Group: group, Value: &v.OnResign, Usage: "run `CMD` under the lease when the whole job has ended"},
 		{Name: "on-lost", Group: group, Value: &v.OnLost, Usage: "run `CMD` after the lock was lost and the job killed"},
 		{Name: "hook-timeout", Group: group, Value: &v.HookTimeout, Default: "30s", Usage: "stop a hook that runs for longer than `DURATION`"},
@@ -173,21 +174,22 @@ func (v *Values) hookOptions() []Option {
 func (v *Values) outputOptions() []Option {
 	const file, group = "Config file", "Output"
 	return []Option{
-		{Name: "verbose", Short: "v", Group: group, Value: &v.Verbose, Usage: "print what happens; -vv also prints every renewal"},
-		{Name: "quiet", Short: "q", Group: group, Value: &v.Quiet, Usage: "print errors only, no warnings"},
+		{Name: "verbose", Common: true, Short: "v", Group: group, Value: &v.Verbose, Usage: "print what happens (-vv: also every renewal)"},
+		{Name: "quiet", Common: true, Short: "q", Group: group, Value: &v.Quiet, Usage: "print errors only, no warnings"},
 		{Name: "log-format", Group: group, Value: v.LogFormat.Of("text", "json"), Default: "text", Usage: "print messages in `FORMAT`: text or json"},
 		{Name: "log-file", Group: group, Value: &v.LogFile, Usage: "append messages to `FILE` instead of printing them"},
 		{Name: "trace-renewals", Group: group, Value: &v.TraceRenewals,
 			Usage: "print each renewal (when it was sent, how long it took, and how much of the lease was left), to help choose a ttl"},
-		{Name: "events", Group: group, Value: &v.Events, Usage: "append one line of JSON per event to `FILE|fd:N|-`; - is standard output"},
+		{Name: "events", Common: true, Group: group, Value: &v.Events, Usage: "append one line of JSON per event to `FILE|fd:N|-`; - is standard output"},
 		{Name: "metrics-listen", Group: group, Value: &v.MetricsListen,
-			Usage: "serve /metrics for Prometheus, /healthz and /leader on `[HOST:]PORT`; without HOST, to this machine only"},
+			Usage: "serve /metrics, /healthz and /leader on `[HOST:]PORT`; for Prometheus and others; without HOST, to this machine only"},
 		{Name: "metrics-file", Group: group, Value: &v.MetricsFile,
 			Usage: "write metrics to `FILE`; name it NAME.prom for the textfile collector of Prometheus' node_exporter"},
 		{Name: VersionName, Short: "V", Group: "Help", Value: new(bool), From: Arguments, Usage: "print the version"},
-		{Name: "config", Group: file, Value: &v.Config, From: NotInFile,
-			Usage: "read options from `FILE` (default: ~/.config/leaderrun/config.yaml, or /etc/leaderrun/config.yaml)"},
-		{Name: "job", Group: file, Value: &v.Job, From: NotInFile, Usage: "run the job `NAME` of the config file, with its options"},
+		{Name: HelpAllName, Common: true, Group: "Help", Value: new(bool), From: Arguments, Usage: "show all options"},
+		{Name: "config", Common: true, Group: file, Value: &v.Config, From: NotInFile,
+			Usage: "read options from `FILE`; without it, from ~/.config/leaderrun/config.yaml or /etc/leaderrun/config.yaml"},
+		{Name: "job", Common: true, Group: file, Value: &v.Job, From: NotInFile, Usage: "run the job `NAME` of the config file, with its options"},
 	}
 }
 

@@ -109,6 +109,12 @@ func (s *session) run(r *options.Request) error {
 			return err
 		}
 	}
+	if s.Verbose > 0 || s.TraceRenewals || s.LogFile != "" || s.Events != "" {
+		<-signals.ready // what we write to may be a pipe that nobody reads
+	}
+	if r.Setting("backend").Rank == options.Default {
+		logger.Info("no backend was chosen; the lock covers this machine only", "backend", "file")
+	}
 	exit, err := s.supervise(backend, command, nested, signals, logger)
 	var outer *runner.OuterError
 	switch {
@@ -152,9 +158,6 @@ func (s *session) exit(err error) error {
 
 // supervise campaigns for the lock and runs the command under it.
 func (s *session) supervise(backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (proc.Exit, error) {
-	if s.Verbose > 0 || s.TraceRenewals || s.LogFile != "" || s.Events != "" {
-		<-signals.ready // what we write to may be a pipe that nobody reads any more
-	}
 	events, err := output.OpenEvents(s.Events)
 	if err != nil {
 		return proc.Exit{}, err
