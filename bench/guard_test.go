@@ -42,7 +42,7 @@ func (b *bench) guard(t *testing.T) section {
 	s := section{
 		title: "The guard: nothing of the job is left",
 		commands: []string{
-			"leaderrun -b file:///locks -- sh -c '(setsid sleep 1000 &); sleep 1000 & sleep 1000'",
+			"leaderrun -b file:///locks -l x -- sh -c '(setsid sleep 1000 &); sleep 1000 & sleep 1000'",
 			"leaderrun -b etcd --ttl 3 -- sleep 1000",
 		},
 		notes: []string{"From the SIGKILL of leaderrun until its guard has seen that no process of the job is left, and has ended; the limits are for the p99. " +

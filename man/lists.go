@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd/options"
+	"github.com/leaderrun/leaderrun/cmd/run"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
@@ -83,6 +84,20 @@ func keyList(all []options.Option) string {
 		if len(keys) > 0 {
 			fmt.Fprintf(&b, ".It %s\n%s\n", heading, strings.Join(keys, " ,\n"))
 		}
+	}
+	b.WriteString(".El\n")
+	return b.String()
+}
+
+// wrapperList lists the programs that need --lock.
+func wrapperList() string {
+	var b strings.Builder
+	b.WriteString(".Bl -tag -width Ds -compact\n")
+	for _, kind := range []struct {
+		name  string
+		names []string
+	}{{"shells and interpreters", run.Interpreters()}, {"other wrappers", run.Wrappers()}} {
+		fmt.Fprintf(&b, ".It %s\n.Cm %s\n", kind.name, strings.Join(kind.names, " ,\n.Cm "))
 	}
 	b.WriteString(".El\n")
 	return b.String()

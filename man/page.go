@@ -63,6 +63,9 @@ func generate(subcommand, what string) (string, error) {
 	if what == "keys" {
 		subcommand = "run"
 	}
+	if what == "wrappers" {
+		return wrapperList(), nil
+	}
 	c := options.Find(cmd.Commands(), subcommand)
 	if c == nil {
 		return "", fmt.Errorf("there is no subcommand %q", subcommand)

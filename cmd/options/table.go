@@ -80,7 +80,7 @@ func (v *Values) lockOptions() []Option {
 	return []Option{
 		{Name: "backend", Common: true, Short: "b", Group: which, Value: &v.Backend, Default: "file",
 			Usage: "`NAME|URL` of the system that keeps the lock; " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
-		{Name: "lock", Common: true, Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND)"},
+		{Name: "lock", Common: true, Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND); required if COMMAND is a shell, an interpreter or another wrapper"},
 		{Name: "id", Group: which, Value: &v.ID, Usage: "`ID` shown to others as the holder (default: host/pid/random)"},
 		{Name: "slots", Common: true, Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
 			Usage: "up to `N` runs may hold the lock, each in its own slot; a different lock than without --slots (default: no slots)"},

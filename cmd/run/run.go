@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -301,10 +300,7 @@ func (s *session) command(args []string) ([]string, error) {
 		return nil, output.WithHint(&locks.UsageError{What: "no command given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
 	if s.Lock == "" {
-		s.Lock = filepath.Base(args[0])
-		if err := locks.CheckName(s.Lock); err != nil {
-			return nil, output.WithHint(err, "name the lock with --lock NAME")
-		}
+		return args, s.nameLock(args)
 	}
 	return args, nil
 }

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A lock is named after the command unless the user names it. The name of a shell, an
+// interpreter or another program that runs what its arguments say would be a bad one:
+// "sh a.sh" and "sh b.sh" would exclude each other in the whole fleet. For these the
+// user has to name the lock.
+
+// Interpreters run a script, which often is their first argument.
+func Interpreters() []string {
+	return []string{"ash", "awk", "bash", "bun", "csh", "dash", "deno", "fish", "java", "ksh", "lua", "mksh", "node", "perl", "php",
+		"powershell", "pwsh", "pypy", "python", "Rscript", "ruby", "sh", "tclsh", "tcsh", "zsh"}
+}
+
+// Wrappers run another program, or one of many.
+func Wrappers() []string {
+	return []string{"bundle", "busybox", "chroot", "chrt", "cmd", "docker", "doas", "env", "flock", "ionice", "kubectl", "make", "nerdctl",
+		"nice", "nohup", "npm", "npx", "nsenter", "parallel", "pnpm", "podman", "poetry", "runuser", "setpriv", "setsid", "ssh", "stdbuf", "su",
+		"sudo", "systemd-run", "taskset", "time", "timeout", "toybox", "unshare", "uv", "xargs", "yarn"}
+}
+
+// program is the base name of a command without what a version or Windows adds to it:
+// python for /usr/bin/python3.11.
+func program(command string) string {
+	name := strings.TrimSuffix(filepath.Base(command), ".exe")
+	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {
+		return bare
+	}
+	return name
+}
+
+// nameLock names the lock after the command.
+func (s *session) nameLock(args []string) error {
+	if name := program(args[0]); slices.Contains(Interpreters(), name) || slices.Contains(Wrappers(), name) {
+		what := "--lock is required: " + output.Quote(filepath.Base(args[0])) + " does not say which job it runs"
+		return output.WithHint(&locks.UsageError{What: what}, "leaderrun --lock "+script(args)+" -- "+commandLine(args))
+	}
+	s.Lock = filepath.Base(args[0])
+	if err := locks.CheckName(s.Lock); err != nil {
+		return output.WithHint(err, "name the lock with --lock NAME")
+	}
+	return nil
+}
+
+// script suggests a name for the lock: that of the script that the first interpreter of
+// a command runs, or NAME.
+func script(args []string) string {
+	const unknown = "NAME"
+	i := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(Interpreters(), program(arg)) })
+	if i < 0 || i+1 >= len(args) || strings.HasPrefix(args[i+1], "-") {
+		return unknown
+	}
+	base := filepath.Base(args[i+1])
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if locks.CheckName(name) != nil {
+		return unknown
+	}
+	return name
+}
+
+// commandLine is a command as a shell reads it. The end of a long one is left out.
+func commandLine(args []string) string {
+	var words []string
+	for _, arg := range args {
+		arg = locks.RedactText(arg)
+		if arg == "" || strings.ContainsAny(arg, " \t\n'\"\\$`;&|<>()*?[]#~!{}") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	return locks.Printable(locks.Abbreviate(strings.Join(words, " ")))
+}
