@@ -144,11 +144,14 @@ func misnamed(l *options.Line, name string, err error) error {
 // exit gives an error the exit status that the user may choose: that of a lock that
 // is held, or of a window that needs no run.
 func (s *session) exit(err error) error {
+	var held *locks.HeldError
 	switch {
 	case errors.As(err, new(*runner.SkippedError)) && s.Conflict.Given:
 		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
 	case errors.As(err, new(*runner.SkippedError)):
 		return &output.Exit{Err: err, Quiet: true}
+	case errors.As(err, &held) && !s.Nonblock: // the wait ran out
+		return &output.Exit{Status: s.Conflict.N, Err: output.Reword(err, "lock %q: timed out: still %v", s.Lock, held)}
 	case output.Status(err) == output.ExitHeld:
 		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
 	}

@@ -30,9 +30,9 @@ func TestExit(t *testing.T) {
 		want  int
 		text  string
 	}{
-		{held, false, 75, `lock "x": held by h`},
-		{held, true, 3, `lock "x": held by h`},
-		{&locks.Error{Op: "acquire", Class: locks.ErrHeld, Err: held}, true, 3, `lock "x": held by h`},
+		{held, false, 75, `lock "x": timed out: still held by h`},
+		{held, true, 3, `lock "x": timed out: still held by h`},
+		{&locks.Error{Op: "acquire", Class: locks.ErrHeld, Err: held}, true, 3, `lock "x": timed out: still held by h`},
 		{&runner.SkippedError{}, false, 0, ""},
 		{&runner.SkippedError{}, true, 3, ""},
 		{fmt.Errorf("%w: no renewal", locks.ErrLost), true, 76, `leadership of "x" was lost and the job was stopped: no renewal`},
@@ -49,6 +49,21 @@ func TestExit(t *testing.T) {
 		err := s.exit(s.explain(tt.err))
 		if got := output.Status(err); got != tt.want || tt.text != "" && err.Error() != tt.text {
 			t.Errorf("%v, -E given: %v: got %v, status %d; want %s, %d", tt.err, tt.given, err, got, tt.text, tt.want)
+		}
+	}
+}
+
+// TestHeldIsSaidOfAWait: -n is silent about a lock that is held, and -w is not.
+func TestHeldIsSaidOfAWait(t *testing.T) {
+	t.Parallel()
+	for _, nonblock := range []bool{false, true} {
+		v := options.NewValues()
+		v.Lock, v.Nonblock = "x", nonblock
+		s := &session{Values: v}
+		var exit *output.Exit
+		err := s.exit(s.explain(&locks.HeldError{Status: locks.Status{Holder: "h"}}))
+		if !errors.As(err, &exit) || exit.Quiet != nonblock || exit.Status != 75 {
+			t.Errorf("-n given: %v: got %+v", nonblock, exit)
 		}
 	}
 }
