@@ -17,17 +17,16 @@ import (
 )
 
 func releaseCommand(e *env.Env) *options.Command {
-	return define(e, "release", "take a lock away from its holder, which then kills its job", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "release", "ask the holder to release a lock; with --force, take it away", func(p *operator) ([]options.Option, func(*options.Request) error) {
+		var reason string
 		var force, yes bool
-		return []options.Option{
-				p.As("lock", "`NAME` of the lock"),
-				{Name: "force", Group: "Lease and stopping", Value: &force, From: options.Arguments,
-					Usage: "break the lock; without it nothing is done, as leaderrun resign asks the holder to end its job in order"},
+		return append(p.resignOptions(&reason),
+				options.Option{Name: "force", Group: "Lease and stopping", Value: &force, From: options.Arguments,
+					Usage: "take the lock away from the holder, which then kills its job; another may hold the lock before that"},
 				yesOption(&yes, "Lease and stopping"),
-			}, func(*options.Request) error {
+			), func(*options.Request) error {
 				if !force {
-					return output.WithHint(locks.Usagef("release breaks a lock that somebody holds, and so needs --force"),
-						"to have the holder end its job and release: leaderrun resign")
+					return p.resign(reason)
 				}
 				return p.breakLock(yes)
 			}

@@ -19,15 +19,20 @@ const resignLook = 300 * time.Millisecond
 func resignCommand(e *env.Env) *options.Command {
 	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var reason string
-		wait := p.As("wait", "give up after `DURATION`; a bare number is seconds")
-		wait.Default = "1m" // more than a renewal, with which some backends deliver requests, and the usual grace
-		return []options.Option{
-			p.As("lock", "`NAME` of the lock"),
-			p.As("id", "`ID` shown to the holder (default: host/pid/random)"),
-			wait,
-			{Name: "reason", Group: "Running", Value: &reason, From: options.Arguments, Usage: "`WHY` the holder is to resign, shown to it"},
-		}, func(*options.Request) error { return p.resign(reason) }
+		return p.resignOptions(&reason), func(*options.Request) error { return p.resign(reason) }
 	})
+}
+
+// resignOptions are those of what asks a holder to resign.
+func (p *operator) resignOptions(reason *string) []options.Option {
+	wait := p.As("wait", "wait up to `DURATION` for the holder to resign; a bare number is seconds")
+	wait.Default = "1m" // more than a renewal, with which some backends deliver requests, and the usual grace
+	return []options.Option{
+		p.As("lock", "`NAME` of the lock"),
+		p.As("id", "`ID` shown to the holder (default: host/pid/random)"),
+		wait,
+		{Name: "reason", Group: "Running", Value: reason, From: options.Arguments, Usage: "`WHY` the holder is to resign, shown to it"},
+	}
 }
 
 // resign asks the holder to resign.
