@@ -136,7 +136,7 @@ func (v *Values) serviceOptions() []Option {
 		{Name: "restart-delay", Group: group, Value: &v.RestartDelay, Default: "1s",
 			Usage: "wait `DURATION` before a restart; doubles with each restart in a row"},
 		{Name: "restart-max-delay", Group: group, Value: &v.RestartMaxDelay, Default: "1m",
-			Usage: "wait at most `DURATION` before a restart; a job that ran for this long counts as healthy, and the delay starts over"},
+			Usage: "wait at most `DURATION` before a restart; a job that ran for at least this long counts as healthy: the delay, and the failures that --give-up-after counts, start over"},
 		{Name: "give-up-after", Group: group, Value: v.GiveUpAfter.in("number", 0, 1_000_000),
 			Usage: "after `N` failures in a row, give up the lock (default: never); another host can try"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "refuse requests of leaderrun resign"},
