@@ -31,7 +31,7 @@ func (p *operator) resignOptions(reason *string) []options.Option {
 		p.As("lock", "`NAME` of the lock"),
 		p.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 		wait,
-		{Name: "reason", Group: "Running", Value: reason, From: options.Arguments, Usage: "`WHY` the holder is to resign, shown to it"},
+		{Name: "reason", Group: "Running", Value: reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
 	}
 }
 
