@@ -18,9 +18,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// openLimit is how long a backend has to begin, and listLimit, to list its locks, too.
-// They are apart, and less than completionLimit, so that there is time to kill a helper
-// program that says nothing, or else to tell it to end.
+// openLimit is how long a backend may take to open, and listLimit how long it may take to
+// open and to list its locks. They differ, and are less than completionLimit, so that
+// there is time to end a helper program, or to kill it if it does not respond.
 const (
 	openLimit = 500 * time.Millisecond
 	listLimit = 700 * time.Millisecond
@@ -139,8 +139,8 @@ func directories(part string) []candidate {
 	return all
 }
 
-// lockNames are those of the locks that the backend knows. Who looks at locks may name
-// a slot, too.
+// lockNames are the names of the locks that the backend knows. Subcommands that inspect
+// locks also accept the name of a slot.
 func (t *typed) lockNames(ctx context.Context) []candidate {
 	backend, err := t.Backend()
 	if err != nil {

@@ -33,8 +33,8 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 }
 
 // A doctor that was killed could not clean up: its lock ends with its lease, but the
-// record of it does not. The next doctor deletes that, if it is surely of none that
-// still runs, and at most so many of them.
+// record of it does not. The next doctor deletes such records if
+// their doctors have certainly ended, and at most so many of them.
 const (
 	earlierAge  = time.Hour
 	mostEarlier = 16

@@ -1,12 +1,10 @@
-// Package doctor finds out what is wrong with a backend, the way to it, and this
-// machine, before a job finds it out. It looks at each thing once, in the order in
-// which a run would need them, and measures what can be measured: it takes a scratch
-// lock of its own, lets one contender take over from another, and deletes what that
-// left behind.
+// Package doctor checks a backend, the path to it, and this machine, before a job
+// depends on them. It looks at each thing once, in the order in which a run would need
+// them, and measures what can be measured: it takes a scratch lock of its own, lets one
+// contender take over from another, and deletes what that left behind.
 //
-// A check never decides what others do: it says what was found, and what to do
-// about it. What makes no sense after what was found before is left out, and that is
-// said, too.
+// A check only reports what was found, and what to do about it. A check that makes no sense after an earlier failure is skipped, and the
+// report says so.
 package doctor
 
 import (

@@ -51,8 +51,8 @@ func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) 
 	return took, nil
 }
 
-// weigh judges the ttl by how long renewals take, which are in order of size. One
-// that takes longer than an attempt may is none. Half of that is near it.
+// weigh judges the ttl by how long renewals take; took is sorted. A renewal that takes
+// longer than the limit of an attempt fails. Half of that limit is too close for comfort.
 func (e *exam) weigh(took []time.Duration) Check {
 	p50, p99 := rank(took, 50), rank(took, 99)
 	e.rtt = p99

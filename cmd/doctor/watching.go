@@ -59,8 +59,8 @@ func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
 // News of what was before may still come for so long.
 const quietTime = 100 * time.Millisecond
 
-// quiet takes news until there is none for a while: what comes then is of what
-// happens then.
+// quiet reads reports of changes until there are none for a while, so that a later
+// report is about a later change.
 func quiet(ctx context.Context, changes <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// checkLimit is how long leaderrun may take to answer. One that does not is
-// frozen or gone, and the lease then not surely ours.
+// checkLimit is how long leaderrun may take to answer. If it takes longer it is frozen or
+// gone, and the lease is not certainly ours.
 const checkLimit = time.Second
 
 func checkCommand(*env.Env) *options.Command {

@@ -23,7 +23,7 @@ func forgetCommand(e *env.Env) *options.Command {
 		return []options.Option{yesOption(&yes, "Which lock")},
 			func(r *options.Request) error { return p.forget(r.Args, yes) }
 	})
-	c.Args, c.Early = "NAME...", math.MaxInt // else a name would hide an option, and it would be a lock to forget
+	c.Args, c.Early = "NAME...", math.MaxInt // or options after a name would be locks to forget
 	return c
 }
 
@@ -83,8 +83,8 @@ func checkForgotten(names []string) error {
 	return nil
 }
 
-// look finds out what is kept, and refuses what is held. The backend would refuse that,
-// too, but of a lock with slots only when it comes to the one that is held.
+// look finds the records, and refuses locks that are held. The backend would also refuse
+// them, but for a lock with slots only after deleting those that are free.
 func (f *forgetting) look(ctx context.Context) error {
 	f.kept = map[string][]view.Lock{}
 	for _, name := range f.names {
@@ -159,8 +159,8 @@ func (f *forgetting) tokensRise() bool {
 	return err == nil && known.Find(backend.Scheme) != nil
 }
 
-// all forgets one lock after the other. It gives up when the backend does not answer at
-// all: each of thousands would wait for an answer.
+// all forgets one lock after the other. It gives up if the backend does not respond at
+// all, as otherwise each of thousands of locks would wait for a response.
 func (f *forgetting) all(ctx context.Context) error {
 	for i, name := range f.names {
 		err := f.one(ctx, name)

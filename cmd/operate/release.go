@@ -74,7 +74,7 @@ func (p *operator) breakLock(yes bool) error {
 	return p.Say("%s lost lock %q: %s", holder(before.Status), p.Lock, notices(before.Status))
 }
 
-// nothingHeld says that a lock is free, if its slots are, too.
+// nothingHeld says that a lock is free, unless one of its slots is held.
 func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
 	seen, err := v.store().Look(ctx)
 	if err != nil {
@@ -136,14 +136,14 @@ func (p *operator) confirm(v *visit, before locks.State) error {
 	return ask(text.String(), fmt.Sprintf("lock %q was not taken away", p.Lock))
 }
 
-// ask asks at the terminal. Whoever does not say yes has said no, which is an error.
+// ask asks at the terminal. Any answer but yes is an error.
 func ask(question, declined string) error {
 	if _, err := os.Stderr.WriteString(question); err != nil {
 		return err
 	}
 	refused := &output.Exit{Status: exitDeclined, Err: errors.New(declined)}
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil { // Ctrl-D: the end is no yes, and no new line either
+	if err != nil { // Ctrl-D: there was no answer, and no new line
 		_, _ = os.Stderr.WriteString("\n")
 		return refused
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// A holder is looked at so often, to see whether it still is one.
+// resignLook is the time between two looks at whether the holder still holds the lock.
 const resignLook = 300 * time.Millisecond
 
 func resignCommand(e *env.Env) *options.Command {
@@ -75,9 +75,9 @@ func (p *operator) resignation(reason string) (*resignation, error) {
 	return &resignation{v, reason}, nil
 }
 
-// demand asks, and says what came of it; nothing if the lock is free. The wait
-// begins when the holder was asked: however short it is, a server that is slow to
-// answer is not one where nobody resigns.
+// demand asks, and returns a line about the outcome; "" if the lock is free. The wait
+// begins when the holder has been asked, so that a slow server does not look like a
+// holder that does not resign.
 func (r *resignation) demand(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	switch {

@@ -16,7 +16,7 @@ import (
 )
 
 // react runs the command of --exec for a change, and waits for it: what changes
-// meanwhile is seen together afterwards. That it fails is a warning.
+// meanwhile is reported together afterwards. A failure is a warning.
 func (p *operator) react(ctx context.Context, command proc.Command, c view.Change) {
 	var err error
 	var state *os.ProcessState

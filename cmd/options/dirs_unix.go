@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// userConfigDir is as the XDG base directory specification has it, on macOS, too:
-// a relative $XDG_CONFIG_HOME is none.
+// userConfigDir follows the XDG base directory specification, also on macOS: a relative
+// $XDG_CONFIG_HOME is ignored.
 func userConfigDir() string {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir

@@ -140,8 +140,8 @@ type Command struct {
 
 	// Early is how many of its arguments may stand before options, as after rm(1).
 	Early int
-	// Job says that it takes all of the config file, the command of a job, too. Others
-	// take what says where a lock is, and of its lease what they have an option for.
+	// Job says that it reads the whole config file, including the command of a job. Other
+	// subcommands read only where the lock is, and the options of the lease that they have.
 	Job bool
 
 	// Define makes its options, and what it does when their values are set. It is

@@ -12,7 +12,7 @@ import (
 
 // Arguments are read as getopt_long(3) with a leading "+" reads them, which is
 // how flock(1) and timeout(1) read theirs: options end at the first argument
-// that is none, or at "--"; short ones may be joined, with a value last, as in
+// that is not an option, or at "--"; short ones may be joined, with a value last, as in
 // "-nE0". The library would read "-nE0" as one option and look for subcommands
 // even after "--".
 

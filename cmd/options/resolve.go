@@ -69,8 +69,8 @@ func Resolve(l *Line) (*Request, error) {
 // they say where a lock is, and what its lease is like.
 var places = []string{"backend", "lock", "connect-timeout", "ttl", "kill-after"}
 
-// decide finds the value of an option. One from the file or from a variable that is
-// empty is none.
+// decide finds the value of an option. An empty value from the file or a variable does
+// not count.
 func (l *Line) decide(o *Option, c *config, job *section) (*Setting, error) {
 	s := &Setting{Option: o}
 	s.reset()

@@ -53,8 +53,8 @@ func appendTo(name string) (*Sink, error) {
 }
 
 // openToAppend opens a file and does not wait for anything. A FIFO that nobody
-// reads can be opened at once only for reading, too: a reader that comes while
-// we run gets what was written.
+// reads can be opened without waiting only for reading and writing; a reader that comes
+// while we run gets what was written.
 func openToAppend(name string) (*os.File, error) {
 	const (
 		flags = os.O_APPEND | os.O_CREATE | syscall.O_NONBLOCK

@@ -8,8 +8,8 @@ import (
 )
 
 // isJournal reports whether a file is the stream to systemd's journal that we
-// were started with, systemd.exec(5). What says so is inherited, too, by those
-// whose standard error is another file.
+// were started with, systemd.exec(5). The variable that says so is also
+// inherited by processes whose standard error is another file.
 func isJournal(f *os.File) bool {
 	stream := os.Getenv("JOURNAL_STREAM")
 	if stream == "" {

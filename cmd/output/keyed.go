@@ -27,9 +27,9 @@ func (t *termAttrs) event(e event.Event) {
 }
 
 // keyed is a slog.Handler that adds the term to each message, so that all of them
-// have the same keys, and each of these once: a backend names its lock and its
-// address, too, and where a key stands twice in an object of JSON, readers differ in
-// which one they take. The first one counts, and the term comes last.
+// have the same keys, and each of these once: a backend also names its lock and its
+// address, and if an object of JSON has a key twice, readers differ in which one they
+// take. The first one counts, and the term comes last.
 type keyed struct {
 	slog.Handler
 	term  *termAttrs

@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A WaitLine tells somebody at a terminal, after a second, whom we wait for:
-// one line that is wiped before the job starts. Elsewhere it does nothing.
+// A WaitLine shows a user at a terminal, after a second, who holds the lock: one line,
+// which is wiped before the job starts. Without a terminal it does nothing.
 type WaitLine struct {
 	out  *Sink // nil: not on a terminal
 	file *os.File

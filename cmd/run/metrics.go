@@ -25,8 +25,8 @@ import (
 // metricsEnd is how long that program has to write its file, when all else is over.
 const metricsEnd = time.Second
 
-// An exporter tells leaderrun-metrics how the run is. It never blocks, and a nil
-// one, as there is if nobody asked for metrics, does nothing.
+// An exporter reports the run to leaderrun-metrics. It never blocks. A nil exporter, which
+// is what there is without metrics, does nothing.
 type exporter struct {
 	tool    *helper.Tool
 	sink    *output.Sink

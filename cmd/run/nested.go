@@ -69,8 +69,8 @@ func (n *nest) inStore() (socket.Link, bool) {
 	return n.links[i], true
 }
 
-// holds returns what tells the runner that one of them is the holder, or nil
-// if there are none.
+// holds returns a function that reports whether one of them is the holder, or nil if
+// there are none.
 func (n *nest) holds() func(locks.Status) bool {
 	if len(n.links) == 0 {
 		return nil
@@ -90,8 +90,7 @@ func (n *nest) holder(s locks.Status) (socket.Link, bool) {
 	return n.links[i], true
 }
 
-// isHolder reports whether a status is surely about the lock that an answer is
-// about.
+// isHolder reports whether a status is certainly about the lock of an answer.
 func isHolder(a socket.Answer, s locks.Status) bool {
 	return a.RunID != "" && s.RunID == a.RunID && a.Token != 0 && s.Token == a.Token && s.Holder == a.Holder
 }

@@ -72,7 +72,7 @@ func newService(v *options.Values, logger *slog.Logger) *service {
 	return s
 }
 
-// event tells the manager of a transition.
+// event reports a transition to the manager.
 func (s *service) event(e event.Event) {
 	if s.manager == nil || e.Hook != "" {
 		return
@@ -113,8 +113,8 @@ func (s *service) started(status string) {
 	}
 }
 
-// stop tells of the first reason to stop; what follows is its consequence. If
-// something may follow the job, its end is not that of the service.
+// stop reports the first reason to stop; later reasons are its consequences. If another
+// job may follow, the end of this one is not the end of the service.
 func (s *service) stop(status string) {
 	if s.lasts {
 		s.manager.Tell(status)
@@ -159,9 +159,9 @@ func (s *service) isActive() bool {
 	return s.active
 }
 
-// ping sends a state, to the watchdog, too, and returns when it is to be sent
-// again: as often as given (0: never), and twice as often as the watchdog bites.
-// What did not arrive is sent again sooner.
+// ping sends a state, with a sign of life for the watchdog, and returns the time until it
+// must be sent again: the given one (0: never), or half the watchdog's limit if that is
+// less. A state that did not arrive is sent again sooner.
 func (s *service) ping(every time.Duration, state ...string) time.Duration {
 	if watchdog := s.manager.Watchdog(); watchdog > 0 {
 		state = append(state, "WATCHDOG=1")

@@ -13,11 +13,11 @@ import (
 // changed, if it can, and every Interval if it cannot.
 type Follower struct {
 	Store    *Store
-	Interval time.Duration // how often to look where nobody tells
+	Interval time.Duration // how often to look if the backend cannot report changes
 	// Seen gets what each look has seen, and what is different from the one before; of
 	// the first look each lock is a change without a Before. An error ends following.
 	Seen func(now []Lock, changes []Change) error
-	// Patient says to ride out an outage at the first look, too.
+	// Patient says to ride out an outage even at the first look.
 	Patient bool
 
 	told <-chan struct{} // nil: nobody tells

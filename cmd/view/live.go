@@ -24,8 +24,8 @@ type Live struct {
 	trouble error
 }
 
-// leftHolds is how long what was left of a lease is shown. It has been renewed since,
-// or not: of that nobody tells.
+// leftHolds is how long the time left of a lease is shown. After that the lease may have
+// been renewed, which is not reported.
 const leftHolds = 2 * time.Second
 
 // resizeLook is how often the size of the terminal is looked at.
