@@ -71,7 +71,7 @@ func printScript(out io.Writer, args []string) error {
 		return output.WithHint(&locks.UsageError{What: "leaderrun completion needs the name of a shell", Have: completions.Shells()},
 			"for bash, in ~/.bashrc: eval \"$(leaderrun completion bash)\"")
 	case len(args) > 1:
-		return &locks.UsageError{What: "leaderrun completion takes one argument, but was given " + output.Quote(args[1])}
+		return locks.Usagef("leaderrun completion takes one argument, but was given %s", output.Quote(args[1]))
 	case !slices.Contains(completions.Shells(), args[0]):
 		return locks.Unknown("shell", args[0], completions.Shells())
 	default:

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// ErrInterrupted ends what goes on when somebody ends the program.
-var ErrInterrupted = errors.New("interrupted")
+// errInterrupted ends what goes on when somebody ends the program.
+var errInterrupted = errors.New("interrupted")
 
 // UntilEnded calls stop when we are sent a signal that ends us, and ends a context
 // when the next one comes. The function that it returns says which signal came, if any.
@@ -17,7 +17,7 @@ func UntilEnded(stop context.CancelCauseFunc) (hurry context.Context, ended func
 	Catch(caught, endings())
 	go func() {
 		first <- <-caught
-		stop(ErrInterrupted)
+		stop(errInterrupted)
 		<-caught
 		cancel()
 	}()

@@ -42,7 +42,7 @@ func (p *operator) forget(names []string, yes bool) error {
 		return err
 	}
 	if !yes && !canAsk() {
-		return output.WithHint(&locks.UsageError{What: "cannot ask for confirmation to forget: no terminal"}, "add --yes to forget without asking")
+		return output.WithHint(locks.Usagef("cannot ask for confirmation to forget: no terminal"), "add --yes to forget without asking")
 	}
 	v, err := p.visit("leaderrun forget", locks.CanForget, locks.CanList) // only a list tells of all slots
 	if err != nil {
@@ -70,14 +70,14 @@ func (p *operator) forget(names []string, yes bool) error {
 // checkForgotten checks all names, before anything is done.
 func checkForgotten(names []string) error {
 	if len(names) == 0 {
-		return output.WithHint(&locks.UsageError{What: "no lock is named"}, "leaderrun forget NAME...")
+		return output.WithHint(locks.Usagef("no lock is named"), "leaderrun forget NAME...")
 	}
 	for _, name := range names {
 		if err := locks.CheckSlotName(name); err != nil {
 			return err
 		}
 		if base, number := locks.CutSlot(name); number == 0 {
-			return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock name %q: slots count from 1", name)}, "to forget all slots: leaderrun forget "+base)
+			return output.WithHint(locks.Usagef("lock name %q: slots count from 1", name), "to forget all slots: leaderrun forget "+base)
 		}
 	}
 	return nil

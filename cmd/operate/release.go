@@ -45,7 +45,7 @@ func (p *operator) breakLock(yes bool) error {
 		return err
 	}
 	if !yes && !canAsk() {
-		return output.WithHint(&locks.UsageError{What: "cannot ask for confirmation to take the lock away: no terminal"}, "add --yes to take it away without asking")
+		return output.WithHint(locks.Usagef("cannot ask for confirmation to take the lock away: no terminal"), "add --yes to take it away without asking")
 	}
 	v, err := p.visit("leaderrun release", locks.CanInspect)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
 		}
 	}
 	if len(held) > 0 {
-		return output.WithHint(&locks.UsageError{What: fmt.Sprintf("lock %q has slots: name one of them", v.Lock)},
+		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.Lock),
 			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
 	return p.Say("lock %q is free: there is nothing to release", v.Lock)

@@ -58,7 +58,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 		return err
 	}
 	if until == "" {
-		return output.WithHint(&locks.UsageError{What: "--for is missing"}, "add --for free, --for held or --for change")
+		return output.WithHint(locks.Usagef("--for is missing"), "add --for free, --for held or --for change")
 	}
 	v, err := p.see(false, "leaderrun wait")
 	if err != nil {

@@ -29,16 +29,16 @@ func OpenEvents(to string) (*Events, error) {
 	if n, ok := strings.CutPrefix(to, "fd:"); ok {
 		fd, err := strconv.Atoi(n)
 		if err != nil || fd < 0 {
-			return nil, &locks.UsageError{What: "--events " + Quote(to) + " is not a file descriptor"}
+			return nil, locks.Usagef("--events %s is not a file descriptor", Quote(to))
 		}
 		if !isInherited(fd) {
-			return nil, &locks.UsageError{What: "--events " + to + ": the descriptor is not open"}
+			return nil, locks.Usagef("--events %s: the descriptor is not open", to)
 		}
 		return &Events{NewSink(os.NewFile(uintptr(fd), to))}, nil
 	}
 	s, err := appendTo(to)
 	if err != nil {
-		return nil, &locks.UsageError{What: "--events: " + err.Error()}
+		return nil, locks.Usagef("--events: %v", err)
 	}
 	return &Events{s}, nil
 }

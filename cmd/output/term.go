@@ -63,7 +63,7 @@ func (t *Term) LogTo(name string) error {
 	}
 	s, err := appendTo(name)
 	if err != nil {
-		return &locks.UsageError{What: "--log-file: " + err.Error()}
+		return locks.Usagef("--log-file: %v", err)
 	}
 	t.logFile = s
 	return nil

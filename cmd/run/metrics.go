@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -147,7 +146,7 @@ func listenAddress(v string) (string, error) {
 		return "", nil
 	}
 	wrong := func(why string) (string, error) {
-		return "", &locks.UsageError{What: "--metrics-listen " + output.Quote(v) + " " + why}
+		return "", locks.Usagef("--metrics-listen %s %s", output.Quote(v), why)
 	}
 	host, port := "", v
 	if i := strings.LastIndexByte(v, ':'); i >= 0 {
@@ -185,7 +184,7 @@ func metricsFile(v string) (string, error) {
 		what = "it is not a regular file"
 	}
 	if what != "" {
-		return "", &locks.UsageError{What: fmt.Sprintf("--metrics-file %s: %s", output.Quote(v), what)}
+		return "", locks.Usagef("--metrics-file %s: %s", output.Quote(v), what)
 	}
 	return name, nil
 }

@@ -25,9 +25,9 @@ func checkTarget(kind, target string) error {
 	u, err := url.Parse(target)
 	switch {
 	case kind == "http" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
-		return &locks.UsageError{What: "--health-http: invalid URL " + output.Quote(target) + " (want http://127.0.0.1:8080/healthz, say)"}
+		return locks.Usagef("--health-http: invalid URL %s (want http://127.0.0.1:8080/healthz, say)", output.Quote(target))
 	case kind == "tcp" && (strings.LastIndex(target, ":") < 0 || strings.HasSuffix(target, ":") || strings.Contains(target, "/")):
-		return &locks.UsageError{What: "--health-tcp: invalid address " + output.Quote(target) + " (want 127.0.0.1:8080, say)"}
+		return locks.Usagef("--health-tcp: invalid address %s (want 127.0.0.1:8080, say)", output.Quote(target))
 	}
 	return nil
 }

@@ -290,9 +290,9 @@ func (s *session) open(ctx context.Context, backend *url.URL, o locks.Options) (
 func (s *session) command(args []string) ([]string, error) {
 	switch {
 	case s.ShellCommand != "" && len(args) > 0:
-		return nil, &locks.UsageError{What: "-c and the command " + output.Quote(args[0]) + " contradict each other"}
+		return nil, locks.Usagef("-c and the command %s contradict each other", output.Quote(args[0]))
 	case s.ShellCommand != "" && s.Lock == "":
-		return nil, output.WithHint(&locks.UsageError{What: "-c needs --lock"}, "add --lock NAME")
+		return nil, output.WithHint(locks.Usagef("-c needs --lock"), "add --lock NAME")
 	case s.ShellCommand != "":
 		shell := os.Getenv("SHELL")
 		if shell == "" {
@@ -300,7 +300,7 @@ func (s *session) command(args []string) ([]string, error) {
 		}
 		return []string{shell, "-c", s.ShellCommand}, nil
 	case len(args) == 0 || args[0] == "":
-		return nil, output.WithHint(&locks.UsageError{What: "no command given"}, "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
+		return nil, output.WithHint(locks.Usagef("no command given"), "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
 	if s.Lock == "" {
 		return args, s.nameLock(args)

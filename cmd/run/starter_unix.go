@@ -4,7 +4,6 @@ package run
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
@@ -33,5 +32,5 @@ func (s *session) contain(job starter) error {
 	if errors.Is(err, proc.ErrForeign) {
 		hint = "mount it, as unshare --mount-proc does"
 	}
-	return output.WithHint(&locks.UsageError{What: fmt.Sprintf("the job cannot be contained: %v", err)}, hint)
+	return output.WithHint(locks.Usagef("the job cannot be contained: %v", err), hint)
 }

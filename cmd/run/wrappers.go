@@ -40,8 +40,8 @@ func program(command string) string {
 // nameLock names the lock after the command.
 func (s *session) nameLock(args []string) error {
 	if name := program(args[0]); slices.Contains(Interpreters(), name) || slices.Contains(Wrappers(), name) {
-		what := "--lock is required: " + output.Quote(filepath.Base(args[0])) + " does not say which job it runs"
-		return output.WithHint(&locks.UsageError{What: what}, "leaderrun --lock "+script(args)+" -- "+commandLine(args))
+		return output.WithHint(locks.Usagef("--lock is required: %s does not say which job it runs", output.Quote(filepath.Base(args[0]))),
+			"leaderrun --lock "+script(args)+" -- "+commandLine(args))
 	}
 	s.Lock = filepath.Base(args[0])
 	if err := locks.CheckName(s.Lock); err != nil {

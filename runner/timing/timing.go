@@ -79,9 +79,9 @@ func (t Timing) needs() time.Duration {
 func (t Timing) CheckTTL() error {
 	switch {
 	case t.TTL < MinTTL:
-		return &locks.UsageError{What: fmt.Sprintf("--ttl %v is too short: the least is %v", t.TTL, MinTTL)}
+		return locks.Usagef("--ttl %v is too short: the least is %v", t.TTL, MinTTL)
 	case t.TTL > MaxTTL:
-		return &locks.UsageError{What: fmt.Sprintf("--ttl %v is too long: the most is %v", t.TTL, MaxTTL)}
+		return locks.Usagef("--ttl %v is too long: the most is %v", t.TTL, MaxTTL)
 	}
 	return nil
 }

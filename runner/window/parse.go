@@ -91,7 +91,7 @@ func cutZone(spec, cronTZ string) (rest string, zone *time.Location, err error) 
 func load(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, &locks.UsageError{What: fmt.Sprintf("unknown time zone %s: this machine's zone database (tzdata) does not have it", quote(name))}
+		return nil, locks.Usagef("unknown time zone %s: this machine's zone database (tzdata) does not have it", quote(name))
 	}
 	return zone, nil
 }
