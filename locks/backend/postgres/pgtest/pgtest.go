@@ -111,14 +111,13 @@ func (s *Server) initdb(o Options) {
 	s.configure(settings)
 }
 
-// configure says where the server listens, and what else was asked for. The server does
-// not wait for the disk: what it has acknowledged survives its processes, as the system
-// has it, and tests do not fail because a disk is slow.
+// configure says where the server listens, and what else was asked for. It writes to
+// disk as it does for users: what it has acknowledged, it has after a crash.
 func (s *Server) configure(settings []string) {
 	s.TB.Helper()
 	lines := append([]string{
 		"listen_addresses = '127.0.0.1'", fmt.Sprintf("port = %d", s.port), "unix_socket_directories = ''",
-		"shared_buffers = 16MB", "max_connections = 1000", "max_wal_size = 32MB", "fsync = off",
+		"shared_buffers = 16MB", "max_connections = 1000", "max_wal_size = 32MB",
 	}, settings...)
 	s.write("postgresql.auto.conf", strings.Join(lines, "\n")+"\n", os.O_APPEND)
 }
