@@ -65,10 +65,7 @@ func prepare(tb testing.TB) *Server {
 	if _, err := os.Stat(filepath.Join(programs, "initdb")); err != nil {
 		realserver.Missing(tb, "there is no PostgreSQL 15; Debian has it in postgresql-15")
 	}
-	dir := tb.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // another user is to get through it
-		tb.Fatal(err)
-	}
+	dir := realserver.DataDir(tb)
 	realserver.Yield(tb, dir)
 	s := &Server{data: filepath.Join(dir, "data"), port: realserver.FreePort(tb)}
 	s.Process = &realserver.Process{
@@ -102,8 +99,12 @@ func (s *Server) initdb(o Options) {
 	settings := o.Settings
 	if t := o.TLS; t != nil {
 		for _, name := range []string{t.CertFile, t.KeyFile, t.ClientCAFile} {
-			if name != "" {
-				realserver.Yield(s.TB, filepath.Dir(name), name)
+			if name == "" {
+				continue
+			}
+			realserver.Yield(s.TB, filepath.Dir(name), name)
+			if err := os.Chmod(filepath.Dir(filepath.Dir(name)), 0o755); err != nil { // that of the test, which nobody else may enter
+				s.TB.Fatal(err)
 			}
 		}
 		settings = append(slices.Clone(settings), "ssl = on", "ssl_cert_file = '"+t.CertFile+"'", "ssl_key_file = '"+t.KeyFile+"'", "ssl_ca_file = '"+t.ClientCAFile+"'")
@@ -111,13 +112,14 @@ func (s *Server) initdb(o Options) {
 	s.configure(settings)
 }
 
-// configure says where the server listens, and what else was asked for. It writes to
-// disk as it does for users: what it has acknowledged, it has after a crash.
+// configure says where the server listens, and what else was asked for. The server syncs
+// as it does for users: what it has acknowledged survives its death.
 func (s *Server) configure(settings []string) {
 	s.TB.Helper()
 	lines := append([]string{
 		"listen_addresses = '127.0.0.1'", fmt.Sprintf("port = %d", s.port), "unix_socket_directories = ''",
 		"shared_buffers = 16MB", "max_connections = 1000", "max_wal_size = 32MB",
+		"dynamic_shared_memory_type = mmap", // in the data directory, so that nothing is left of a server that was killed
 	}, settings...)
 	s.write("postgresql.auto.conf", strings.Join(lines, "\n")+"\n", os.O_APPEND)
 }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package realserver
+
+func memory() string { return "" }
