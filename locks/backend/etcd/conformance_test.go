@@ -15,9 +15,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/helper"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // TestConformance is run with the newest etcd, or with another version that
@@ -86,7 +86,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Abilities: etcdinfo.Info.Abilities,
 		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
-				s.op.put(fmt.Sprintf("%s%016x", queueOf(u, name), i), string(record.New(options("crowd"))))
+				s.op.put(fmt.Sprintf("%s%016x", queueOf(u, name), i), string(queue.NewLabel(options("crowd"))))
 			}
 		},
 		HostileRecords: s.hostileAt("%record"),

@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Enter implements [queue.Place]: it gets a lease and a place in the queue.
+// Enter implements [queue.Entry]: it gets a lease and a place in the queue.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	var v *view
 	again := false

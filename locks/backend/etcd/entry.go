@@ -19,10 +19,10 @@ import (
 )
 
 // An entry is a place in the queue: a key that belongs to a lease of its own. It
-// implements [queue.Place].
+// implements [queue.Entry].
 type entry struct {
 	*lock
-	*queue.Entry
+	*queue.Campaign
 	id      int64 // the lease's: random, and so a nonce
 	key     string
 	moved   chan struct{} // told when a renewal misses the entry that we wait for
@@ -37,9 +37,9 @@ type entry struct {
 	written atomic.Int64           // the revision of the record as we last knew it; 0: there is none
 }
 
-// Place implements [queue.Store].
-func (l *lock) Place(e *queue.Entry) (queue.Place, error) {
-	p := &entry{lock: l, Entry: e, moved: make(chan struct{}, 1)}
+// NewEntry implements [queue.Store].
+func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
+	p := &entry{lock: l, Campaign: c, moved: make(chan struct{}, 1)}
 	p.of(rand.Int64N(1<<63-1) + 1)
 	return p, nil
 }
@@ -54,13 +54,13 @@ type term struct {
 	TTL     int64 `json:"ttl_s"`
 }
 
-// Term implements [queue.Place].
+// Term implements [queue.Entry].
 func (e *entry) Term() string {
 	b, _ := json.Marshal(term{e.id, e.entered.Load(), int64(e.TTL() / time.Second)}) // numbers can be encoded
 	return string(b)
 }
 
-// Adopt implements [queue.Place].
+// Adopt implements [queue.Entry].
 func (e *entry) Adopt(text string) (token uint64, err error) {
 	var t term
 	if err = json.Unmarshal([]byte(text), &t); err != nil || t.Lease <= 0 || t.Created <= 0 || t.TTL <= 0 {
@@ -73,10 +73,10 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	return uint64(t.Created), nil
 }
 
-// End implements [queue.Place]: etcd does nothing by itself.
+// End implements [queue.Entry]: etcd does nothing by itself.
 func (e *entry) End(error) {}
 
-// Leave implements [queue.Place]: it ends the lease, if there may be one, and so deletes
+// Leave implements [queue.Entry]: it ends the lease, if there may be one, and so deletes
 // the key.
 func (e *entry) Leave(ctx context.Context) error {
 	if e.revoked || !e.sent.Load() {

@@ -29,8 +29,8 @@ func (l *lock) Fault(err error) queue.Fault {
 	}
 	e := l.explain(err)
 	return queue.Fault{
-		Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Passing: passes || transient(err),
-		Vague: isContext(err) && !strings.Contains(err.Error(), "connection error"), // no cause is known
+		Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Transient: passes || transient(err),
+		Timeout: isContext(err) && !strings.Contains(err.Error(), "connection error"), // no cause is known
 	}
 }
 

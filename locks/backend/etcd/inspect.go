@@ -7,7 +7,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // leftTimeout bounds the wait for what is left of a lease. Inspect has all the rest
@@ -26,7 +26,7 @@ func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	s := locks.State{Status: line.Status()}
 	s.Left = l.left(ctx, resp.Kvs[0].Lease)
 	for _, kv := range resp.Kvs[1:] {
-		s.Queue = append(s.Queue, record.Place(kv.Value))
+		s.Queue = append(s.Queue, queue.ReadPlace(kv.Value))
 	}
 	return s, nil
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // putAll writes many keys, in few requests.
@@ -48,7 +48,7 @@ func TestListPages(t *testing.T) {
 	op := operate(t, s)
 	var want []string
 	put := func(name string, entries int, rec string) {
-		op.putAll(crowd(name, entries), string(record.New(options("holder of "+name))))
+		op.putAll(crowd(name, entries), string(queue.NewLabel(options("holder of "+name))))
 		if rec != "" {
 			op.put("/leaderrun/"+locks.EscapeName(name)+"%record", rec)
 		}

@@ -8,7 +8,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -44,7 +43,7 @@ func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
 	if head == nil {
 		return queue.Line{}
 	}
-	return queue.Line{Head: &queue.Head{Token: uint64(head.CreateRevision), Data: head.Value}, Waiters: max(entries-1, 0)}
+	return queue.Line{Head: &queue.Head{Token: uint64(head.CreateRevision), Label: head.Value}, Waiters: max(entries-1, 0)}
 }
 
 // position is our place in the queue, where the view shows it; else 0.
@@ -83,7 +82,7 @@ func (e *entry) rangeLast(created int64) *pb.RangeRequest {
 }
 
 func (e *entry) putOwn() *pb.PutRequest {
-	return &pb.PutRequest{Key: []byte(e.key), Value: record.New(e.o), Lease: e.id}
+	return &pb.PutRequest{Key: []byte(e.key), Value: queue.NewLabel(e.o), Lease: e.id}
 }
 
 // join enters the queue, unless our entry is there already: a repetition after

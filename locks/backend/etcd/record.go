@@ -25,7 +25,7 @@ func textOf(kv *mvccpb.KeyValue) []byte {
 	return append([]byte{}, kv.Value...)
 }
 
-// Write implements [queue.Place].
+// Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
 	return e.persist(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
 }

@@ -19,7 +19,7 @@ var (
 	errProxy       = errors.New("a grpc-proxy answers, perhaps for an earlier renewal; to rule that out takes a second")
 )
 
-// Renew implements [queue.Place]: it renews the lease, and looks at the queue.
+// Renew implements [queue.Entry]: it renews the lease, and looks at the queue.
 //
 // That a lease was renewed proves little: a member that believes it leads answers by
 // itself. One whose disk hangs goes on believing so, while the others have elected

@@ -16,7 +16,7 @@ var errWatchEnded = errors.New("the watch ended")
 // resumed, a compacted revision, a member without a leader: whatever it is, it passes.
 type brokenWatch struct{ error }
 
-// Await implements [queue.Place]. It watches only the entry just before ours, so that a
+// Await implements [queue.Entry]. It watches only the entry just before ours, so that a
 // release wakes one waiter and not all.
 func (e *entry) Await(ctx context.Context) error {
 	before := string(e.view.before.Key)
@@ -28,7 +28,7 @@ func (e *entry) Await(ctx context.Context) error {
 	return nil
 }
 
-// Look implements [queue.Place].
+// Look implements [queue.Entry].
 func (e *entry) Look(ctx context.Context) (queue.View, error) {
 	v, err := e.lookOnce(ctx)
 	if err != nil {
@@ -71,10 +71,10 @@ func (e *entry) watchGone(ctx context.Context, key string, revision int64) error
 	}
 }
 
-// Guard implements [queue.Place]. It watches our entry from its creation on: nothing is
+// WatchEntry implements [queue.Entry]. It watches our entry from its creation on: nothing is
 // missed by beginning late, as a watch begins at a revision, not at a moment. The lease may
 // be revoked or end, too.
-func (e *entry) Guard(ctx context.Context, pause *backoff.Backoff) error {
+func (e *entry) WatchEntry(ctx context.Context, pause *backoff.Backoff) error {
 	if e.watched == 0 {
 		e.watched = e.entered.Load() + 1
 	} else if v, err := e.lookOnce(ctx); err == nil {
@@ -110,8 +110,8 @@ func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
 	return ctx.Err()
 }
 
-// Restamp implements [queue.Place].
-func (e *entry) Restamp(ctx context.Context) error {
+// Update implements [queue.Entry].
+func (e *entry) Update(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
 	defer cancel()
 	return e.restamp(ctx, e.entered.Load())

@@ -16,10 +16,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/helper"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 func TestConformance(t *testing.T) {
@@ -111,7 +111,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 	} else {
 		c.Crowd = func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
-				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(record.New(options("crowd"))))
+				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(queue.NewLabel(options("crowd"))))
 			}
 		}
 	}

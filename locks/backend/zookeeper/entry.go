@@ -17,10 +17,10 @@ import (
 )
 
 // An entry is a place in the queue: a session of its own, and what belongs to that. It
-// implements [queue.Place].
+// implements [queue.Entry].
 type entry struct {
 	*lock
-	*queue.Entry
+	*queue.Campaign
 	s      *session
 	guid   string
 	plain  atomic.Bool // the server knows no containers
@@ -35,10 +35,10 @@ type entry struct {
 	failed  bool          // the last renewal did
 }
 
-// Place implements [queue.Store].
-func (l *lock) Place(e *queue.Entry) (queue.Place, error) {
+// NewEntry implements [queue.Store].
+func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	s, err := l.newSession()
-	return &entry{lock: l, Entry: e, s: s, guid: rand.Text()}, err
+	return &entry{lock: l, Campaign: c, s: s, guid: rand.Text()}, err
 }
 
 // A term is what another handle needs to go on with ours.
@@ -52,14 +52,14 @@ type term struct {
 	Users    []string `json:"users,omitempty"` // to whom the node belongs
 }
 
-// Term implements [queue.Place].
+// Term implements [queue.Entry].
 func (e *entry) Term() string {
 	s, own := e.s.session(), e.ours()
 	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // the password is for the core alone
 	return string(b)
 }
 
-// Adopt implements [queue.Place]. The session is resumed by the next renewal, by a
+// Adopt implements [queue.Entry]. The session is resumed by the next renewal, by a
 // server that knows our node.
 func (e *entry) Adopt(text string) (token uint64, err error) {
 	var t term
@@ -136,10 +136,10 @@ func (e *entry) ours() *node {
 	return &node{path: e.proof, stat: zk.Stat{Czxid: int64(e.token)}}
 }
 
-// End implements [queue.Place].
+// End implements [queue.Entry].
 func (e *entry) End(why error) { e.s.end(why) }
 
-// Leave implements [queue.Place]. A server drops, without an answer, what it is asked for
+// Leave implements [queue.Entry]. A server drops, without an answer, what it is asked for
 // a session that another has just closed: so it is as well that one does so at a time.
 func (e *entry) Leave(ctx context.Context) error {
 	if e.closed || errors.Is(e.Over(), errExpired) {

@@ -21,7 +21,7 @@ const (
 // Fault implements [queue.Store].
 func (l *lock) Fault(err error) queue.Fault {
 	e := l.explain(err)
-	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Vague: onlyTime(err), Passing: transient(err)}
+	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Timeout: onlyTime(err), Transient: transient(err)}
 }
 
 // explain finds the class of an error, a text that fits one line, and a hint.

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // In fair mode a lock is a node whose children are the queue. Each contender
@@ -117,6 +117,6 @@ func (e *entry) createOnce(ctx context.Context, path string, flags int32) error 
 	if err := e.s.await(ctx, 0, false); err != nil {
 		return err
 	}
-	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, record.New(e.o), flags, e.s.acl) })
+	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, queue.NewLabel(e.o), flags, e.s.acl) })
 	return at(e.node, err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // Inspect implements [queue.Store].
@@ -59,7 +59,7 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []pla
 }
 
 // queue reads what those who wait say. Who has just gone is left out.
-func (l *lock) queue(ctx context.Context, s *session, all []place) (queue []locks.Place, err error) {
+func (l *lock) queue(ctx context.Context, s *session, all []place) (waiting []locks.Place, err error) {
 	nodes, errs := make([]*node, len(all)), make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
@@ -68,8 +68,8 @@ func (l *lock) queue(ctx context.Context, s *session, all []place) (queue []lock
 	wg.Wait()
 	for _, n := range nodes {
 		if n != nil {
-			queue = append(queue, record.Place(n.data))
+			waiting = append(waiting, queue.ReadPlace(n.data))
 		}
 	}
-	return queue, errors.Join(errs...)
+	return waiting, errors.Join(errs...)
 }

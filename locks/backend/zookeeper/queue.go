@@ -109,5 +109,5 @@ func lineOf(head *node, waiters int) queue.Line {
 	if head == nil {
 		return queue.Line{}
 	}
-	return queue.Line{Head: &queue.Head{Token: head.token(), Data: head.data}, Waiters: waiters}
+	return queue.Line{Head: &queue.Head{Token: head.token(), Label: head.data}, Waiters: waiters}
 }

@@ -36,7 +36,7 @@ func recordText(n *node) []byte {
 	return append([]byte{}, n.data...)
 }
 
-// Write implements [queue.Place].
+// Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
 	return e.edit(ctx, func(ctx context.Context, s *session) error {
 		if err := s.login(ctx, e.s.identities()); err != nil { // as our node belongs to them

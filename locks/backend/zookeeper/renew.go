@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// Renew implements [queue.Place]. If the attempt before failed, it goes elsewhere.
+// Renew implements [queue.Entry]. If the attempt before failed, it goes elsewhere.
 func (e *entry) Renew(ctx context.Context) error {
 	e.mu.Lock()
 	proof, token, another := e.proof, e.token, e.failed

@@ -70,8 +70,8 @@ type spy struct {
 	place *entry
 }
 
-func (s *spy) Place(e *queue.Entry) (queue.Place, error) {
-	p, err := s.lock.Place(e)
+func (s *spy) NewEntry(c *queue.Campaign) (queue.Entry, error) {
+	p, err := s.lock.NewEntry(c)
 	s.place = p.(*entry)
 	return p, err
 }

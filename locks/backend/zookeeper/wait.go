@@ -7,12 +7,11 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Enter implements [queue.Place]: it begins the session and joins the contenders. An
+// Enter implements [queue.Entry]: it begins the session and joins the contenders. An
 // address where nobody is reachable is reported at once.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
@@ -49,7 +48,7 @@ func (e *entry) join(ctx context.Context, try bool) (*view, error) {
 	return e.joinFair(ctx, try)
 }
 
-// Await implements [queue.Place]: it waits until what is watched has been deleted. In
+// Await implements [queue.Entry]: it waits until what is watched has been deleted. In
 // fair mode that is only the node just before ours, so that a release wakes one waiter
 // and not all. If it is a queue, a change of it will do.
 func (e *entry) Await(ctx context.Context) error {
@@ -72,7 +71,7 @@ func (e *entry) Await(ctx context.Context) error {
 	}
 }
 
-// Look implements [queue.Place].
+// Look implements [queue.Entry].
 func (e *entry) Look(ctx context.Context) (queue.View, error) {
 	look := e.lookFair
 	if e.view.own == nil {
@@ -89,8 +88,8 @@ func (e *entry) Look(ctx context.Context) (queue.View, error) {
 	return e.seen(v), nil
 }
 
-// Guard implements [queue.Place].
-func (e *entry) Guard(ctx context.Context, _ *backoff.Backoff) error {
+// WatchEntry implements [queue.Entry].
+func (e *entry) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 	own := e.ours()
 	w, err := e.s.watchGone(ctx, own.path)
 	switch {
@@ -111,11 +110,11 @@ func (e *entry) Guard(ctx context.Context, _ *backoff.Backoff) error {
 	return nil
 }
 
-// Restamp implements [queue.Place]. It wakes nobody. In unfair mode the node is new.
-func (e *entry) Restamp(ctx context.Context) error {
+// Update implements [queue.Entry]. It wakes nobody. In unfair mode the node is new.
+func (e *entry) Update(ctx context.Context) error {
 	if e.settings.unfair {
 		return nil
 	}
-	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, record.New(e.o), -1) })
+	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, queue.NewLabel(e.o), -1) })
 	return err
 }

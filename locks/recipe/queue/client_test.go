@@ -13,7 +13,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -40,8 +39,8 @@ func (c *client) beside() *line {
 	return c.line()
 }
 
-func (c *client) Place(e *queue.Entry) (queue.Place, error) {
-	p := &place{client: c, Entry: e}
+func (c *client) NewEntry(of *queue.Campaign) (queue.Entry, error) {
+	p := &place{client: c, Campaign: of}
 	c.s.with(func() {
 		c.s.nonces++
 		p.nonce, c.last = fmt.Sprint("nonce ", c.s.nonces), p
@@ -62,7 +61,7 @@ func (c *client) Inspect(ctx context.Context) (st locks.State, err error) {
 			if i == 0 && !c.is("queue-has-the-holder") || i > locks.MaxQueue && !c.is("queue-unbounded") {
 				continue
 			}
-			p := record.Place(e.data)
+			p := queue.ReadPlace(e.data)
 			if c.is("queue-without-priority") {
 				p.Priority = 0
 			}
@@ -109,16 +108,16 @@ func (c *client) Record(ctx context.Context) (text []byte, err error) {
 func (c *client) Ask(ctx context.Context, token uint64, request []byte) error {
 	return c.insist(ctx, "ask", func() {
 		l := c.line()
-		h, r, before := l.head(), record.ReadRequest(request), record.ReadRequest(l.request)
+		h, r, before := l.head(), queue.ReadRequest(request), queue.ReadRequest(l.request)
 		switch {
 		case h == nil, h.token != token && !c.is("ask-ignores-token"), c.is("ask-never"):
 			return
 		case before != nil && before.Token == token && c.is("first-ask-wins"):
 			return
 		case c.is("ask-ignores-token"):
-			request = record.NewRequest(h.token, []byte(r.Text))
+			request = queue.NewRequest(h.token, []byte(r.Text))
 		case c.is("ask-mangles"):
-			request = record.NewRequest(token, bytes.ReplaceAll([]byte(r.Text), []byte{0}, nil))
+			request = queue.NewRequest(token, bytes.ReplaceAll([]byte(r.Text), []byte{0}, nil))
 		case c.is("ask-reaches-waiters"):
 			c.s.overheard <- []byte(r.Text)
 		}
@@ -308,12 +307,12 @@ func (c *client) Probe(ctx context.Context) (locks.Servers, error) {
 }
 
 func (c *client) Fault(err error) queue.Fault {
-	f := queue.Fault{Class: locks.ErrUnavailable, Text: err.Error(), Passing: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
+	f := queue.Fault{Class: locks.ErrUnavailable, Text: err.Error(), Transient: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
 	switch {
 	case errors.Is(err, errDenied):
 		f.Class, f.Hint = locks.ErrDenied, "ask for it"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		f.Text, f.Vague = "no answer", true
+		f.Text, f.Timeout = "no answer", true
 	}
 	return f
 }
@@ -327,7 +326,7 @@ func (c *client) Close() {
 // A place is one in a queue. Its entry is known by its nonce.
 type place struct {
 	*client
-	*queue.Entry
+	*queue.Campaign
 	nonce   string
 	entered uint64 // our token
 	before  string // the nonce of the entry that we wait for
@@ -347,7 +346,7 @@ func (p *place) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 			p.s.remove(h, false)
 		}
 		if p.own() == nil && (!try || p.line().head() == nil || p.is("try-leaves-place")) {
-			p.s.add(&entry{key: p.key, nonce: p.nonce, ttl: p.o.TTL, data: record.New(p.o)})
+			p.s.add(&entry{key: p.key, nonce: p.nonce, ttl: p.o.TTL, data: queue.NewLabel(p.o)})
 		}
 		v = p.view()
 	})
@@ -411,7 +410,7 @@ func (p *place) Look(ctx context.Context) (v queue.View, err error) {
 	return v, err
 }
 
-func (p *place) Guard(ctx context.Context, _ *backoff.Backoff) error {
+func (p *place) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 	if p.adopted && p.is("adopt-is-blind") || p.is("renew-resurrects") {
 		<-ctx.Done()
 	}
@@ -422,18 +421,18 @@ func (p *place) Guard(ctx context.Context, _ *backoff.Backoff) error {
 	return err
 }
 
-func (p *place) Restamp(ctx context.Context) error {
+func (p *place) Update(ctx context.Context) error {
 	if p.is("since-is-of-the-wait") {
 		return nil
 	}
 	return p.do(ctx, "restamp", func() {
 		if own := p.own(); own != nil {
-			own.data = record.New(p.o)
+			own.data = queue.NewLabel(p.o)
 		}
 	})
 }
 
-func (p *place) Hear(ctx context.Context, ear *queue.Ear) error {
+func (p *place) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	var request []byte
 	if p.adopted && p.is("adopt-is-deaf") {
 		<-ctx.Done()
@@ -452,8 +451,8 @@ func (p *place) Hear(ctx context.Context, ear *queue.Ear) error {
 	case errors.Is(err, errDenied):
 		return err
 	case err == nil:
-		ear.Pause.Reset()
-		ear.Take(record.ReadRequest(request))
+		in.Pause.Reset()
+		in.Deliver(queue.ReadRequest(request))
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -72,7 +71,7 @@ func (s *sim) config() lockstest.Config {
 		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.with(func() {
-					s.add(&entry{key: key(u, name), nonce: fmt.Sprint("crowd ", i), ttl: time.Minute, data: record.New(locks.Options{})})
+					s.add(&entry{key: key(u, name), nonce: fmt.Sprint("crowd ", i), ttl: time.Minute, data: queue.NewLabel(locks.Options{})})
 				})
 			}
 		},

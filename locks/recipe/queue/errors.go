@@ -35,7 +35,7 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	if f.Text != "" {
 		e.Err = errors.New(f.Text)
 	}
-	return e.Ended(ctx, f.Vague)
+	return e.Ended(ctx, f.Timeout)
 }
 
 // request makes one of the store, unless the handle is closed.
@@ -53,7 +53,7 @@ func (l *Lock) request(ctx context.Context, op string, f func() error) error {
 	return l.fail(ctx, op, err)
 }
 
-func (l *Lock) passing(err error) bool { return l.fault(err).Passing }
+func (l *Lock) transient(err error) bool { return l.fault(err).Transient }
 
 // plain is the text of an error as [locks.Error] has it, for the log.
 func (l *Lock) plain(err error) string {

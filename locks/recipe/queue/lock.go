@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// A Lock is a handle on one lock in a store. It implements [locks.Lock], and what of the
-// other interfaces of that package the store can do.
+// A Lock is a handle on one lock in a store. It implements [locks.Lock], and those of the
+// optional interfaces in that package that the store supports.
 type Lock struct {
 	store   Store
 	traits  Traits
@@ -22,11 +22,11 @@ type Lock struct {
 	workers *workers.Workers
 
 	mu      sync.Mutex
-	current *Entry // the latest; nil before the first campaign
-	final   error  // why the handle is of no more use; nil: it is
+	current *Campaign // the latest; nil before the first
+	final   error     // why the handle cannot be used any longer; nil: it can
 }
 
-// Logger is the log of a handle: the one of its options, or one that discards.
+// Logger returns the log of a handle: the one of its options, or one that discards.
 func Logger(backend string, o locks.Options) *slog.Logger {
 	log := o.Logger
 	if log == nil {
@@ -35,8 +35,8 @@ func Logger(backend string, o locks.Options) *slog.Logger {
 	return log.With("backend", backend, "lock", o.Name)
 }
 
-// New makes a handle on the lock that o names. It contacts nobody, and closes the store
-// when it is closed.
+// New makes a handle on the lock that o names, without contacting the server. The handle
+// closes the store when it is closed.
 func New(s Store, t Traits, o locks.Options) *Lock {
 	return &Lock{
 		store: s, traits: t, o: o, log: Logger(t.Backend, o),
@@ -46,27 +46,27 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 
 // Acquire implements [locks.Lock].
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	e, err := l.begin(ctx)
+	c, err := l.begin(ctx)
 	if err != nil {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
-	token, err := e.campaign(ctx, try)
-	ttl, over := e.TTL(), e.Over()
+	token, err := c.run(ctx, try)
+	ttl, over := c.TTL(), c.Over()
 	if over != nil {
 		err = over // lost, released or closed meanwhile
 	}
 	if err == nil {
-		e.lead(token)
+		c.lead(token)
 		return locks.Grant{Token: token, TTL: ttl}, nil
 	}
-	e.end(err, false)
-	e.undo(ctx)
+	c.end(err, false)
+	c.undo(ctx)
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
 
-// begin makes an entry for a campaign. What an earlier one could not undo is undone
-// first, as it may stand before us in the queue.
-func (l *Lock) begin(ctx context.Context) (*Entry, error) {
+// begin begins a campaign. It first tries again to undo the one before, whose entry may
+// stand before ours in the queue.
+func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -77,29 +77,29 @@ func (l *Lock) begin(ctx context.Context) (*Entry, error) {
 	if old != nil {
 		old.undo(ctx)
 	}
-	return l.enter()
+	return l.start()
 }
 
-// enter makes an entry that is the latest, unless the handle is of no more use.
-func (l *Lock) enter() (e *Entry, err error) {
-	e = l.newEntry()
-	if e.place, err = l.store.Place(e); err != nil {
+// start makes a campaign the latest, unless the handle cannot be used any longer.
+func (l *Lock) start() (c *Campaign, err error) {
+	c = l.newCampaign()
+	if c.entry, err = l.store.NewEntry(c); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	final := l.final
 	if final == nil {
-		l.current = e
+		l.current = c
 	}
 	l.mu.Unlock()
 	if final != nil {
-		e.end(final, false)
+		c.end(final, false)
 	}
-	return e, final
+	return c, final
 }
 
-// state returns the latest entry, and why the handle is of no more use.
-func (l *Lock) state() (*Entry, error) {
+// state returns the latest campaign, and why the handle cannot be used any longer.
+func (l *Lock) state() (*Campaign, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current, l.final
@@ -107,15 +107,15 @@ func (l *Lock) state() (*Entry, error) {
 
 // Renew implements [locks.Lock].
 func (l *Lock) Renew(ctx context.Context) error {
-	e, final := l.state()
+	c, final := l.state()
 	switch {
 	case final != nil:
 		return l.fail(ctx, "renew", final)
-	case e == nil || e.Over() != nil || e.TTL() == 0:
+	case c == nil || c.Over() != nil || c.TTL() == 0:
 		return locks.ErrNoLease
 	}
-	err := e.judge(e.place.Renew(ctx))
-	if over := e.Over(); over != nil { // now, or while we asked
+	err := c.judge(c.entry.Renew(ctx))
+	if over := c.Over(); over != nil { // now, or while we asked
 		err = over
 	}
 	if err != nil && !errors.Is(err, locks.ErrNoLease) {
@@ -124,18 +124,18 @@ func (l *Lock) Renew(ctx context.Context) error {
 	return err
 }
 
-// Release implements [locks.Lock]: ending the session deletes our entry, and nothing
+// Release implements [locks.Lock]. It ends the session, which deletes our entry and nothing
 // else, in one step.
 func (l *Lock) Release(ctx context.Context) error {
-	e, _ := l.state()
-	if e == nil {
+	c, _ := l.state()
+	if c == nil {
 		return nil
 	}
-	if t, ok := e.place.(Tidier); ok && e.Over() == nil {
+	if t, ok := c.entry.(Tidier); ok && c.Over() == nil {
 		t.Tidy(ctx)
 	}
-	e.end(errReleased, true)
-	if err := e.leave(ctx); err != nil {
+	c.end(errReleased, true)
+	if err := c.leave(ctx); err != nil {
 		return l.fail(ctx, "release", err)
 	}
 	return nil
@@ -147,13 +147,13 @@ func (l *Lock) Lost() <-chan error { return l.lost }
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
 	l.mu.Lock()
-	e := l.current
+	c := l.current
 	if l.final == nil {
 		l.final = workers.ErrClosed
 	}
 	l.mu.Unlock()
-	if e != nil {
-		e.end(workers.ErrClosed, true)
+	if c != nil {
+		c.end(workers.ErrClosed, true)
 	}
 	l.workers.End()
 	l.store.Close()
@@ -166,23 +166,23 @@ func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
 
 // Term implements [locks.Adopter].
 func (l *Lock) Term() string {
-	e, _ := l.state()
-	return e.place.Term()
+	c, _ := l.state()
+	return c.entry.Term()
 }
 
 // Adopt implements [locks.Adopter].
 func (l *Lock) Adopt(term string) error {
-	e, err := l.enter()
+	c, err := l.start()
 	if err != nil {
 		return err
 	}
-	token, err := e.place.Adopt(term)
+	token, err := c.entry.Adopt(term)
 	if err != nil {
-		e.end(err, false)
+		c.end(err, false)
 		return err
 	}
-	e.guard(0)
-	e.lead(token)
+	c.watchEntry(0)
+	c.lead(token)
 	return nil
 }
 

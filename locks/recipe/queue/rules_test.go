@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -362,7 +361,7 @@ func TestSinceIsOfTheTerm(t *testing.T) {
 
 // asks leaves a request as it is stored.
 func (b *bench) asks(token uint64, text string) []byte {
-	r := record.NewRequest(token, []byte(text))
+	r := queue.NewRequest(token, []byte(text))
 	b.leaves(r)
 	return r
 }
@@ -471,12 +470,12 @@ type bare struct {
 }
 
 type tidy struct {
-	queue.Place
+	queue.Entry
 	tidied *int
 }
 
-func (s bare) Place(e *queue.Entry) (queue.Place, error) {
-	p, err := s.Store.Place(e)
+func (s bare) NewEntry(c *queue.Campaign) (queue.Entry, error) {
+	p, err := s.Store.NewEntry(c)
 	return tidy{p, s.tidied}, err
 }
 

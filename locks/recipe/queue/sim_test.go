@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -128,10 +127,10 @@ func (s *sim) tell(l *line) queue.Line {
 	if h == nil {
 		return queue.Line{}
 	}
-	head := &queue.Head{Token: h.token, Data: h.data}
+	head := &queue.Head{Token: h.token, Label: h.data}
 	switch {
 	case s.is("anonymous"):
-		head.Data = nil
+		head.Label = nil
 	case s.is("hostile-record-panics") && !json.Valid(h.data):
 		panic("a record that is no JSON")
 	case s.is("hostile-record-fills-memory"):
@@ -234,12 +233,12 @@ func (s *sim) remove(e *entry, released bool) {
 
 // endTerm is what should not happen at the end of a term.
 func (s *sim) endTerm(l *line, released bool) {
-	r, h := record.ReadRequest(l.request), l.head()
+	r, h := queue.ReadRequest(l.request), l.head()
 	switch {
 	case released && s.is("record-lost-on-release"), !released && s.is("record-lost-on-takeover"):
 		l.text = nil
 	case h != nil && r != nil && s.is("ask-kept-for-the-next-term"):
-		l.request = record.NewRequest(h.token, []byte(r.Text))
+		l.request = queue.NewRequest(h.token, []byte(r.Text))
 		l.asked++
 	case h == nil && s.is("token-restarts-after-release"):
 		s.last = 0

@@ -7,67 +7,67 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// campaign returns the token once our entry leads.
-func (e *Entry) campaign(ctx context.Context, try bool) (token uint64, err error) {
-	v, err := e.place.Enter(ctx, try)
+// run returns the token once our entry leads.
+func (c *Campaign) run(ctx context.Context, try bool) (token uint64, err error) {
+	v, err := c.entry.Enter(ctx, try)
 	switch {
 	case err != nil:
-		return 0, e.judge(err)
+		return 0, c.judge(err)
 	case v.Leads:
-		e.guard(lazily)
+		c.watchEntry(putOff)
 		return v.Token, nil
 	case try:
 		return 0, &locks.HeldError{Status: v.Status()}
 	}
-	return e.wait(ctx, v)
+	return c.wait(ctx, v)
 }
 
-// wait waits until our entry leads. Who has none waits beside the queue, and enters when
-// it may have become empty.
-func (e *Entry) wait(ctx context.Context, v View) (token uint64, err error) {
-	ctx, cancel := e.UntilOver(ctx)
+// wait waits until our entry leads. Without an entry yet, we wait outside the queue, and
+// Look enters it when it may have become empty.
+func (c *Campaign) wait(ctx context.Context, v View) (token uint64, err error) {
+	ctx, cancel := c.UntilOver(ctx)
 	defer cancel()
-	guarded := false
+	watched := false
 	for pause := new(backoff.Backoff); ; {
-		if v.Token != 0 && !guarded {
-			e.guard(0)
-			guarded = true
+		if v.Token != 0 && !watched {
+			c.watchEntry(0)
+			watched = true
 		}
 		if v.Leads {
-			e.restampLazily()
+			c.updateLater()
 			return v.Token, nil
 		}
-		e.tell(v)
-		if v, err = e.change(ctx, v, pause); err != nil {
-			return 0, e.judge(err)
+		c.report(v)
+		if v, err = c.change(ctx, v, pause); err != nil {
+			return 0, c.judge(err)
 		}
 	}
 }
 
-// change waits until what is before us has changed, and returns the queue as it is then.
+// change waits until the queue before us has changed, and returns its new state.
 //
-// A watch that ends for whatever reason means the same as an event: look at the queue
-// again. That is repeated until there is an answer.
-func (e *Entry) change(ctx context.Context, v View, pause *backoff.Backoff) (View, error) {
-	err := e.place.Await(ctx)
+// When a watch ends, for whatever reason, that is treated like an event: we look at the
+// queue again, and repeat that until there is an answer.
+func (c *Campaign) change(ctx context.Context, v View, pause *backoff.Backoff) (View, error) {
+	err := c.entry.Await(ctx)
 	if err == nil {
 		pause.Reset()
-		if ctx.Err() != nil { // our patience ended while all was well
+		if ctx.Err() != nil { // our time ran out while all was well
 			return View{}, &locks.HeldError{Status: v.Status()}
 		}
 	}
 	for warned := false; ; {
 		if err == nil {
 			var next View
-			if next, err = e.place.Look(ctx); err == nil {
+			if next, err = c.entry.Look(ctx); err == nil {
 				return next, nil
 			}
 		}
-		if !e.lock.passing(err) {
+		if !c.lock.transient(err) {
 			return View{}, err
 		}
 		if !warned && ctx.Err() == nil {
-			e.lock.log.Warn("the wait is disturbed; trying again", "err", e.lock.plain(err))
+			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
 			warned = true
 		}
 		if pause.Wait(ctx) != nil {
@@ -77,9 +77,9 @@ func (e *Entry) change(ctx context.Context, v View, pause *backoff.Backoff) (Vie
 	}
 }
 
-// tell says what we wait for.
-func (e *Entry) tell(v View) {
-	if e.lock.o.Waiting != nil {
-		e.lock.o.Waiting(locks.Waiting{Status: v.Status(), Lease: e.TTL(), Position: v.Position})
+// report calls Options.Waiting with what we wait for.
+func (c *Campaign) report(v View) {
+	if c.lock.o.Waiting != nil {
+		c.lock.o.Waiting(locks.Waiting{Status: v.Status(), Lease: c.TTL(), Position: v.Position})
 	}
 }

@@ -6,15 +6,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Hear implements [queue.Place]. Its watch ends with each connection, and so with each
+// WatchRequests implements [queue.Entry]. Its watch ends with each connection, and so with each
 // renewal, and is begun anew. Who may not read the node goes on trying.
-func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
-	if err := e.listen(ctx, ear); err == nil {
-		ear.Pause.Reset()
+func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
+	if err := e.listen(ctx, in); err == nil {
+		in.Pause.Reset()
 	} else {
 		e.complain(ctx, err)
 	}
@@ -22,13 +21,13 @@ func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
 }
 
 // listen takes the request that there is, and waits for a change.
-func (e *entry) listen(ctx context.Context, ear *queue.Ear) error {
+func (e *entry) listen(ctx context.Context, in *queue.Inbox) error {
 	w, err := e.s.watchNode(ctx, e.askPath())
 	if err != nil {
 		return err
 	}
 	if w.there {
-		if err := e.readAsked(ctx, ear); err != nil {
+		if err := e.readAsked(ctx, in); err != nil {
 			if !denied(err) {
 				return err
 			}
@@ -44,16 +43,16 @@ func (e *entry) listen(ctx context.Context, ear *queue.Ear) error {
 
 // readAsked delivers the request that there is, if it is for us, and deletes it if it
 // is for nobody else.
-func (e *entry) readAsked(ctx context.Context, ear *queue.Ear) error {
+func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	n, err := e.s.find(ctx, e.askPath())
 	if err != nil || n == nil {
 		return err
 	}
-	r := record.ReadRequest(n.data)
-	if r != nil && r.Token > ear.Token {
+	r := queue.ReadRequest(n.data)
+	if r != nil && r.Token > in.Token {
 		return nil // our successor's
 	}
-	ear.Take(r)
+	in.Deliver(r)
 	return e.s.removeVersion(ctx, n)
 }
 

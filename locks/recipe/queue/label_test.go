@@ -1,4 +1,4 @@
-package record_test
+package queue_test
 
 import (
 	"os"
@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 func TestWhatWasWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	o := locks.Options{Holder: "host/1/\x00é", RunID: "run", TTL: 15 * time.Second, Version: "v1", Priority: -7, NoResign: true}
-	got := record.Status(record.New(o), 7)
+	got := statusOf(queue.NewLabel(o), 7)
 	if got.Holder != o.Holder || got.RunID != "run" || got.TTL != o.TTL || got.Token != 7 || !got.Held || got.PID == 0 || !got.NoResign {
 		t.Errorf("got %+v", got)
 	}
@@ -26,10 +26,10 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 // of the one that writes.
 func TestPID(t *testing.T) {
 	t.Parallel()
-	if got := record.Status(record.New(locks.Options{PID: 7}), 1).PID; got != 7 {
+	if got := statusOf(queue.NewLabel(locks.Options{PID: 7}), 1).PID; got != 7 {
 		t.Errorf("got %d; want 7", got)
 	}
-	if got := record.Status(record.New(locks.Options{}), 1).PID; got != os.Getpid() {
+	if got := statusOf(queue.NewLabel(locks.Options{}), 1).PID; got != os.Getpid() {
 		t.Errorf("got %d; want our own, %d", got, os.Getpid())
 	}
 }
@@ -37,7 +37,7 @@ func TestPID(t *testing.T) {
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	o := locks.Options{Holder: "h", RunID: "run", Priority: -7}
-	got := record.Place(record.New(o))
+	got := queue.ReadPlace(queue.NewLabel(o))
 	if age := time.Since(got.Since); age < 0 || age > time.Minute {
 		t.Errorf("it was written %v ago", age)
 	}
@@ -46,18 +46,22 @@ func TestPlace(t *testing.T) {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
 	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"priority":1001}`, `{"priority":-1001}`, `{"priority":1e99}`} {
-		if got := record.Place([]byte(data)); got != (locks.Place{}) {
+		if got := queue.ReadPlace([]byte(data)); got != (locks.Place{}) {
 			t.Errorf("%q: got %+v", data, got)
 		}
 	}
 }
 
-// TestNonsenseIsLeftOut: a lock is held, whatever its record says.
+// TestNonsenseIsLeftOut: a lock is held, whatever its label says.
 func TestNonsenseIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"ttl":"-1h"}`, `{"pid":-1}`, `{"holder":"` + strings.Repeat("x", 64<<10) + `"}`} {
-		if got := record.Status([]byte(data), 7); got != (locks.Status{Held: true, Token: 7}) {
+		if got := statusOf([]byte(data), 7); got != (locks.Status{Held: true, Token: 7}) {
 			t.Errorf("%.20q: got %+v", data, got)
 		}
 	}
+}
+
+func statusOf(data []byte, token uint64) locks.Status {
+	return queue.Line{Head: &queue.Head{Token: token, Label: data}}.Status()
 }

@@ -1,21 +1,21 @@
-package record_test
+package queue_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/record"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 func TestRequest(t *testing.T) {
 	for _, text := range []string{"", "resign", "a\x00\u2028\"\\", strings.Repeat("\x01", locks.MaxRecord)} {
-		r := record.ReadRequest(record.NewRequest(1<<64-1, []byte(text)))
+		r := queue.ReadRequest(queue.NewRequest(1<<64-1, []byte(text)))
 		if r == nil || r.Token != 1<<64-1 || r.Text != text {
 			t.Errorf("%q came back as %+v", locks.Abbreviate(text), r)
 		}
 	}
-	one, two := record.ReadRequest(record.NewRequest(1, nil)), record.ReadRequest(record.NewRequest(1, nil))
+	one, two := queue.ReadRequest(queue.NewRequest(1, nil)), queue.ReadRequest(queue.NewRequest(1, nil))
 	if one.Nonce == two.Nonce {
 		t.Error("two requests have the same nonce")
 	}
@@ -27,7 +27,7 @@ func TestSenselessRequest(t *testing.T) {
 		`{"token":1,"text":"` + strings.Repeat("x", locks.MaxRecord+1) + `"}`,
 		`{"token":1,"text":"x"}` + strings.Repeat(" ", 1<<20),
 	} {
-		if r := record.ReadRequest([]byte(data)); r != nil {
+		if r := queue.ReadRequest([]byte(data)); r != nil {
 			t.Errorf("%q was read as %+v", locks.Abbreviate(data), r)
 		}
 	}

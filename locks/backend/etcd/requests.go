@@ -7,17 +7,16 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/leaderrun/leaderrun/locks/kit/record"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Hear implements [queue.Place]: it delivers requests from the creation of our entry on,
+// WatchRequests implements [queue.Entry]: it delivers requests from the creation of our entry on,
 // until the watch ends. That has a stream of its own, and so a fresh login each time it
 // begins anew.
-func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
+func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	if e.heard == 0 {
 		e.heard = e.entered.Load() + 1
-	} else if err := e.readAsked(ctx, ear); denied(err) {
+	} else if err := e.readAsked(ctx, in); denied(err) {
 		return err
 	} else if err != nil {
 		e.log.Debug("cannot read requests to the holder", "err", plain(err))
@@ -25,8 +24,8 @@ func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := e.c.watch(ctx, "asked", string(e.askKey()), clientv3.WithRev(e.heard), clientv3.WithFilterDelete())
-	err := e.follow(events, ear.Pause, func(kv *mvccpb.KeyValue) { e.take(ear, kv) }, func() {
-		if err := e.readAsked(ctx, ear); err != nil {
+	err := e.follow(events, in.Pause, func(kv *mvccpb.KeyValue) { e.take(in, kv) }, func() {
+		if err := e.readAsked(ctx, in); err != nil {
 			e.log.Debug("cannot read requests to the holder", "err", plain(err))
 		}
 	})
@@ -35,7 +34,7 @@ func (e *entry) Hear(ctx context.Context, ear *queue.Ear) error {
 }
 
 // readAsked delivers the request that there is, which a watch may have missed.
-func (e *entry) readAsked(ctx context.Context, ear *queue.Ear) error {
+func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	ctx, cancel := e.c.attempt(ctx)
 	defer cancel()
 	resp, err := call(ctx, e.c, e.c.kv.Range, &pb.RangeRequest{Key: e.askKey()})
@@ -43,13 +42,13 @@ func (e *entry) readAsked(ctx context.Context, ear *queue.Ear) error {
 		return err
 	}
 	for _, kv := range resp.Kvs {
-		e.take(ear, kv)
+		e.take(in, kv)
 	}
 	e.heard = max(e.heard, resp.Header.Revision+1)
 	return nil
 }
 
-func (e *entry) take(ear *queue.Ear, kv *mvccpb.KeyValue) {
+func (e *entry) take(in *queue.Inbox, kv *mvccpb.KeyValue) {
 	e.heard = max(e.heard, kv.ModRevision+1)
-	ear.Take(record.ReadRequest(kv.Value))
+	in.Deliver(queue.ReadRequest(kv.Value))
 }

@@ -1,0 +1,188 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
+)
+
+// A Campaign is one Acquire, and the term that follows if it is granted. It makes one
+// entry, and is over when the entry was given up, failed, or was lost. A handle may have
+// several campaigns, but only the last can have led.
+type Campaign struct {
+	lock    *Lock
+	entry   Entry
+	life    context.Context // ends when the campaign is over
+	finish  context.CancelFunc
+	leaving chan struct{} // holds a value while somebody ends the session
+
+	// Guarded by Lock.mu.
+	ttl   time.Duration // of the session as granted; 0: there is none (yet)
+	token uint64        // of the entry that was granted the lock; 0: none
+	over  error         // why the campaign is over; nil: it is not
+}
+
+func (l *Lock) newCampaign() *Campaign {
+	c := &Campaign{lock: l, leaving: make(chan struct{}, 1)}
+	c.life, c.finish = context.WithCancel(context.Background())
+	return c
+}
+
+// Granted notes the TTL that the server granted to the session, which can be renewed from
+// then on.
+func (c *Campaign) Granted(ttl time.Duration) {
+	c.lock.mu.Lock()
+	defer c.lock.mu.Unlock()
+	c.ttl = ttl
+}
+
+// TTL returns the TTL of the session, or 0 if there is none yet.
+func (c *Campaign) TTL() time.Duration {
+	c.lock.mu.Lock()
+	defer c.lock.mu.Unlock()
+	return c.ttl
+}
+
+// Token returns the token of the entry once it was granted the lock, or 0.
+func (c *Campaign) Token() uint64 {
+	c.lock.mu.Lock()
+	defer c.lock.mu.Unlock()
+	return c.token
+}
+
+// Over returns why the campaign is over, or nil if it is not.
+func (c *Campaign) Over() error {
+	c.lock.mu.Lock()
+	defer c.lock.mu.Unlock()
+	return c.over
+}
+
+// UntilOver returns a context that ends with ctx and when the campaign is over.
+func (c *Campaign) UntilOver(ctx context.Context) (context.Context, context.CancelFunc) {
+	return workers.Join(ctx, c.life)
+}
+
+// Spawn runs f in the background until the campaign is over. Close waits for it.
+func (c *Campaign) Spawn(f func(context.Context)) {
+	if c.Over() != nil {
+		return
+	}
+	_ = c.lock.workers.Go(func(ctx context.Context) {
+		ctx, cancel := c.UntilOver(ctx)
+		defer cancel()
+		f(ctx)
+	})
+}
+
+// Lose ends a campaign whose entry is definitely no longer ours.
+func (c *Campaign) Lose(why error) {
+	if c.end(why, true) {
+		c.lock.log.Info("lost the lock, or the place in its queue", "err", why)
+		c.lock.lost <- c.lock.fail(context.Background(), "keep", why)
+	}
+}
+
+// judge ends the campaign if err, which a method of the entry returned, means that the
+// entry is lost.
+func (c *Campaign) judge(err error) error {
+	if errors.Is(err, locks.ErrLost) {
+		c.Lose(err)
+	}
+	return err
+}
+
+// end ends the campaign, unless it is over already, and with final also the handle. It
+// reports whether it was the first to do so.
+func (c *Campaign) end(why error, final bool) (first bool) {
+	if first = c.note(why, final); first {
+		c.finish()
+		c.entry.End(why)
+	}
+	return first
+}
+
+func (c *Campaign) note(why error, final bool) (first bool) {
+	c.lock.mu.Lock()
+	defer c.lock.mu.Unlock()
+	if c.over != nil {
+		return false
+	}
+	c.over = why
+	if final && c.lock.final == nil {
+		c.lock.final = why
+	}
+	return true
+}
+
+// lead notes that our entry, which has the token, leads.
+func (c *Campaign) lead(token uint64) {
+	c.lock.mu.Lock()
+	c.token = token
+	c.lock.mu.Unlock()
+	c.watchRequests()
+}
+
+// watchEntry watches our own entry, beginning after a delay, until the term is over: an
+// operator may delete it.
+func (c *Campaign) watchEntry(delay time.Duration) {
+	c.Spawn(func(ctx context.Context) {
+		if backoff.Sleep(ctx, delay) != nil {
+			return
+		}
+		for pause := new(backoff.Backoff); ; {
+			err := c.judge(c.entry.WatchEntry(ctx, pause))
+			if err != nil && ctx.Err() == nil {
+				c.lock.log.Debug("the watch of the lock's entry ended", "err", c.lock.plain(err))
+			}
+			if errors.Is(err, locks.ErrLost) || pause.Wait(ctx) != nil {
+				return
+			}
+		}
+	})
+}
+
+// updateLater writes the label of our entry again once we lead after a wait, so that it
+// says since when. It does not retry, because little depends on it.
+func (c *Campaign) updateLater() {
+	c.Spawn(func(ctx context.Context) {
+		if backoff.Sleep(ctx, putOff) != nil {
+			return
+		}
+		if err := c.entry.Update(ctx); err != nil {
+			c.lock.log.Debug("cannot renew the lock's entry", "err", c.lock.plain(err))
+		}
+	})
+}
+
+// undo removes what a failed campaign may have left. The caller's context, which may have
+// ended, does not bound it. A failure is a warning only if a session was granted: otherwise
+// there may be nothing left.
+func (c *Campaign) undo(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	level := slog.LevelDebug
+	if c.TTL() > 0 {
+		level = slog.LevelWarn
+	}
+	if err := c.leave(ctx); err != nil {
+		c.lock.log.Log(ctx, level, "cannot undo an acquire; its lease will run out", "err", c.lock.plain(err), "ttl", c.lock.o.TTL)
+	}
+}
+
+// leave ends the session of a campaign that is over, and so deletes the entry. Only one
+// call does so at a time: a second one could find the session gone before the first has
+// its answer.
+func (c *Campaign) leave(ctx context.Context) error {
+	select {
+	case c.leaving <- struct{}{}:
+		defer func() { <-c.leaving }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return c.entry.Leave(ctx)
+}
