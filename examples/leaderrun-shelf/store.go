@@ -38,19 +38,19 @@ func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error)
 
 // A document is the JSON body of a document.
 type document struct {
-	State string `json:"state"`
-	Text  []byte `json:"text"` // nil is null, and no text is ""
+	State  string `json:"state"`
+	Record []byte `json:"record"` // nil is null, and an empty record is ""
 }
 
 // Swap implements [caslease.Store]. It replaces the whole document, so it also writes the
 // parts that do not change.
 func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
-	d := document{at.State, at.Text}
+	d := document{at.State, at.Record}
 	if to.State != "" {
 		d.State = to.State
 	}
-	if to.Text != nil {
-		d.Text = to.Text
+	if to.Record != nil {
+		d.Record = to.Record
 	}
 	body, _ := json.Marshal(d) // strings and bytes can always be encoded
 	return s.do(ctx, http.MethodPut, k, at, body)
@@ -113,6 +113,6 @@ func cell(h http.Header, body []byte) (c caslease.Cell, err error) {
 	if json.Unmarshal(body, &d) != nil {
 		c.Foreign = "is not one of leaderrun's"
 	}
-	c.State, c.Text = d.State, d.Text
+	c.State, c.Record = d.State, d.Record
 	return c, nil
 }

@@ -26,10 +26,10 @@ func TestStore(t *testing.T) {
 		Open: func(testing.TB) caslease.Store {
 			return &store{host: d.addr, prefix: "test", client: &http.Client{Transport: next}}
 		},
-		Expiry:  traits(&store{}).Expiry,
-		Next:    func(_ testing.TB, k caslease.Kind) { next.kind.Store(int64(k) + 1) },
-		Away:    func(testing.TB) caslease.Store { return newStore("127.0.0.1:1", "test") },
-		Hostile: []func(testing.TB, caslease.Key){put(""), put("?"), put(`{"state":"` + strings.Repeat("x", 300<<10) + `"}`)},
+		Expiry:      traits(&store{}).Expiry,
+		FailNext:    func(_ testing.TB, k caslease.Kind) { next.kind.Store(int64(k) + 1) },
+		Unreachable: func(testing.TB) caslease.Store { return newStore("127.0.0.1:1", "test") },
+		Hostile:     []func(testing.TB, caslease.Key){put(""), put("?"), put(`{"state":"` + strings.Repeat("x", 300<<10) + `"}`)},
 	})
 }
 

@@ -82,14 +82,14 @@ func TestForeignObject(t *testing.T) {
 	t.Parallel()
 	for metadata, want := range map[[2]string]string{
 		{"owner", "x"}:        "was not made by leaderrun",
-		{"leaderrun", ""}:     "has a record that is not one of leaderrun's",
-		{"leaderrun", "null"}: "has a record with no known state",
-		{"leaderrun", `{"state":"gone","nonce":"n","ttl_ms":9000}`}:                              "has a record with no known state",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":0}`}:                                 "has a record with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":-1}`}:                                "has a record with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":1000000000000}`}:                     "has a record with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"","ttl_ms":9000}`}:                               "has a record without a usable nonce or token",
-		{"leaderrun", `{"state":"free","nonce":"n","ttl_ms":9000,"token":18446744073709551615}`}: "has a record without a usable nonce or token",
+		{"leaderrun", ""}:     "has a state that leaderrun did not write",
+		{"leaderrun", "null"}: "has a state that is neither held nor free",
+		{"leaderrun", `{"state":"gone","nonce":"n","ttl_ms":9000}`}:                              "has a state that is neither held nor free",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":0}`}:                                 "has a state with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":-1}`}:                                "has a state with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":1000000000000}`}:                     "has a state with a ttl that leaderrun does not grant",
+		{"leaderrun", `{"state":"held","nonce":"","ttl_ms":9000}`}:                               "has a state without a usable nonce or token",
+		{"leaderrun", `{"state":"free","nonce":"n","ttl_ms":9000,"token":18446744073709551615}`}: "has a state without a usable nonce or token",
 	} {
 		t.Run(metadata[1], func(t *testing.T) {
 			t.Parallel()

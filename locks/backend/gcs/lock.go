@@ -48,12 +48,12 @@ func traits(s *settings) caslease.Traits {
 		Secrets: gcsinfo.Info.Secrets(),
 		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
 		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
-		Cell: "object", Text: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
-		Rose:  rose,
-		Where: func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
+		Cell: "object", Record: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
+		Follows: follows,
+		Where:   func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
 
 		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
-		HintText:    "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
+		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
 		HintUnmoved: "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too",
 	}
 }

@@ -140,8 +140,8 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 	if to.State != "" {
 		metadata[mark(k.Part)] = to.State
 	}
-	if to.Text != nil {
-		metadata[textKey] = caslease.EncodeText(to.Text)
+	if to.Record != nil {
+		metadata[textKey] = caslease.EncodeText(to.Record)
 	}
 	c, _, err := s.call(ctx, k, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		if at.Version == "" {
@@ -149,7 +149,7 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 		}
 		return o.If(conditions(at.Version)).Update(ctx, storage.ObjectAttrsToUpdate{Metadata: metadata})
 	})
-	if to.Text != nil && status(err) == http.StatusBadRequest {
+	if to.Record != nil && status(err) == http.StatusBadRequest {
 		err = &roomError{err}
 	}
 	return c, err
@@ -186,7 +186,7 @@ func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) er
 
 // List implements [caslease.Lister]. What has a slash after the prefix is passed over
 // by the service.
-func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
+func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
 	b, err := s.open(ctx)
 	if err != nil {
 		return nil, "", err
@@ -203,7 +203,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry,
 		}
 		if err == nil && a.Prefix == "" {
 			if name, ok := nameOf(strings.TrimPrefix(a.Name, prefix)); ok {
-				page = append(page, caslease.Entry{Name: name, Cell: cell(caslease.Lease, a, note)})
+				page = append(page, caslease.ListedCell{Name: name, Cell: cell(caslease.Lease, a, note)})
 			}
 		}
 		if err == nil && it.PageInfo().Remaining() > 0 { // to ask for another would be another request
@@ -258,8 +258,8 @@ func cell(p caslease.Part, a *storage.ObjectAttrs, note *reply) caslease.Cell {
 		c.State = " " // one of somebody else's
 	}
 	if value, ok := a.Metadata[textKey]; ok {
-		c.Text, ok = caslease.DecodeText(value)
-		c.BadText = !ok
+		c.Record, ok = caslease.DecodeText(value)
+		c.BadRecord = !ok
 	}
 	return c
 }
@@ -278,8 +278,8 @@ func conditions(version string) (c storage.Conditions) {
 	return c
 }
 
-// rose reports whether a version of an object can follow on another.
-func rose(since, version string) bool {
+// follows reports whether a version of an object can follow on another.
+func follows(since, version string) bool {
 	before, after := conditions(since), conditions(version)
 	return after.GenerationMatch != before.GenerationMatch || after.MetagenerationMatch > before.MetagenerationMatch
 }

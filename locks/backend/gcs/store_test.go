@@ -28,9 +28,9 @@ func TestStore(t *testing.T) {
 		}
 	}
 	c := storetest.Config{
-		Expiry: caslease.ByStamps, Rose: rose,
-		Open: to("http://" + s.Addr()), Away: to("http://127.0.0.1:1"),
-		Next: func(_ testing.TB, k caslease.Kind) {
+		Expiry: caslease.ByStamps, Follows: follows,
+		Open: to("http://" + s.Addr()), Unreachable: to("http://127.0.0.1:1"),
+		FailNext: func(_ testing.TB, k caslease.Kind) {
 			f := gcstest.Fault{LoseReply: true}
 			if k == caslease.Throttled {
 				f = gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}

@@ -24,8 +24,8 @@ func cell(row [][]byte) (caslease.Cell, error) {
 		c.State, c.Foreign = "", fmt.Sprintf("has a state of %d bytes", size)
 	}
 	if row[4] != nil {
-		c.Text = d.bytes(row[4])
-		c.BadText = locks.CheckText(c.Text) != nil
+		c.Record = d.bytes(row[4])
+		c.BadRecord = locks.CheckText(c.Record) != nil
 	}
 	if c.First > c.Floor || c.Floor >= maxVersion {
 		c.First, c.Floor, c.Foreign = 0, 0, "has a version that is not from the table's own counter"

@@ -30,9 +30,9 @@ func TestStore(t *testing.T) {
 	r := newRig(t)
 	schema := r.schema()
 	c := storetest.Config{
-		Open:   func(t testing.TB) caslease.Store { return r.store(t, schema, r.server.Addr()) },
-		Away:   func(t testing.TB) caslease.Store { return r.store(t, schema, "127.0.0.1:1") },
-		Expiry: caslease.ByClock, Rose: rose,
+		Open:        func(t testing.TB) caslease.Store { return r.store(t, schema, r.server.Addr()) },
+		Unreachable: func(t testing.TB) caslease.Store { return r.store(t, schema, "127.0.0.1:1") },
+		Expiry:      caslease.ByClock, Follows: follows,
 	}
 	for _, value := range garbage() {
 		c.Hostile = append(c.Hostile, func(t testing.TB, k caslease.Key) {

@@ -295,7 +295,7 @@ func TestFailover(t *testing.T) {
 	if after.Version != c.Version || !after.Updated.IsZero() {
 		t.Errorf("after a failover the cell is %+v; it was %+v", after, c)
 	}
-	_, err = s.Swap(ctx, jobs, after, caslease.Value{State: "{}", Over: time.Microsecond})
+	_, err = s.Swap(ctx, jobs, after, caslease.Value{State: "{}", MinAge: time.Microsecond})
 	isKind(t, s, err, caslease.Changed)
 	if c = must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
 		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)

@@ -42,16 +42,16 @@ func traits(s *settings) caslease.Traits {
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
 		},
-		Rose: rose, ReadsEarly: true, // as a commit that was not awaited: see warnedError
+		Follows: follows, ReadsEarly: true, // as a commit that was not awaited: see warnedError
 
 		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
-		HintText:    "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
+		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
 	}
 }
 
-// rose reports that a version is one of a later change; "" is of a row that there is not.
-func rose(since, version string) bool {
+// follows reports that a version is one of a later change; "" is of a row that there is not.
+func follows(since, version string) bool {
 	a, err := strconv.ParseInt(cmp.Or(since, "0"), 10, 64)
 	b, err2 := strconv.ParseInt(version, 10, 64)
 	return err == nil && err2 == nil && b > a

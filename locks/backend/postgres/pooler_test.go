@@ -66,7 +66,7 @@ func TestPooler(t *testing.T) {
 		}
 		c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
 	}
-	_, err := stores[0].Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour})
+	_, err := stores[0].Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
 	isKind(t, stores[0], err, caslease.Changed)
 	_, err = stores[0].Watch(ctx, "jobs")
 	isKind(t, stores[0], err, caslease.Refused)

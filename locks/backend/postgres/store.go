@@ -51,7 +51,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 	if !to.Silent {
 		channel = s.s.channel()
 	}
-	values := []any{newState, to.Text, channel}
+	values := []any{newState, to.Record, channel}
 	statement := createSQL
 	if at.Version != "" {
 		statement, values = updateSQL, append(values, at.Version, strconv.FormatInt(over(to), 10))
@@ -71,7 +71,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 
 // over is in microseconds, and not 0 unless it is to be.
 func over(to caslease.Value) int64 {
-	return int64((to.Over + time.Microsecond - 1) / time.Microsecond)
+	return int64((to.MinAge + time.Microsecond - 1) / time.Microsecond)
 }
 
 // Delete implements [caslease.Store].
@@ -89,7 +89,7 @@ func changed(err error) error {
 }
 
 // List implements [caslease.Lister].
-func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
+func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
 	rows, err := s.run(ctx, listSQL, cursor, strconv.Itoa(locks.MaxList))
 	if state(err) == undefinedTable {
 		return nil, "", nil
@@ -104,7 +104,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Entry,
 			next = name
 		}
 		if locks.CheckSlotName(name) == nil {
-			page = append(page, caslease.Entry{Name: name, Cell: c})
+			page = append(page, caslease.ListedCell{Name: name, Cell: c})
 		}
 	}
 	if len(rows) < locks.MaxList {

@@ -149,21 +149,21 @@ func TestExpiryByClock(t *testing.T) {
 	s := openStore(t, server.URL())
 	ctx := within(t, realserver.Ready)
 	c := held(t, s)
-	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour})
+	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
 	isKind(t, s, err, caslease.Changed)
 	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
-	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour + 2*realserver.Ready})
+	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour + 2*realserver.Ready})
 	isKind(t, s, err, caslease.Changed)
 	server.Kill()
 	server.Start()
 	if c = must(t)(s.Read(ctx, jobs)); !c.Updated.IsZero() {
 		t.Errorf("a server that was started since tells of %v", c.Updated)
 	}
-	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Second})
+	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Second})
 	isKind(t, s, err, caslease.Changed)
 	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
 	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
-	must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", Over: time.Hour}))
+	must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour}))
 }
 
 // What is acknowledged is on disk, and on those of synchronous standbys, whatever is set.
@@ -370,8 +370,8 @@ func TestRose(t *testing.T) {
 	for versions, want := range map[[2]string]bool{
 		{"", "1"}: true, {"9", "10"}: true, {"10", "10"}: false, {"10", "9"}: false, {"9", ""}: false, {"9", "x"}: false,
 	} {
-		if got := rose(versions[0], versions[1]); got != want {
-			t.Errorf("rose(%q) = %v", versions, got)
+		if got := follows(versions[0], versions[1]); got != want {
+			t.Errorf("follows(%q) = %v", versions, got)
 		}
 	}
 }

@@ -8,16 +8,16 @@ import (
 func (l *Lock) Term() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.term.record.encode()
+	return l.term.state.encode()
 }
 
 // Adopt implements [locks.Adopter]. The next renewal reads the cell first.
 func (l *Lock) Adopt(text string) error {
-	r, err := parseRecord(text)
-	if err != nil || r.State != held || r.Token == 0 {
+	s, err := parseState(text)
+	if err != nil || s.Is != held || s.Token == 0 {
 		return &locks.UsageError{What: "not a term of a " + l.traits.Product + " lock"}
 	}
-	return l.adopt(&term{record: r, sent: l.now()})
+	return l.adopt(&term{state: s, sent: l.now()})
 }
 
 var _ locks.Adopter = (*Lock)(nil)

@@ -117,7 +117,7 @@ func (l *Lock) hear(t *term, v *view, err error) {
 // received yet is forgotten.
 func (l *Lock) deliver(t *term, value string) {
 	var r request
-	if len(value) > MaxRead || json.Unmarshal([]byte(value), &r) != nil || r.Token != t.record.Token || r.Nonce == t.heard {
+	if len(value) > MaxRead || json.Unmarshal([]byte(value), &r) != nil || r.Token != t.state.Token || r.Nonce == t.heard {
 		return
 	}
 	text, ok := DecodeText(r.Text)

@@ -32,13 +32,13 @@ func (l *Lock) breakOnce(ctx context.Context, token uint64, nonce string) error 
 		return err
 	case v.foreign != nil:
 		return l.foreign(Lease, v.foreign, l.traits.HintForeign)
-	case v.exists() && v.record.Broken == nonce:
+	case v.exists() && v.state.Broken == nonce:
 		return nil
 	}
 	if st := v.status(); !st.Held || st.Token != token {
 		return errNotTheTerm
 	}
-	r := v.record.freed()
+	r := v.state.freed()
 	r.Broken = nonce
 	_, err = l.swap(ctx, Lease, v, Value{State: r.encode()})
 	return err

@@ -54,7 +54,7 @@ func (c *campaign) run(ctx context.Context) (*term, error) {
 // by; 0 or less: not.
 func (c *campaign) left(v *view) (left time.Duration, by Expiry) {
 	switch {
-	case !v.exists(), v.record.State == free:
+	case !v.exists(), v.state.Is == free:
 		return 0, ByWatching
 	case c.ours(v): // an attempt of our own that came to nothing: nobody relies on it
 		return c.rest(v), ByWatching
@@ -63,7 +63,7 @@ func (c *campaign) left(v *view) (left time.Duration, by Expiry) {
 }
 
 // ours reports that an attempt of this handle made what a view shows.
-func (l *Lock) ours(v *view) bool { return strings.HasPrefix(v.record.Nonce, l.id+".") }
+func (l *Lock) ours(v *view) bool { return strings.HasPrefix(v.state.Nonce, l.id+".") }
 
 // wait waits for a while and looks again. With try it does not wait.
 func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view, error) {
@@ -181,7 +181,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 		c.log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
 		return nil, nil
 	}
-	t.record.TTLms = c.ttl.Milliseconds()
+	t.state.TTLms = c.ttl.Milliseconds()
 	t.at(after)
 	return t, nil
 }
@@ -219,7 +219,7 @@ func (c *campaign) write(ctx context.Context, v *view, t *term, over time.Durati
 	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout/2)
 	defer cancel()
 	t.sent = c.now()
-	return c.swap(ctx, Lease, v, Value{State: t.record.encode(), Over: over})
+	return c.swap(ctx, Lease, v, Value{State: t.state.encode(), MinAge: over})
 }
 
 // resolve finds out, by its nonce, whether a write took effect whose answer was
@@ -231,13 +231,13 @@ func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w; and what became of it is not known: %w", why, err)
 	}
-	if v.foreign != nil || v.record.Nonce != t.record.Nonce || v.record.State != held || c.now().Sub(t.sent) > c.ttl/2 {
+	if v.foreign != nil || v.state.Nonce != t.state.Nonce || v.state.Is != held || c.now().Sub(t.sent) > c.ttl/2 {
 		return nil, nil
 	}
 	if !c.traits.ReadsEarly {
 		return v, nil
 	}
-	return c.swap(ctx, Lease, v, Value{State: t.record.renewed(v).encode(), Silent: true})
+	return c.swap(ctx, Lease, v, Value{State: t.state.renewed(v).encode(), Silent: true})
 }
 
 // undo frees what a failed campaign may have left, unless that replaced a term
@@ -250,8 +250,8 @@ func (c *campaign) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	v, err := c.read(ctx, Lease)
-	if err == nil && v.exists() && v.foreign == nil && v.record.State == held && c.ours(v) && c.rest(v) <= 0 {
-		_, err = c.swap(ctx, Lease, v, Value{State: v.record.freed().encode()})
+	if err == nil && v.exists() && v.foreign == nil && v.state.Is == held && c.ours(v) && c.rest(v) <= 0 {
+		_, err = c.swap(ctx, Lease, v, Value{State: v.state.freed().encode()})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.log.Warn("cannot undo an acquire; its lease will run out", "err", c.plain(err), "ttl", c.ttl)

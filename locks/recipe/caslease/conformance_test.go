@@ -97,11 +97,11 @@ func (s *sim) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
 func (s *sim) hostileTexts() (all []func(testing.TB, *url.URL, string)) {
 	for _, text := range []string{"\xff\x00\x1b[2J", strings.Repeat("x", locks.MaxRecord+1), "\x00\x1b]0;owned\x07"} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
-			s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text = []byte(text) })
+			s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Record = []byte(text) })
 		})
 	}
 	return append(all, func(_ testing.TB, u *url.URL, name string) {
-		s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Text, c.BadText = []byte("x"), true })
+		s.Edit(cellAt(u, caslease.Lease, name), func(c *caslease.Cell) { c.Record, c.BadRecord = []byte("x"), true })
 	})
 }
 

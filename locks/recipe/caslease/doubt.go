@@ -14,8 +14,8 @@ import "time"
 
 // doubt notes, before a takeover is sent, what it replaces.
 func (l *Lock) doubt(before *view, t *term) {
-	t.record.TTLms = max(t.record.TTLms, before.record.TTLms)
-	l.doubted, l.notBefore = before, before.heard.Add(before.record.ttl())
+	t.state.TTLms = max(t.state.TTLms, before.state.TTLms)
+	l.doubted, l.notBefore = before, before.heard.Add(before.state.ttl())
 }
 
 // rest is how long the term may still last that we have replaced by what a view
@@ -37,5 +37,5 @@ func (l *Lock) rest(after *view) time.Duration {
 // change before and of our own. It is what Date cannot lie about: both stamps
 // are of one clock.
 func (t *Traits) early(before, after *view) time.Duration {
-	return before.record.ttl() + t.Margin/2 - after.Updated.Sub(before.Updated)
+	return before.state.ttl() + t.Margin/2 - after.Updated.Sub(before.Updated)
 }

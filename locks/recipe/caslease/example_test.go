@@ -41,8 +41,8 @@ func (s *shelf) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 	s.changes++
 	c.Version, c.First, c.Floor = fmt.Sprint(s.changes), cmp.Or(c.First, s.changes), s.changes
 	c.State = cmp.Or(to.State, c.State)
-	if to.Text != nil {
-		c.Text = to.Text
+	if to.Record != nil {
+		c.Record = to.Record
 	}
 	s.cells[k] = c
 	return c, nil

@@ -28,7 +28,7 @@ func (o *observer) left(v *view) (left time.Duration, by Expiry) {
 	if o.first == nil || o.first.Version != v.Version {
 		o.first = v
 	}
-	left = v.record.ttl() - v.sent.Sub(o.first.heard)
+	left = v.state.ttl() - v.sent.Sub(o.first.heard)
 	if d, ok := o.traits.leftByDate(v); ok && left > 0 && d < left {
 		return d, o.traits.Expiry
 	}
@@ -46,7 +46,7 @@ func (t *Traits) leftByDate(v *view) (time.Duration, bool) {
 
 // over is how long after the change that a view shows its term is over by the store's
 // clock.
-func (t *Traits) over(v *view) time.Duration { return v.record.ttl() + t.Margin }
+func (t *Traits) over(v *view) time.Duration { return v.state.ttl() + t.Margin }
 
 // expired reports that a lease of ours, renewed by a request sent at the given
 // moment, may have been taken over.

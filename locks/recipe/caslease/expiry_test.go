@@ -16,9 +16,9 @@ var base = time.Date(2026, 1, 2, 3, 4, 5, 700e6, time.UTC)
 // boot clock.
 func seen(age time.Duration, sent, heard time.Duration) *view {
 	return &view{
-		Cell:   Cell{Version: "5", Updated: base, Date: base.Add(age)},
-		record: record{State: held, Nonce: "n", TTLms: 10_000},
-		sent:   clock.Instant(sent), heard: clock.Instant(heard),
+		Cell:  Cell{Version: "5", Updated: base, Date: base.Add(age)},
+		state: state{Is: held, Nonce: "n", TTLms: 10_000},
+		sent:  clock.Instant(sent), heard: clock.Instant(heard),
 	}
 }
 
@@ -103,7 +103,7 @@ func TestRest(t *testing.T) {
 	start := l.now()
 	before, after := seen(time.Hour, time.Duration(start), time.Duration(start)), seen(0, time.Duration(start), time.Duration(start))
 	l.doubt(before, term)
-	if got := term.record.TTLms; got != 10_000 {
+	if got := term.state.TTLms; got != 10_000 {
 		t.Errorf("a takeover in doubt speaks of a lease of %d ms; want 10000", got)
 	}
 	after.Updated = base.Add(-time.Hour) // stamps of which nothing can be said

@@ -44,7 +44,7 @@ func (f *forgetting) once(ctx context.Context) error {
 	case !v.exists():
 		return f.remove(ctx, Request, nil)
 	}
-	if v.record.State != free && (f.own == nil || !f.own.ours(v)) {
+	if v.state.Is != free && (f.own == nil || !f.own.ours(v)) {
 		if v, err = f.acquire(ctx); err != nil {
 			return err
 		}

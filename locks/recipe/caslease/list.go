@@ -13,7 +13,7 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 	if !ok {
 		return nil, "", &locks.UsageError{What: "this backend cannot list its locks"}
 	}
-	var entries []Entry
+	var entries []ListedCell
 	err = l.patiently(ctx, func(ctx context.Context) (err error) {
 		entries, next, err = lister.List(ctx, cursor)
 		return err
@@ -40,11 +40,11 @@ func (l *Lock) isLock(name string, v *view) bool {
 
 // textIn is what a Recorder keeps.
 func (l *Lock) textIn(name string, v *view) []byte {
-	if v.badText() {
+	if v.badRecord() {
 		l.log.Warn("a record cannot be read", l.traits.Cell, l.traits.Where(Key{name, Lease}))
 		return nil
 	}
-	return v.Text
+	return v.Record
 }
 
 var _ locks.Lister = (*Lock)(nil)

@@ -95,7 +95,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		c.dirty = err != nil
 	}
 	if err == nil {
-		return locks.Grant{Token: t.record.Token, TTL: l.ttl, Clean: t.clean}, nil
+		return locks.Grant{Token: t.state.Token, TTL: l.ttl, Clean: t.clean}, nil
 	}
 	if over := l.why(); over != nil {
 		err = over // released or closed meanwhile

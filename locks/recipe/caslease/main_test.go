@@ -77,4 +77,4 @@ func verbs(s *sim) map[string]int {
 }
 
 // ofRecord reports that a request sets the text that a Recorder keeps.
-func ofRecord(r Request) bool { return r.Verb == "swap" && r.Value.Text != nil }
+func ofRecord(r Request) bool { return r.Verb == "swap" && r.Value.Record != nil }

@@ -26,7 +26,7 @@ func (e *unmovedError) fault() Fault { return Fault{Kind: unmoved, Hint: e.hint}
 
 // changed is why a view cannot be told from an earlier one.
 func (t *Traits) changed(v, since *view) error {
-	if v.Version == since.Version || t.Rose != nil && !t.Rose(since.Version, v.Version) {
+	if v.Version == since.Version || t.Follows != nil && !t.Follows(since.Version, v.Version) {
 		return &unmovedError{t.Cell, t.Version, since.Version, v.Version, t.HintUnmoved}
 	}
 	return nil
@@ -45,5 +45,5 @@ func (t *Traits) renewed(v, since *view) error {
 
 // has reports that a cell has a value already.
 func (v *view) has(to Value) bool {
-	return (to.State == "" || to.State == v.State) && (to.Text == nil || v.Text != nil && bytes.Equal(to.Text, v.Text))
+	return (to.State == "" || to.State == v.State) && (to.Record == nil || v.Record != nil && bytes.Equal(to.Record, v.Record))
 }

@@ -1,30 +1,390 @@
-package caslease
+package caslease_test
 
 import (
-	"crypto/rand"
-	"math"
+	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestStateFits: the largest record and the largest request are no larger than what a
-// store is told of them.
-func TestStateFits(t *testing.T) {
+// setRecord is one SetRecord that succeeds.
+func setRecord(t testing.TB, l locks.Lock, text string) {
+	t.Helper()
+	if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte(text)); err != nil {
+		t.Fatalf("set record: %v", err)
+	}
+}
+
+// wantRecord reads what is kept, by a handle of its own.
+func wantRecord(t testing.TB, s *sim, when, want string) {
+	t.Helper()
+	got, err := at(t, s, options("reader")).(locks.Recorder).Record(drive.Context(t))
+	if err != nil || got == nil || string(got) != want {
+		t.Errorf("%s: the record is %q, %v; want %q", when, got, err, want)
+	}
+}
+
+// TestRecordTexts: what was set is what is read, and no text is not an empty one.
+func TestRecordTexts(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		none := func(when string) {
+			if got, err := l.(locks.Recorder).Record(drive.Context(t)); err != nil || got != nil {
+				t.Errorf("%s: %q, %v; want nil", when, got, err)
+			}
+		}
+		none("without a cell")
+		drive.Hold(t, l)
+		none("before the first")
+		for _, text := range []string{"x", "", " é\n\x00\x1b\"\\ ", strings.Repeat("é", locks.MaxRecord/2), "last"} {
+			setRecord(t, l, text)
+			wantRecord(t, s, "set", text)
+		}
+		for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
+			if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte(text)); !errors.Is(err, locks.ErrUsage) {
+				t.Errorf("a text of %d bytes: %v; want ErrUsage", len(text), err)
+			}
+		}
+		wantRecord(t, s, "after what was refused", "last")
+	})
+}
+
+// TestRecordStays through renewals, a release, and a takeover, and the one of
+// whoever leads next replaces it.
+func TestRecordStays(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		setRecord(t, a, "by a")
+		for range 100 {
+			drive.Renew(t, a)
+		}
+		wantRecord(t, s, "after 100 renewals", "by a")
+		drive.Release(t, a)
+		wantRecord(t, s, "after a release", "by a")
+		b := at(t, s, options("b"))
+		drive.Hold(t, b)
+		wantRecord(t, s, "under the next term", "by a")
+		s.Age(leaseCell, time.Hour)
+		c := at(t, s, options("c"))
+		drive.Hold(t, c)
+		wantRecord(t, s, "after a takeover", "by a")
+		setRecord(t, c, "by c")
+		wantRecord(t, s, "set by c", "by c")
+		drive.Renew(t, c)
+	})
+}
+
+// TestRecordWithoutLock: what is not ours we cannot write.
+func TestRecordWithoutLock(t *testing.T) {
 	t.Parallel()
-	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000), strings.Repeat("x", 5000), "x" + strings.Repeat("\x01é", 2000)} {
-		full := newRecord(locks.Options{Holder: holder, RunID: holder, Version: holder, NoResign: true}, strings.Repeat("n", 40), maxTTL, maxToken)
-		full.Start, full.Broken, full.Renewals, full.Host = locks.StartTakeover, rand.Text(), math.MaxUint64, fit(holder, maxHost)
-		text := full.encode()
-		if len(text) > MaxState {
-			t.Errorf("a state of %d bytes", len(text))
-		}
-		if r, err := parseRecord(text); err != nil || len(r.Holder) > maxHolder || len(r.Holder) < maxHolder/6-1 || len(r.RunID) < maxRunID-1 {
-			t.Errorf("read back: %+v, %v", r, err)
-		}
+	const name = leaseCell
+	for when, tt := range map[string]struct {
+		do   func(*testing.T, *sim, locks.Lock)
+		want error
+	}{
+		"taken over": {func(t *testing.T, s *sim, _ locks.Lock) {
+			s.Age(name, time.Hour)
+			drive.Hold(t, at(t, s, options("b")))
+		}, locks.ErrLost},
+		"taken over and released": {func(t *testing.T, s *sim, _ locks.Lock) {
+			s.Age(name, time.Hour)
+			b := at(t, s, options("b"))
+			drive.Hold(t, b)
+			drive.Release(t, b)
+		}, locks.ErrLost},
+		"deleted":  {func(t *testing.T, s *sim, _ locks.Lock) { s.Delete(name) }, locks.ErrLost},
+		"released": {func(t *testing.T, _ *sim, l locks.Lock) { drive.Release(t, l) }, locks.ErrLost},
+		"closed":   {func(t *testing.T, _ *sim, l locks.Lock) { _ = l.Close() }, locks.ErrLost},
+	} {
+		t.Run(when, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				l := at(t, s, options("a"))
+				if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte("early")); !errors.Is(err, locks.ErrLost) {
+					t.Errorf("before Acquire: %v; want ErrLost", err)
+				}
+				drive.Hold(t, l)
+				setRecord(t, l, "before")
+				tt.do(t, s, l)
+				before, exists := s.Cell(name)
+				if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte("before")); !errors.Is(err, tt.want) {
+					t.Errorf("%v; want %v", err, tt.want)
+				}
+				if after, still := s.Cell(name); exists != still || after.Version != before.Version {
+					t.Errorf("the cell was changed: %+v, then %+v", before, after)
+				}
+			})
+		})
 	}
-	if n := len(encodeJSON(request{Nonce: rand.Text(), Token: math.MaxUint64, Text: EncodeText(make([]byte, locks.MaxRecord))})); n > MaxRequest {
-		t.Errorf("a request of %d bytes", n)
+}
+
+// TestRecordOvercomes: a write that fails is repeated, whether it took effect or
+// not, and the lock stays ours.
+func TestRecordOvercomes(t *testing.T) {
+	t.Parallel()
+	for name, fault := range passing() {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				l := at(t, s, options("a"))
+				drive.Hold(t, l)
+				state := record(t, s)
+				s.Next("swap", fault)
+				setRecord(t, l, "x")
+				wantRecord(t, s, "after a fault", "x")
+				if got := record(t, s); got != state {
+					t.Errorf("the state was %s and is %s", state, got)
+				}
+				drive.Renew(t, l)
+				drive.Release(t, l)
+			})
+		})
 	}
+}
+
+// TestRecordResolvedForAnother: the write was lost, or took effect and its answer
+// was lost, and somebody else has the lock before it is looked for.
+func TestRecordResolvedForAnother(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]Fault{"dropped": {Drop: true}, "reply lost": {LoseReply: true}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				l := at(t, s, options("a"))
+				drive.Hold(t, l)
+				setRecord(t, l, "before")
+				const theirs = `{"state":"held","nonce":"x.1","ttl_ms":60000,"holder":"c"}`
+				writes := 0
+				s.Fault(func(r Request) Fault {
+					if !ofRecord(r) {
+						return Fault{}
+					}
+					if writes++; writes == 1 {
+						return fault
+					}
+					if writes == 2 {
+						s.SetState(leaseCell, theirs)
+					}
+					return Fault{}
+				})
+				if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")); !errors.Is(err, locks.ErrLost) {
+					t.Errorf("got %v; want ErrLost", err)
+				}
+				wantRecord(t, s, "after another took the lock", map[string]string{"dropped": "before", "reply lost": "x"}[name])
+				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || record(t, s) != theirs {
+					t.Errorf("renew: %v; and the state is %s", err, record(t, s))
+				}
+			})
+		})
+	}
+}
+
+// TestRecordArrivesLate: a write that was given up arrives after a later one. It
+// must not undo that.
+func TestRecordArrivesLate(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		late, caught := make(chan struct{}), make(chan struct{}, 1)
+		s.Fault(func(r Request) Fault {
+			if ofRecord(r) && len(caught) == 0 {
+				caught <- struct{}{}
+				return Fault{Late: late}
+			}
+			return Fault{}
+		})
+		ctx, cancel := context.WithCancel(drive.Context(t))
+		done := make(chan error, 1)
+		go func() { done <- l.(locks.Recorder).SetRecord(ctx, []byte("first")) }()
+		drive.Eventually(t, drive.Patience, "the write is on its way", func() bool { return len(caught) == 1 })
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || errors.Is(err, locks.ErrLost) {
+			t.Errorf("given up: %v; want context.Canceled", err)
+		}
+		setRecord(t, l, "second")
+		verbs(s)
+		close(late)
+		drive.Eventually(t, drive.Patience, "the write has arrived", func() bool { return verbs(s)["refused"] == 1 })
+		wantRecord(t, s, "after the late write", "second")
+	})
+}
+
+// TestRecordKeepsItsDistance: what the service refuses for coming too soon is not
+// tried again within a second.
+func TestRecordKeepsItsDistance(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		s.Next("swap", passing()["throttled"])
+		start := time.Now()
+		setRecord(t, l, "x")
+		if took := time.Since(start); took < time.Second {
+			t.Errorf("it was tried again within %v", took)
+		}
+	})
+}
+
+// TestRecordThrottled: the service refuses one write of the text after the other.
+// Renewals go on meanwhile, and in the end it is written.
+func TestRecordThrottled(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		refused := 0
+		s.Fault(func(r Request) Fault {
+			if !ofRecord(r) || refused == 3 {
+				return Fault{}
+			}
+			refused++
+			return passing()["throttled"]
+		})
+		start := time.Now()
+		done := make(chan error, 1)
+		go func() { done <- l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) }()
+		for {
+			select {
+			case err := <-done:
+				if took := time.Since(start); err != nil || took < 3*time.Second {
+					t.Errorf("after %v: %v; want success after 3s or more", took, err)
+				}
+				wantRecord(t, s, "after three refusals", "x")
+				return
+			default:
+				if err := renew(t, l); err != nil {
+					t.Errorf("renew: %v", err)
+				}
+			}
+		}
+	})
+}
+
+// TestRecordAfterRenewal: a write of the text waits for a renewal that is under
+// way, and neither fails.
+func TestRecordAfterRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, patiently("a"))
+		drive.Hold(t, l)
+		answer, renewing := make(chan struct{}), make(chan struct{}, 1)
+		s.Fault(func(r Request) Fault {
+			if r.Verb != "swap" || len(renewing) > 0 {
+				return Fault{}
+			}
+			renewing <- struct{}{}
+			return Fault{Hold: answer}
+		})
+		renewed, done := make(chan error, 1), make(chan error, 1)
+		go func() { renewed <- l.Renew(drive.Context(t)) }()
+		drive.Eventually(t, drive.Patience, "a renewal is under way", func() bool { return len(renewing) == 1 })
+		go func() { done <- l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) }()
+		select {
+		case err := <-done:
+			close(answer)
+			t.Fatalf("it has not waited: %v", err)
+		case <-time.After(50 * time.Millisecond): // it would have written by now
+		}
+		close(answer)
+		if err := <-renewed; err != nil {
+			t.Errorf("renew: %v", err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("set record: %v", err)
+		}
+		for _, r := range s.Requests() {
+			if r.Refused {
+				t.Error("a write was refused")
+			}
+		}
+	})
+}
+
+// TestRenewBesideRecord: a renewal does not wait for a write of the text whose
+// answer does not come, whether that took effect or not.
+func TestRenewBesideRecord(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"takes effect", "arrives late"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				l := at(t, s, patiently("a"))
+				drive.Hold(t, l)
+				answer, writing := make(chan struct{}), make(chan struct{}, 1)
+				s.Fault(func(r Request) Fault {
+					switch {
+					case !ofRecord(r) || len(writing) > 0:
+						return Fault{}
+					case name == "takes effect":
+						defer func() { writing <- struct{}{} }()
+						return Fault{Hold: answer}
+					}
+					defer func() { writing <- struct{}{} }()
+					return Fault{Late: answer}
+				})
+				done := make(chan error, 1)
+				go func() { done <- l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) }()
+				drive.Eventually(t, drive.Patience, "the write is under way", func() bool { return len(writing) == 1 })
+				for range 3 {
+					if err := renew(t, l); err != nil {
+						t.Errorf("renew: %v", err)
+					}
+				}
+				close(answer)
+				if err := <-done; err != nil {
+					t.Errorf("set record: %v", err)
+				}
+				wantRecord(t, s, "in the end", "x")
+				drive.Renew(t, l)
+			})
+		})
+	}
+}
+
+// TestRecordOfAnother: what is in the place of the text is not taken for none, keeps
+// nobody from the lock, and is replaced by the next.
+func TestRecordOfAnother(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*caslease.Cell){
+		"too long":            func(c *caslease.Cell) { c.Record = bytes.Repeat([]byte("x"), locks.MaxRecord+1) },
+		"no UTF-8":            func(c *caslease.Cell) { c.Record = []byte("\xff") },
+		"none that is a text": func(c *caslease.Cell) { c.BadRecord = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				l := at(t, s, options("a"))
+				drive.Hold(t, l)
+				s.Edit(leaseCell, spoil)
+				got, err := l.(locks.Recorder).Record(drive.Context(t))
+				if !errors.Is(err, locks.ErrUnavailable) || locks.Hint(err) != "delete the text" {
+					t.Errorf("got %q, %v (hint: %s)", got, err, locks.Hint(err))
+				}
+				drive.Renew(t, l)
+				setRecord(t, l, "ours")
+				wantRecord(t, s, "replaced", "ours")
+			})
+		})
+	}
+}
+
+// TestRecordExtendsNoLease: though the store has taken a write, what the lease counts
+// from stays; and once that is over nothing is written.
+func TestRecordExtendsNoLease(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		time.Sleep(9 * time.Second)
+		setRecord(t, l, "x")
+		time.Sleep(time.Second)
+		verbs(s)
+		if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte("y")); !errors.Is(err, locks.ErrLost) {
+			t.Errorf("after the end of the lease: %v; want ErrLost", err)
+		}
+		if err := renew(t, l); !errors.Is(err, locks.ErrLost) {
+			t.Errorf("renew: %v; want ErrLost", err)
+		}
+		if n := verbs(s); len(n) > 0 {
+			t.Errorf("requests: %v; want none", n)
+		}
+	})
 }

@@ -31,8 +31,8 @@ func TestOver(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, r := range s.Requests() {
-					if r.Verb == "swap" && r.Value.Over != want {
-						t.Errorf("%v are to be over; want %v", r.Value.Over, want)
+					if r.Verb == "swap" && r.Value.MinAge != want {
+						t.Errorf("%v are to be over; want %v", r.Value.MinAge, want)
 					}
 				}
 			})
@@ -73,7 +73,7 @@ func TestLeaseCountsFromTheSending(t *testing.T) {
 // TestVersionMustRise where the store says how versions do.
 func TestVersionMustRise(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
-		s.rose = func(since, version string) bool { return len(version) > len(since) || version > since }
+		s.follows = func(since, version string) bool { return len(version) > len(since) || version > since }
 		l := at(t, s, options("a"))
 		drive.Hold(t, l)
 		drive.Renew(t, l)

@@ -33,7 +33,7 @@ type sim struct {
 	watched bool   // it tells of changes
 	defect  string // see storeDefects
 	strict  bool   // it compares its clock with Updated in the step that writes
-	rose    func(since, version string) bool
+	follows func(since, version string) bool
 	early   bool // reads are
 
 	mu       sync.Mutex
@@ -126,8 +126,8 @@ func (s *sim) show(at string) caslease.Cell {
 	case "floor-falls":
 		shown.Floor = shown.First - 1
 	case "empty-text-is-none":
-		if len(shown.Text) == 0 {
-			shown.Text = nil
+		if len(shown.Record) == 0 {
+			shown.Record = nil
 		}
 	}
 	switch s.expiry {
@@ -146,7 +146,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 	c := s.cells[at]
 	switch {
 	case s.defect == "refused-swap-writes-text" && c != nil && c.Version != version:
-		c.Text = to.Text
+		c.Record = to.Record
 	case s.defect == "refused-is-unknown" && (c == nil || c.Version != version) && version != "":
 		return caslease.Cell{}, refuse(caslease.Unknown, "?")
 	case s.defect == "swap-ignores-version" && c != nil && version != "",
@@ -155,7 +155,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 		s.write(at, to)
 		return s.show(at), nil
 	}
-	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.Over {
+	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.MinAge {
 		return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
 	}
 	s.write(at, to)
@@ -177,12 +177,12 @@ func (s *sim) write(at string, to caslease.Value) {
 		c.State = to.State[:min(len(to.State), s.most())]
 	}
 	if to.State != "" && s.defect == "text-lost" {
-		c.Text = nil
+		c.Record = nil
 	}
-	if to.Text != nil {
-		c.Text, c.BadText = slices.Clone(to.Text), false
+	if to.Record != nil {
+		c.Record, c.BadRecord = slices.Clone(to.Record), false
 	}
-	if c.writes > 0 && c.State == before.State && c.Text != nil == (before.Text != nil) && string(c.Text) == string(before.Text) {
+	if c.writes > 0 && c.State == before.State && c.Record != nil == (before.Record != nil) && string(c.Record) == string(before.Record) {
 		return
 	}
 	s.touch(at, c, to.Silent)
@@ -196,7 +196,7 @@ func (s *sim) touch(at string, c *cell, silent bool) {
 	case "version-by-cell":
 		c.Version = fmt.Sprint("v", c.writes)
 	case "version-by-content":
-		c.Version = fmt.Sprintf("%q%q", c.State, c.Text)
+		c.Version = fmt.Sprintf("%q%q", c.State, c.Record)
 	case "stamp-of-creation":
 		c.Updated = c.created
 	}
@@ -388,7 +388,7 @@ func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) e
 	return err
 }
 
-func (c *client) List(ctx context.Context, cursor string) (page []caslease.Entry, next string, err error) {
+func (c *client) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
 	_, err = c.do(ctx, Request{Verb: "list"}, func() (caslease.Cell, error) {
 		leases := id(c.prefix, caslease.Key{})
 		if c.defect == "list-has-requests" {
@@ -405,7 +405,7 @@ func (c *client) List(ctx context.Context, cursor string) (page []caslease.Entry
 				}
 				return caslease.Cell{}, nil
 			case len(name) <= locks.MaxCursor:
-				page = append(page, caslease.Entry{Name: name, Cell: c.show(at)})
+				page = append(page, caslease.ListedCell{Name: name, Cell: c.show(at)})
 			}
 		}
 		return caslease.Cell{}, nil
@@ -527,10 +527,10 @@ func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Clock: clock.Bubble{}, Rose: s.rose, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
-		Product: "the sim", Backend: "sim://", Cell: "cell", Text: "a text", Version: "version", Updated: "stamp", Probed: "the store of",
+		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Product: "the sim", Backend: "sim://", Cell: "cell", Record: "a record", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
-		HintForeign: "delete the cell", HintText: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",
+		HintForeign: "delete the cell", HintRecord: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",
 	}
 }
 

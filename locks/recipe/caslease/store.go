@@ -10,37 +10,39 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A Store keeps small values, and changes one only if it is as it was read. Each
-// method makes one request, or one transaction, and retries nothing: a retry of its
-// own could make a write succeed twice, or hide that the fate of the first attempt is
-// not known. It returns promptly when ctx ends. Methods may run beside each other.
+// A Store keeps small values, and changes a value only if it is still as it was read. Each
+// method makes one request, or one transaction, and retries nothing: a retry could make a
+// write succeed twice, or hide that the outcome of the first attempt is unknown. Each
+// method returns promptly when ctx ends. Methods may be called concurrently.
 //
-// An abandoned write may still take effect later. That does no harm, as it has its
-// condition with it.
+// A write that was abandoned may still take effect later. That does no harm, because its
+// condition is checked when it takes effect.
 type Store interface {
-	// Read returns a cell as it is: a change that was acknowledged to anybody before
-	// the request was sent is in it. So it asks no replica that lags, and no cache.
-	// That there is no cell is no error: its Version is "".
+	// Read returns the current cell: it includes every change that was acknowledged to
+	// anybody before Read sent its request. So Read uses no cache, and no replica that
+	// may lag. A missing cell is not an error: its Version is "".
 	Read(ctx context.Context, key Key) (Cell, error)
 
-	// Swap changes a cell, if its Version is still at.Version, in one step, and returns
-	// it as that step has left it. If at.Version is "", it makes the cell, if there is
-	// none. Otherwise nothing is written, and the error is of the kind Changed.
+	// Swap changes a cell and returns the result, in one step and on the condition that
+	// the cell's Version is still at.Version. If at.Version is "", Swap creates the cell,
+	// on the condition that there is none. If the condition fails, nothing is written, and
+	// the kind of the error is Changed.
 	//
-	// The Version is another after each change, the one that cells have had before and
-	// since included: a cell that was deleted and made anew has none of the old ones.
-	// (So a hash of State and Text is none. A store that has only an ETag which may be one
-	// writes something along that never comes again.)
+	// Each change gives the cell a Version that no cell of this name has ever had, also
+	// if the cell was deleted and created again. (So a hash of State and Record cannot
+	// be the Version. A store whose only version is an ETag that may be such a hash adds
+	// something to each write that never repeats.)
 	Swap(ctx context.Context, key Key, at Cell, to Value) (Cell, error)
 
-	// Delete deletes a cell, if its Version is still at.Version. Otherwise the error
-	// is of the kind Changed.
+	// Delete deletes a cell on the condition that its Version is still at.Version.
+	// Otherwise the kind of the error is Changed.
 	Delete(ctx context.Context, key Key, at Cell) error
 
-	// Fault judges an error that a method of the store has returned. Nothing else does.
+	// Fault classifies an error that a method of the store returned. All classification
+	// of the store's errors is here.
 	Fault(err error) Fault
 
-	// Close frees what the store uses in this process. It waits for no server.
+	// Close frees what the store uses in this process. It does not wait for a server.
 	Close() error
 }
 
@@ -50,165 +52,168 @@ type Key struct {
 	Part Part
 }
 
-// A Part says which cell of a lock is meant. They are apart so that a request comes
-// between no holder and its renewals.
+// A Part is one of the cells of a lock. They are separate so that a request does not
+// interfere with the holder's renewals.
 type Part int
 
 const (
-	Lease   Part = iota // the lock itself, and the text beside it
-	Request             // what its holder is asked
+	Lease   Part = iota // the lock itself, with its record
+	Request             // what somebody asks the holder
 )
 
-// A Value is what is to be written to a cell. The store looks into none of it.
+// A Value is what a Swap writes to a cell. The store does not look into State and Record.
 type Value struct {
-	// State is JSON in valid UTF-8, of at most MaxState bytes (with a Request,
-	// MaxRequest). "": what is there stays.
+	// State is JSON in valid UTF-8, of at most MaxState bytes, or MaxRequest in the cell
+	// of a Request. If it is "", the cell keeps its State.
 	State string
-	// Text is what is kept beside the lock: [locks.CheckText] accepts it. nil: what is
-	// there stays. It changes in one step with State, under the same condition. Only
-	// the cell of a Lease has one.
-	Text []byte
+	// Record is the lock's record, a text that [locks.CheckText] accepts. It changes in
+	// one step with State, under the same condition. If it is nil, the cell keeps its
+	// Record. Only the cell of a Lease has a Record.
+	Record []byte
 
-	// Silent: it is a mere renewal, or a change that concerns nobody. A Watcher tells
-	// nobody of it.
+	// Silent marks a mere renewal, or another change that concerns nobody else. A Watcher
+	// need not report it.
 	Silent bool
-	// Over is how long ago the cell's last change must have been: the lease of a
-	// holder that is to have gone, and the margin. 0: nothing is taken over by the
-	// store's clock. A store that can compare its own clock with Updated in the step
-	// that writes does so, and if less time has gone by, nothing is written, and the
-	// error is of the kind Changed. Others need not look at it: Version is condition
-	// enough.
-	Over time.Duration
+	// MinAge is how long ago the cell's last change must have been: the lease of the
+	// holder that is being replaced, and the margin. It is 0 unless the lock is being
+	// taken over by the store's clock. A store that can compare its own clock with Updated
+	// in the step that writes does so. If less time has passed, nothing is written, and the
+	// kind of the error is Changed. Other stores may ignore MinAge: the Version alone makes
+	// the takeover safe.
+	MinAge time.Duration
 }
 
-// MaxState and MaxRequest are the most that a State has, in bytes, if leaderrun wrote it.
-// A store need not return more than MaxRead of what somebody else wrote: see
-// Cell.Foreign.
+// MaxState and MaxRequest bound a State that leaderrun wrote, in bytes. If anybody else
+// wrote it, a store need not return more than MaxRead: see Cell.Foreign.
 const (
 	MaxState   = 2400
 	MaxRequest = 6 << 10
 	MaxRead    = 64 << 10
 )
 
-// A Cell is one as an answer showed it.
+// A Cell is the content of a cell according to one answer.
 type Cell struct {
-	Version string // only ever compared for being the same; "": there is no such cell
-	State   string // "": it has none, and so was not made by leaderrun
-	Text    []byte // nil: none was ever written
-	BadText bool   // there is a text that the store cannot read: it is none of ours
-	Foreign string // why the cell as a whole cannot be read: "has a description of …"; "": it can
+	Version   string // compared for equality only; "": there is no such cell
+	State     string // "": it has none, so leaderrun did not create the cell
+	Record    []byte // nil: none was ever written
+	BadRecord bool   // there is a record that the store cannot read, so leaderrun did not write it
+	Foreign   string // why the whole cell cannot be read: "has a description of …"; "": it can
 
-	// First and Floor make fencing tokens rise for ever. First is fixed when the cell is
-	// made, and greater than all tokens of a cell of that name that was deleted before. It
-	// is the token of the term that makes the cell. Floor is First or more, and never
-	// falls. The token of each later term is one more than that of the term before, or
-	// than Floor, if that is greater, whatever State says. Both stay below 1<<62.
+	// First and Floor make fencing tokens rise forever. First is fixed when the cell is
+	// created, and is greater than every token of a deleted cell of the same name. It is
+	// the token of the term that creates the cell. Floor is at least First, and never
+	// falls. The token of each later term is one more than the previous term's token or
+	// than Floor, whichever is greater, whatever State says. Both stay below 1<<62.
 	//
-	// What will do, if the store has it: the number of the change that made the cell, and
-	// that of its last one, where the store counts the changes of all that it keeps. Or its
-	// clock in microseconds when the cell was made, as no lock is written so often; and
-	// that plus the number of the cell's changes.
+	// If the store numbers all the changes that it makes to anything, First can be the
+	// number of the change that created the cell, and Floor that of its last change.
+	// Otherwise First can be the store's clock in microseconds when the cell was created,
+	// because no lock is written that often, and Floor that plus the number of the cell's
+	// changes.
 	First, Floor uint64
 
-	// Updated is when the cell was last changed (or made), and Date when the answer
-	// was written, by the store's clock. Zero: it does not tell. See Expiry.
+	// Updated is when the cell was created or last changed, and Date when the answer was
+	// written, both by the store's clock. Zero means that the store does not say. See
+	// Expiry.
 	Updated, Date time.Time
 }
 
-// A Fault is what an error means.
+// A Fault says what an error means.
 type Fault struct {
 	Kind Kind
-	// Text is the error in words that fit one line and have no secret. "": what err
-	// itself says, and of an error of a context, that there was no answer in time.
+	// Text describes the error in one line without secrets. If it is "", the error's own
+	// text is used, or for an error of a context, that there was no answer in time.
 	Text string
-	// Hint is what the user might do about it, a sentence without a full stop.
+	// Hint says what the user might do about the error: a sentence without a full stop.
 	Hint string
 }
 
-// A Kind is what the engine needs to know of an error. If in doubt, it is Unknown.
+// A Kind is what the engine needs to know about an error. In doubt, use Unknown.
 type Kind int
 
 const (
-	// Unknown: whether it had an effect is not known. Another attempt may succeed.
+	// Unknown: the request may or may not have had an effect. Another attempt may succeed.
 	Unknown Kind = iota
-	// Changed: the cell is not as it was, or not there. The request had no effect, as
-	// with all that follow.
+	// Changed: the cell has changed, or does not exist. The request had no effect; that
+	// also holds for all kinds below.
 	Changed
-	// Throttled: it came too soon, or there are too many. Later it may succeed.
+	// Throttled: the request came too soon, or there are too many. A later one may succeed.
 	Throttled
-	// Unsent: it surely had no effect. Another attempt may succeed.
+	// Unsent: the request definitely had no effect. Another attempt may succeed.
 	Unsent
-	// Unreachable: there is nobody at the address. At first that is reported at once,
-	// as the address may be wrong; while somebody waits, or has the lock, it passes.
+	// Unreachable: nothing answers at the address. The first request reports this at once,
+	// because the address may be wrong. While somebody waits or has the lock, requests are
+	// repeated.
 	Unreachable
-	// Refused: another attempt would meet the same answer.
+	// Refused: another attempt would get the same answer.
 	Refused
-	// Denied: the same, for lack of permission or credentials.
+	// Denied: the same, because permission or credentials are missing.
 	Denied
 )
 
-// An Expiry is how it is judged that a holder has gone. In any case it is enough that
-// we have watched the cell for a whole lease, by our boot clock, without a change.
+// An Expiry is how the engine decides that a holder's lease has ended. With any store it is
+// proof enough if we have watched the cell for a whole lease, by our boot clock, and it has
+// not changed.
 type Expiry int
 
 const (
-	// ByWatching: nothing else proves it.
+	// ByWatching: there is no other proof.
 	ByWatching Expiry = iota
-	// ByStamps: it seems so if Date is later than Updated by the lease and the
-	// margin. Something on the way may have written Date: so once the cell has been
-	// taken over, the Updated of before and after must show it, too. Until then the
-	// takeover is in doubt: see doubt.go.
+	// ByStamps: the lease has probably ended if Date is later than Updated by the lease
+	// and the margin. Something between us and the store may have written Date. So after
+	// the takeover, the Updated before and after it must confirm that the lease had ended.
+	// Until then the takeover is in doubt: see early_takeover.go.
 	ByStamps
-	// ByClock: the same Date proves it. Both are readings of one clock, the store's
-	// own, and nothing on the way changes them. (The takeover is a Swap of the very
-	// Version that the answer showed: no renewal came in between.) The margin is for
-	// what that clock may jump by, if another server can take over.
+	// ByClock: such a Date is proof. Date and Updated are both read from the store's own
+	// clock, and nothing on the way changes them. (The takeover swaps the very Version that
+	// the answer showed, so no renewal came in between.) The margin is for how far that
+	// clock can jump if another server takes over.
 	ByClock
 )
 
-// Traits are what the engine must know of a store, and say of it. The zero Traits are
-// those of a store that tells no time and takes writes at any distance.
+// Traits describe a store. The zero Traits describe a store that has no clock and accepts
+// writes at any rate.
 type Traits struct {
 	Expiry Expiry
 	Margin time.Duration // for ByStamps and ByClock
-	// Pace is the least time between two writes to a cell that the store promises to
-	// take. 0: any.
+	// Pace is the time after which the store promises to accept another write to the same
+	// cell; 0: any time.
 	Pace time.Duration
-	// Poll is the mean pause between two looks of those who wait; towards the end of a
-	// lease it is half of it. With a Watcher they look when the lease may be over, and
-	// otherwise now and then. 0: 2 s.
+	// Poll is the mean pause between two reads of a waiter; towards the end of a lease it
+	// is halved. With a Watcher, a waiter reads when the lease may have ended, and
+	// otherwise only now and then. 0 means 2 s.
 	Poll time.Duration
-	// Rose reports whether a Version can follow on another; since is "" if there was no
-	// cell. nil: any other can.
-	Rose func(since, version string) bool
-	// ReadsEarly: a Read may show a write before the standby has it that will take over.
-	// Then only a Swap that is acknowledged proves that what it finds stays.
+	// Follows reports whether one Version can come after another; before is "" if there
+	// was no cell. nil means that any Version can come after any other.
+	Follows func(before, after string) bool
+	// ReadsEarly means that Read may return a write that the standby, which would take
+	// over, does not have yet. Then what Read returns is certain to stay only after a Swap
+	// of it was acknowledged.
 	ReadsEarly bool
-	// Secrets are the variables with credentials, as [locks.SecretReader] has them.
+	// Secrets are the variables with credentials: see [locks.SecretReader].
 	Secrets []string
-	// Clock tells the time on this machine. nil: its boot clock. Only a store that is
-	// simulated has another: [clock.Bubble].
+	// Clock is this machine's clock; nil means its boot clock. Only a simulated store has
+	// another one: [clock.Bubble].
 	Clock clock.Clock
 
-	// What follows is for messages. Those with a word in parentheses have it if they are
-	// empty.
+	// The rest is for messages. Some fields have a default, shown in parentheses.
 
 	Product string           // what people call the store: "Cloud Storage" ("store")
 	Backend string           // the scheme and the address: "gcs://bucket"
 	Cell    string           // what a cell is called: "object", "row" ("cell")
 	Where   func(Key) string // the cell's place, after that word: "gs://bucket/leaderrun/NAME" (the lock's name)
-	Text    string           // what the text is called: "a leaderrun-record in its metadata" ("a text")
+	Record  string           // what the record is called: "a leaderrun-record in its metadata" ("a record")
 	Version string           // what Version is called: "metageneration" ("version")
 	Updated string           // what Updated is called: `"updated"` ("time")
-	Probed  string           // what a Prober looks at: "the bucket of" ("the store of"); the lock's name follows
+	Probed  string           // what a Prober probes: "the bucket of" ("the store of"); the lock's name follows
 
-	// Hints on what to do: about a cell, or its text, that somebody else wrote; about a
-	// store that accepts a change and shows none; and about one that does not answer (the
-	// usual one).
-	HintForeign, HintText, HintUnmoved, HintSilent string
+	// Hints say what to do about a cell, or a record, that somebody else wrote; about a
+	// store that accepts a change but does not show it; and about one that does not answer
+	// (this one has a default).
+	HintForeign, HintRecord, HintUnmoved, HintSilent string
 }
 
-// filled are the same, with a value for each that has one if it is left out.
+// filled returns t with the defaults filled in.
 func (t Traits) filled() *Traits {
 	t.Poll = cmp.Or(t.Poll, 2*time.Second)
 	if t.Clock == nil {
@@ -217,7 +222,7 @@ func (t Traits) filled() *Traits {
 	if t.Where == nil {
 		t.Where = func(k Key) string { return strconv.Quote(k.Name) }
 	}
-	t.Product, t.Cell, t.Text = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Text, "a text")
+	t.Product, t.Cell, t.Record = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Record, "a record")
 	t.Version, t.Updated, t.Probed = cmp.Or(t.Version, "version"), cmp.Or(t.Updated, "time"), cmp.Or(t.Probed, "the store of")
 	t.HintSilent = cmp.Or(t.HintSilent, "something there accepts connections and does not answer, or a firewall drops them")
 	return &t
@@ -226,38 +231,38 @@ func (t Traits) filled() *Traits {
 // A Lister is a Store that can list the cells of leases.
 type Lister interface {
 	Store
-	// List returns a page of at most [locks.MaxList], in one request, and the cursor of
-	// the next page, as [locks.Lister] wants it. What does not have the name of a lock
-	// is left out.
-	List(ctx context.Context, cursor string) (page []Entry, next string, err error)
+	// List returns a page of at most [locks.MaxList] cells, in one request, and the cursor
+	// of the next page, as [locks.Lister] says. It omits cells whose name no lock can have.
+	List(ctx context.Context, cursor string) (page []ListedCell, next string, err error)
 }
 
-// An Entry is a cell of a list.
-type Entry struct {
+// A ListedCell is a cell in a list.
+type ListedCell struct {
 	Name string
 	Cell Cell
 }
 
-// A Watcher is a Store that tells of changes.
+// A Watcher is a Store that reports changes.
 type Watcher interface {
 	Store
-	// Watch returns, as soon as it listens, a channel that gets a value after each
-	// change to a cell of the named lock, of either part, whoever made it; if the name
-	// is "", of any lock. Silent changes may be left out. There may be values without
-	// a change: one must be there when changes may have been missed, as after a new
-	// connection. Values that nobody has received yet are one. The channel is closed
-	// when ctx ends, or when the store cannot listen any more; then the engine polls,
-	// and tries to watch again later. An error of the kind Refused or Denied, or that
-	// wraps [locks.ErrUsage], says that this store will never tell of changes (a pooler
-	// is in the way, say).
+	// Watch returns a channel as soon as it watches. The channel receives a value after
+	// each change to either cell of the named lock, whoever made it, or if the name is "",
+	// of any lock. Silent changes may be omitted. There may be values without a change:
+	// Watch must send one when it may have missed changes, as after a new connection.
+	// Values that nobody has received yet are merged into one.
+	//
+	// The channel is closed when ctx ends, or when the store can no longer watch; then the
+	// engine polls, and later calls Watch again. An error of the kind Refused or Denied, or
+	// that wraps [locks.ErrUsage], means that this store will never report changes (for
+	// example because a pooler is in the way).
 	Watch(ctx context.Context, name string) (<-chan struct{}, error)
 }
 
-// A Prober is a Store that can tell about its servers.
+// A Prober is a Store that can probe its servers.
 type Prober interface {
 	Store
-	// Probe does as [locks.Prober] says. To make a request through insist makes it as
-	// often as may help within the connect timeout; its error is explained already, and
-	// nil if the request succeeded.
-	Probe(ctx context.Context, insist func(ctx context.Context, request func(context.Context) error) *locks.Error) (locks.Servers, error)
+	// Probe does what [locks.Prober] says. It makes each request through the given
+	// function, which retries it within the connect timeout, as often as that may help,
+	// and returns an explained error, or nil.
+	Probe(ctx context.Context, try func(ctx context.Context, request func(context.Context) error) *locks.Error) (locks.Servers, error)
 }

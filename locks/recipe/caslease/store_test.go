@@ -15,14 +15,14 @@ func storeConfig(s *sim) storetest.Config {
 	return storetest.Config{
 		Expiry: s.expiry,
 		Open:   func(testing.TB) caslease.Store { return s.store("host", "p") },
-		Next: func(_ testing.TB, k caslease.Kind) {
+		FailNext: func(_ testing.TB, k caslease.Kind) {
 			f := Fault{LoseReply: true}
 			if k == caslease.Throttled {
 				f = Fault{Err: refuse(k, "too soon")}
 			}
 			s.NextOf(f, "create", "swap")
 		},
-		Away: func(testing.TB) caslease.Store {
+		Unreachable: func(testing.TB) caslease.Store {
 			s.sever(s.pathTo("nowhere"), lockstest.CutReset)
 			return s.store("nowhere", "p")
 		},

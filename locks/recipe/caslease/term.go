@@ -13,8 +13,8 @@ import (
 
 // A term is the time for which the lock is ours.
 type term struct {
-	record record
-	clean  bool // the holder before has released the lock
+	state state
+	clean bool // the holder before has released the lock
 
 	// Guarded by Lock.mu. A nil view says that it is not known how the cell is:
 	// it has changed since we last saw it.
@@ -36,12 +36,12 @@ func (l *Lock) newTerm(v *view) *term {
 	if v.exists() {
 		token = v.token() + 1
 	}
-	t := &term{record: newRecord(l.o, nonce, l.ttl, token), clean: v.exists() && v.record.State == free && v.record.Broken == ""}
+	t := &term{state: newState(l.o, nonce, l.ttl, token), clean: v.exists() && v.state.Is == free && v.state.Broken == ""}
 	switch {
 	case t.clean:
-		t.record.Start = locks.StartClean
+		t.state.Start = locks.StartClean
 	case v.exists():
-		t.record.Start = locks.StartTakeover
+		t.state.Start = locks.StartTakeover
 	}
 	return t
 }
@@ -49,23 +49,9 @@ func (l *Lock) newTerm(v *view) *term {
 // at notes how the cell is once the term has begun.
 func (t *term) at(v *view) {
 	t.last, t.wrote = v, t.sent
-	if t.record.Token == 0 {
-		t.record.Token = v.First
+	if t.state.Token == 0 {
+		t.state.Token = v.First
 	}
-}
-
-// renewed is the record of a term after a renewal of what a view shows: no write of
-// it changes nothing, not even that of one whose answer was lost.
-func (r record) renewed(at *view) record {
-	r.Renewals = at.record.Renewals + 1
-	return r
-}
-
-// freed is the record of a term that was given up. Its token stays: the next
-// is greater.
-func (r record) freed() record {
-	r.State = free
-	return r
 }
 
 // renew extends the lease by one write, which any change of the cell by
@@ -87,7 +73,7 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 		if err := l.mayWrite(t, sent); err != nil {
 			return err
 		}
-		v, err := l.swap(ctx, Lease, at, Value{State: t.record.renewed(at).encode(), Silent: true})
+		v, err := l.swap(ctx, Lease, at, Value{State: t.state.renewed(at).encode(), Silent: true})
 		if err == nil {
 			err = l.traits.renewed(v, at)
 		}
@@ -156,9 +142,9 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was deleted"))
 	case v.foreign != nil:
 		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was overwritten by someone else"))
-	case v.record.Nonce != t.record.Nonce:
+	case v.state.Nonce != t.state.Nonce:
 		return nil, l.lose(errTaken)
-	case v.record.State != held:
+	case v.state.Is != held:
 		return nil, l.lose(errFreed)
 	}
 	l.note(t, was, v, 0)
@@ -226,10 +212,10 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 	if err != nil {
 		return err
 	}
-	if at.record.State == free { // by an earlier Release
+	if at.state.Is == free { // by an earlier Release
 		return nil
 	}
-	v, err := l.swap(ctx, Lease, at, Value{State: t.record.freed().encode()})
+	v, err := l.swap(ctx, Lease, at, Value{State: t.state.freed().encode()})
 	if err == nil || l.stale(err) {
 		l.note(t, at, v, 0)
 	}

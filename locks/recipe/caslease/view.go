@@ -12,7 +12,7 @@ import (
 // A view is what one answer of the store told about a cell.
 type view struct {
 	Cell
-	record      record
+	state       state
 	foreign     error         // why the record cannot be read; nil: it can
 	sent, heard clock.Instant // on our boot clock: the request, and its answer
 }
@@ -22,7 +22,7 @@ func newView(c Cell) *view {
 	if c.Foreign != "" {
 		v.foreign = errors.New(c.Foreign)
 	} else if v.exists() {
-		v.record, v.foreign = parseRecord(c.State)
+		v.state, v.foreign = parseState(c.State)
 	}
 	return v
 }
@@ -33,14 +33,14 @@ func (v *view) exists() bool { return v.Version != "" }
 //
 // The record has it, but for the first term of a cell, of which only the answer tells
 // when the cell was made. Below Floor no record, whatever it says, can make it fall.
-func (v *view) token() uint64 { return max(v.record.Token, v.Floor) }
+func (v *view) token() uint64 { return max(v.state.Token, v.Floor) }
 
 // status is what the record says.
 func (v *view) status() locks.Status {
-	if !v.exists() || v.foreign != nil || v.record.State != held {
+	if !v.exists() || v.foreign != nil || v.state.Is != held {
 		return locks.Status{}
 	}
-	r := v.record
+	r := v.state
 	s := locks.Status{Held: true, Holder: r.Holder, RunID: r.RunID, Host: r.Host, PID: r.PID, Since: r.Since, TTL: r.ttl(), Token: r.Token, NoResign: r.NoResign}
 	if r.Start == locks.StartClean || r.Start == locks.StartTakeover {
 		s.Start = r.Start // there is none in what an older leaderrun wrote
@@ -59,7 +59,7 @@ func (v *view) present() locks.Status {
 	if !s.Held || v.Updated.IsZero() || v.Date.Before(v.Updated.Truncate(time.Second)) {
 		return s
 	}
-	s.Left = v.record.ttl() - max(v.Date.Sub(v.Updated), 0)
+	s.Left = v.state.ttl() - max(v.Date.Sub(v.Updated), 0)
 	if s.Left == 0 {
 		s.Left = -1 // 0 would say that it is not known
 	}

@@ -22,15 +22,15 @@ import (
 type Config struct {
 	// Open makes another client of one and the same store. Required.
 	Open func(t testing.TB) caslease.Store
-	// Expiry and Rose are those of its [caslease.Traits].
-	Expiry caslease.Expiry
-	Rose   func(since, version string) bool
+	// Expiry and Follows are those of its [caslease.Traits].
+	Expiry  caslease.Expiry
+	Follows func(since, version string) bool
 
-	// Next has the next write to the store come to something of a kind: Unknown, where
+	// FailNext makes the next write to the store fail with a kind: Unknown, where
 	// it takes effect and its answer is lost, or Throttled.
-	Next func(t testing.TB, k caslease.Kind)
-	// Away makes a client of an address where nobody is.
-	Away func(t testing.TB) caslease.Store
+	FailNext func(t testing.TB, k caslease.Kind)
+	// Unreachable makes a client of an address where nothing answers.
+	Unreachable func(t testing.TB) caslease.Store
 	// Hostile writes over a cell, where somebody else could do so too.
 	Hostile []func(t testing.TB, k caslease.Key)
 }
@@ -163,7 +163,7 @@ func create(t testing.TB, c Config) {
 	for _, p := range []caslease.Part{caslease.Lease, caslease.Request} {
 		k := key(p)
 		made := b.swap(k, caslease.Cell{}, state(1))
-		if made.Version == "" || made.State != state(1).State || made.Text != nil || made.BadText || made.Foreign != "" {
+		if made.Version == "" || made.State != state(1).State || made.Record != nil || made.BadRecord || made.Foreign != "" {
 			b.Errorf("made %+v", made)
 		}
 		_, err := b.store.Swap(b.ctx, k, caslease.Cell{}, state(2))
@@ -182,25 +182,25 @@ func swap(t testing.TB, c Config) {
 	seen := map[string]bool{"": true}
 	want := caslease.Cell{}
 	for i, to := range []caslease.Value{
-		state(1), {Text: []byte("x")}, state(2), {State: `{"n":3}`, Silent: true}, {State: `{"n":4}`, Text: []byte{}}, {Text: []byte("y")}, {Text: []byte("z")}, {Text: []byte("y")}, state(5), state(1),
+		state(1), {Record: []byte("x")}, state(2), {State: `{"n":3}`, Silent: true}, {State: `{"n":4}`, Record: []byte{}}, {Record: []byte("y")}, {Record: []byte("z")}, {Record: []byte("y")}, state(5), state(1),
 	} {
 		next := b.swap(k, at, to)
 		if to.State != "" {
 			want.State = to.State
 		}
-		if to.Text != nil {
-			want.Text = to.Text
+		if to.Record != nil {
+			want.Record = to.Record
 		}
-		if next.State != want.State || string(next.Text) != string(want.Text) || (next.Text == nil) != (want.Text == nil) {
-			b.Errorf("change %d: got %+v, want %q %q", i, next, want.State, want.Text)
+		if next.State != want.State || string(next.Record) != string(want.Record) || (next.Record == nil) != (want.Record == nil) {
+			b.Errorf("change %d: got %+v, want %q %q", i, next, want.State, want.Record)
 		}
-		if seen[next.Version] || c.Rose != nil && !c.Rose(at.Version, next.Version) {
+		if seen[next.Version] || c.Follows != nil && !c.Follows(at.Version, next.Version) {
 			b.Errorf("change %d: the version %q after %q", i, next.Version, at.Version)
 		}
 		seen[next.Version] = true
 		at = next
 	}
-	if _, err := b.store.Swap(b.ctx, k, at, caslease.Value{Text: at.Text}); err != nil {
+	if _, err := b.store.Swap(b.ctx, k, at, caslease.Value{Record: at.Record}); err != nil {
 		b.Errorf("a swap that changes nothing: %v", err)
 	}
 }
@@ -209,9 +209,9 @@ func swap(t testing.TB, c Config) {
 func refused(t testing.TB, c Config) {
 	b := open(t, c)
 	k := key(caslease.Lease)
-	old := b.swap(k, caslease.Cell{}, caslease.Value{State: `{"n":1}`, Text: []byte("x")})
+	old := b.swap(k, caslease.Cell{}, caslease.Value{State: `{"n":1}`, Record: []byte("x")})
 	now := b.swap(k, old, state(2))
-	for _, to := range []caslease.Value{state(3), {Text: []byte("y")}, {State: `{"n":3}`, Text: []byte("y")}} {
+	for _, to := range []caslease.Value{state(3), {Record: []byte("y")}, {State: `{"n":3}`, Record: []byte("y")}} {
 		_, err := b.store.Swap(b.ctx, k, old, to)
 		b.kind("a swap of what was", err, caslease.Changed)
 		if got := b.read(b.store, k); !reflect.DeepEqual(undated(got), undated(now)) {
@@ -257,9 +257,9 @@ func values(t testing.TB, c Config) {
 	}
 	at := b.swap(lease, caslease.Cell{}, caslease.Value{State: padded(caslease.MaxState)})
 	for _, text := range []string{"x", "", " é\n\x00\x1b\"\\ ", "base64:", strings.Repeat("é", locks.MaxRecord/2)} {
-		at = b.swap(lease, at, caslease.Value{Text: []byte(text)})
-		if at.Text == nil || string(at.Text) != text || at.BadText || at.State != padded(caslease.MaxState) {
-			b.Errorf("%q has become %q", locks.Abbreviate(text), locks.Abbreviate(string(at.Text)))
+		at = b.swap(lease, at, caslease.Value{Record: []byte(text)})
+		if at.Record == nil || string(at.Record) != text || at.BadRecord || at.State != padded(caslease.MaxState) {
+			b.Errorf("%q has become %q", locks.Abbreviate(text), locks.Abbreviate(string(at.Record)))
 		}
 	}
 }
@@ -439,14 +439,14 @@ func contexts(t testing.TB, c Config) {
 // unheard: of a write whose answer is lost nothing is known, and what it did is seen.
 func unheard(t testing.TB, c Config) {
 	b := open(t, c)
-	if c.Next == nil {
+	if c.FailNext == nil {
 		b.Log("not tested: Next is not declared")
 		return
 	}
 	k := key(caslease.Lease)
 	at := caslease.Cell{}
 	for n := range 2 {
-		c.Next(b, caslease.Unknown)
+		c.FailNext(b, caslease.Unknown)
 		_, err := b.store.Swap(b.ctx, k, at, state(n))
 		b.kind("a swap whose answer is lost", err, caslease.Unknown)
 		if at = b.read(b.store, k); at.State != state(n).State {
@@ -458,13 +458,13 @@ func unheard(t testing.TB, c Config) {
 // throttled: a write that came too soon writes nothing.
 func throttled(t testing.TB, c Config) {
 	b := open(t, c)
-	if c.Next == nil {
+	if c.FailNext == nil {
 		b.Log("not tested: Next is not declared")
 		return
 	}
 	k := key(caslease.Lease)
 	at := b.swap(k, caslease.Cell{}, state(1))
-	c.Next(b, caslease.Throttled)
+	c.FailNext(b, caslease.Throttled)
 	_, err := b.store.Swap(b.ctx, k, at, state(2))
 	b.kind("a swap that came too soon", err, caslease.Throttled)
 	if got := b.read(b.store, k); got.Version != at.Version {
@@ -475,11 +475,11 @@ func throttled(t testing.TB, c Config) {
 // unreachable: an address where nobody is.
 func unreachable(t testing.TB, c Config) {
 	b := open(t, c)
-	if c.Away == nil {
+	if c.Unreachable == nil {
 		b.Log("not tested: Away is not declared")
 		return
 	}
-	b.store = c.Away(b)
+	b.store = c.Unreachable(b)
 	b.Cleanup(func() { _ = b.store.Close() })
 	_, err := b.store.Read(b.ctx, key(caslease.Lease))
 	b.kind("where nobody is", err, caslease.Unreachable)
@@ -515,7 +515,7 @@ func list(t testing.TB, c Config) {
 	want := map[string]caslease.Cell{}
 	for n := range locks.MaxList + 2 {
 		k := key(caslease.Lease)
-		want[k.Name] = b.swap(k, caslease.Cell{}, caslease.Value{State: state(n).State, Text: []byte("x")})
+		want[k.Name] = b.swap(k, caslease.Cell{}, caslease.Value{State: state(n).State, Record: []byte("x")})
 	}
 	b.swap(key(caslease.Request), caslease.Cell{}, state(0))
 	seen := map[string]bool{}

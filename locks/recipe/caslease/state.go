@@ -1,0 +1,137 @@
+package caslease
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+const (
+	// maxHolder, maxHost and maxVersion bound what we write of a text, in bytes of JSON,
+	// where one byte may become six. With the other fields they stay below MaxState: see
+	// TestStateFits.
+	maxHolder  = 1 << 10
+	maxHost    = 256
+	maxVersion = 64
+	// maxRunID bounds the run's id, in bytes before JSON, because none of it may be missing.
+	maxRunID = 64
+	// maxTTL is the longest lease that a state may have: the longest that leaderrun asks
+	// for.
+	maxTTL = 24 * time.Hour
+	// maxToken is far above what time and writes can lead to (in microseconds,
+	// the year 148000), and far below where adding one would overflow.
+	maxToken = 1 << 62
+)
+
+// What a state says a lock is.
+const (
+	held = "held"
+	free = "free"
+)
+
+// A state is the JSON in the State of a lock's cell. Whoever may write the cell can put
+// anything there, so a state of which any part makes no sense is not believed at all.
+type state struct {
+	Is      string    `json:"state"`           // held or free
+	Nonce   string    `json:"nonce"`           // of the attempt that began this term
+	TTLms   int64     `json:"ttl_ms"`          // how long the lease lasts after each write
+	Token   uint64    `json:"token,omitempty"` // of this term; 0: see view.token
+	Holder  string    `json:"holder"`
+	Host    string    `json:"host,omitempty"`
+	PID     int       `json:"pid,omitempty"`
+	RunID   string    `json:"run_id,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock, for people
+	Version string    `json:"version,omitempty"`
+
+	Renewals uint64 `json:"renewals,omitempty"` // rises with each renewal, so that each changes the cell
+
+	NoResign bool   `json:"no_resign,omitempty"`
+	Start    string `json:"start,omitempty"`  // as in [locks.Status]
+	Broken   string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
+}
+
+func (s state) ttl() time.Duration { return time.Duration(s.TTLms) * time.Millisecond }
+
+// newState returns the state of a term of ours.
+func newState(o locks.Options, nonce string, ttl time.Duration, token uint64) state {
+	host, _ := os.Hostname() // without a name it is left out
+	return state{
+		Is: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
+		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: cmp.Or(o.PID, os.Getpid()), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
+		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign,
+	}
+}
+
+// renewed returns the state after a renewal of a term whose cell was last seen as at. The
+// counter makes sure that every renewal changes the cell, also one whose predecessor's
+// answer was lost.
+func (s state) renewed(at *view) state {
+	s.Renewals = at.state.Renewals + 1
+	return s
+}
+
+// freed returns the state after the release of a term. It keeps the token, because the next
+// one must be greater.
+func (s state) freed() state {
+	s.Is = free
+	return s
+}
+
+// cut shortens a text to at most n bytes of valid UTF-8.
+func cut(s string, n int) string {
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return s
+}
+
+// fit shortens a text until it takes at most n bytes in JSON.
+func fit(s string, n int) string {
+	s = cut(s, n)
+	for {
+		b, _ := json.Marshal(s) // strings can be encoded
+		over := len(b) - len(`""`) - n
+		if over <= 0 {
+			return s
+		}
+		s = cut(s, len(s)-(over+5)/6)
+	}
+}
+
+func (s state) encode() string { return encodeJSON(s) }
+
+func encodeJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("caslease: strings and numbers cannot be encoded: " + err.Error())
+	}
+	return string(b)
+}
+
+// parseState reads the state of a cell, whoever wrote it.
+func parseState(text string) (state, error) {
+	var s state
+	switch {
+	case text == "":
+		return state{}, errors.New("was not made by leaderrun")
+	case len(text) > MaxRead:
+		return state{}, fmt.Errorf("has a state of %d bytes", len(text))
+	case json.Unmarshal([]byte(text), &s) != nil:
+		return state{}, errors.New("has a state that leaderrun did not write")
+	case s.Is != held && s.Is != free:
+		return state{}, errors.New("has a state that is neither held nor free")
+	case s.TTLms <= 0 || s.TTLms > maxTTL.Milliseconds():
+		return state{}, errors.New("has a state with a ttl that leaderrun does not grant")
+	case s.Nonce == "" || s.Token > maxToken:
+		return state{}, errors.New("has a state without a usable nonce or token")
+	}
+	return s, nil
+}
