@@ -80,7 +80,7 @@ func TestNotAliveWhenStopping(t *testing.T) {
 		setup func(r *rig)
 		last  time.Duration
 	}{
-		{"no renewal", func(r *rig) { r.renew = silentAfter(1) }, seconds(10)}, // D_term is 10.985 s
+		{"no renewal", func(r *rig) { r.renew = silentAfter(1) }, seconds(10)}, // D_signal is 10.985 s
 		{"signal", func(r *rig) { r.send(seconds(5.5), syscall.SIGTERM) }, seconds(5)},
 		{"leftovers", func(r *rig) { r.job.begin = forks(seconds(7.5), 0) }, seconds(7)},
 		{"lost", func(r *rig) { r.at(seconds(2.5), func() { r.lost <- locks.ErrLost }) }, seconds(2)},

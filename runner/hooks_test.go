@@ -112,7 +112,7 @@ func TestHooksArePartOfTheTerm(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if term, kill := r.when("signal TERM"), r.when("kill"); term != seconds(7.985) || kill != seconds(12.985) {
-					t.Errorf("signalled at %v and killed at %v, want at D_term, 7.985s, and D_kill, 12.985s", term, kill)
+					t.Errorf("signalled at %v and killed at %v, want at D_signal, 7.985s, and D_kill, 12.985s", term, kill)
 				}
 				if slices.Contains(r.trace, "start lost") {
 					t.Error("a hook that was not set was started")
@@ -155,7 +155,7 @@ func TestLostHookAfterAPartition(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if at := r.when("start lost"); at != seconds(7.985) {
-					t.Errorf("the hook was started at %v, want at D_term", at)
+					t.Errorf("the hook was started at %v, want at D_signal", at)
 				}
 				if tried := r.times("start resign"); (tried != nil) != (what == "resign") {
 					t.Errorf("on-resign was started at %v", tried)

@@ -115,7 +115,7 @@ func TestPartitionWithoutGrace(t *testing.T) {
 	})
 }
 
-// Renewals that fail, but not until D_term, cost nothing.
+// Renewals that fail, but not until D_signal, cost nothing.
 func TestShortOutage(t *testing.T) {
 	for name, renew := range map[string]func(int) reply{
 		"silence": func(n int) reply { return reply{silent: 2 <= n && n <= 3} },  // 6 s to 10 s

@@ -32,7 +32,7 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 		switch {
 		case err == nil, !unavailable && (c.lost || c.final || errors.Is(err, errRecord)):
 			return record, err
-		case t.c.Clock.Now() >= min(end, t.c.Timing.TermAt(t.lease.expiry())):
+		case t.c.Clock.Now() >= min(end, t.c.Timing.SignalAt(t.lease.expiry())):
 			if !unavailable {
 				err = fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 			}

@@ -104,7 +104,7 @@ func TestNoteIsRepeated(t *testing.T) {
 	})
 }
 
-// It is not tried for longer than 10 s, nor beyond D_term.
+// It is not tried for longer than 10 s, nor beyond D_signal.
 func TestNoteGivesUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		renew func(int) reply
@@ -112,7 +112,7 @@ func TestNoteGivesUp(t *testing.T) {
 		want  error
 	}{
 		"limit":  {func(int) reply { return reply{} }, 10 * time.Second, errDown},
-		"D_term": {silentAfter(0), seconds(8), errDown},
+		"D_signal": {silentAfter(0), seconds(8), errDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

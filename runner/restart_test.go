@@ -181,7 +181,7 @@ func TestRestartTooLate(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if got := r.times("start"); len(got) != 1 {
-			t.Errorf("started at %v, want once: D_term is at 8 s", got)
+			t.Errorf("started at %v, want once: D_signal is at 8 s", got)
 		}
 	})
 }

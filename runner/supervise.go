@@ -190,7 +190,7 @@ func (s *supervisor) wake() clock.Instant {
 	if s.killed == 0 {
 		next = min(s.killBy, s.c.Timing.KillAt(s.bound.expiry()))
 		if !s.stopping {
-			next = min(next, s.c.Timing.TermAt(s.bound.expiry()), s.limit)
+			next = min(next, s.c.Timing.SignalAt(s.bound.expiry()), s.limit)
 		}
 	}
 	if s.exited || s.killed != 0 {
@@ -210,7 +210,7 @@ func (s *supervisor) due() {
 	if now >= s.c.Timing.KillAt(e) {
 		s.lose(errNoRenewal)
 		s.kill("the lease is about to end")
-	} else if !s.stopping && now >= s.c.Timing.TermAt(e) {
+	} else if !s.stopping && now >= s.c.Timing.SignalAt(e) {
 		s.lose(errNoRenewal)
 		s.stop(s.c.Signal, "the lease is about to end")
 	}

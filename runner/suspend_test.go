@@ -77,7 +77,7 @@ func TestSuspendIntoTheGrace(t *testing.T) {
 func TestShortSuspend(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Minute, 0)
-		r.at(seconds(3.5), func() { r.suspend(seconds(6)) }) // until 9.5 s; D_term is 10.985 s
+		r.at(seconds(3.5), func() { r.suspend(seconds(6)) }) // until 9.5 s; D_signal is 10.985 s
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 	})
@@ -118,7 +118,7 @@ func TestTooLateToStart(t *testing.T) {
 	}
 }
 
-// One moment before D_term there is.
+// One moment before D_signal there is.
 func TestNotTooLateToStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.happened = func(e event.Event) {

@@ -72,7 +72,7 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 		return nil, nil, err
 	}
 	e := k.bound.expiry()
-	if now := k.c.Clock.Now(); now >= k.c.Timing.TermAt(e) {
+	if now := k.c.Clock.Now(); now >= k.c.Timing.SignalAt(e) {
 		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
 	starter, err := k.c.Starter()

@@ -59,9 +59,9 @@ func New(ttl, grace time.Duration) Timing {
 // runs until e for certain.
 func (t Timing) KillAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death) }
 
-// TermAt returns D_term, when the job is signalled, so that it has its grace inside
+// SignalAt returns D_signal, when the job is signalled, so that it has its grace inside
 // the lease.
-func (t Timing) TermAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death+t.Grace) }
+func (t Timing) SignalAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death+t.Grace) }
 
 func before(e clock.Instant, d time.Duration) clock.Instant {
 	if e == clock.Never {

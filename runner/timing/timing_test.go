@@ -47,7 +47,7 @@ func TestDerivedTiming(t *testing.T) {
 		}
 		// n attempts that time out fit before the signal, whatever the phase.
 		first := clock.Instant(0).Add(x.Renew)
-		if last := first.Add(attempts * x.Attempt); last > x.TermAt(clock.Instant(0).Add(keepalive.Trusted(ttl))) {
+		if last := first.Add(attempts * x.Attempt); last > x.SignalAt(clock.Instant(0).Add(keepalive.Trusted(ttl))) {
 			t.Errorf("%v: %d attempts end at %v, after the signal", ttl, attempts, last)
 		}
 	})
@@ -69,8 +69,8 @@ func TestDeadlines(t *testing.T) {
 	if got, want := x.KillAt(e), clock.Instant(98*time.Second); got != want {
 		t.Errorf("D_kill: got %v, want %v", got, want)
 	}
-	if got, want := x.TermAt(e), clock.Instant(93*time.Second); got != want {
-		t.Errorf("D_term: got %v, want %v", got, want)
+	if got, want := x.SignalAt(e), clock.Instant(93*time.Second); got != want {
+		t.Errorf("D_signal: got %v, want %v", got, want)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestErrorsUntilExpiry(t *testing.T) {
 }
 
 // A server, or a helper, that says nothing: n = 2 attempts of A end before
-// D_term, which is 8 s before the end of the lease, and none outlasts E.
+// D_signal, which is 8 s before the end of the lease, and none outlasts E.
 func TestSilence(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(int) step { return silence }
