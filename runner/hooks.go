@@ -79,7 +79,7 @@ func (t *term) runHook(name string, command proc.Command, reason string) outcome
 
 // unleasedHook returns a hook that no lease bounds.
 func unleasedHook(c *Config, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
-	command.Env, command.OnDeath.Keep = env, c.keeps(lock)
+	command.Env, command.OnDeath.NotOfJob = env, c.notOfJob(lock)
 	k := &task{c: c, report: report, bound: unleased{}, command: command, closing: new(sync.WaitGroup), stage: pulse.Waiting}
 	k.becomeHook(name)
 	return k

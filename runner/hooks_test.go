@@ -297,13 +297,13 @@ func TestHooksOfEachTerm(t *testing.T) {
 func TestOthersAreKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(nil)
-		r.c.Keep = func(pid int) bool { return pid == 5 }
+		r.c.NotOfJob = func(pid int) bool { return pid == 5 }
 		_, _ = r.run()
 		if len(r.jobs) < 3 {
 			t.Errorf("%d commands were started", len(r.jobs))
 		}
 		for _, j := range r.jobs {
-			if keep := j.started.OnDeath.Keep; keep == nil || !keep(5) || keep(6) {
+			if keep := j.started.OnDeath.NotOfJob; keep == nil || !keep(5) || keep(6) {
 				t.Errorf("%s does not know", j.started.Path)
 			}
 		}

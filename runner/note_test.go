@@ -111,7 +111,7 @@ func TestNoteGivesUp(t *testing.T) {
 		last  time.Duration
 		want  error
 	}{
-		"limit":  {func(int) reply { return reply{} }, 10 * time.Second, errDown},
+		"limit":    {func(int) reply { return reply{} }, 10 * time.Second, errDown},
 		"D_signal": {silentAfter(0), seconds(8), errDown},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,11 +63,11 @@ type Config struct {
 
 	Signals <-chan os.Signal // that we are sent, to be passed on
 	// Starter returns a starter of one task, which is closed when the task is gone.
-	Starter func() (proc.Starter, error)
-	Keep    func(pid int) bool // may be nil; as in proc.OnDeath
-	Clock   clock.Clock        // nil: the boot clock
-	Logger  *slog.Logger
-	Events  func(event.Event) // may be nil; called from several goroutines, and must not block for long
+	Starter  func() (proc.Starter, error)
+	NotOfJob func(pid int) bool // may be nil; as in proc.OnDeath
+	Clock    clock.Clock        // nil: the boot clock
+	Logger   *slog.Logger
+	Events   func(event.Event) // may be nil; called from several goroutines, and must not block for long
 	// Renewed, which may be nil, is called after each attempt to renew a lease under
 	// which we lead, by the goroutine that renews. It must not block.
 	Renewed func(keepalive.Renewal)

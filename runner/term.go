@@ -112,7 +112,7 @@ func (t *term) prepare() error {
 // task returns a task that runs under the lease.
 func (t *term) task(command proc.Command, env []string) *task {
 	command.Env = env
-	command.OnDeath = proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), Keep: t.c.keeps(t.lock)}
+	command.OnDeath = proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), NotOfJob: t.c.notOfJob(t.lock)}
 	command.OnDeath.Release, command.OnDeath.Message = locks.ReleaseMessage(t.lock)
 	return &task{
 		c: t.c, report: t.report, bound: t.lease, command: command, closing: &t.closing,
@@ -134,7 +134,7 @@ func (t *term) run(k *task) outcome {
 	return o
 }
 
-// keeps returns a function that reports whether a child of ours belongs to no job.
-func (c *Config) keeps(lock locks.Lock) func(pid int) bool {
-	return func(pid int) bool { return locks.Keeps(lock, pid) || c.Keep != nil && c.Keep(pid) }
+// notOfJob returns a function that reports whether a child of ours belongs to no job.
+func (c *Config) notOfJob(lock locks.Lock) func(pid int) bool {
+	return func(pid int) bool { return locks.Keeps(lock, pid) || c.NotOfJob != nil && c.NotOfJob(pid) }
 }

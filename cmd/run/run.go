@@ -253,8 +253,8 @@ func (s *session) supervise(backend *url.URL, command proc.Command, nested *nest
 			trace.Renewed(r)
 			metrics.renewed(r)
 		},
-		Alive: metrics.alive(service.alive()),
-		Keep:  metrics.is,
+		Alive:    metrics.alive(service.alive()),
+		NotOfJob: metrics.is,
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
 			metrics.waiting(w)

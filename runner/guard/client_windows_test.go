@@ -317,9 +317,9 @@ func TestGuardDiesLeaderrunFrozen(t *testing.T) {
 	t.Parallel()
 	leaderrun, dir := supervised(t, "tree")
 	all := openAll(t, dir, "one", "two", "three", "job")
-	keeper := open(t, dir, "guard")
+	theGuard := open(t, dir, "guard")
 	leaderrun.freeze()
-	keeper.kill()
+	theGuard.kill()
 	for _, p := range all {
 		p.ends()
 	}
@@ -333,9 +333,9 @@ func TestBothDie(t *testing.T) {
 	t.Parallel()
 	leaderrun, dir := supervised(t, "tree")
 	all := openAll(t, dir, "one", "two", "three", "job")
-	keeper := open(t, dir, "guard")
+	theGuard := open(t, dir, "guard")
 	leaderrun.kill()
-	keeper.kill()
+	theGuard.kill()
 	for _, p := range all {
 		p.ends()
 	}

@@ -45,14 +45,14 @@ type container interface {
 	// prepare makes a start one into the container.
 	prepare(*syscall.SysProcAttr)
 	// signalGroup signals the first process's group.
-	signalGroup(k *keeper, sig syscall.Signal)
+	signalGroup(g *guard, sig syscall.Signal)
 	// signalAll signals every process of the job.
-	signalAll(k *keeper, sigs ...syscall.Signal)
+	signalAll(g *guard, sigs ...syscall.Signal)
 	// leftByCheck is told that a health check, in a group of that id, has been reaped.
-	leftByCheck(k *keeper, group int)
+	leftByCheck(g *guard, group int)
 	// nothingLeft is asked when the first process has been reaped, and there is
 	// nothing more to reap.
-	nothingLeft(k *keeper) bool
+	nothingLeft(g *guard) bool
 	// remove removes what the container was made of, after the end.
 	remove()
 }
@@ -78,11 +78,11 @@ func (groupContainer) tier() Tier                   { return Pgroup }
 func (groupContainer) prepare(*syscall.SysProcAttr) {}
 func (groupContainer) remove()                      {}
 
-func (groupContainer) signalGroup(k *keeper, sig syscall.Signal) { _ = syscall.Kill(-k.job, sig) }
+func (groupContainer) signalGroup(g *guard, sig syscall.Signal) { _ = syscall.Kill(-g.job, sig) }
 
-func (groupContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (groupContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	for _, sig := range sigs {
-		for _, group := range k.groups() {
+		for _, group := range g.groups() {
 			_ = syscall.Kill(-group, sig)
 		}
 	}
@@ -90,16 +90,16 @@ func (groupContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
 
 // leftByCheck kills what is left of the group, which is nobody's child that we know
 // of: if it were left alone, its id could be a stranger's by the end of the job.
-func (groupContainer) leftByCheck(k *keeper, group int) {
+func (groupContainer) leftByCheck(g *guard, group int) {
 	if syscall.Kill(-group, syscall.SIGKILL) == nil {
-		k.dying = append(k.dying, group)
+		g.dying = append(g.dying, group)
 	}
 }
 
 // nothingLeft asks the kernel, as what the job left behind need not be our child.
-func (groupContainer) nothingLeft(k *keeper) bool {
-	if slices.ContainsFunc(k.groups(), populated) {
-		k.lookAgain()
+func (groupContainer) nothingLeft(g *guard) bool {
+	if slices.ContainsFunc(g.groups(), populated) {
+		g.lookAgain()
 		return false
 	}
 	return true

@@ -70,36 +70,36 @@ type treeContainer struct{ spare *proc.Spare }
 func (treeContainer) tier() Tier                   { return Subreaper }
 func (treeContainer) prepare(*syscall.SysProcAttr) {}
 func (treeContainer) remove()                      {}
-func (treeContainer) leftByCheck(*keeper, int)     {} // it is found as the rest is
+func (treeContainer) leftByCheck(*guard, int)      {} // it is found as the rest is
 
-func (treeContainer) signalGroup(k *keeper, sig syscall.Signal) {
-	if !k.ended {
-		_ = syscall.Kill(-k.job, sig)
+func (treeContainer) signalGroup(g *guard, sig syscall.Signal) {
+	if !g.ended {
+		_ = syscall.Kill(-g.job, sig)
 		return
 	}
 	// The group's id may be a stranger's by now, unless one of our children is
 	// in it.
-	_, _ = proc.Tree{Keep: k.isCheck, Enough: k.mustKill}.Signal(k.job, false, sig)
+	_, _ = proc.Tree{Exclude: g.isCheck, Enough: g.mustKill}.Signal(g.job, false, sig)
 }
 
-func (c treeContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (c treeContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	if sigs[0] == syscall.SIGKILL {
 		c.spare.Spend()
 	}
 	for _, sig := range sigs {
-		if !k.ended {
-			_ = syscall.Kill(-k.job, sig) // at one moment, so that no process of it can slip through by forking
+		if !g.ended {
+			_ = syscall.Kill(-g.job, sig) // at one moment, so that no process of it can slip through by forking
 		}
 	}
 	tree := proc.Tree{}
 	if sigs[0] != syscall.SIGKILL {
-		tree.Enough = k.mustKill
+		tree.Enough = g.mustKill
 	}
-	_, _ = tree.Signal(k.job, !k.ended, sigs...)
+	_, _ = tree.Signal(g.job, !g.ended, sigs...)
 }
 
 // nothingLeft knows that what had lost its parent would have become our child.
-func (treeContainer) nothingLeft(k *keeper) bool { return k.childless }
+func (treeContainer) nothingLeft(g *guard) bool { return g.childless }
 
 // cgroupContainer is [Cgroup]. The tree is still looked at: a job that may can leave
 // its cgroup.
@@ -115,19 +115,19 @@ func (c cgroupContainer) prepare(attr *syscall.SysProcAttr) {
 	attr.UseCgroupFD, attr.CgroupFD = true, c.group.FD()
 }
 
-func (c cgroupContainer) signalAll(k *keeper, sigs ...syscall.Signal) {
+func (c cgroupContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	if sigs[0] == syscall.SIGKILL {
 		_ = c.group.Kill()
 	}
-	c.treeContainer.signalAll(k, sigs...)
+	c.treeContainer.signalAll(g, sigs...)
 }
 
-func (c cgroupContainer) nothingLeft(k *keeper) bool {
-	if !k.childless {
+func (c cgroupContainer) nothingLeft(g *guard) bool {
+	if !g.childless {
 		return false
 	}
 	if left, _ := c.group.Populated(); left {
-		k.lookAgain()
+		g.lookAgain()
 		return false
 	}
 	return true
@@ -139,20 +139,20 @@ type pidContainer struct{}
 func (pidContainer) tier() Tier                   { return Pidns }
 func (pidContainer) prepare(*syscall.SysProcAttr) {}
 func (pidContainer) remove()                      {}
-func (pidContainer) leftByCheck(*keeper, int)     {}
-func (pidContainer) nothingLeft(k *keeper) bool   { return k.childless }
+func (pidContainer) leftByCheck(*guard, int)      {}
+func (pidContainer) nothingLeft(g *guard) bool    { return g.childless }
 
 // signalGroup can tell nothing apart once the first process has ended: it also meets a
 // health check.
-func (pidContainer) signalGroup(k *keeper, sig syscall.Signal) {
-	to := -k.job
-	if k.ended {
+func (pidContainer) signalGroup(g *guard, sig syscall.Signal) {
+	to := -g.job
+	if g.ended {
 		to = -1
 	}
 	_ = syscall.Kill(to, sig)
 }
 
-func (pidContainer) signalAll(_ *keeper, sigs ...syscall.Signal) {
+func (pidContainer) signalAll(_ *guard, sigs ...syscall.Signal) {
 	for _, sig := range sigs {
 		_ = syscall.Kill(-1, sig)
 	}

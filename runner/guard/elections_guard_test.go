@@ -23,7 +23,7 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	l.host.guard = m.process
 	l.w.mu.Unlock()
 	l.w.done.Go(func() {
-		newKeeper(m.line, m).keep()
+		newGuard(m.line, m).run()
 		m.die()
 	})
 
@@ -71,7 +71,7 @@ func (w *world) tell(host int, what string) {
 	w.note(host, what, 0)
 }
 
-// A model is a guard's process, and the machine as its keeper sees it.
+// A model is a guard's process, and the machine as its guard sees it.
 type model struct {
 	*process
 	line   *end
@@ -111,26 +111,26 @@ func (m *model) wait(ws *syscall.WaitStatus) (int, error) {
 	alive := m.gate()
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
-	k := m.work
+	g := m.work
 	switch {
-	case k == nil || k.reaped:
+	case g == nil || g.reaped:
 		return 0, syscall.ECHILD
-	case k.alive && alive:
+	case g.alive && alive:
 		return 0, nil
 	}
-	k.reaped, *ws = true, k.status
-	return k.pid, nil
+	g.reaped, *ws = true, g.status
+	return g.pid, nil
 }
 
 func (m *model) tier() Tier                   { return Subreaper }
 func (m *model) prepare(*syscall.SysProcAttr) {}
 func (m *model) remove()                      {}
-func (m *model) leftByCheck(*keeper, int)     {}
-func (m *model) nothingLeft(k *keeper) bool   { return k.childless }
+func (m *model) leftByCheck(*guard, int)      {}
+func (m *model) nothingLeft(g *guard) bool    { return g.childless }
 
-func (m *model) signalGroup(k *keeper, sig syscall.Signal) { m.signalAll(k, sig) }
+func (m *model) signalGroup(g *guard, sig syscall.Signal) { m.signalAll(g, sig) }
 
-func (m *model) signalAll(_ *keeper, sigs ...syscall.Signal) {
+func (m *model) signalAll(_ *guard, sigs ...syscall.Signal) {
 	if !m.gate() {
 		return
 	}

@@ -36,18 +36,18 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, part - 100, part, 3*part + 7, 1 << 20} {
 		want := checkStart{5, proc.Command{Path: "/bin/true", Args: []string{"true"}, Env: []string{"A=" + strings.Repeat("x", size)}}}
-		k := keeper{host: machine{}, container: groupContainer{}, killBy: clock.Never}
+		g := guard{host: machine{}, container: groupContainer{}, killBy: clock.Never}
 		all := want.frame().parts()
 		for i, f := range all {
 			if last := i == len(all)-1; len(f.body) > part || (f.kind == kindCheck) != last {
 				t.Errorf("%d: frame %d of %d is %q, %d bytes", size, i, len(all), f.kind, len(f.body))
 			}
 			if f.kind == kindCheckPart {
-				k.obey(f)
+				g.obey(f)
 			}
 		}
 		f := all[len(all)-1]
-		f.body = append(k.begun, f.body...)
+		f.body = append(g.begun, f.body...)
 		if got, err := f.checkStart(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d: got %d bytes, %v", size, len(f.body), err)
 		}
@@ -243,7 +243,7 @@ func TestSpawnTooLate(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
 	late := task{killBy: clock.Boot{}.Now(), command: proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}}}
-	pid, err := newKeeper(nil, machine{}).spawn(late)
+	pid, err := newGuard(nil, machine{}).spawn(late)
 	if pid != 0 || !errors.Is(err, errnoLate) {
 		t.Errorf("got %d, %v", pid, err)
 	}

@@ -68,7 +68,7 @@ func (j *job) newCheck() (*check, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case j.taken:
+	case j.unguarded:
 		return nil, errDied
 	case j.ended:
 		return nil, errOver

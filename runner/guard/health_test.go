@@ -22,17 +22,17 @@ func TestKillOfAnother(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	k := newKeeper(nil, machine{})
-	k.check = running{pid: c.Process.Pid, number: 2}
+	g := newGuard(nil, machine{})
+	g.check = running{pid: c.Process.Pid, number: 2}
 	for _, f := range []frame{number(kindKillCheck, 1), number(kindKillCheck, 3), {kind: kindKillCheck}} {
-		k.killCheck(f)
+		g.killCheck(f)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM) // a SIGKILL would have been first
 	if err := c.Wait(); err == nil || err.Error() != "signal: terminated" {
 		t.Errorf("got %v", err)
 	}
-	k.check = running{}
-	k.killCheck(number(kindKillCheck, 0)) // and not our own group
+	g.check = running{}
+	g.killCheck(number(kindKillCheck, 0)) // and not our own group
 }
 
 // A guard that ends with its job does not answer to a health check. Nobody
@@ -59,19 +59,19 @@ func TestHealthCheckJobEndsMeanwhile(t *testing.T) {
 // No health check is started when it would be too late, or while another one runs.
 func TestSpawnHealthCheckTooLate(t *testing.T) {
 	t.Parallel()
-	for want, keepers := range map[syscall.Errno][]keeper{
+	for want, guards := range map[syscall.Errno][]guard{
 		errnoLate:     {{}, {job: 1, ended: true}, {job: 1, kills: 1}, {job: 1, killBy: clock.Boot{}.Now()}},
 		syscall.EBUSY: {{job: 1, check: running{pid: 1}}},
 	} {
-		for _, k := range keepers {
-			k.host, k.container = machine{}, groupContainer{}
-			if k.killBy == 0 {
-				k.killBy = clock.Never
+		for _, g := range guards {
+			g.host, g.container = machine{}, groupContainer{}
+			if g.killBy == 0 {
+				g.killBy = clock.Never
 			}
-			before := k.check
-			got, err := k.spawnCheck(checkStart{1, proc.Command{Path: "/bin/true", Args: []string{"true"}}})
+			before := g.check
+			got, err := g.spawnCheck(checkStart{1, proc.Command{Path: "/bin/true", Args: []string{"true"}}})
 			if got != before || err != want {
-				t.Errorf("%+v: got %v, %v; want %v", k, got, err, want)
+				t.Errorf("%+v: got %v, %v; want %v", g, got, err, want)
 			}
 			if got != before {
 				_, _ = syscall.Wait4(got.pid, nil, 0, nil)

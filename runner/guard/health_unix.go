@@ -15,70 +15,70 @@ type running struct {
 }
 
 // startCheck starts a health check, as the job's first process was started.
-func (k *keeper) startCheck(f frame) {
+func (g *guard) startCheck(f frame) {
 	r, err := f.checkStart()
 	if err == nil {
-		k.check, err = k.spawnCheck(r)
+		g.check, err = g.spawnCheck(r)
 	}
 	if err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
-		k.say(number(kindCheckFailed, int64(errno)))
+		g.say(number(kindCheckFailed, int64(errno)))
 		return
 	}
-	k.say(number(kindCheckStarted, int64(k.check.pid)))
+	g.say(number(kindCheckStarted, int64(g.check.pid)))
 }
 
 // spawnCheck starts no check that would have to be killed at once, nor one of a job that
 // has ended, which would keep that from being gone.
-func (k *keeper) spawnCheck(r checkStart) (running, error) {
-	if k.job == 0 || k.ended || k.kills > 0 || k.host.Now() >= k.killBy {
-		return k.check, errnoLate
+func (g *guard) spawnCheck(r checkStart) (running, error) {
+	if g.job == 0 || g.ended || g.kills > 0 || g.host.Now() >= g.killBy {
+		return g.check, errnoLate
 	}
-	if k.check.pid != 0 {
-		return k.check, syscall.EBUSY
+	if g.check.pid != 0 {
+		return g.check, syscall.EBUSY
 	}
 	attr := jobAttr()
-	k.container.prepare(attr)
+	g.container.prepare(attr)
 	r.command.NoInput = true
-	pid, err := k.host.spawn(r.command, attr)
+	pid, err := g.host.spawn(r.command, attr)
 	return running{pid, r.number}, err
 }
 
 // killCheck kills the check's group, and the check itself, in case it has left the group.
 // As long as it is not reaped, both ids are its own.
-func (k *keeper) killCheck(f frame) {
+func (g *guard) killCheck(f frame) {
 	n, err := f.number()
-	if err != nil || k.check.pid == 0 || n != k.check.number {
+	if err != nil || g.check.pid == 0 || n != g.check.number {
 		return
 	}
-	_ = syscall.Kill(-k.check.pid, syscall.SIGKILL)
-	_ = syscall.Kill(k.check.pid, syscall.SIGKILL)
+	_ = syscall.Kill(-g.check.pid, syscall.SIGKILL)
+	_ = syscall.Kill(g.check.pid, syscall.SIGKILL)
 }
 
 // checkEnded is called when it has been reaped.
-func (k *keeper) checkEnded(ws syscall.WaitStatus) {
-	k.container.leftByCheck(k, k.check.pid)
-	k.check = running{}
-	k.say(number(kindCheckExited, int64(ws)))
+func (g *guard) checkEnded(ws syscall.WaitStatus) {
+	g.container.leftByCheck(g, g.check.pid)
+	g.check = running{}
+	g.say(number(kindCheckExited, int64(ws)))
 }
 
 // groups are all that [Pgroup] knows of the job.
-func (k *keeper) groups() []int {
-	all := append([]int{k.job}, k.dying...)
-	if k.check.pid != 0 {
-		all = append(all, k.check.pid)
+func (g *guard) groups() []int {
+	all := append([]int{g.job}, g.dying...)
+	if g.check.pid != 0 {
+		all = append(all, g.check.pid)
 	}
 	return all
 }
 
 // forgetDeadGroups forgets those groups that have died.
-func (k *keeper) forgetDeadGroups() {
-	if len(k.dying) == 0 {
+func (g *guard) forgetDeadGroups() {
+	if len(g.dying) == 0 {
 		return
 	}
-	if k.dying = slices.DeleteFunc(k.dying, func(g int) bool { return !populated(g) }); len(k.dying) > 0 {
-		k.lookAgain()
+	if g.dying = slices.DeleteFunc(g.dying, func(g int) bool { return !populated(g) }); len(g.dying) > 0 {
+		g.lookAgain()
 	}
 }
 
@@ -86,5 +86,5 @@ func (k *keeper) forgetDeadGroups() {
 // can have its id.
 func populated(group int) bool { return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) }
 
-// isCheck is a [proc.Tree]'s Keep.
-func (k *keeper) isCheck(pid int, _ uint64) bool { return pid == k.check.pid }
+// isCheck is the Exclude of a [proc.Tree].
+func (g *guard) isCheck(pid int, _ uint64) bool { return pid == g.check.pid }

@@ -18,28 +18,28 @@ type running struct {
 }
 
 // startCheck starts a health check.
-func (k *keeper) startCheck(f frame) {
+func (g *guard) startCheck(f frame) {
 	r, err := f.checkStart()
 	pid := 0
 	if err == nil {
-		pid, err = k.spawnCheck(r)
+		pid, err = g.spawnCheck(r)
 	}
 	if err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
-		k.say(number(kindCheckFailed, int64(errno)))
+		g.say(number(kindCheckFailed, int64(errno)))
 		return
 	}
-	k.say(number(kindCheckStarted, int64(pid)))
+	g.say(number(kindCheckStarted, int64(pid)))
 }
 
 // spawnCheck starts no check that would have to be killed at once, nor one of a job that
 // has ended, which would keep that from being gone.
-func (k *keeper) spawnCheck(r checkStart) (pid int, err error) {
-	if k.job == 0 || k.ended || k.killed || (clock.Boot{}).Now() >= k.killBy {
+func (g *guard) spawnCheck(r checkStart) (pid int, err error) {
+	if g.job == 0 || g.ended || g.killed || (clock.Boot{}).Now() >= g.killBy {
 		return 0, errnoLate
 	}
-	if k.check.exits != nil {
+	if g.check.exits != nil {
 		return 0, windows.ERROR_BUSY
 	}
 	object, err := proc.NewObject()
@@ -47,13 +47,13 @@ func (k *keeper) spawnCheck(r checkStart) (pid int, err error) {
 		return 0, err
 	}
 	r.command.NoInput = true
-	process, pid, err := proc.Spawn(r.command, k.object, object)
+	process, pid, err := proc.Spawn(r.command, g.object, object)
 	if err != nil {
 		object.Close()
 		return 0, err
 	}
 	exits := make(chan uint32, 1)
-	k.check = running{exits, r.number, object}
+	g.check = running{exits, r.number, object}
 	go func() {
 		exits <- wait(process)
 		_ = windows.CloseHandle(process)
@@ -61,19 +61,19 @@ func (k *keeper) spawnCheck(r checkStart) (pid int, err error) {
 	return pid, nil
 }
 
-func (k *keeper) killCheck(f frame) {
-	if n, err := f.number(); err == nil && k.check.exits != nil && n == k.check.number {
-		_ = k.check.object.Kill()
+func (g *guard) killCheck(f frame) {
+	if n, err := f.number(); err == nil && g.check.exits != nil && n == g.check.number {
+		_ = g.check.object.Kill()
 	}
 }
 
 // checkEnded is called when its first process has ended. What that has left goes
 // on, as a part of the job.
-func (k *keeper) checkEnded(code uint32) {
-	k.check.object.Close()
-	k.check = running{}
-	k.say(number(kindCheckExited, int64(code)))
-	if k.ended {
-		k.look()
+func (g *guard) checkEnded(code uint32) {
+	g.check.object.Close()
+	g.check = running{}
+	g.say(number(kindCheckExited, int64(code)))
+	if g.ended {
+		g.look()
 	}
 }

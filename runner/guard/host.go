@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A host is the machine as a keeper needs it; tests have a model of one.
+// A host is the machine as a guard needs it; tests have a model of one.
 type host interface {
 	clock.Clock
 	// notify has a signal sent to c when a child has ended.

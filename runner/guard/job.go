@@ -55,19 +55,19 @@ type job struct {
 	stopped chan os.Signal
 	failed  chan error
 
-	mu     sync.Mutex
-	pid    int // 0: it is not known that it was started
-	as     started
-	exit   proc.Exit
-	ended  bool
-	gone   bool
-	taken  bool          // by us, from the guard
-	heard  bool          // the guard has said something since it was last asked
-	wanted clock.Instant // the latest deadline that was sent
-	armed  clock.Instant // the latest that was acknowledged
-	kill   *time.Timer   // runs until a kill is acknowledged
-	check  *check        // that runs, or is being started; nil: there is none
-	checks int64         // so many there were
+	mu        sync.Mutex
+	pid       int // 0: it is not known that it was started
+	as        started
+	exit      proc.Exit
+	ended     bool
+	gone      bool
+	unguarded bool          // the guard failed, and we kill the job
+	heard     bool          // the guard has said something since it was last asked
+	wanted    clock.Instant // the latest deadline that was sent
+	armed     clock.Instant // the latest that was acknowledged
+	kill      *time.Timer   // runs until a kill is acknowledged
+	check     *check        // that runs, or is being started; nil: there is none
+	checks    int64         // so many there were
 }
 
 func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
@@ -241,7 +241,7 @@ func (j *job) startError(err error) error {
 // settle says once how the start went: after an error, there is no job. It does nothing if
 // the job has failed; mu is held.
 func (j *job) settle(err error) {
-	if j.taken || isClosed(j.settled) {
+	if j.unguarded || isClosed(j.settled) {
 		return
 	}
 	close(j.settled)
@@ -321,16 +321,16 @@ func (j *job) overdue() bool {
 	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !j.gone
 }
 
-// fail has us take over from the guard, unless the job is gone.
+// fail notes that the guard has failed, and kills the job unless it is gone.
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone || j.taken {
+	if j.gone || j.unguarded {
 		return
 	}
-	j.taken = true
+	j.unguarded = true
 	j.failed <- err
-	go j.takeOver()
+	go j.killUnguarded()
 }
 
 // tell queues an order for the guard. It does not block.

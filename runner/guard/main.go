@@ -41,7 +41,7 @@ func Main(args []string) int {
 	rename()
 	threads.Reserve()
 	go ignoreSignals() // while the campaign goes on
-	newKeeper(c, machine{}).keep()
+	newGuard(c, machine{}).run()
 	return 0
 }
 

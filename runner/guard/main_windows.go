@@ -29,8 +29,8 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+": it is leaderrun that starts this")
 		return 64
 	}
-	k := newKeeper(newConn(windows.Handle(pipe)), proc.Object(object))
-	k.enclosed = proc.Enclose()
-	k.keep()
+	g := newGuard(newConn(windows.Handle(pipe)), proc.Object(object))
+	g.enclosed = proc.Enclose()
+	g.run()
 	return 0
 }

@@ -186,7 +186,7 @@ func (s *supervisor) onDeath() (w proc.OnDeath) {
 	if s.helper && err == nil {
 		c := exec.Command("sleep", "1000")
 		err = c.Start()
-		w.Keep = func(pid int) bool { return pid == c.Process.Pid }
+		w.NotOfJob = func(pid int) bool { return pid == c.Process.Pid }
 		s.say("helper %d", c.Process.Pid)
 	}
 	if err != nil {

@@ -45,9 +45,9 @@ type OnDeath struct {
 	// Remove has files and empty directories, which are removed in this order when no
 	// process of the job is left.
 	Remove []string
-	// Keep, if not nil, reports of a child of ours whether it is no part of the job. It
-	// is for leaderrun, if the guard dies.
-	Keep func(pid int) bool
+	// NotOfJob, if not nil, reports whether a child of ours is not part of the job.
+	// leaderrun asks it if the guard has failed.
+	NotOfJob func(pid int) bool
 }
 
 // A Job is a started command with all its processes. Its methods are safe for

@@ -14,17 +14,16 @@ import (
 // own parent becomes a child of the nearest subreaper above it, and that is the
 // process that owns the job. So its descendants are the job.
 
-// A Tree is all that descends from this process, but for some of its children
-// and what descends from those.
+// A Tree is the descendants of this process, except some of its children and the
+// descendants of those.
 type Tree struct {
-	// Keep are the children that are left alone. Of one that is hidden it is not known
-	// when it was started: that is 0.
-	Keep func(pid int, started uint64) bool
-	// Groups, if there are any, are those to which a process belongs, or it is left
-	// alone, too.
+	// Exclude, if not nil, reports whether a child and its descendants are left alone.
+	// If /proc hides the child, started is 0, because it is unknown.
+	Exclude func(pid int, started uint64) bool
+	// Groups, if not empty, limits the tree to the processes of these groups.
 	Groups []int
-	// Enough, if not nil, ends a look before all has been seen: a job that forks all
-	// the time could have it go on for ever.
+	// Enough, if not nil, ends a look early: if a job forks all the time, the look might
+	// never end.
 	Enough func() bool
 }
 
@@ -119,7 +118,7 @@ func (t Tree) each(f func(process)) error {
 			p = process{pid: k.pid, parent: k.parent, state: unseen}
 			p.group, _ = unix.Getpgid(k.pid)
 		}
-		if p.parent == self && t.keeps(p) {
+		if p.parent == self && t.excludes(p) {
 			continue
 		}
 		if t.Enough != nil && t.Enough() {
@@ -184,7 +183,7 @@ func (t Tree) search(f func(process)) error {
 	all := map[int]process{}
 	err := eachProcess(func(p process) {
 		all[p.pid] = p
-		if p.parent == self && !t.keeps(p) && t.has(p) {
+		if p.parent == self && !t.excludes(p) && t.has(p) {
 			f(p)
 		}
 	})
@@ -199,14 +198,14 @@ func (t Tree) search(f func(process)) error {
 // has reports whether a process is in a group that counts.
 func (t Tree) has(p process) bool { return len(t.Groups) == 0 || slices.Contains(t.Groups, p.group) }
 
-func (t Tree) keeps(p process) bool { return t.Keep != nil && t.Keep(p.pid, p.started) }
+func (t Tree) excludes(p process) bool { return t.Exclude != nil && t.Exclude(p.pid, p.started) }
 
 // descends reports whether a process descends from a child of ours.
 func (t Tree) descends(all map[int]process, p process) bool {
 	self := os.Getpid()
 	for range len(all) { // what was read at different times may make a circle
 		if p.parent == self {
-			return !t.keeps(p)
+			return !t.excludes(p)
 		}
 		var ok bool
 		if p, ok = all[p.parent]; !ok {
@@ -322,7 +321,7 @@ func Children() map[int]uint64 {
 	return all
 }
 
-// Started returns when a process started, for Tree.Keep; 0 if that is unknown.
+// Started returns when a process started, for Tree.Exclude; 0 if that is unknown.
 func Started(pid int) uint64 {
 	p, _ := readProcess(pid)
 	return p.started

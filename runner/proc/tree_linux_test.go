@@ -91,7 +91,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // nothing that is kept.
 func TestEach(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
-	tree := Tree{Keep: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
+	tree := Tree{Exclude: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
 	for name, each := range map[string]func(func(process)) error{"children": tree.each, "search": tree.search} {
 		var got []int
 		if err := each(func(p process) { got = append(got, p.pid) }); err != nil {
@@ -113,7 +113,7 @@ func TestEach(t *testing.T) {
 // Signals reach all but what is kept, and Reap tells when nothing is left.
 func TestSignalAndReap(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
-	tree := Tree{Keep: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
+	tree := Tree{Exclude: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
 	eventually(t, "nothing is left", func() bool {
 		// One pass can miss what becomes ours just then: its parent was killed first.
 		if _, err := tree.Signal(-1, false, unix.SIGKILL); err != nil {
@@ -143,7 +143,7 @@ func TestReapedIsSeen(t *testing.T) {
 	}
 	pid := c.Process.Pid
 	eventually(t, "it has ended", func() bool { return !look(t, pid).alive() })
-	tree := Tree{Keep: func(kid int, _ uint64) bool { return kid != pid }}
+	tree := Tree{Exclude: func(kid int, _ uint64) bool { return kid != pid }}
 	if seen, err := tree.Reap(); seen != 1 || err != nil {
 		t.Errorf("got %d, %v; want 1", seen, err)
 	}

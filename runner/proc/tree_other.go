@@ -4,12 +4,12 @@ package proc
 
 import "syscall"
 
-// A Tree is all that descends from this process. It cannot be found here: what
+// A Tree is the descendants of this process. They cannot be found here: a process that
 // leaves the job's group leaves the job.
 type Tree struct {
-	Keep   func(pid int, started uint64) bool
-	Groups []int
-	Enough func() bool
+	Exclude func(pid int, started uint64) bool
+	Groups  []int
+	Enough  func() bool
 }
 
 // AdoptOrphans does nothing: there are no subreapers.

@@ -12,9 +12,9 @@ import (
 // nobodys is no group's id.
 const nobodys = -1
 
-// takeOver kills the guard and the job, and returns when nothing of them is
+// killUnguarded kills the guard and the job, and returns when nothing of them is
 // left: with the guard dead, what it had is ours.
-func (j *job) takeOver() {
+func (j *job) killUnguarded() {
 	j.client.child.kill()
 	for clean, looks := 0, 0; clean < 2; looks++ { // one look can miss what is just being started
 		if j.client.sweep(j) {
@@ -39,7 +39,7 @@ func (j *job) takeOver() {
 // sweep is what Client.sweep is outside of tests.
 func (j *job) sweep() (clean bool) {
 	j.client.spare.Spend()
-	tree := proc.Tree{Keep: j.isNotOfTheJob}
+	tree := proc.Tree{Exclude: j.isNotOfJob}
 	if j.client.containment.Use == Pgroup { // what has left the groups has left the job
 		tree.Groups = j.groups()
 	}
@@ -69,9 +69,9 @@ func (j *job) groups() (all []int) {
 	return all
 }
 
-// isNotOfTheJob reports whether a child is a program of ours, or was our child before we
+// isNotOfJob reports whether a child is a program of ours, or was our child before we
 // were leaderrun.
-func (j *job) isNotOfTheJob(pid int, started uint64) bool {
+func (j *job) isNotOfJob(pid int, started uint64) bool {
 	before, known := j.client.before[pid]
 	switch {
 	case known && before == started:
@@ -79,7 +79,7 @@ func (j *job) isNotOfTheJob(pid int, started uint64) bool {
 	case started != 0 && started < j.client.birth: // else it is hidden
 		return true
 	}
-	return j.onDeath.Keep != nil && j.onDeath.Keep(pid)
+	return j.onDeath.NotOfJob != nil && j.onDeath.NotOfJob(pid)
 }
 
 func (j *job) guardIsDead() bool { return isClosed(j.client.child.ended) }

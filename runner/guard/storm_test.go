@@ -53,13 +53,13 @@ func (s *storm) wait(ws *syscall.WaitStatus) (int, error) {
 	return stormy, nil
 }
 
-func (s *storm) tier() Tier                           { return Pgroup }
-func (s *storm) prepare(*syscall.SysProcAttr)         {}
-func (s *storm) remove()                              {}
-func (s *storm) leftByCheck(*keeper, int)             {}
-func (s *storm) nothingLeft(k *keeper) bool           { return k.childless }
-func (s *storm) signalGroup(*keeper, syscall.Signal)  {}
-func (s *storm) signalAll(*keeper, ...syscall.Signal) { s.killed.Store(true) }
+func (s *storm) tier() Tier                          { return Pgroup }
+func (s *storm) prepare(*syscall.SysProcAttr)        {}
+func (s *storm) remove()                             {}
+func (s *storm) leftByCheck(*guard, int)             {}
+func (s *storm) nothingLeft(g *guard) bool           { return g.childless }
+func (s *storm) signalGroup(*guard, syscall.Signal)  {}
+func (s *storm) signalAll(*guard, ...syscall.Signal) { s.killed.Store(true) }
 
 // TestStorm: a job with always one more to reap is killed at its deadline, although
 // leaderrun reads nothing of all that the guard has to say. When it goes on, it hears
@@ -71,7 +71,7 @@ func TestStorm(t *testing.T) {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		newKeeper(theirs, s).keep()
+		newGuard(theirs, s).run()
 		_ = theirs.file.Close()
 	}()
 	const lasts = time.Second

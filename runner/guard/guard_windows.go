@@ -13,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A keeper is the guard's side: it owns the job. All of it belongs to the
-// goroutine in keep.
-type keeper struct {
+// A guard owns the job, in the guard's process. All of it belongs to the
+// goroutine in run.
+type guard struct {
 	conn     *conn
 	object   proc.Object // the job is in it
 	enclosed error       // why we are in none that ends the job with us
@@ -40,70 +40,70 @@ type keeper struct {
 	remove        []string
 }
 
-func newKeeper(c *conn, object proc.Object) *keeper {
-	return &keeper{conn: c, object: object, killBy: clock.Never, lookAt: clock.Never, exits: make(chan uint32, 1)}
+func newGuard(c *conn, object proc.Object) *guard {
+	return &guard{conn: c, object: object, killBy: clock.Never, lookAt: clock.Never, exits: make(chan uint32, 1)}
 }
 
-// keep returns when nothing of the job is left, or leaderrun has died before
+// run returns when nothing of the job is left, or leaderrun has died before
 // there was one.
-func (k *keeper) keep() {
+func (g *guard) run() {
 	frames := make(chan frame)
 	done := make(chan struct{})
 	defer close(done)
-	go feed(k.conn, frames, done)
-	for !k.gone && (!k.orphaned || k.job != 0) {
-		timer := clock.NewTimer(clock.Boot{}, min(k.killBy, k.lookAt))
+	go feed(g.conn, frames, done)
+	for !g.gone && (!g.orphaned || g.job != 0) {
+		timer := clock.NewTimer(clock.Boot{}, min(g.killBy, g.lookAt))
 		select {
 		case f, ok := <-frames:
 			if !ok {
-				frames, k.orphaned = nil, true
-				k.kill()
-			} else if !k.obey(f) {
+				frames, g.orphaned = nil, true
+				g.kill()
+			} else if !g.obey(f) {
 				return
 			}
-		case k.exit = <-k.exits:
-			k.ended = true
-			k.look()
-		case code := <-k.check.exits:
-			k.checkEnded(code)
+		case g.exit = <-g.exits:
+			g.ended = true
+			g.look()
+		case code := <-g.check.exits:
+			g.checkEnded(code)
 		case <-timer.C:
-			k.due()
+			g.due()
 		}
 		timer.Stop()
 	}
 }
 
 // obey does what it is told, and reports whether there is more to do.
-func (k *keeper) obey(f frame) bool {
+func (g *guard) obey(f frame) bool {
 	switch f.kind {
 	case kindFiles:
-		k.inherit(f.body)
+		g.inherit(f.body)
 	case kindStart:
-		return k.start(f)
+		return g.start(f)
 	case kindDeadline:
 		if n, err := f.number(); err == nil {
-			k.killBy = clock.Instant(n)
-			k.say(f)
+			g.killBy = clock.Instant(n)
+			g.say(f)
 		}
 	case kindSignal, kindStop:
-		k.signal(f)
+		g.signal(f)
 	case kindKill:
-		k.say(frame{kind: kindKilling})
-		k.kill()
+		g.say(frame{kind: kindKilling})
+		g.kill()
 	case kindCheckPart:
-		k.begun = append(k.begun, f.body...)
+		g.begun = append(g.begun, f.body...)
 	case kindCheck:
-		f.body, k.begun = append(k.begun, f.body...), nil
-		k.startCheck(f)
+		f.body, g.begun = append(g.begun, f.body...), nil
+		g.startCheck(f)
 	case kindKillCheck:
-		k.killCheck(f)
+		g.killCheck(f)
 	}
 	return true
 }
 
 // inherit takes the files that leaderrun leaves us, whose numbers follow the byte that says
 // which they are.
-func (k *keeper) inherit(body []byte) {
+func (g *guard) inherit(body []byte) {
 	if len(body) == 0 {
 		return
 	}
@@ -117,57 +117,57 @@ func (k *keeper) inherit(body []byte) {
 		return os.NewFile(uintptr(h), "from leaderrun")
 	}
 	if which&filesHold != 0 {
-		k.hold = next()
+		g.hold = next()
 	}
 	if which&filesRelease != 0 {
-		k.release = next()
+		g.release = next()
 	}
 }
 
 // say sends leaderrun a frame. If leaderrun has died, its end of the
 // pipe is closed, and that is seen.
-func (k *keeper) say(f frame) { _ = k.conn.say(f) }
+func (g *guard) say(f frame) { _ = g.conn.say(f) }
 
-func (k *keeper) start(f frame) bool {
+func (g *guard) start(f frame) bool {
 	t, err := f.task()
-	if err == nil && k.job != 0 {
+	if err == nil && g.job != 0 {
 		err = errFrame
 	}
-	if err = errors.Join(err, k.enclosed, k.carry()); err != nil {
-		k.say(frame{kindNotContained, []byte(err.Error())})
+	if err = errors.Join(err, g.enclosed, g.carry()); err != nil {
+		g.say(frame{kindNotContained, []byte(err.Error())})
 		return false
 	}
-	k.killBy, k.message, k.remove = t.killBy, t.message, t.remove
-	if err := k.spawn(t); err != nil {
+	g.killBy, g.message, g.remove = t.killBy, t.message, t.remove
+	if err := g.spawn(t); err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
-		k.say(number(kindFailed, int64(errno)))
+		g.say(number(kindFailed, int64(errno)))
 		return false
 	}
-	k.say(started{pid: k.job, tier: jobObject}.frame())
+	g.say(started{pid: g.job, tier: jobObject}.frame())
 	return true
 }
 
 // carry has us hold the lock, too, if it is one that a file carries.
-func (k *keeper) carry() error {
-	if k.hold == nil {
+func (g *guard) carry() error {
+	if g.hold == nil {
 		return nil
 	}
-	return locks.Carry(k.hold)
+	return locks.Carry(g.hold)
 }
 
 // spawn starts the job, unless it would have to be killed at once: we may have
 // been frozen.
-func (k *keeper) spawn(t task) error {
+func (g *guard) spawn(t task) error {
 	if (clock.Boot{}).Now() >= t.killBy {
 		return errnoLate
 	}
-	process, pid, err := proc.Spawn(t.command, k.object)
+	process, pid, err := proc.Spawn(t.command, g.object)
 	if err != nil {
 		return err
 	}
-	k.job = pid
-	go func() { k.exits <- wait(process) }()
+	g.job = pid
+	go func() { g.exits <- wait(process) }()
 	return nil
 }
 
@@ -183,76 +183,76 @@ func wait(process windows.Handle) (code uint32) {
 
 // signal sends CTRL_BREAK, whatever the signal: a process group gets no other.
 // Without a console there is not even that.
-func (k *keeper) signal(f frame) {
+func (g *guard) signal(f frame) {
 	n, err := f.number()
 	switch {
-	case err != nil || k.job == 0:
+	case err != nil || g.job == 0:
 	case syscall.Signal(n) == syscall.SIGKILL:
-		k.kill()
+		g.kill()
 	default:
-		_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(k.job))
+		_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.job))
 	}
 }
 
 // due does what a moment that has come demands.
-func (k *keeper) due() {
-	if k.killed || (clock.Boot{}).Now() >= k.killBy {
-		k.kill()
+func (g *guard) due() {
+	if g.killed || (clock.Boot{}).Now() >= g.killBy {
+		g.kill()
 	} else {
-		k.look()
+		g.look()
 	}
 }
 
 // kill kills all that is there of the job, and sees to it that it is done again
 // until nothing is.
-func (k *keeper) kill() {
-	k.killBy = clock.Never
-	if k.job == 0 {
+func (g *guard) kill() {
+	g.killBy = clock.Never
+	if g.job == 0 {
 		return
 	}
-	if !k.killed {
-		k.killed, k.looks = true, 0
+	if !g.killed {
+		g.killed, g.looks = true, 0
 	}
-	_ = k.object.Kill()
-	k.look()
+	_ = g.object.Kill()
+	g.look()
 }
 
 // look looks what is left, and tells of it. After the end of the first process,
 // or a kill, it is done again until nothing is.
-func (k *keeper) look() {
-	empty, err := k.object.Empty()
-	k.gone = k.ended && k.check.exits == nil && empty && err == nil
-	if k.gone {
-		k.cleanUp()
+func (g *guard) look() {
+	empty, err := g.object.Empty()
+	g.gone = g.ended && g.check.exits == nil && empty && err == nil
+	if g.gone {
+		g.cleanUp()
 	}
 	switch {
-	case k.ended && !k.told && k.gone:
-		k.say(number(kindExited, int64(k.exit)|goneToo))
-	case k.ended && !k.told:
-		k.say(number(kindExited, int64(k.exit)))
-	case k.gone:
-		k.say(frame{kind: kindGone})
+	case g.ended && !g.told && g.gone:
+		g.say(number(kindExited, int64(g.exit)|goneToo))
+	case g.ended && !g.told:
+		g.say(number(kindExited, int64(g.exit)))
+	case g.gone:
+		g.say(frame{kind: kindGone})
 	}
-	k.told = k.ended
+	g.told = g.ended
 	pause := quickly
-	if k.looks++; k.looks > many {
+	if g.looks++; g.looks > many {
 		pause = slowly
 	}
-	k.lookAt = clock.Boot{}.Now().Add(pause)
+	g.lookAt = clock.Boot{}.Now().Add(pause)
 }
 
 // cleanUp releases the lock and removes files if leaderrun has died, as it asked for, and
 // closes the files that it gave us for that.
-func (k *keeper) cleanUp() {
-	if k.orphaned && k.release != nil {
-		_, _ = k.release.Write(k.message) // if that fails, the lease runs out
+func (g *guard) cleanUp() {
+	if g.orphaned && g.release != nil {
+		_, _ = g.release.Write(g.message) // if that fails, the lease runs out
 	}
-	if k.orphaned {
-		for _, path := range k.remove {
+	if g.orphaned {
+		for _, path := range g.remove {
 			_ = os.Remove(path)
 		}
 	}
-	for _, f := range []*os.File{k.hold, k.release} {
+	for _, f := range []*os.File{g.hold, g.release} {
 		if f != nil {
 			_ = f.Close()
 		}

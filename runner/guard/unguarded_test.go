@@ -14,7 +14,7 @@ func TestTakeoverSparesOthers(t *testing.T) {
 	t.Parallel()
 	j := &job{
 		client:  &Client{birth: 100, before: map[int]uint64{5: 50, 6: 0}},
-		onDeath: proc.OnDeath{Keep: func(pid int) bool { return pid == 8 }},
+		onDeath: proc.OnDeath{NotOfJob: func(pid int) bool { return pid == 8 }},
 	}
 	for _, tt := range []struct {
 		pid     int
@@ -25,12 +25,12 @@ func TestTakeoverSparesOthers(t *testing.T) {
 		{5, 50, true}, {5, 200, false}, {6, 0, true}, // a child from before, and another with its id
 		{8, 0, true}, {9, 0, false}, // hidden
 	} {
-		if got := j.isNotOfTheJob(tt.pid, tt.started); got != tt.want {
+		if got := j.isNotOfJob(tt.pid, tt.started); got != tt.want {
 			t.Errorf("process %d, started at %d: spared is %v, want %v", tt.pid, tt.started, got, tt.want)
 		}
 	}
-	j.onDeath.Keep = nil
-	if j.isNotOfTheJob(8, 200) {
+	j.onDeath.NotOfJob = nil
+	if j.isNotOfJob(8, 200) {
 		t.Error("a process of the job is spared")
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// takeOver kills the guard and the job, and returns when nothing of them is
+// killUnguarded kills the guard and the job, and returns when nothing of them is
 // left. As long as the guard is there it may be starting what is seen only
 // later.
-func (j *job) takeOver() {
+func (j *job) killUnguarded() {
 	j.client.child.kill()
 	for {
 		_ = j.client.object.Kill()
