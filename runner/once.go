@@ -9,12 +9,12 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// Once says that the job is to succeed once in a window of time, on whichever host. See
-// package window for schedules and slots.
+// Once says that the job must succeed once in a window of time, on any host. See package
+// window.
 type Once struct {
 	Schedule string
-	Slot     int64
-	Label    string // of the slot, for people
+	Window   int64  // the key of a window.Window
+	Label    string // of the window, for people
 	Attempt  bool   // the start counts as the success
 }
 
@@ -41,7 +41,7 @@ func (t *term) openWindow() error {
 	if err != nil {
 		return err
 	}
-	if run, done := record.Done(t.c.Once.Schedule, t.c.Once.Slot); done {
+	if run, done := record.Done(t.c.Once.Schedule, t.c.Once.Window); done {
 		skipped := &SkippedError{t.c.Once.Label, run}
 		t.report.emit(event.Event{Kind: event.Skipped, Reason: skipped.Error()})
 		return skipped
@@ -56,7 +56,7 @@ func (t *term) openWindow() error {
 func (t *term) closeWindow() error {
 	_, err := t.note(func(record *ledger.Record) error {
 		return record.Finish(t.c.Once.Schedule, ledger.Run{
-			Slot: t.c.Once.Slot, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
+			Slot: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
 		})
 	})
 	return err

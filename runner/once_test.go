@@ -17,15 +17,15 @@ import (
 )
 
 // oncePer has the job run once in a window.
-func (r *rig) oncePer(schedule string, slot int64) {
-	r.c.Once = &Once{Schedule: schedule, Slot: slot, Label: "w"}
+func (r *rig) oncePer(schedule string, window int64) {
+	r.c.Once = &Once{Schedule: schedule, Window: window, Label: "w"}
 }
 
 // noted puts a success into the record.
-func (r *rig) noted(schedule string, slot int64, by string) {
+func (r *rig) noted(schedule string, window int64, by string) {
 	r.t.Helper()
 	record := new(ledger.Record)
-	if err := record.Finish(schedule, ledger.Run{Slot: slot, By: by, At: 1e9, Token: 3}); err != nil {
+	if err := record.Finish(schedule, ledger.Run{Slot: window, By: by, At: 1e9, Token: 3}); err != nil {
 		r.t.Fatal(err)
 	}
 	var err error
@@ -35,9 +35,9 @@ func (r *rig) noted(schedule string, slot int64, by string) {
 }
 
 // open reports whether the window still needs a run.
-func (r *rig) needed(schedule string, slot int64) bool {
+func (r *rig) needed(schedule string, window int64) bool {
 	r.t.Helper()
-	_, done := r.recorded().Done(schedule, slot)
+	_, done := r.recorded().Done(schedule, window)
 	return !done
 }
 

@@ -33,18 +33,17 @@ func (s *session) checkLife() error {
 	return nil
 }
 
-// once says to which window a run belongs that is started now; nil: windows do
-// not matter.
+// once returns the window of a run that starts now, or nil without --once-per.
 func (s *session) once(now time.Time) (*runner.Once, error) {
 	if s.OncePer == "" {
 		return nil, nil
 	}
-	w, err := window.Parse(s.OncePer, os.Getenv("CRON_TZ"))
+	schedule, err := window.Parse(s.OncePer, os.Getenv("CRON_TZ"))
 	if err != nil {
 		return nil, fmt.Errorf("--once-per: %w", err)
 	}
-	slot := w.Slot(now)
-	return &runner.Once{Schedule: w.String(), Slot: slot.Key, Label: slot.Label, Attempt: s.OncePerAttempt}, nil
+	current := schedule.Window(now)
+	return &runner.Once{Schedule: schedule.String(), Window: current.Key, Label: current.Label, Attempt: s.OncePerAttempt}, nil
 }
 
 func (s *session) restarts() runner.Restart {

@@ -2,16 +2,15 @@ package window_test
 
 import "testing"
 
-// TestClocksForward: a time that the clocks leave out is not left out, and all
-// who come after the gap mean the same slot.
+// A time that the clocks skip has a window, which includes hosts that come after the gap.
 func TestClocksForward(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, spec string
-		slot             string // in wall time
-		first            string // that is in it
-		before           string // one that is not yet
-		last             string // one that still is
+		window           string // its wall time
+		first            string // the first time in it
+		before           string // a time before it
+		last             string // a late time in it
 	}{
 		{"Berlin", "Europe/Berlin", "30 2 * * *", "2026-03-29T02:30", "2026-03-29T03:00:00+02:00", "2026-03-29T01:57:59+01:00", "2026-03-30T02:27:00+02:00"},
 		{"at 03:30", "Europe/Berlin", "30 2 * * *", "2026-03-29T02:30", "2026-03-29T03:30:00+02:00", "2026-03-29T01:30:00+01:00", "2026-03-29T23:00:00+02:00"},
@@ -22,24 +21,24 @@ func TestClocksForward(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w, want := parse(t, "CRON_TZ="+tt.zone+" "+tt.spec), wallKey(t, tt.slot)
+			w, want := parse(t, "CRON_TZ="+tt.zone+" "+tt.spec), wallKey(t, tt.window)
 			for _, now := range []string{tt.first, tt.last} {
-				if got := w.Slot(at(t, now)); got.Key != want {
-					t.Errorf("at %s: got %q, want %s", now, got.Label, tt.slot)
+				if got := w.Window(at(t, now)); got.Key != want {
+					t.Errorf("at %s: got %q, want %s", now, got.Label, tt.window)
 				}
 			}
-			if got := w.Slot(at(t, tt.before)); got.Key >= want {
+			if got := w.Window(at(t, tt.before)); got.Key >= want {
 				t.Errorf("at %s: got %q already", tt.before, got.Label)
 			}
 		})
 	}
 }
 
-// TestClocksBack: of a repeated hour, the second has no slots of its own in wall
-// time, and keeps those of the first.
+// When an hour is repeated, windows in wall time are not: the second hour has those of the
+// first.
 func TestClocksBack(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ name, zone, spec, slot, first, second, next, still string }{
+	for _, tt := range []struct{ name, zone, spec, window, first, second, next, still string }{
 		{"Berlin", "Europe/Berlin", "30 2 * * *", "2026-10-25T02:30", "2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00", "2026-10-26T02:28:00+01:00", "2026-10-25T02:05:00+01:00"},
 		{"New York", "America/New_York", "30 1 * * *", "2026-11-01T01:30", "2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00", "2026-11-02T01:28:00-05:00", "2026-11-01T01:05:00-05:00"},
 		{"Lord Howe, half an hour", "Australia/Lord_Howe", "45 1 * * *", "2026-04-05T01:45", "2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30", "2026-04-06T01:43:00+10:30", "2026-04-05T01:31:00+10:30"},
@@ -48,37 +47,36 @@ func TestClocksBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w, want := parse(t, "CRON_TZ="+tt.zone+" "+tt.spec), wallKey(t, tt.slot)
+			w, want := parse(t, "CRON_TZ="+tt.zone+" "+tt.spec), wallKey(t, tt.window)
 			for _, now := range []string{tt.first, tt.second, tt.still} {
-				if got := w.Slot(at(t, now)); got.Key != want {
-					t.Errorf("at %s: got %q, want %s", now, got.Label, tt.slot)
+				if got := w.Window(at(t, now)); got.Key != want {
+					t.Errorf("at %s: got %q, want %s", now, got.Label, tt.window)
 				}
 			}
-			if got := w.Slot(at(t, tt.next)); got.Key <= want {
+			if got := w.Window(at(t, tt.next)); got.Key <= want {
 				t.Errorf("at %s: still %q", tt.next, got.Label)
 			}
 		})
 	}
 }
 
-// TestRepeatedHourInRealTime: a job for every hour runs in each of the two hours
-// that look alike.
+// When an hour is repeated, a job for every hour runs in both.
 func TestRepeatedHourInRealTime(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"hour", "1h", "0 * * * *", "@hourly", "0 */2 * * *", "0 0-23 * * *", "0 12-23,0-11 * * *"} {
 		w := parse(t, "CRON_TZ=Europe/Berlin "+spec)
-		first, second := w.Slot(at(t, "2026-10-25T02:00:00+02:00")), w.Slot(at(t, "2026-10-25T02:00:00+01:00"))
+		first, second := w.Window(at(t, "2026-10-25T02:00:00+02:00")), w.Window(at(t, "2026-10-25T02:00:00+01:00"))
 		if second.Key-first.Key != 3600 {
 			t.Errorf("%s: %q and %q are %d s apart, want 3600", spec, first.Label, second.Label, second.Key-first.Key)
 		}
 	}
 	w := parse(t, "CRON_TZ=Europe/Berlin 0 1-23 * * *") // names its hours
-	if first, second := w.Slot(at(t, "2026-10-25T02:00:00+02:00")), w.Slot(at(t, "2026-10-25T02:00:00+01:00")); first != second {
-		t.Errorf("an hour that is named: got %v and %v, want one slot", first, second)
+	if first, second := w.Window(at(t, "2026-10-25T02:00:00+02:00")), w.Window(at(t, "2026-10-25T02:00:00+01:00")); first != second {
+		t.Errorf("an hour that is named: got %v and %v, want one window", first, second)
 	}
 }
 
-// TestZonesShare: hosts in different zones mean the same day, and the same hour.
+// Hosts in different zones share the windows of days and hours.
 func TestZonesShare(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ spec, berlin, newYork string }{
@@ -91,9 +89,9 @@ func TestZonesShare(t *testing.T) {
 		a := parse(t, "CRON_TZ=Europe/Berlin "+tt.spec)
 		b := parse(t, "TZ=America/New_York "+tt.spec)
 		if a.String() != b.String() {
-			t.Errorf("%s: two names: %q and %q", tt.spec, a, b)
+			t.Errorf("%s: got two strings: %q and %q", tt.spec, a, b)
 		}
-		if ka, kb := a.Slot(at(t, tt.berlin)).Key, b.Slot(at(t, tt.newYork)).Key; ka != kb {
+		if ka, kb := a.Window(at(t, tt.berlin)).Key, b.Window(at(t, tt.newYork)).Key; ka != kb {
 			t.Errorf("%s: Berlin has %d, New York %d", tt.spec, ka, kb)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A field is one of a cron expression's, as crontab(5) has them.
+// A field is one field of a cron expression, as in crontab(5).
 type field struct {
 	name     string
 	min, max int
@@ -21,8 +21,8 @@ var fields = [5]field{
 	{"day of week", 0, 7, []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// parse reads the five fields of the expression spec, and reports whether the
-// one for hours leaves out none, or none but regularly.
+// parse reads the five fields of the expression spec. It reports whether the field for
+// hours has every hour, or every n-th one.
 func (s *times) parse(spec string, texts []string) (everyHour bool, err error) {
 	var sets [5]set
 	for i, f := range fields {
@@ -30,20 +30,20 @@ func (s *times) parse(spec string, texts []string) (everyHour bool, err error) {
 			return false, err
 		}
 	}
-	if sets[4].has(7) { // Sunday, too
+	if sets[4].has(7) { // 7 is another number for Sunday
 		sets[4] = sets[4]&^(1<<7) | 1
 	}
 	*s = times{sets[0], sets[1], sets[2], sets[3], sets[4], texts[2][0] != '*' && texts[4][0] != '*'}
 	return texts[1][0] == '*' || sets[1] == 1<<24-1, nil
 }
 
-// parse reads a list of "*", numbers, names, ranges, and these with steps.
+// parse reads a list of "*", numbers, names and ranges, which may have steps.
 func (f field) parse(spec, text string) (set, error) {
 	var all set
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, step, what := f.span(part)
 		if what != "" {
-			return 0, wrong(spec, "has %s for its %s: %s", quote(part), f.name, what)
+			return 0, wrong(spec, "has %s as its %s: %s", quote(part), f.name, what)
 		}
 		for n := from; n <= to; n += step {
 			all |= 1 << n
@@ -52,7 +52,7 @@ func (f field) parse(spec, text string) (set, error) {
 	return all, nil
 }
 
-// span reads one part of a list, or says what is wrong with it.
+// span reads one part of a list. If the part is invalid, what says why.
 func (f field) span(part string) (from, to, step int, what string) {
 	span, stepText, stepped := strings.Cut(part, "/")
 	first, last, ranged := strings.Cut(span, "-")
@@ -67,7 +67,7 @@ func (f field) span(part string) (from, to, step int, what string) {
 	}
 	switch {
 	case !okFirst || !okLast:
-		what = "allowed are " + f.allowed()
+		what = "want " + f.allowed()
 	case from > to:
 		what = "the range runs backwards"
 	case stepped && !ranged:
@@ -75,7 +75,7 @@ func (f field) span(part string) (from, to, step int, what string) {
 	case stepped:
 		var ok bool
 		if step, ok = digits(stepText); !ok || step < 1 || step > f.max {
-			what = "a step is a number from 1 to " + strconv.Itoa(f.max)
+			what = "a step must be a number from 1 to " + strconv.Itoa(f.max)
 		}
 	}
 	return from, to, step, what
@@ -90,11 +90,11 @@ func (f field) number(text string) (int, bool) {
 }
 
 func (f field) allowed() string {
-	s := "* and " + strconv.Itoa(f.min) + " to " + strconv.Itoa(f.max)
+	s := "* or " + strconv.Itoa(f.min) + " to " + strconv.Itoa(f.max)
 	if len(f.words) > 0 {
 		s += ", " + f.words[0] + " to " + f.words[len(f.words)-1]
 	}
-	return s + ", in lists (1,2), ranges (1-2) and steps (*/2)"
+	return s + ", in lists (1,2), ranges (1-2) or steps (*/2)"
 }
 
 func digits(text string) (int, bool) {

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// maxSpec is the greatest length of a schedule, in bytes.
+// maxSpec is the maximum length of a schedule, in bytes.
 const maxSpec = 128
 
 // maxEvery is the longest duration.
@@ -20,8 +20,8 @@ const (
 	zoned   = minutes + " -0700"
 )
 
-// words are the schedules that have a name, as cron expressions. Their labels
-// need not have a time.
+// words are the schedules that have a name, as cron expressions. Labels of some have no
+// time of day.
 var words = []struct{ name, cron, layout string }{
 	{"day", "0 0 * * *", "2006-01-02"},
 	{"week", "0 0 * * 1", "week of 2006-01-02"},
@@ -34,38 +34,41 @@ var words = []struct{ name, cron, layout string }{
 	{"@hourly", "0 * * * *", ""},
 }
 
-// Parse reads a schedule: a duration ("10m", "1h"; a bare number is seconds),
-// whose slots count from the Unix epoch; hour, day, or week (which begins on
-// Monday); a cron expression of five fields, or one of @hourly, @daily and the
-// like. "CRON_TZ=Europe/Berlin " before it says whose clocks count; without that
-// those of the zone cronTZ do, or the local ones if that is "". The errors are
-// *locks.UsageError.
-func Parse(spec, cronTZ string) (Window, error) {
+// Parse reads a schedule. It is one of
+//
+//   - a duration ("10m", "1h", or a number of seconds): its windows count from the Unix
+//     epoch
+//   - hour, day or week, which begins on Monday
+//   - a cron expression of five fields, or a word such as @hourly or @daily
+//
+// A prefix such as "CRON_TZ=Europe/Berlin " sets the time zone. Without one, the zone is
+// cronTZ, or the local zone if cronTZ is "". An error is a *locks.UsageError.
+func Parse(spec, cronTZ string) (Schedule, error) {
 	if len(spec) > maxSpec {
-		return Window{}, wrong(spec, "is longer than %d bytes", maxSpec)
+		return Schedule{}, wrong(spec, "is longer than %d bytes", maxSpec)
 	}
 	text, zone, err := cutZone(spec, cronTZ)
 	if err != nil {
-		return Window{}, err
+		return Schedule{}, err
 	}
-	w := Window{spec: strings.Join(strings.Fields(strings.ToLower(text)), " "), zone: zone}
+	s := Schedule{spec: strings.Join(strings.Fields(strings.ToLower(text)), " "), zone: zone}
 	switch {
-	case w.spec == "":
-		return Window{}, wrong(spec, "says no time")
-	case w.spec == "hour":
-		err = w.setEvery("1h")
-	case strings.Contains("0123456789+-.", w.spec[:1]) && !strings.Contains(w.spec, " "):
-		err = w.setEvery(w.spec)
+	case s.spec == "":
+		return Schedule{}, wrong(spec, "is empty")
+	case s.spec == "hour":
+		err = s.setEvery("1h")
+	case strings.Contains("0123456789+-.", s.spec[:1]) && !strings.Contains(s.spec, " "):
+		err = s.setEvery(s.spec)
 	default:
-		err = w.setTimes()
+		err = s.setTimes()
 	}
 	if err != nil {
-		return Window{}, err
+		return Schedule{}, err
 	}
-	return w, nil
+	return s, nil
 }
 
-// cutZone takes the zone off a schedule.
+// cutZone removes the zone from a schedule, and returns it.
 func cutZone(spec, cronTZ string) (rest string, zone *time.Location, err error) {
 	rest = strings.TrimSpace(spec)
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
@@ -75,7 +78,7 @@ func cutZone(spec, cronTZ string) (rest string, zone *time.Location, err error) 
 				name, after = tail[:i], tail[i:]
 			}
 			if name == "" {
-				return "", nil, wrong(spec, "names no zone after %s", prefix)
+				return "", nil, wrong(spec, "has no zone after %s", prefix)
 			}
 			zone, err = load(name)
 			return after, zone, err
@@ -96,7 +99,7 @@ func load(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func (w *Window) setEvery(text string) error {
+func (s *Schedule) setEvery(text string) error {
 	spec := text
 	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
 		text += "s"
@@ -106,45 +109,45 @@ func (w *Window) setEvery(text string) error {
 	case err != nil:
 		return unknown(spec)
 	case d < time.Second || d > maxEvery || d%time.Second != 0:
-		return wrong(spec, "is no duration of whole seconds from 1s to %dh", int(maxEvery.Hours()))
+		return wrong(spec, "must be whole seconds, from 1s to %dh", int(maxEvery.Hours()))
 	}
-	w.every = int64(d / time.Second)
-	w.spec = d.String()
-	w.layout = zoned
-	if w.every%60 != 0 {
-		w.layout = "2006-01-02 15:04:05 -0700"
+	s.every = int64(d / time.Second)
+	s.spec = d.String()
+	s.layout = zoned
+	if s.every%60 != 0 {
+		s.layout = "2006-01-02 15:04:05 -0700"
 	}
 	return nil
 }
 
-func (w *Window) setTimes() error {
-	text := w.spec
+func (s *Schedule) setTimes() error {
+	text := s.spec
 	for _, known := range words {
-		if w.spec == known.name {
-			text, w.layout = known.cron, known.layout
+		if s.spec == known.name {
+			text, s.layout = known.cron, known.layout
 		}
 	}
 	fields := strings.Fields(text)
 	switch {
 	case len(fields) == 1:
-		return unknown(w.spec)
+		return unknown(s.spec)
 	case len(fields) != 5:
-		return wrong(w.spec, "has %d fields; a cron expression has 5: minute, hour, day of month, month, day of week", len(fields))
+		return wrong(s.spec, "has %d fields; a cron expression has 5: minute, hour, day of month, month, day of week", len(fields))
 	}
-	everyHour, err := w.times.parse(w.spec, fields)
+	everyHour, err := s.times.parse(s.spec, fields)
 	if err != nil {
 		return err
 	}
-	if !w.times.occurs() {
-		return wrong(w.spec, "never comes: no month in it has such a day")
+	if !s.times.occurs() {
+		return wrong(s.spec, "never occurs: no month in it has such a day")
 	}
-	w.floating = !everyHour
-	w.spec = text
+	s.floating = !everyHour
+	s.spec = text
 	switch {
-	case w.layout == "" && everyHour:
-		w.layout = zoned
-	case w.layout == "":
-		w.layout = minutes
+	case s.layout == "" && everyHour:
+		s.layout = zoned
+	case s.layout == "":
+		s.layout = minutes
 	}
 	return nil
 }
@@ -154,7 +157,7 @@ func unknown(spec string) error {
 	for _, w := range words {
 		known = append(known, w.name)
 	}
-	err := wrong(spec, "is no duration (10m, 1h), no cron expression of 5 fields, and no known word")
+	err := wrong(spec, "is not a duration (10m, 1h), a cron expression of 5 fields, or a known word")
 	err.Near, err.Have = locks.Nearest(spec, known), known
 	return err
 }

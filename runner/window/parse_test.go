@@ -10,46 +10,46 @@ import (
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 
-// TestParseRefuses names the part that is wrong, and what is allowed.
+// Errors say which part is wrong, and what is allowed.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ spec, want string }{
-		{"", `window "" says no time`},
-		{"  ", "says no time"},
-		{"CRON_TZ=Europe/Berlin", "says no time"},
-		{"CRON_TZ= day", "names no zone after CRON_TZ="},
+		{"", `window "" is empty`},
+		{"  ", "is empty"},
+		{"CRON_TZ=Europe/Berlin", "is empty"},
+		{"CRON_TZ= day", "has no zone after CRON_TZ="},
 		{"TZ=Europe/Nowhere day", `unknown time zone "Europe/Nowhere"`},
 		{"TZ=../../etc/passwd day", `unknown time zone "../../etc/passwd"`},
-		{"0", "no duration of whole seconds from 1s to 8784h"},
-		{"500ms", "no duration of whole seconds"},
-		{"1500ms", "no duration of whole seconds"},
-		{"-10m", "no duration of whole seconds"},
-		{"8785h", "no duration of whole seconds"},
-		{"10x", "is no duration (10m, 1h)"},
+		{"0", "must be whole seconds, from 1s to 8784h"},
+		{"500ms", "must be whole seconds"},
+		{"1500ms", "must be whole seconds"},
+		{"-10m", "must be whole seconds"},
+		{"8785h", "must be whole seconds"},
+		{"10x", "is not a duration (10m, 1h)"},
 		{"days", `(did you mean "day"?)`},
 		{"@dayly", `(did you mean "@daily"?); known: hour, day, week`},
 		{"@every 5m", "has 2 fields"},
-		{"@reboot", "no known word"},
+		{"@reboot", "or a known word"},
 		{"* * * *", "has 4 fields; a cron expression has 5: minute, hour, day of month, month, day of week"},
 		{"0 * * * * *", "has 6 fields"},
-		{"60 * * * *", `has "60" for its minute: allowed are * and 0 to 59`},
-		{"0 24 * * *", `has "24" for its hour`},
-		{"0 0 0 * *", `has "0" for its day of month`},
-		{"0 0 * 13 *", "allowed are * and 1 to 12, jan to dec"},
-		{"0 0 * * 8", "allowed are * and 0 to 7, sun to sat"},
-		{"0 0 * * fry", `has "fry" for its day of week`},
+		{"60 * * * *", `has "60" as its minute: want * or 0 to 59`},
+		{"0 24 * * *", `has "24" as its hour`},
+		{"0 0 0 * *", `has "0" as its day of month`},
+		{"0 0 * 13 *", "want * or 1 to 12, jan to dec"},
+		{"0 0 * * 8", "want * or 0 to 7, sun to sat"},
+		{"0 0 * * fry", `has "fry" as its day of week`},
 		{"0 0 * * fri-mon", "the range runs backwards"},
 		{"5/15 * * * *", "a step needs a range before it, such as 5-59/15"},
-		{"*/0 * * * *", "a step is a number from 1 to 59"},
-		{"*/90 * * * *", "a step is a number from 1 to 59"},
-		{"*/ * * * *", "a step is a number"},
-		{"1,,2 * * * *", `has "" for its minute`},
-		{"1-2-3 * * * *", "for its minute"},
-		{"+1 * * * *", `has "+1" for its minute`},
-		{"? * * * *", `has "?" for its minute`},
-		{"0 0 L * *", `has "l" for its day of month`},
-		{"0 0 30 2 *", "never comes"},
-		{"0 0 31 4,6,9,11 *", "never comes"},
+		{"*/0 * * * *", "a step must be a number from 1 to 59"},
+		{"*/90 * * * *", "a step must be a number from 1 to 59"},
+		{"*/ * * * *", "a step must be a number"},
+		{"1,,2 * * * *", `has "" as its minute`},
+		{"1-2-3 * * * *", "as its minute"},
+		{"+1 * * * *", `has "+1" as its minute`},
+		{"? * * * *", `has "?" as its minute`},
+		{"0 0 L * *", `has "l" as its day of month`},
+		{"0 0 30 2 *", "never occurs"},
+		{"0 0 31 4,6,9,11 *", "never occurs"},
 		{strings.Repeat("1,", 70) + " * * * *", "is longer than 128 bytes"},
 	} {
 		_, err := window.Parse(tt.spec, "UTC")
@@ -59,8 +59,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestZone: that of the schedule goes before that of the caller, and the local
-// one is the last.
+// The zone of the schedule overrides the zone of the caller. Without either, the local
+// zone counts.
 func TestZone(t *testing.T) {
 	t.Parallel()
 	midnight := at(t, "2026-03-04T23:30:00Z") // in Berlin, half past midnight
@@ -74,7 +74,7 @@ func TestZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.Slot(midnight).Label; got != tt.label {
+		if got := w.Window(midnight).Label; got != tt.label {
 			t.Errorf("%q in %q: got %q, want %q", tt.spec, tt.zone, got, tt.label)
 		}
 	}
@@ -83,7 +83,7 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// TestString is the same for all spellings of one schedule.
+// All spellings of one schedule have the same String.
 func TestString(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
@@ -102,8 +102,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is accepted has slots that do not go back and that end, and
-// means the same by its own name.
+// Windows of any valid schedule end, and do not go back. Its String is a spelling of it.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"10m", "day", "week", "@hourly", "CRON_TZ=Europe/Berlin 30 2 * * *", "0 0 29 2 */7", "1-5/2,8 */6 * jan-mar sun"} {
 		f.Add(seed, int64(1774750000))
@@ -117,9 +116,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		now := time.Unix(second%4e9, 0)
-		slot, end := w.Slot(now), w.Ends(now)
-		if !end.After(now) || w.Slot(end).Key <= slot.Key {
-			t.Fatalf("%q at %v: %v ends at %v", spec, now, slot, end)
+		first, end := w.Window(now), w.Ends(now)
+		if !end.After(now) || w.Window(end).Key <= first.Key {
+			t.Fatalf("%q at %v: %v ends at %v", spec, now, first, end)
 		}
 		again, err := window.Parse(w.String(), "Europe/Berlin")
 		if err != nil || again.String() != w.String() {

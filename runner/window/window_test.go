@@ -3,12 +3,12 @@ package window_test
 import (
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones, whatever the machine has
+	_ "time/tzdata" // the machine may lack zones
 
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 
-func parse(t testing.TB, spec string) window.Window {
+func parse(t testing.TB, spec string) window.Schedule {
 	t.Helper()
 	w, err := window.Parse(spec, "UTC")
 	if err != nil {
@@ -31,8 +31,8 @@ func wallKey(t testing.TB, text string) int64 {
 	return at(t, text+":00Z").Unix()
 }
 
-// TestSlot names the slot of a moment, for each kind of schedule.
-func TestSlot(t *testing.T) {
+// Each kind of schedule has the right windows.
+func TestWindow(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ spec, now, label string }{
 		{"10m", "2026-03-04T05:06:07Z", "2026-03-04 05:00 +0000"},
@@ -71,7 +71,7 @@ func TestSlot(t *testing.T) {
 		{"0 0 * * 5-7", "2026-03-10T00:00:00Z", "2026-03-08 00:00"},
 		{"0 0 13 * 5", "2026-03-14T00:00:00Z", "2026-03-13 00:00"},
 		{"0 0 10 * 5", "2026-03-12T00:00:00Z", "2026-03-10 00:00"},
-		{"0 0 */2 * 1", "2026-03-20T00:00:00Z", "2026-03-09 00:00"}, // a "*": both must match
+		{"0 0 */2 * 1", "2026-03-20T00:00:00Z", "2026-03-09 00:00"}, // a "*" in either: both must match
 		{"0 0 13 * */5", "2026-03-20T00:00:00Z", "2026-03-13 00:00"},
 		{"0 0 29 2 *", "2027-01-01T00:00:00Z", "2024-02-29 00:00"},
 		{"0 0 29 2 *", "2103-01-01T00:00:00Z", "2096-02-29 00:00"},
@@ -79,23 +79,23 @@ func TestSlot(t *testing.T) {
 		{"0 0 29 2 */7", "2121-01-01T00:00:00Z", "2088-02-29 00:00"},
 		{"  0\t0  * *   * ", "2026-03-09T12:00:00Z", "2026-03-09 00:00"},
 	} {
-		if got := parse(t, tt.spec).Slot(at(t, tt.now)).Label; got != tt.label {
+		if got := parse(t, tt.spec).Window(at(t, tt.now)).Label; got != tt.label {
 			t.Errorf("%s at %s: got %q, want %q", tt.spec, tt.now, got, tt.label)
 		}
 	}
 }
 
-// TestSkewedClocks: hosts whose clocks are up to 90 s slow or fast, and that start
-// the job when the real time is a slot's, or up to a minute later, mean that slot.
+// Hosts whose clocks are up to 90 s slow or fast mean the same window if they start the
+// job when it begins, or up to a minute later.
 func TestSkewedClocks(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"5m", "10m", "1h", "hour", "day", "*/10 * * * *", "30 2 * * *", "0 0 * * *"} {
 		w := parse(t, spec)
-		want := w.Slot(w.Ends(at(t, "2026-05-06T07:08:09Z")))
+		want := w.Window(w.Ends(at(t, "2026-05-06T07:08:09Z")))
 		edge := time.Unix(want.Key, 0)
 		for skew := -90 * time.Second; skew <= 90*time.Second; skew += time.Second {
 			for _, late := range []time.Duration{0, time.Minute} {
-				if got := w.Slot(edge.Add(skew + late)); got != want {
+				if got := w.Window(edge.Add(skew + late)); got != want {
 					t.Errorf("%s: a clock off by %v, %v late: got %q, want %q", spec, skew, late, got.Label, want.Label)
 				}
 			}

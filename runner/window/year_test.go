@@ -12,10 +12,10 @@ var zones = []string{
 	"America/Sao_Paulo", "Pacific/Apia", "America/St_Johns", "Pacific/Chatham",
 }
 
-// TestYear looks at every minute of the days around each change of the clocks, and
-// several times at each slot else, or once if it is short, for a year, in zones whose clocks go
-// back and forward by an hour, half an hour and a whole day: the slot never goes
-// back, each slot has one stretch of time, and there are as many as a year has.
+// A year has the right number of windows, and windows never go back, in zones whose clocks
+// go forward and back by half an hour, an hour and a whole day. The test looks at every
+// minute of the days around each change of the clocks, and otherwise at each window at
+// least once.
 func TestYear(t *testing.T) {
 	t.Parallel()
 	for _, zone := range zones {
@@ -36,18 +36,18 @@ func TestYear(t *testing.T) {
 	}
 }
 
-func yearOf(t *testing.T, w window.Window, zone *time.Location, year int) {
+func yearOf(t *testing.T, w window.Schedule, zone *time.Location, year int) {
 	t.Helper()
 	now := time.Date(year, 1, 1, 12, 0, 0, 0, time.UTC)
-	last := w.Slot(now)
+	last := w.Window(now)
 	n := 0
 	low, high := expected(w.String())
 	far := 20 * time.Minute
-	if high <= 366 { // slots are long
+	if high <= 366 { // windows are long
 		far = 6 * time.Hour
 	}
 	for end := now.AddDate(1, 0, 0); now.Before(end); now = now.Add(step(now.In(zone), far)) {
-		got := w.Slot(now)
+		got := w.Window(now)
 		if got.Key < last.Key {
 			t.Fatalf("%s at %v: from %q back to %q", w, now, last.Label, got.Label)
 		}
@@ -57,11 +57,12 @@ func yearOf(t *testing.T, w window.Window, zone *time.Location, year int) {
 		last = got
 	}
 	if n < low || n > high {
-		t.Errorf("%s: %d slots in %d, want %d to %d", w, n, year, low, high)
+		t.Errorf("%s: %d windows in %d, want %d to %d", w, n, year, low, high)
 	}
 }
 
-// step is from one look to the next, which far from a change of the clocks is longer.
+// step returns the time until the next look, which is longer far from a change of the
+// clocks.
 func step(now time.Time, far time.Duration) time.Duration {
 	const around = 26 * time.Hour
 	if start, end := now.ZoneBounds(); now.Sub(start) < around || !end.IsZero() && end.Sub(now) < around {
@@ -70,8 +71,8 @@ func step(now time.Time, far time.Duration) time.Duration {
 	return far
 }
 
-// expected is how many slots a year has, with an hour or a day more or less where
-// the clocks or the calendar leave it out.
+// expected returns how many windows a year has. The clocks and the calendar may skip or
+// repeat an hour or a day.
 func expected(spec string) (low, high int) {
 	switch spec {
 	case "20m0s":
@@ -88,7 +89,7 @@ func expected(spec string) (low, high int) {
 	return 364, 366
 }
 
-// TestEnds finds the very second in which the next slot begins to count.
+// Ends returns the very second in which the next window begins to count.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for _, zone := range zones {
@@ -98,9 +99,9 @@ func TestEnds(t *testing.T) {
 				step = 6 * time.Hour
 			}
 			for now := time.Date(2026, 10, 25, 0, 0, 30, 0, time.UTC); now.Day() < 26; now = now.Add(step) {
-				slot, end := w.Slot(now), w.Ends(now)
-				if !end.After(now) || w.Slot(end.Add(-time.Second)) != slot && end.Sub(now) >= time.Second || w.Slot(end).Key <= slot.Key {
-					t.Fatalf("%s in %s at %v: slot %q is said to end at %v", spec, zone, now, slot.Label, end)
+				first, end := w.Window(now), w.Ends(now)
+				if !end.After(now) || w.Window(end.Add(-time.Second)) != first && end.Sub(now) >= time.Second || w.Window(end).Key <= first.Key {
+					t.Fatalf("%s in %s at %v: got %q, which ends at %v", spec, zone, now, first.Label, end)
 				}
 			}
 		}

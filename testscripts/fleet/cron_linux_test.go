@@ -23,14 +23,14 @@ import (
 // A cron plays cron on all hosts of a fleet.
 type cron struct {
 	day
-	window window.Window
-	keys   []int64 // of the windows
-	slots  []time.Time
-	clocks []trace.Clock // of the hosts
-	store  *store
-	dir    string
-	cookie string
-	canary *canary
+	schedule window.Schedule
+	keys     []int64 // of the windows
+	slots    []time.Time
+	clocks   []trace.Clock // of the hosts
+	store    *store
+	dir      string
+	cookie   string
+	canary   *canary
 
 	wg sync.WaitGroup
 
@@ -72,12 +72,12 @@ func runDay(t *testing.T, d day, s *store) *cron {
 		pending: make([]int, d.windows), tries: make([]int, d.windows),
 	}
 	var err error
-	if c.window, err = window.Parse(d.spec, d.zone); err != nil {
+	if c.schedule, err = window.Parse(d.spec, d.zone); err != nil {
 		t.Fatal(err)
 	}
-	c.slots = d.slots(c.window)
+	c.slots = d.slots(c.schedule)
 	for _, at := range c.slots[:d.windows] {
-		c.keys = append(c.keys, c.window.Slot(at).Key)
+		c.keys = append(c.keys, c.schedule.Window(at).Key)
 	}
 	now := trace.Clock{Wall: c.slots[0].Add(-2 * time.Minute), At: clock.Boot{}.Now(), Factor: d.factor()}
 	for range hosts {
@@ -115,7 +115,7 @@ func (c *cron) done(o outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outcomes = append(c.outcomes, o)
-	if key, ok := o.key(c.window); ok && o.status == 0 {
+	if key, ok := o.key(c.schedule); ok && o.status == 0 {
 		c.closed[key] = true
 	}
 	c.pending[o.slot]--
@@ -136,17 +136,17 @@ func (c *cron) done(o outcome) {
 // is slow enough.
 func (c *cron) clockFor(f firing) trace.Clock {
 	now, at := c.clocks[f.host], clock.Boot{}.Now()
-	if shown := now.Read(at); c.window.Slot(shown).Key != c.keys[f.slot] {
+	if shown := now.Read(at); c.schedule.Window(shown).Key != c.keys[f.slot] {
 		now = now.Set(c.slots[f.slot].Add(c.every / 2).Sub(shown))
 	}
 	return now
 }
 
 // key is the window that leaderrun took its firing for, by what it read.
-func (o *outcome) key(w window.Window) (int64, bool) {
+func (o *outcome) key(s window.Schedule) (int64, bool) {
 	for _, e := range o.entries {
 		if e.Kind == trace.Read {
-			return w.Slot(time.Unix(0, e.Wall)).Key, true
+			return s.Window(time.Unix(0, e.Wall)).Key, true
 		}
 	}
 	return 0, false

@@ -67,7 +67,7 @@ func (c *cron) judge() *verdict {
 	for i := range c.outcomes {
 		o := &c.outcomes[i]
 		v.count(o)
-		key, ok := o.key(c.window)
+		key, ok := o.key(c.schedule)
 		if !ok {
 			if !o.killed {
 				v.complain("firing %d exited with %d and did not read its clock: %s", o.number, o.status, o.stderr)
@@ -236,7 +236,7 @@ func (o *outcome) unnoted() bool { return strings.Contains(o.stderr, "could not 
 
 // judgeSkip checks that a job was skipped for a success.
 func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
-	key, ok := o.key(c.window)
+	key, ok := o.key(c.schedule)
 	if !ok || o.status != 0 || o.has(trace.Start) {
 		return
 	}

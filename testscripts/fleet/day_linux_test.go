@@ -50,7 +50,7 @@ func TestClocksChange(t *testing.T) {
 			c := runDay(t, day{spec: tt.spec, zone: "Europe/Berlin", begin: tt.begin,
 				windows: tt.windows, every: 30 * time.Minute, fast: time.Second}, fileStore(t))
 			check(t, c)
-			first, last := c.window.Slot(c.slots[0]).Label, c.window.Slot(c.slots[tt.windows-1]).Label
+			first, last := c.schedule.Window(c.slots[0]).Label, c.schedule.Window(c.slots[tt.windows-1]).Label
 			if !strings.Contains(first, " 00:00") || !strings.Contains(last, " 05:30") {
 				t.Errorf("%d windows from %s to %s, want those of one night", tt.windows, first, last)
 			}

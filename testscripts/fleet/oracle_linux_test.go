@@ -240,7 +240,7 @@ func TestSkips(t *testing.T) {
 		}
 		o := &outcome{ended: at(4), entries: []trace.Entry{{Kind: trace.Read, Wall: time.Unix(60, 0).UnixNano()}}}
 		v := new(verdict)
-		c := &cron{window: w, canary: tt.canary}
+		c := &cron{schedule: w, canary: tt.canary}
 		if c.judgeSkip(v, o, turns); (len(v.wrong) == 0) != tt.ok {
 			t.Errorf("%s: got %q", tt.name, v.wrong)
 		}

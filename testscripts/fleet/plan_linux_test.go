@@ -35,11 +35,11 @@ type firing struct {
 
 // slots returns the first moment of each of the day's windows, and of the one
 // after the last.
-func (d day) slots(w window.Window) []time.Time {
-	next := w.Ends(d.begin)
+func (d day) slots(s window.Schedule) []time.Time {
+	next := s.Ends(d.begin)
 	all := []time.Time{next}
 	for range d.windows {
-		next = w.Ends(next)
+		next = s.Ends(next)
 		all = append(all, next)
 	}
 	return all
