@@ -56,7 +56,7 @@ func (t *term) openWindow() error {
 func (t *term) closeWindow() error {
 	_, err := t.note(func(record *ledger.Record) error {
 		return record.Finish(t.c.Once.Schedule, ledger.Run{
-			Slot: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
+			Window: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
 		})
 	})
 	return err

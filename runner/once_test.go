@@ -25,7 +25,7 @@ func (r *rig) oncePer(schedule string, window int64) {
 func (r *rig) noted(schedule string, window int64, by string) {
 	r.t.Helper()
 	record := new(ledger.Record)
-	if err := record.Finish(schedule, ledger.Run{Slot: window, By: by, At: 1e9, Token: 3}); err != nil {
+	if err := record.Finish(schedule, ledger.Run{Window: window, By: by, At: 1e9, Token: 3}); err != nil {
 		r.t.Fatal(err)
 	}
 	var err error

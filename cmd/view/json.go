@@ -80,7 +80,7 @@ func (l *Lock) JSON() JSON {
 		j.Queue = append(j.Queue, Waiter{locks.Printable(p.Holder), p.Since, p.Priority})
 	}
 	if r := l.Last; r != nil {
-		j.LastRun = &LastRun{Schedule: locks.Printable(r.Spec), Window: r.Slot, By: locks.Printable(r.By), Token: r.Token}
+		j.LastRun = &LastRun{Schedule: locks.Printable(r.Spec), Window: r.Window, By: locks.Printable(r.By), Token: r.Token}
 		if r.At > 0 {
 			j.LastRun.At = time.Unix(r.At, 0).UTC()
 		}

@@ -104,15 +104,15 @@ func (r *Record) check() error {
 	if r.Term != nil && r.Term.TTL < 0 {
 		return errors.New("the term's ttl is negative")
 	}
-	if len(r.runs) > maxSpecs {
-		return fmt.Errorf("it has %d schedules, more than %d", len(r.runs), maxSpecs)
+	if len(r.runs) > maxSchedules {
+		return fmt.Errorf("it has %d schedules, more than %d", len(r.runs), maxSchedules)
 	}
 	for i, h := range r.runs {
 		if err := h.check(); err != nil {
 			return err
 		}
-		if r.find(h.Spec) != i {
-			return fmt.Errorf("the schedule %q is there twice", locks.Abbreviate(h.Spec))
+		if r.find(h.Schedule) != i {
+			return fmt.Errorf("the schedule %q is there twice", locks.Abbreviate(h.Schedule))
 		}
 	}
 	return nil

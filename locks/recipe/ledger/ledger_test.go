@@ -37,7 +37,7 @@ func TestKeepsWhatItDoesNotKnow(t *testing.T) {
 	if r.Term == nil || *r.Term != (Term{math.MaxUint64, 15, true}) || r.Slots[2] != (Slot{3, 4}) {
 		t.Errorf("got term %+v, slots %v", r.Term, r.Slots)
 	}
-	if err := r.Finish("day", Run{Slot: 5, By: "a", At: 6, Token: 7}); err != nil {
+	if err := r.Finish("day", Run{Window: 5, By: "a", At: 6, Token: 7}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"more":null,"runs":[{"spec":"day","done":[{"slot":5,"by":"a","at":6,"token":7}]}],"slots":{"2":{"n":3,"token":4}},"term":{"token":18446744073709551615,"ttl_ns":15,"clean":true},"v":1,"zones":{"a":[1,2.50,"<&>"]}}`
@@ -107,7 +107,7 @@ func fullest(t testing.TB, spec, by string) *Record {
 	}
 	for n := range int64(30) {
 		for i := range 4 {
-			run := Run{Slot: math.MinInt64 + n, By: strings.Repeat(by, 64), At: math.MinInt64, Token: math.MaxUint64}
+			run := Run{Window: math.MinInt64 + n, By: strings.Repeat(by, 64), At: math.MinInt64, Token: math.MaxUint64}
 			if err := r.Finish(spec+string(rune('a'+i)), run); err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestAlwaysFits(t *testing.T) {
 }
 
 // TestShrinkKeepsTheLast: however full the record, the one run that is far ahead
-// does not become a floor, under which the others' slots would be done.
+// does not become a floor, under which the others' windows would be done.
 func TestShrinkKeepsTheLast(t *testing.T) {
 	t.Parallel()
 	r := fullest(t, strings.Repeat("x", 127), "\x01")
@@ -151,7 +151,7 @@ func TestShrinkKeepsTheLast(t *testing.T) {
 	for _, last := range "abcd" {
 		spec := strings.Repeat("x", 127) + string(last)
 		specs = append(specs, spec)
-		if err := r.Finish(spec, Run{Slot: math.MaxInt64, By: strings.Repeat("\x01", 64)}); err != nil {
+		if err := r.Finish(spec, Run{Window: math.MaxInt64, By: strings.Repeat("\x01", 64)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestShrinkKeepsTheLast(t *testing.T) {
 			t.Error("the run ahead is forgotten")
 		}
 		if _, done := again.Done(spec, 0); done {
-			t.Error("a slot before the run ahead is said to be done")
+			t.Error("a window before the run ahead is said to be done")
 		}
 	}
 }
@@ -184,7 +184,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := r.Finish("day", Run{Slot: 9}); err != nil {
+		if err := r.Finish("day", Run{Window: 9}); err != nil {
 			t.Fatal(err)
 		}
 		if _, done := r.Done("day", 9); !done {

@@ -13,81 +13,81 @@ import (
 
 // The bounds of what is kept about runs.
 const (
-	maxSpecs = 4   // schedules; the one used least recently is forgotten
-	maxSpec  = 128 // bytes of a schedule
-	maxDone  = 24  // runs per schedule
-	maxBy    = 64  // bytes of a holder's name
+	maxSchedules   = 4   // schedules; the one used least recently is forgotten
+	maxScheduleLen = 128 // bytes of a schedule
+	maxDone        = 24  // runs per schedule
+	maxBy          = 64  // bytes of a holder's name
 )
 
 // A Run is one that finished well.
 type Run struct {
-	Slot  int64  `json:"slot"`            // the key of a window.Slot
-	By    string `json:"by,omitempty"`    // the holder; cut to 64 bytes
-	At    int64  `json:"at,omitempty"`    // when it ended, in seconds since 1970; 0: not known
-	Token uint64 `json:"token,omitempty"` // of its term
+	Window int64  `json:"slot"`            // the key of a window.Window
+	By     string `json:"by,omitempty"`    // the holder; cut to 64 bytes
+	At     int64  `json:"at,omitempty"`    // when it ended, in seconds since 1970; 0: not known
+	Token  uint64 `json:"token,omitempty"` // of its term
 }
 
-// A history is what is known of one schedule. A slot is done if it is listed, or
+// A history is what is known of one schedule. A window is done if it is listed, or
 // not above the floor. Nothing but dropping a run from the list raises the floor,
 // and the lowest is dropped first. So what is known is never forgotten; and a host
-// whose clock is a year ahead, which has finished slots that are to come, does not
+// whose clock is a year ahead, which has finished windows that are to come, does not
 // make the others skip what is before them: its runs stay in the list. (That holds
 // for 24 of them. Of a host that is left like that for longer the first is dropped,
 // as nothing here knows whose clock is right.)
 type history struct {
-	Spec  string `json:"spec"`
-	Floor *int64 `json:"floor,omitempty"` // nil: none
-	Done  []Run  `json:"done,omitempty"`  // by rising slots
+	Schedule string `json:"spec"`
+	Floor    *int64 `json:"floor,omitempty"` // nil: none
+	Done     []Run  `json:"done,omitempty"`  // by rising windows
 }
 
-// Done reports whether a slot of a schedule needs no run any more, and which run
+// Done reports whether a window of a schedule needs no run any more, and which run
 // has seen to it. That has no At if it is known only that it, or a later one, is
 // over.
-func (r *Record) Done(spec string, slot int64) (Run, bool) {
-	i := r.find(spec)
+func (r *Record) Done(schedule string, window int64) (Run, bool) {
+	i := r.find(schedule)
 	if i < 0 {
 		return Run{}, false
 	}
 	h := r.runs[i]
-	if at, ok := h.search(slot); ok {
+	if at, ok := h.search(window); ok {
 		return h.Done[at], true
 	}
-	return Run{Slot: slot}, h.Floor != nil && slot <= *h.Floor
+	return Run{Window: window}, h.Floor != nil && window <= *h.Floor
 }
 
 // Finish notes a run of a schedule of at most 128 bytes that finished well.
-func (r *Record) Finish(spec string, run Run) error {
-	if len(spec) > maxSpec || spec == "" || !utf8.ValidString(spec) {
-		return fmt.Errorf("note a run: the schedule %q has not 1 to %d bytes of UTF-8", locks.Abbreviate(spec), maxSpec)
+func (r *Record) Finish(schedule string, run Run) error {
+	if len(schedule) > maxScheduleLen || schedule == "" || !utf8.ValidString(schedule) {
+		return fmt.Errorf("note a run: the schedule %q has not 1 to %d bytes of UTF-8", locks.Abbreviate(schedule), maxScheduleLen)
 	}
 	run.By = cut(run.By)
-	h := history{Spec: spec}
-	if i := r.find(spec); i >= 0 {
+	h := history{Schedule: schedule}
+	if i := r.find(schedule); i >= 0 {
 		h = r.runs[i]
 		r.runs = slices.Delete(r.runs, i, i+1)
 	}
 	h.add(run)
-	if r.runs = append(r.runs, h); len(r.runs) > maxSpecs {
+	if r.runs = append(r.runs, h); len(r.runs) > maxSchedules {
 		r.runs = slices.Delete(r.runs, 0, 1)
 	}
 	return nil
 }
 
-func (r *Record) find(spec string) int {
-	return slices.IndexFunc(r.runs, func(h history) bool { return h.Spec == spec })
+func (r *Record) find(schedule string) int {
+	return slices.IndexFunc(r.runs, func(h history) bool { return h.Schedule == schedule })
 }
 
-// search returns where a slot is in the list, or belongs.
-func (h *history) search(slot int64) (int, bool) {
-	return slices.BinarySearchFunc(h.Done, slot, func(r Run, slot int64) int { return cmp.Compare(r.Slot, slot) })
+// search returns where a window is in the list, or belongs.
+func (h *history) search(window int64) (int, bool) {
+	return slices.BinarySearchFunc(h.Done, window, func(r Run, window int64) int { return cmp.Compare(r.Window, window) })
 }
 
 func (h *history) add(run Run) {
-	i, known := h.search(run.Slot)
+	i, known := h.search(run.Window)
 	switch {
 	case known:
 		h.Done[i] = run
-	case h.Floor == nil || run.Slot > *h.Floor:
+	case h.Floor == nil || run.Window > *h.Floor:
 		h.Done = slices.Insert(h.Done, i, run)
 	}
 	if len(h.Done) > maxDone {
@@ -97,7 +97,7 @@ func (h *history) add(run Run) {
 
 // drop takes the lowest run off the list.
 func (h *history) drop() {
-	floor := h.Done[0].Slot
+	floor := h.Done[0].Window
 	h.Floor = &floor
 	h.Done = slices.Delete(h.Done, 0, 1)
 }
@@ -130,8 +130,8 @@ func (r *Record) shrink() bool {
 
 func (h *history) check() error {
 	switch {
-	case len(h.Spec) > maxSpec || h.Spec == "":
-		return fmt.Errorf("a schedule has %d bytes, not 1 to %d", len(h.Spec), maxSpec)
+	case len(h.Schedule) > maxScheduleLen || h.Schedule == "":
+		return fmt.Errorf("a schedule has %d bytes, not 1 to %d", len(h.Schedule), maxScheduleLen)
 	case len(h.Done) > maxDone:
 		return fmt.Errorf("a schedule has %d runs, more than %d", len(h.Done), maxDone)
 	}
@@ -139,7 +139,7 @@ func (h *history) check() error {
 		if len(run.By) > maxBy {
 			return fmt.Errorf("a holder's name has %d bytes, more than %d", len(run.By), maxBy)
 		}
-		if i > 0 && run.Slot <= h.Done[i-1].Slot || h.Floor != nil && run.Slot <= *h.Floor {
+		if i > 0 && run.Window <= h.Done[i-1].Window || h.Floor != nil && run.Window <= *h.Floor {
 			return errors.New("the runs of a schedule are not in order")
 		}
 	}
@@ -160,13 +160,13 @@ func cut(by string) string {
 }
 
 // Last is the run that ended last, of whichever schedule, and that schedule.
-func (r *Record) Last() (spec string, last Run, ok bool) {
+func (r *Record) Last() (schedule string, last Run, ok bool) {
 	for _, h := range r.runs {
 		for _, run := range h.Done {
 			if !ok || run.At > last.At {
-				spec, last, ok = h.Spec, run, true
+				schedule, last, ok = h.Schedule, run, true
 			}
 		}
 	}
-	return spec, last, ok
+	return schedule, last, ok
 }

@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-func finish(t *testing.T, r *Record, spec string, slots ...int64) {
+func finish(t *testing.T, r *Record, spec string, windows ...int64) {
 	t.Helper()
-	for _, slot := range slots {
-		if err := r.Finish(spec, Run{Slot: slot, By: fmt.Sprint("host", slot), At: slot + 1, Token: uint64(slot)}); err != nil {
+	for _, window := range windows {
+		if err := r.Finish(spec, Run{Window: window, By: fmt.Sprint("host", window), At: window + 1, Token: uint64(window)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func isDone(r *Record, spec string, slot int64) bool {
-	_, done := r.Done(spec, slot)
+func isDone(r *Record, spec string, window int64) bool {
+	_, done := r.Done(spec, window)
 	return done
 }
 
@@ -29,40 +29,40 @@ func TestDone(t *testing.T) {
 	if run, done := r.Done("day", 10); !done || run != (Run{10, "host10", 11, 10}) {
 		t.Errorf("got %+v, %v", run, done)
 	}
-	for _, slot := range []int64{9, 11, 20, 31} {
-		if isDone(r, "day", slot) {
-			t.Errorf("slot %d is done", slot)
+	for _, window := range []int64{9, 11, 20, 31} {
+		if isDone(r, "day", window) {
+			t.Errorf("window %d is done", window)
 		}
 	}
 	if isDone(r, "week", 10) {
-		t.Error("another schedule's slot is done")
+		t.Error("another schedule's window is done")
 	}
-	if err := r.Finish("day", Run{Slot: 10, By: "again"}); err != nil {
+	if err := r.Finish("day", Run{Window: 10, By: "again"}); err != nil {
 		t.Fatal(err)
 	}
 	if run, _ := r.Done("day", 10); run.By != "again" || len(r.runs[0].Done) != 2 {
-		t.Errorf("after a second run of one slot: %+v", r.runs)
+		t.Errorf("after a second run of one window: %+v", r.runs)
 	}
 }
 
 // TestOldRunsAreSuperseded: those that the list has no room for stay done, and so
-// do the slots between them that were left out.
+// do the windows between them that were left out.
 func TestOldRunsAreSuperseded(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
-	for slot := int64(0); slot < 300; slot += 10 {
-		finish(t, r, "day", slot)
+	for window := int64(0); window < 300; window += 10 {
+		finish(t, r, "day", window)
 	}
-	for slot := int64(-5); slot <= 50; slot += 5 {
-		if run, done := r.Done("day", slot); !done || run != (Run{Slot: slot}) {
-			t.Errorf("slot %d: got %+v, %v; want it superseded", slot, run, done)
+	for window := int64(-5); window <= 50; window += 5 {
+		if run, done := r.Done("day", window); !done || run != (Run{Window: window}) {
+			t.Errorf("window %d: got %+v, %v; want it superseded", window, run, done)
 		}
 	}
 	if run, done := r.Done("day", 60); !done || run.By != "host60" {
 		t.Errorf("the lowest that is listed: %+v, %v", run, done)
 	}
 	if isDone(r, "day", 65) || isDone(r, "day", 300) {
-		t.Error("a slot above the floor is done that is not listed")
+		t.Error("a window above the floor is done that is not listed")
 	}
 	finish(t, r, "day", 20) // no news
 	if len(r.runs[0].Done) != maxDone || *r.runs[0].Floor != 50 {
@@ -70,8 +70,8 @@ func TestOldRunsAreSuperseded(t *testing.T) {
 	}
 }
 
-// TestClockAYearAhead: a host whose clock is ahead finishes as many slots as the
-// list has room for; the others' slots are not done by that, before they have run
+// TestClockAYearAhead: a host whose clock is ahead finishes as many windows as the
+// list has room for; the others' windows are not done by that, before they have run
 // them.
 func TestClockAYearAhead(t *testing.T) {
 	t.Parallel()
@@ -81,16 +81,16 @@ func TestClockAYearAhead(t *testing.T) {
 		finish(t, r, "10m", 1_000_000+n)
 		now := 4 + n
 		if isDone(r, "10m", now) {
-			t.Fatalf("slot %d is done before it was run, after %d runs ahead", now, n+1)
+			t.Fatalf("window %d is done before it was run, after %d runs ahead", now, n+1)
 		}
 		finish(t, r, "10m", now)
 		if !isDone(r, "10m", now) {
-			t.Fatalf("slot %d is not done, after %d runs ahead", now, n+1)
+			t.Fatalf("window %d is not done, after %d runs ahead", now, n+1)
 		}
 	}
 	for now := int64(100); now < 200; now++ {
 		if isDone(r, "10m", now) {
-			t.Fatalf("slot %d is done before it was run", now)
+			t.Fatalf("window %d is done before it was run", now)
 		}
 		finish(t, r, "10m", now)
 	}
@@ -104,15 +104,15 @@ func TestNothingIsForgotten(t *testing.T) {
 	r := new(Record)
 	done := map[int64]bool{}
 	for range 2000 {
-		slot := random.Int64N(5000) - 1000
-		finish(t, r, "day", slot)
-		done[slot] = true
+		window := random.Int64N(5000) - 1000
+		finish(t, r, "day", window)
+		done[window] = true
 		if random.IntN(10) == 0 {
 			r = read(t, encode(t, r))
 		}
-		for slot := range done {
-			if !isDone(r, "day", slot) {
-				t.Fatalf("slot %d is forgotten", slot)
+		for window := range done {
+			if !isDone(r, "day", window) {
+				t.Fatalf("window %d is forgotten", window)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func TestFinishBounds(t *testing.T) {
 		"host\xff\xfe/1":              "host?/1",
 		strings.Repeat("x", 62) + "é" + strings.Repeat("y", 1<<20): strings.Repeat("x", 62) + "é",
 	} {
-		if err := r.Finish("day", Run{Slot: 1, By: by}); err != nil {
+		if err := r.Finish("day", Run{Window: 1, By: by}); err != nil {
 			t.Fatal(err)
 		}
 		if run, _ := r.Done("day", 1); run.By != want {
