@@ -42,7 +42,7 @@ func (l layer) permits(pkg string) bool {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/pulse", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
+	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// The rooms of cmd, each with what is below it.
@@ -74,7 +74,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
-		{"/runner/pulse", []string{"/runner/pulse", "/locks/lease/clock"}},
+		{"/runner/heartbeat", []string{"/runner/heartbeat", "/locks/lease/clock"}},
 		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
 		{"/runner/signals", []string{"/runner/signals"}},
 		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},

@@ -25,10 +25,10 @@ func (e *OuterError) Unwrap() error { return locks.ErrHeld }
 // An attempt asks for the lock once, with a handle of its own, and may wait in its
 // queue.
 type attempt struct {
-	campaign *campaign
-	stepped  bool          // the lock was granted, and left to somebody else
-	decided  chan struct{} // closed when term is set
-	term     *term         // nil: the lock was not granted, or given up again
+	campaign    *campaign
+	steppedBack bool          // the lock was granted, and left to somebody else
+	finished    chan struct{} // closed when term is set
+	term        *term         // nil: the lock was not granted, or given up again
 
 	mu     sync.Mutex
 	seen   *locks.Status // what was last said of the holder; nil: nothing
@@ -90,12 +90,12 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 		Renewed:  a.renewed,
 	})
 	if err != nil {
-		a.decide(nil)
+		a.finish(nil)
 		return nil, err
 	}
 	if err := c.outranked(ctx, lock); err != nil {
-		a.stepped = true
-		a.decide(nil)
+		a.steppedBack = true
+		a.finish(nil)
 		c.stepBack(ctx, lease)
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 // signals are the job's.
 func (a *attempt) won(t *term, signalled error) (*term, error) {
 	t.acquired()
-	a.decide(t)
+	a.finish(t)
 	if signalled != nil {
 		t.release(true)
 		_ = t.lock.Close() // it was released
@@ -115,15 +115,15 @@ func (a *attempt) won(t *term, signalled error) (*term, error) {
 	return t, nil
 }
 
-func (a *attempt) decide(t *term) {
+func (a *attempt) finish(t *term) {
 	a.term = t
-	close(a.decided)
+	close(a.finished)
 }
 
 // renewed passes what became of a renewal on to the term. The first renewal may be over
 // before there is a term: then the goroutine that renews waits for it.
 func (a *attempt) renewed(n keepalive.Renewal) {
-	<-a.decided
+	<-a.finished
 	if a.term != nil {
 		a.term.lease.renewed(n, a.campaign.c.Renewed)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/pulse"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
 // The pause before the backend is asked again grows from the first to the last
@@ -37,8 +37,8 @@ func (c *Config) campaign(ctx context.Context) (*term, error) {
 	report := reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, Holder: c.Holder, RunID: c.RunID}}
 	k := &campaign{c: c, report: report, standby: standby, outage: outage{}}
 	t, err := k.wait(ctx)
-	if c.Decided != nil {
-		c.Decided()
+	if c.CampaignEnded != nil {
+		c.CampaignEnded()
 	}
 	if err != nil {
 		standby.end()
@@ -55,7 +55,7 @@ func (k *campaign) wait(ctx context.Context) (*term, error) {
 	k.limit = limit
 	var last error // what the campaign ends with if it ends now
 	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
-		a := &attempt{campaign: k, decided: make(chan struct{})}
+		a := &attempt{campaign: k, finished: make(chan struct{})}
 		t, err := a.run(ctx)
 		if err == nil {
 			return a.won(t, stop())
@@ -65,7 +65,7 @@ func (k *campaign) wait(ctx context.Context) (*term, error) {
 		if !k.c.Try && !classify(last).final && ctx.Err() == nil {
 			k.outage.report(k.report, last)
 			pause := pauses.Take()
-			if !a.stepped { // the one for whom we stepped back is before our new place
+			if !a.steppedBack { // the one for whom we stepped back is before our new place
 				_ = backoff.Sleep(ctx, pause)
 			}
 			if ctx.Err() == nil {
@@ -108,7 +108,7 @@ func (c *Config) untilSignal(ctx context.Context) (context.Context, func() error
 	var signalled error
 	var done sync.WaitGroup
 	done.Go(func() {
-		beats := pulse.New(c.Alive, c.Clock, pulse.Waiting)
+		beats := heartbeat.New(c.Heartbeat, c.Clock, heartbeat.Waiting)
 		defer beats.Stop()
 		for {
 			select {

@@ -194,21 +194,21 @@ func TestContextAfterTheStart(t *testing.T) {
 }
 
 // The campaign's end is told before the job starts, or Run returns.
-func TestDecided(t *testing.T) {
+func TestCampaignEnded(t *testing.T) {
 	for name, acquire := range map[string]acquisition{"won": granted, "failed": fails(errDenied)} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.acquire = []acquisition{acquire}
 				r.job.begin = runs(seconds(1), 0)
 				told := 0
-				r.c.Decided = func() {
+				r.c.CampaignEnded = func() {
 					if told++; r.job.started != nil {
-						t.Error("Decided was called after the start")
+						t.Error("CampaignEnded was called after the start")
 					}
 				}
 				_, _ = r.run()
 				if told != 1 {
-					t.Errorf("Decided was called %d times, want once", told)
+					t.Errorf("CampaignEnded was called %d times, want once", told)
 				}
 			})
 		})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/pulse"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
 // handOver ends the term. Nothing of the job is left, unless it could not be killed.
@@ -64,8 +64,8 @@ func (t *term) holdOn(o outcome) {
 
 // release gives the lock up. If that fails, its TTL frees the lock.
 func (t *term) release(last bool) {
-	if t.c.Alive != nil && last {
-		t.c.Alive(pulse.Over)
+	if t.c.Heartbeat != nil && last {
+		t.c.Heartbeat(heartbeat.Over)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), max(t.c.Timing.Attempt, time.Second))
 	defer cancel()

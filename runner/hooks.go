@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // Hooks are commands that run when a term begins, ends or is waited for. One without a
@@ -60,7 +60,7 @@ func (t *term) runLost(lost error, last bool) {
 	k := unleasedHook(t.c, t.report, t.lock, "lost", t.c.Hooks.Lost, hookEnv(t.env, "lost", lost.Error(), ""))
 	k.signals = t.c.Signals
 	if !last {
-		k.alive = t.c.Alive
+		k.heartbeat = t.c.Heartbeat
 	}
 	o := k.run()
 	k.closing.Wait()
@@ -80,7 +80,7 @@ func (t *term) runHook(name string, command proc.Command, reason string) outcome
 // unleasedHook returns a hook that no lease bounds.
 func unleasedHook(c *Config, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
 	command.Env, command.OnDeath.NotOfJob = env, c.notOfJob(lock)
-	k := &task{c: c, report: report, bound: unleased{}, command: command, closing: new(sync.WaitGroup), stage: pulse.Waiting}
+	k := &task{c: c, report: report, bound: unleased{}, command: command, closing: new(sync.WaitGroup), stage: heartbeat.Waiting}
 	k.becomeHook(name)
 	return k
 }

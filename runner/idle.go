@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner/pulse"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
 // idle waits under the lease while nothing of the job runs. It returns nil when
@@ -14,7 +14,7 @@ func (t *term) idle(d time.Duration) error { return t.idleUntil(t.c.Clock.Now().
 
 // idleUntil is idle until a moment, or until done is closed.
 func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
-	beats := pulse.New(t.c.Alive, t.c.Clock, pulse.Leading)
+	beats := heartbeat.New(t.c.Heartbeat, t.c.Clock, heartbeat.Leading)
 	defer beats.Stop()
 	for {
 		if err := t.lease.lost(); err != nil {
@@ -38,7 +38,7 @@ func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
 }
 
 // idleFor waits until something happens.
-func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beats *pulse.Pulse) error {
+func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beats *heartbeat.Heartbeat) error {
 	select {
 	case sig := <-t.c.Signals:
 		if ends(sig, t.detached) {
@@ -47,7 +47,7 @@ func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beats *pulse.Pu
 		}
 	case <-t.lease.failures(): //nolint:errcheck // nothing runs that could be stopped
 	case request := <-t.requests:
-		return t.decide(request)
+		return t.resignFor(request)
 	case <-t.lease.done():
 	case <-done:
 	case <-timer.C:

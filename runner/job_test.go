@@ -33,24 +33,24 @@ type job struct {
 	checks      func(*check, proc.Command) // called when a health check is started; nil: it exits with 0
 	refuseCheck error                      // what CheckHealth returns
 
-	mu      sync.Mutex
-	started *proc.Command
-	begun   chan error
-	stopped chan os.Signal
-	exited  chan struct{}
-	exit    proc.Exit
-	first   bool // the first process is alive
-	others  int  // and so many others
-	check   *check
-	kills   int
-	killBy  clock.Instant // the latest
-	closed  bool
+	mu        sync.Mutex
+	started   *proc.Command
+	begun     chan error
+	suspended chan os.Signal
+	exited    chan struct{}
+	exit      proc.Exit
+	first     bool // the first process is alive
+	others    int  // and so many others
+	check     *check
+	kills     int
+	killBy    clock.Instant // the latest
+	closed    bool
 }
 
 const jobPID = 4711
 
 func newJob(r *rig) *job {
-	return &job{r: r, begun: make(chan error, 1), exited: make(chan struct{}), stopped: make(chan os.Signal, 1)}
+	return &job{r: r, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
 }
 
 // starter is Config.Starter. What is started after the first command does what
@@ -103,9 +103,9 @@ func (j *job) PID() int {
 	}
 	return jobPID
 }
-func (j *job) Started() <-chan error     { return j.begun }
-func (j *job) Stopped() <-chan os.Signal { return j.stopped }
-func (j *job) Failed() <-chan error      { return j.failed }
+func (j *job) Started() <-chan error       { return j.begun }
+func (j *job) Suspended() <-chan os.Signal { return j.suspended }
+func (j *job) Failed() <-chan error        { return j.failed }
 
 func (j *job) Extend(killBy clock.Instant) {
 	j.mu.Lock()

@@ -81,7 +81,7 @@ func TestLeftoversAtTheDeadline(t *testing.T) {
 		r.renew = silentAfter(1)
 		r.job.begin = forks(seconds(10.9), 0)
 		r.job.on = deaf
-		r.at(seconds(12), func() { r.suspend(seconds(4)) }) // until 16 s, and we look every 20 ms
+		r.at(seconds(12), func() { r.sleep(seconds(4)) }) // until 16 s, and we look every 20 ms
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		kill := r.when("kill")

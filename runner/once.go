@@ -32,8 +32,8 @@ func (e *SkippedError) Error() string {
 		locks.Printable(e.Run.By), time.Unix(e.Run.At, 0).Format(time.DateTime))
 }
 
-// openWindow returns a *SkippedError if the job has already run in its window.
-func (t *term) openWindow() error {
+// skipIfDone returns a *SkippedError if the job has already run in its window.
+func (t *term) skipIfDone() error {
 	if t.c.Once == nil {
 		return nil
 	}
@@ -47,13 +47,13 @@ func (t *term) openWindow() error {
 		return skipped
 	}
 	if t.c.Once.Attempt {
-		return t.closeWindow()
+		return t.noteRun()
 	}
 	return nil
 }
 
-// closeWindow notes that the job has run in its window.
-func (t *term) closeWindow() error {
+// noteRun notes that the job has run in its window.
+func (t *term) noteRun() error {
 	_, err := t.note(func(record *ledger.Record) error {
 		return record.Finish(t.c.Once.Schedule, ledger.Run{
 			Window: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
@@ -68,7 +68,7 @@ func (t *term) succeeded() {
 	if t.c.Once == nil || t.c.Once.Attempt {
 		return
 	}
-	if err := t.closeWindow(); err != nil {
+	if err := t.noteRun(); err != nil {
 		t.report.log.Error("the job succeeded, but that could not be noted, and it may be run again", "window", t.c.Once.Label, "err", err)
 	}
 }

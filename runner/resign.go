@@ -31,9 +31,9 @@ func (r Request) Encode() []byte {
 	return b
 }
 
-// decide returns an error if a request to resign is granted. Anybody may have written the
+// resignFor returns an error if a request to resign is granted. Anybody may have written the
 // request, perhaps in bad faith.
-func (t *term) decide(request []byte) error {
+func (t *term) resignFor(request []byte) error {
 	var r Request
 	if json.Unmarshal(request, &r) != nil {
 		t.report.log.Warn("a request that makes no sense was dropped")

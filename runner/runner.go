@@ -19,8 +19,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/health"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 	"github.com/leaderrun/leaderrun/runner/socket"
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
@@ -70,14 +70,14 @@ type Config struct {
 	Events   func(event.Event) // may be nil; called from several goroutines, and must not block for long
 	// Renewed, which may be nil, is called after each attempt to renew a lease under
 	// which we lead, by the goroutine that renews. It must not block.
-	Renewed func(keepalive.Renewal)
-	Waiting func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
-	Outer   func(locks.Status) bool // may be nil; see [OuterError]; must not block
-	Decided func()                  // may be nil; called when a campaign has ended
+	Renewed       func(keepalive.Renewal)
+	Waiting       func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
+	Outer         func(locks.Status) bool // may be nil; see [OuterError]; must not block
+	CampaignEnded func()                  // may be nil; called when a campaign has ended
 
-	// Alive, which may be nil, is called as package pulse says. There is one call at a
+	// Heartbeat, which may be nil, is called as package heartbeat says. There is one call at a
 	// time, and it must not block.
-	Alive func(pulse.Stage) time.Duration
+	Heartbeat func(heartbeat.Stage) time.Duration
 	// Terminal, which may be nil, is called before each start of the job. It returns nil
 	// if there is no terminal.
 	Terminal func() Terminal

@@ -112,7 +112,7 @@ func TestSecondSignal(t *testing.T) {
 // Signals that came before the start are the job's.
 func TestSignalBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Decided = func() { r.signals <- syscall.SIGINT }
+		r.c.CampaignEnded = func() { r.signals <- syscall.SIGINT }
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGINT})
 		r.did(ran(0, "0s signal INT", "0s exit")...)
@@ -160,7 +160,7 @@ func TestLossInTheGrace(t *testing.T) {
 			r.renew = silentAfter(1)
 			r.job.on = deaf
 			r.send(seconds(10), syscall.SIGTERM)
-			r.at(seconds(10.5), func() { r.suspend(seconds(5.6)) }) // until 16.1 s, noticed at 16.225 s
+			r.at(seconds(10.5), func() { r.sleep(seconds(5.6)) }) // until 16.1 s, noticed at 16.225 s
 			exit, err := r.run()
 			r.failed(exit, err, locks.ErrLost)
 			r.did(ran(seconds(16.225), "10s signal TERM", "16.225s kill", "16.225s exit")...)

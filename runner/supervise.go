@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/health"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
@@ -35,20 +35,20 @@ const patience = 10 * time.Second
 // A supervisor watches a task from its start until nothing of it is left. All of its
 // state belongs to the goroutine in supervise.
 type supervisor struct {
-	c      *Config
-	task   *task
-	log    *slog.Logger
-	bound  bound
-	job    proc.Job
-	pulse  *pulse.Pulse
-	limit  clock.Instant // when it has run for as long as it may
-	health *health.Watch
+	c         *Config
+	task      *task
+	log       *slog.Logger
+	bound     bound
+	job       proc.Job
+	heartbeat *heartbeat.Heartbeat
+	limit     clock.Instant // when it has run for as long as it may
+	health    *health.Watch
 
-	starting <-chan error // nil: it is known how the start went
-	early    []os.Signal  // signals to pass on once the task is known to run
-	began    clock.Instant
-	over     bool  // it was not started
-	refused  error // why, unless it was to end anyway
+	starting   <-chan error // nil: it is known how the start went
+	early      []os.Signal  // signals to pass on once the task is known to run
+	began      clock.Instant
+	notStarted bool
+	startErr   error // why it was not started, unless it was to end anyway
 
 	lost       error         // why leadership counts as lost; nil: it does not count as lost
 	why        error         // why it is ended although the lease is ours; nil: it is not ended
@@ -66,7 +66,7 @@ type supervisor struct {
 // newSupervisor returns what watches a task that was just started.
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
-		c: k.c, task: k, log: k.report.log, bound: k.bound, job: job, pulse: &pulse.Pulse{}, health: &health.Watch{}, starting: job.Started(),
+		c: k.c, task: k, log: k.report.log, bound: k.bound, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
 		killBy: clock.Never, limit: clock.Never,
 	}
 }
@@ -75,7 +75,7 @@ func newSupervisor(k *task, job proc.Job) *supervisor {
 // killed.
 func (s *supervisor) supervise() {
 	exited, lost, quit := s.job.Exited(), s.bound.done(), s.task.quit
-	defer func() { s.pulse.Stop() }()
+	defer func() { s.heartbeat.Stop() }()
 	for !s.finished() {
 		timer := clock.NewTimer(s.c.Clock, s.wake())
 		requests, unhealthy := s.task.requests, s.health.Unhealthy
@@ -98,21 +98,21 @@ func (s *supervisor) supervise() {
 		case err := <-s.job.Failed():
 			s.unguarded(err)
 		case request := <-requests:
-			s.end(s.task.decide(request))
+			s.end(s.task.resignFor(request))
 		case err := <-unhealthy:
 			s.end(s.task.report.resigned(err.Error()))
 		case <-quit:
 			quit = nil
 			s.end(errNoWait)
-		case sig := <-s.job.Stopped():
+		case sig := <-s.job.Suspended():
 			s.heed()
-			s.stopped(sig)
+			s.suspended(sig)
 		case <-exited:
 			exited = nil
-			s.ended()
+			s.firstExited()
 		case <-timer.C:
 			s.due()
-		case <-s.pulse.C:
+		case <-s.heartbeat.C:
 			s.beat()
 		}
 		timer.Stop()
@@ -129,7 +129,7 @@ func (s *supervisor) supervise() {
 func (s *supervisor) begin(err error) {
 	s.starting = nil
 	if err != nil {
-		s.over = true
+		s.notStarted = true
 		s.refuse(err)
 		return
 	}
@@ -138,7 +138,7 @@ func (s *supervisor) begin(err error) {
 		s.jobStarted()
 	}
 	s.task.report.emit(event.Event{Kind: event.Started, PID: s.job.PID()})
-	s.pulse = pulse.New(s.task.alive, s.c.Clock, s.task.stage)
+	s.heartbeat = heartbeat.New(s.task.heartbeat, s.c.Clock, s.task.stage)
 	if s.task.longest > 0 {
 		s.limit = s.began.Add(s.task.longest)
 	}
@@ -171,7 +171,7 @@ func (s *supervisor) refuse(err error) {
 	case s.stopping && errors.Is(err, proc.ErrGuardDied):
 		s.why = &SignalError{s.sent}
 	default:
-		s.refused = err
+		s.startErr = err
 	}
 }
 
@@ -318,9 +318,9 @@ func (s *supervisor) unguarded(err error) {
 	s.kill(err.Error())
 }
 
-// ended is called when the first process has ended. What it left behind is
+// firstExited is called when the first process has ended. What it left behind is
 // stopped like the task itself.
-func (s *supervisor) ended() {
+func (s *supervisor) firstExited() {
 	s.heed()
 	select {
 	case err := <-s.job.Failed(): // and that is why it has ended
@@ -348,7 +348,7 @@ func (s *supervisor) ended() {
 // finished reports whether there is nothing left to supervise. A task that
 // survives SIGKILL is waited for as long as the lock may be ours.
 func (s *supervisor) finished() bool {
-	if s.over || s.exited && s.job.Gone() {
+	if s.notStarted || s.exited && s.job.Gone() {
 		return true
 	}
 	if s.killed == 0 {
@@ -367,28 +367,28 @@ func (s *supervisor) finished() bool {
 // beat says that we lead, or are about to end that, if the lease is ours for certain.
 func (s *supervisor) beat() {
 	if s.bound.lost() != nil {
-		s.pulse.Stop()
+		s.heartbeat.Stop()
 		return
 	}
 	if s.stopping && !s.c.lasts() {
-		s.pulse.Stage = pulse.Stopping
+		s.heartbeat.Stage = heartbeat.Stopping
 	}
-	s.pulse.Beat()
+	s.heartbeat.Beat()
 }
 
 // outcome says how the task ended, once nothing of it is left. One that ended by itself
 // ended under the lock only if the lease was still ours then.
 func (s *supervisor) outcome() outcome {
 	o := outcome{sent: s.sent, began: s.began, unkillable: s.unkillable}
-	if err := s.bound.lost(); err != nil && s.refused == nil {
+	if err := s.bound.lost(); err != nil && s.startErr == nil {
 		s.lose(err)
 	}
 	switch {
-	case s.refused != nil:
-		o.err = s.refused
+	case s.startErr != nil:
+		o.err = s.startErr
 	case s.lost != nil:
 		o.err = s.lost
-	case s.over:
+	case s.notStarted:
 		o.err = s.why
 	default:
 		o.exit, o.err = s.job.Exit(), s.why

@@ -3,148 +3,212 @@
 package runner
 
 import (
-	"fmt"
-	"log/slog"
-	"slices"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// A job that was suspended beyond the end of its lease is killed within a
-// second of the machine's waking up. What is then released is our own, if it is
-// still there: that is the condition of every Release. We do not say that we
-// released the lock, as it was not ours any more.
-func TestSuspend(t *testing.T) {
-	for _, at := range []float64{0.1, 2.95, 3.05, 4.2, 5.9} {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.outlived = true
-				r.job.dying = 100 * time.Millisecond
-				r.at(seconds(at), func() { r.suspend(time.Hour) })
-				exit, err := r.run()
-				r.failed(exit, err, locks.ErrLost)
-				r.within(r.when("kill"), time.Hour+seconds(at), time.Hour+seconds(at+1))
-				if got := r.logged(slog.LevelError); len(got) > 0 {
-					t.Errorf("errors: %q", got)
-				}
-				if n := len(r.trace); !strings.HasSuffix(r.trace[n-2], " release") {
-					t.Errorf("what is left was not released: %q", r.trace)
-				}
-				if strings.Contains(join(r.trace), "signal") {
-					t.Errorf("the job was signalled: %q", r.trace)
-				}
-				if slices.Contains(r.kinds(), event.Released) {
-					t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
-				}
-			})
-		})
+// A tty is a Terminal that notes what is done with it.
+type tty struct {
+	r      *rig
+	ours   bool // it is ours to give
+	given  bool
+	away   time.Duration // how long a Suspend lasts
+	orphan bool          // or it has no effect
+}
+
+func (r *rig) onTerminal() *tty {
+	f := &tty{r: r, ours: true}
+	r.c.Terminal = func() Terminal { return f }
+	return f
+}
+
+func (f *tty) Offer() *os.File { f.given = f.isOurs(); return nil }
+func (f *tty) Started(int)     {}
+func (f *tty) Continued()      { f.r.note("continued") }
+func (f *tty) Yield() bool     { f.r.note("yield"); return f.isOurs() }
+func (f *tty) Close()          {}
+
+func (f *tty) isOurs() bool {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	return f.ours
+}
+
+// bring makes us the foreground group.
+func (f *tty) bring() {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	f.ours = true
+}
+
+func (f *tty) Give() bool {
+	if f.isOurs() && !f.given {
+		f.given = true
+		f.r.note("give")
+	}
+	return f.given
+}
+
+func (f *tty) Take(restore bool) bool {
+	had := f.given
+	if f.given = false; had && restore {
+		f.r.note("restore")
+	} else if had {
+		f.r.note("take")
+	}
+	return had
+}
+
+func (f *tty) Suspend(sig os.Signal) bool {
+	f.r.note("suspend " + signals.Name(sig))
+	f.r.sleep(f.away)
+	if !f.orphan {
+		f.r.signals <- syscall.SIGCONT
+	}
+	return !f.orphan
+}
+
+// stop stops the job.
+func (r *rig) stop(at time.Duration, sig syscall.Signal) {
+	r.at(at, func() { r.job.suspended <- sig })
+}
+
+// watchCONT notes when the job is continued.
+func (r *rig) watchCONT() {
+	r.job.on = func(j *job, sig syscall.Signal) {
+		if sig == syscall.SIGCONT {
+			r.note("resume")
+		} else if ending(sig) {
+			j.die(sig)
+		}
 	}
 }
 
-// That is so, too, if the job is dead before the lease is known to have ended.
-func TestSuspendAndDieAtOnce(t *testing.T) {
-	often(t, func(t *testing.T, r *rig) {
-		r.outlived = true
-		r.at(seconds(4.2), func() { r.suspend(time.Hour) })
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		if slices.Contains(r.kinds(), event.Released) {
-			t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
-		}
-	})
-}
-
-// What is left of the lease when the machine wakes up is used.
-func TestSuspendIntoTheGrace(t *testing.T) {
+// A stopped job stops us, and goes on when we do, with the terminal.
+func TestStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.renew = silentAfter(1)
-		r.job.on = deaf
-		r.at(seconds(4), func() { r.suspend(seconds(8)) }) // until 12 s
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		signalled := r.when("signal TERM")
-		r.within(signalled, seconds(12), seconds(13))
-		r.did(ran(seconds(15.985), signalled.String()+" signal TERM", "15.985s kill", "15.985s exit")...)
-	})
-}
-
-// A short suspend costs nothing.
-func TestShortSuspend(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.job.begin = runs(time.Minute, 0)
-		r.at(seconds(3.5), func() { r.suspend(seconds(6)) }) // until 9.5 s; D_signal is 10.985 s
+		r.onTerminal().away = seconds(2)
+		r.watchCONT()
+		r.stop(seconds(1), syscall.SIGTSTP)
+		r.send(seconds(2), syscall.SIGCONT) // another one, of somebody else's
+		r.job.begin = runs(seconds(3), 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(5), "1s restore", "1s suspend TSTP", "3s give", "3s resume",
+			"4s continued", "4s resume", "5s exit", "5s take")...)
 	})
 }
 
-// A job that ended by itself, but after the end of the lease, did not end
-// under the lock, even if nobody has noticed yet that the lease has run out.
-func TestExitInSuspend(t *testing.T) {
-	often(t, func(t *testing.T, r *rig) {
-		r.outlived = true
-		r.at(seconds(4.2), func() {
-			r.suspend(time.Hour)
-			r.job.quit(0)
-		})
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-	})
-}
-
-// Nothing is started when there is no time left to stop it again; what was
-// acquired is given back.
-func TestTooLateToStart(t *testing.T) {
-	for _, asleep := range []time.Duration{seconds(7.985), seconds(14), time.Hour} {
-		t.Run(asleep.String(), func(t *testing.T) {
+// A job whose time has come while we were stopped does not go on before it is
+// killed.
+func TestStoppedTooLong(t *testing.T) {
+	for name, away := range map[string]time.Duration{"killed": seconds(13), "expired": time.Hour} {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.renew = silentAfter(0)
-				r.happened = func(e event.Event) {
-					if e.Kind == event.Acquired {
-						r.suspend(asleep)
-					}
-				}
+				r.onTerminal().away = away
+				r.outlived = away == time.Hour // the guard's task
+				r.watchCONT()
+				r.stop(seconds(1), syscall.SIGTSTP)
 				exit, err := r.run()
 				r.failed(exit, err, locks.ErrLost)
-				at := asleep.String()
-				r.did("0s open", "0s acquire", at+" release", at+" close")
+				for _, what := range r.trace {
+					if _, do, _ := strings.Cut(what, " "); do == "resume" || do == "give" {
+						t.Errorf("%s, after it was stopped for %v", what, away)
+					}
+				}
 			})
 		})
 	}
 }
 
-// One moment before D_signal there is.
-func TestNotTooLateToStart(t *testing.T) {
+// A job that wants the terminal gets it if we have it; if nobody can bring us
+// into the foreground, it is told that there is none.
+func TestStoppedForTheTerminal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.happened = func(e event.Event) {
-			if e.Kind == event.Acquired {
-				r.suspend(seconds(7.984999))
-			}
-		}
-		r.renew = silentAfter(0)
+		f := r.onTerminal()
+		f.ours = false
+		r.watchCONT()
+		r.at(seconds(1), func() { f.bring(); r.job.suspended <- syscall.SIGTTIN })
+		r.job.begin = runs(seconds(3), 0)
 		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		at := "7.984999s"
-		r.did("0s open", "0s acquire", at+" start", "7.985s signal TERM", "7.985s exit", "7.985s release", "7.985s close")
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(3), "1s give", "1s resume", "3s exit", "3s take")...)
 	})
 }
 
-// A lock that is lost before the start starts nothing.
-func TestLostBeforeTheStart(t *testing.T) {
+func TestStoppedAsAnOrphan(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.happened = func(e event.Event) {
-			if e.Kind == event.Acquired {
-				r.lost <- locks.ErrLost
-				time.Sleep(time.Nanosecond)
+		f := r.onTerminal()
+		f.ours, f.orphan = false, true
+		r.stop(seconds(1), syscall.SIGTTIN)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGHUP})
+		r.did(ran(seconds(1), "1s suspend TTIN", "1s signal HUP", "1s exit")...)
+	})
+}
+
+// The terminal is given up when the job could not be started: a hook that stops
+// does not stop us.
+func TestTerminalAfterAStartThatFailed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.onTerminal()
+		r.hooks(nil)
+		r.starts = func(j *job, c proc.Command) {
+			switch c.Path {
+			case "/bin/job":
+				j.refuse = &proc.StartError{Command: "job"}
+			case "/bin/resign":
+				j.refuse = nil
+				j.suspended <- syscall.SIGTSTP
 			}
 		}
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		r.did("0s open", "0s acquire", "1ns release", "1ns close")
+		_, _ = r.run()
+		if len(r.times("start resign")) != 1 || len(r.times("suspend TSTP")) != 0 {
+			t.Errorf("got %q", r.trace)
+		}
 	})
+}
+
+// Without a terminal a job that stops stays stopped.
+func TestStoppedElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.watchCONT()
+		r.stop(seconds(1), syscall.SIGSTOP)
+		r.job.begin = runs(seconds(3), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(3), "3s exit")...)
+	})
+}
+
+// A job that Ctrl-C has ended, while it had the terminal, is not started again.
+func TestKeyEndsAll(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		t.Run(signals.Name(sig), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.onTerminal()
+				r.c.Restart, r.c.Rejoin = Restart{OnFailure: true, Delay: time.Second, MaxDelay: time.Minute, GiveUpAfter: 3}, true
+				r.job.begin = func(j *job) { time.AfterFunc(time.Second, func() { j.die(sig) }) }
+				r.send(seconds(50), syscall.SIGTERM)
+				exit, err := r.run()
+				if sig == syscall.SIGTERM {
+					if r.now() < seconds(10) {
+						t.Error("what others have ended is not started again")
+					}
+					return
+				}
+				r.ended(exit, err, proc.Exit{Signal: sig})
+				if r.now() >= seconds(2) {
+					t.Errorf("after %v the user has waited until %v", sig, r.now())
+				}
+			})
+		})
+	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/health"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // A task is a command and what it is run under: the job, or a hook. It does not change
@@ -24,15 +24,15 @@ type task struct {
 	longest time.Duration   // how long it may run; 0: for ever
 	closing *sync.WaitGroup // of starters that have done their work
 
-	alive    func(pulse.Stage) time.Duration // may be nil
-	stage    pulse.Stage                     // which alive is told
-	signals  <-chan os.Signal                // what is passed on to it
-	detached bool                            // it has no terminal that could hang up
-	requests <-chan []byte                   // to resign
-	decide   func(request []byte) error      // returns why the task must end for a request, or nil
-	quit     <-chan struct{}                 // closed when it is to end
-	health   func(proc.Job) *health.Watch    // looks after it; may be nil
-	tty      Terminal                        // shared with it; or nil
+	heartbeat func(heartbeat.Stage) time.Duration // may be nil
+	stage     heartbeat.Stage                     // which heartbeat is called with
+	signals   <-chan os.Signal                    // what is passed on to it
+	detached  bool                                // it has no terminal that could hang up
+	requests  <-chan []byte                       // to resign
+	resignFor func(request []byte) error          // returns why the task must end for a request, or nil
+	quit      <-chan struct{}                     // closed when it is to end
+	health    func(proc.Job) *health.Watch        // looks after it; may be nil
+	tty       Terminal                            // shared with it; or nil
 }
 
 // run runs the task, and returns when nothing of it is left, or none that could be

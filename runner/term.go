@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
@@ -101,7 +101,7 @@ func (t *term) prepare() error {
 	} else {
 		t.report.log.Warn("the job cannot use leaderrun check", "err", err)
 	}
-	for _, step := range []func() error{t.awaitStandby, t.takeOver, t.openWindow, t.runElected} {
+	for _, step := range []func() error{t.awaitStandby, t.awaitFormerLease, t.skipIfDone, t.runElected} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -116,8 +116,8 @@ func (t *term) task(command proc.Command, env []string) *task {
 	command.OnDeath.Release, command.OnDeath.Message = locks.ReleaseMessage(t.lock)
 	return &task{
 		c: t.c, report: t.report, bound: t.lease, command: command, closing: &t.closing,
-		alive: t.c.Alive, stage: pulse.Leading, signals: t.c.Signals, detached: t.detached,
-		requests: t.requests, decide: t.decide,
+		heartbeat: t.c.Heartbeat, stage: heartbeat.Leading, signals: t.c.Signals, detached: t.detached,
+		requests: t.requests, resignFor: t.resignFor,
 	}
 }
 

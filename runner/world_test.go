@@ -38,8 +38,8 @@ func (w *world) now() time.Duration {
 	return time.Since(w.start) + w.slept
 }
 
-// suspend lets d pass without Go's timers.
-func (w *world) suspend(d time.Duration) {
+// sleep lets d pass without Go's timers.
+func (w *world) sleep(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slept += d

@@ -17,8 +17,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/metrics/feed"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // metricsEnd is how long that program has to write its file, when all else is over.
@@ -100,19 +100,19 @@ func (e *exporter) waiting(w locks.Waiting) {
 	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
 }
 
-// alive returns what is runner.Config.Alive, which a service manager may want, too.
-func (e *exporter) alive(service func(pulse.Stage) time.Duration) func(pulse.Stage) time.Duration {
+// alive returns what is runner.Config.Heartbeat, which a service manager may want, too.
+func (e *exporter) alive(service func(heartbeat.Stage) time.Duration) func(heartbeat.Stage) time.Duration {
 	if e == nil || !e.listens {
 		return service
 	}
-	return func(stage pulse.Stage) time.Duration {
+	return func(stage heartbeat.Stage) time.Duration {
 		pause := feed.AlivePeriod
 		if service != nil {
 			if p := service(stage); p > 0 {
 				pause = min(pause, p)
 			}
 		}
-		if stage == pulse.Over {
+		if stage == heartbeat.Over {
 			return 0
 		}
 		e.tell(feed.Line{Alive: true})

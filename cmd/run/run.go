@@ -253,14 +253,14 @@ func (s *session) supervise(backend *url.URL, command proc.Command, nested *nest
 			trace.Renewed(r)
 			metrics.renewed(r)
 		},
-		Alive:    metrics.alive(service.alive()),
-		NotOfJob: metrics.is,
+		Heartbeat: metrics.alive(service.alive()),
+		NotOfJob:  metrics.is,
 		Waiting: func(w locks.Waiting) {
 			signals.rest()
 			metrics.waiting(w)
 			line.Show(w)
 		},
-		Decided: func() {
+		CampaignEnded: func() {
 			signals.rest()
 			<-signals.ready
 			line.Wipe()

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/notify"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // What systemd is told, sd_notify(3), and why so.
@@ -132,19 +132,19 @@ func (s *service) end(status string) {
 	}
 }
 
-// alive returns what is runner.Config.Alive.
-func (s *service) alive() func(pulse.Stage) time.Duration {
+// alive returns what is runner.Config.Heartbeat.
+func (s *service) alive() func(heartbeat.Stage) time.Duration {
 	if s.manager == nil {
 		return nil
 	}
-	return func(stage pulse.Stage) time.Duration {
+	return func(stage heartbeat.Stage) time.Duration {
 		switch stage {
-		case pulse.Waiting, pulse.Leading:
+		case heartbeat.Waiting, heartbeat.Leading:
 			if s.isActive() { // then it would extend something else
 				return s.ping(0)
 			}
 			return s.ping(extendEvery, extend(extendBy))
-		case pulse.Stopping:
+		case heartbeat.Stopping:
 			return 0
 		default:
 			s.end(status("stopping: the job has ended"))

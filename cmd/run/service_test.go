@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/notify"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // testService returns a service with a real socket, and what reads the messages
@@ -94,20 +94,20 @@ func TestServiceAlive(t *testing.T) {
 	const extended = "EXTEND_TIMEOUT_USEC=30000000"
 	tests := []struct {
 		env    string
-		stage  pulse.Stage
+		stage  heartbeat.Stage
 		active bool // READY=1 was told
 		every  time.Duration
 		want   []string
 	}{
-		{"", pulse.Waiting, false, 10 * time.Second, []string{extended}},
-		{"", pulse.Waiting, true, 0, nil},
-		{"", pulse.Leading, true, 0, nil},
-		{"", pulse.Leading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
-		{"WATCHDOG_USEC=3000000", pulse.Waiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", pulse.Waiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", pulse.Leading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
-		{"WATCHDOG_USEC=60000000", pulse.Stopping, true, 0, nil},
-		{"WATCHDOG_USEC=60000000", pulse.Over, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
+		{"", heartbeat.Waiting, false, 10 * time.Second, []string{extended}},
+		{"", heartbeat.Waiting, true, 0, nil},
+		{"", heartbeat.Leading, true, 0, nil},
+		{"", heartbeat.Leading, false, 10 * time.Second, []string{extended}}, // such as while on-elected runs
+		{"WATCHDOG_USEC=3000000", heartbeat.Waiting, false, 1500 * time.Millisecond, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", heartbeat.Waiting, false, 10 * time.Second, []string{extended + " | WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", heartbeat.Leading, true, 30 * time.Second, []string{"WATCHDOG=1"}},
+		{"WATCHDOG_USEC=60000000", heartbeat.Stopping, true, 0, nil},
+		{"WATCHDOG_USEC=60000000", heartbeat.Over, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
 	}
 	for _, test := range tests {
 		s, heard := testService(t, test.env)
@@ -127,7 +127,7 @@ func TestServicePingsAgain(t *testing.T) {
 	s, _ := testService(t, "WATCHDOG_USEC=10000000")
 	for s.manager.Ping("FILL=1") {
 	}
-	if got := s.alive()(pulse.Leading); got != time.Second {
+	if got := s.alive()(heartbeat.Leading); got != time.Second {
 		t.Errorf("again after %v, want 1s", got)
 	}
 }
@@ -137,7 +137,7 @@ func TestServiceStopsOnce(t *testing.T) {
 	t.Parallel()
 	s, heard := testService(t)
 	s.event(event.Event{Kind: event.Killed, Reason: "the lease is lost"})
-	s.alive()(pulse.Over)
+	s.alive()(heartbeat.Over)
 	if got, want := heard(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -23,7 +23,7 @@ const (
 	kindNotContained = 'N'
 	kindKilling      = 'k'
 	kindExited       = 'X'
-	kindStopped      = 'T'
+	kindSuspended    = 'T'
 	kindGone         = 'G'
 
 	kindCheckPart    = 'A'

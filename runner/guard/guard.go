@@ -260,7 +260,7 @@ func (g *guard) reapOne() (more bool) {
 		return true
 	case err != nil:
 	case pid == g.job && ws.Stopped():
-		g.say(number(kindStopped, int64(ws.StopSignal())))
+		g.say(number(kindSuspended, int64(ws.StopSignal())))
 	case pid == g.job:
 		g.ended, g.exit = true, ws
 	case pid > 0 && pid == g.check.pid && !ws.Stopped():

@@ -56,7 +56,7 @@ func (s script) goesOn() {
 	select {
 	case <-s.Exited():
 		s.t.Fatal("the first process has ended")
-	case <-s.Stopped():
+	case <-s.Suspended():
 		s.t.Error("the first process counts as stopped")
 	default:
 	}

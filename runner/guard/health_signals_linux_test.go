@@ -34,7 +34,7 @@ func TestHealthCheckStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case sig := <-j.Stopped():
+	case sig := <-j.Suspended():
 		if sig != syscall.SIGSTOP {
 			t.Errorf("got %v", sig)
 		}

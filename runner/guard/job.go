@@ -49,11 +49,11 @@ type job struct {
 	path    string // of the command
 	orders  *orders
 
-	settled chan struct{} // closed when started gets something
-	started chan error    // nil, or why it was not
-	exited  chan struct{} // closed when exit is set
-	stopped chan os.Signal
-	failed  chan error
+	settled   chan struct{} // closed when started gets something
+	started   chan error    // nil, or why it was not
+	exited    chan struct{} // closed when exit is set
+	suspended chan os.Signal
+	failed    chan error
 
 	mu        sync.Mutex
 	pid       int // 0: it is not known that it was started
@@ -74,7 +74,7 @@ func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
 	return &job{
 		client: client, onDeath: onDeath, orders: newOrders(), wanted: killBy, armed: killBy,
 		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
-		stopped: make(chan os.Signal, 1),
+		suspended: make(chan os.Signal, 1),
 	}
 }
 
@@ -208,9 +208,9 @@ func (j *job) hear(f frame) {
 			j.kill.Stop()
 			j.kill = nil
 		}
-	case kindStopped:
+	case kindSuspended:
 		select {
-		case j.stopped <- syscall.Signal(n):
+		case j.suspended <- syscall.Signal(n):
 		default:
 		}
 	case kindExited:
@@ -336,10 +336,10 @@ func (j *job) fail(err error) {
 // tell queues an order for the guard. It does not block.
 func (j *job) tell(f frame) { j.orders.put(f) }
 
-func (j *job) Started() <-chan error     { return j.started }
-func (j *job) Exited() <-chan struct{}   { return j.exited }
-func (j *job) Failed() <-chan error      { return j.failed }
-func (j *job) Stopped() <-chan os.Signal { return j.stopped }
+func (j *job) Started() <-chan error       { return j.started }
+func (j *job) Exited() <-chan struct{}     { return j.exited }
+func (j *job) Failed() <-chan error        { return j.failed }
+func (j *job) Suspended() <-chan os.Signal { return j.suspended }
 
 func (j *job) PID() int {
 	j.mu.Lock()

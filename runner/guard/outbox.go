@@ -16,7 +16,7 @@ type outbox struct {
 // only the last counts.
 func (o *outbox) put(f frame) {
 	for i, w := range o.waiting {
-		if w.kind == f.kind && (f.kind == kindDeadline || f.kind == kindStopped) {
+		if w.kind == f.kind && (f.kind == kindDeadline || f.kind == kindSuspended) {
 			o.waiting[i] = f
 			return
 		}

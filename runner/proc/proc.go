@@ -76,7 +76,7 @@ type Job interface {
 	Exited() <-chan struct{}
 	// Stopped gets the signal by which the first process was stopped. A stop that
 	// is not received before the next one may be forgotten. Nil: not known here.
-	Stopped() <-chan os.Signal
+	Suspended() <-chan os.Signal
 	// Exit says how the first process ended. Valid once Exited is closed.
 	Exit() Exit
 	// CheckHealth starts a health check: a command in a process group of its own that

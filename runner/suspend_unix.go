@@ -9,14 +9,14 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// stopped is called when the job's first process was stopped. On a terminal we
+// suspended is called when the job's first process was stopped. On a terminal we
 // follow, so that the shell takes over, and stop renewing: a job that is not
 // continued in time is killed at the end of its lease like any other. Elsewhere
 // a stopped job stays stopped, under its lease, as nobody would notice.
 //
 // A job that was only stopped because it wanted the terminal is given it if we
 // have it; so do those begin that share a pipeline with us.
-func (s *supervisor) stopped(sig os.Signal) {
+func (s *supervisor) suspended(sig os.Signal) {
 	wants := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 	switch {
 	case s.task.tty == nil || s.exited:

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
-	"github.com/leaderrun/leaderrun/runner/pulse"
 )
 
 // beats has Alive recorded, and called again after these times in the stages of
 // waiting and leading.
 func (r *rig) beats(waiting, leading time.Duration) {
-	r.c.Alive = func(s pulse.Stage) time.Duration {
+	r.c.Heartbeat = func(s heartbeat.Stage) time.Duration {
 		r.note([]string{"waits", "leads", "stops", "is over"}[s])
 		return []time.Duration{waiting, leading, leading, time.Second}[s]
 	}
@@ -143,7 +143,7 @@ func TestNotAliveAfterSuspend(t *testing.T) {
 		r.beats(time.Second, 500*time.Millisecond)
 		r.job.on = func(*job, syscall.Signal) { time.Sleep(seconds(0.8)) }
 		r.send(seconds(3.1), syscall.SIGUSR1)
-		r.at(seconds(3.2), func() { r.suspend(time.Hour) })
+		r.at(seconds(3.2), func() { r.sleep(time.Hour) })
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if at := r.led(); at[len(at)-1] > seconds(4) {

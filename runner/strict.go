@@ -7,11 +7,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// takeOver waits, if Strict, until the lease of the last holder is over, unless that one
+// awaitFormerLease waits, if Strict, until the lease of the last holder is over, unless that one
 // is known to have released the lock: the server may have ended the lease early, while
 // its holder trusts it. If no holder is known there may have been one: whoever deletes a
 // lock may delete its record, and holders that are not Strict write none.
-func (t *term) takeOver() error {
+func (t *term) awaitFormerLease() error {
 	if !t.c.Strict || t.grant.TTL == 0 {
 		return nil
 	}

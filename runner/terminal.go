@@ -33,7 +33,7 @@ type Terminal interface {
 // left its modes behind; those that another one leaves are meant, as those of stty(1). A
 // key may have ended it that means us as well, while it had the terminal.
 func (s *supervisor) takeBack() {
-	if s.task.tty == nil || s.refused != nil {
+	if s.task.tty == nil || s.startErr != nil {
 		return
 	}
 	var died os.Signal

@@ -1,0 +1,150 @@
+//go:build unix
+
+package runner
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// A job that was suspended beyond the end of its lease is killed within a
+// second of the machine's waking up. What is then released is our own, if it is
+// still there: that is the condition of every Release. We do not say that we
+// released the lock, as it was not ours any more.
+func TestSuspend(t *testing.T) {
+	for _, at := range []float64{0.1, 2.95, 3.05, 4.2, 5.9} {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.outlived = true
+				r.job.dying = 100 * time.Millisecond
+				r.at(seconds(at), func() { r.sleep(time.Hour) })
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				r.within(r.when("kill"), time.Hour+seconds(at), time.Hour+seconds(at+1))
+				if got := r.logged(slog.LevelError); len(got) > 0 {
+					t.Errorf("errors: %q", got)
+				}
+				if n := len(r.trace); !strings.HasSuffix(r.trace[n-2], " release") {
+					t.Errorf("what is left was not released: %q", r.trace)
+				}
+				if strings.Contains(join(r.trace), "signal") {
+					t.Errorf("the job was signalled: %q", r.trace)
+				}
+				if slices.Contains(r.kinds(), event.Released) {
+					t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
+				}
+			})
+		})
+	}
+}
+
+// That is so, too, if the job is dead before the lease is known to have ended.
+func TestSuspendAndDieAtOnce(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.outlived = true
+		r.at(seconds(4.2), func() { r.sleep(time.Hour) })
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		if slices.Contains(r.kinds(), event.Released) {
+			t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
+		}
+	})
+}
+
+// What is left of the lease when the machine wakes up is used.
+func TestSuspendIntoTheGrace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.renew = silentAfter(1)
+		r.job.on = deaf
+		r.at(seconds(4), func() { r.sleep(seconds(8)) }) // until 12 s
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		signalled := r.when("signal TERM")
+		r.within(signalled, seconds(12), seconds(13))
+		r.did(ran(seconds(15.985), signalled.String()+" signal TERM", "15.985s kill", "15.985s exit")...)
+	})
+}
+
+// A short suspend costs nothing.
+func TestShortSuspend(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.job.begin = runs(time.Minute, 0)
+		r.at(seconds(3.5), func() { r.sleep(seconds(6)) }) // until 9.5 s; D_signal is 10.985 s
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+	})
+}
+
+// A job that ended by itself, but after the end of the lease, did not end
+// under the lock, even if nobody has noticed yet that the lease has run out.
+func TestExitInSuspend(t *testing.T) {
+	often(t, func(t *testing.T, r *rig) {
+		r.outlived = true
+		r.at(seconds(4.2), func() {
+			r.sleep(time.Hour)
+			r.job.quit(0)
+		})
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+	})
+}
+
+// Nothing is started when there is no time left to stop it again; what was
+// acquired is given back.
+func TestTooLateToStart(t *testing.T) {
+	for _, asleep := range []time.Duration{seconds(7.985), seconds(14), time.Hour} {
+		t.Run(asleep.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = silentAfter(0)
+				r.happened = func(e event.Event) {
+					if e.Kind == event.Acquired {
+						r.sleep(asleep)
+					}
+				}
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				at := asleep.String()
+				r.did("0s open", "0s acquire", at+" release", at+" close")
+			})
+		})
+	}
+}
+
+// One moment before D_signal there is.
+func TestNotTooLateToStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.happened = func(e event.Event) {
+			if e.Kind == event.Acquired {
+				r.sleep(seconds(7.984999))
+			}
+		}
+		r.renew = silentAfter(0)
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		at := "7.984999s"
+		r.did("0s open", "0s acquire", at+" start", "7.985s signal TERM", "7.985s exit", "7.985s release", "7.985s close")
+	})
+}
+
+// A lock that is lost before the start starts nothing.
+func TestLostBeforeTheStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.happened = func(e event.Event) {
+			if e.Kind == event.Acquired {
+				r.lost <- locks.ErrLost
+				time.Sleep(time.Nanosecond)
+			}
+		}
+		exit, err := r.run()
+		r.failed(exit, err, locks.ErrLost)
+		r.did("0s open", "0s acquire", "1ns release", "1ns close")
+	})
+}
