@@ -11,10 +11,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// An OuterError says that the lock is held by a leaderrun of which Config.Outer
-// knows that it will hold the lock for as long as we run: we are part of its
-// job. To wait for it would be to wait for ourselves. Nothing of the campaign
-// is left.
+// An OuterError says that the lock is held by a leaderrun that will hold it for as long
+// as we run, because we are part of its job: Config.Outer says so. Waiting for the lock
+// would be waiting for ourselves. Nothing of the campaign is left.
 type OuterError struct{ Status locks.Status }
 
 func (e *OuterError) Error() string {
@@ -22,22 +21,21 @@ func (e *OuterError) Error() string {
 }
 func (e *OuterError) Unwrap() error { return locks.ErrHeld }
 
-// An attempt asks for the lock once, with a handle of its own, and may wait in its
-// queue.
+// An attempt asks for the lock once, with its own handle, and may wait in its queue.
 type attempt struct {
 	campaign    *campaign
-	steppedBack bool          // the lock was granted, and left to somebody else
+	steppedBack bool          // the lock was granted, and left to another waiter
 	finished    chan struct{} // closed when term is set
-	term        *term         // nil: the lock was not granted, or given up again
+	term        *term         // nil: the lock was not granted, or was released again
 
 	mu     sync.Mutex
-	seen   *locks.Status // what was last said of the holder; nil: nothing
-	around bool          // it is a leaderrun around us
+	seen   *locks.Status // the last status of the lock that was reported; nil: none was
+	around bool          // its holder is a leaderrun around us
 }
 
 // run returns the term if the lock was granted.
 func (a *attempt) run(ctx context.Context) (*term, error) {
-	var lock locks.Lock
+	var lock locks.Lock // set before Acquire, and only Acquire calls waiting
 	lock, err := a.campaign.c.Open(ctx, func(w locks.Waiting) { a.waiting(lock, w) })
 	if err != nil {
 		if ctx.Err() == nil {
@@ -52,24 +50,24 @@ func (a *attempt) run(ctx context.Context) (*term, error) {
 	return t, err
 }
 
-// waiting is called while others hold the lock, with each change.
+// waiting is called at each change while others hold the lock.
 func (a *attempt) waiting(lock locks.Lock, w locks.Waiting) {
-	k := a.campaign
-	around := k.c.Outer != nil && k.c.Outer(w.Status)
-	other := a.heard(w.Status, around)
+	cp := a.campaign
+	around := cp.c.isOuter(w.Status)
+	newHolder := a.see(w.Status, around)
 	if around {
-		k.limit.cancel() // it would wait for what waits for us
+		cp.limit.cancel() // the holder waits for us
 		return
 	}
-	if other {
-		k.report.log.Info("waiting", "leader", locks.Printable(w.Status.Holder))
-		k.report.emit(event.Event{Kind: event.Waiting, Class: event.ClassHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
+	if newHolder {
+		cp.report.log.Info("waiting", "leader", locks.Printable(w.Status.Holder))
+		cp.report.emit(event.Event{Kind: event.Waiting, Class: event.ClassHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 	}
-	k.runStandby(lock, w)
-	if k.c.Waiting != nil {
-		k.c.Waiting(w)
+	cp.runStandby(lock, w)
+	if cp.c.Waiting != nil {
+		cp.c.Waiting(w)
 	}
-	k.limit.answered()
+	cp.limit.answered()
 }
 
 func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
@@ -82,7 +80,7 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 			return nil, err
 		}
 	}
-	lease, err := keepalive.Acquire(ctx, lock, c.Try, keepalive.Options{
+	kept, err := keepalive.Acquire(ctx, lock, c.Try, keepalive.Options{
 		Interval: c.Timing.Renew,
 		Attempt:  c.Timing.Attempt,
 		Clock:    c.Clock,
@@ -96,13 +94,13 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 	if err := c.outranked(ctx, lock); err != nil {
 		a.steppedBack = true
 		a.finish(nil)
-		c.stepBack(ctx, lease)
+		c.stepBack(ctx, kept)
 		return nil, err
 	}
-	return newTerm(a.campaign, lock, lease), nil
+	return newTerm(a.campaign, lock, kept), nil
 }
 
-// won begins the term, unless a signal came in the last moment of the campaign. Later
+// won begins the term, unless a signal arrived at the last moment of the campaign. Later
 // signals are the job's.
 func (a *attempt) won(t *term, signalled error) (*term, error) {
 	t.acquired()
@@ -120,22 +118,23 @@ func (a *attempt) finish(t *term) {
 	close(a.finished)
 }
 
-// renewed passes what became of a renewal on to the term. The first renewal may be over
-// before there is a term: then the goroutine that renews waits for it.
+// renewed passes the result of a renewal to the term. The first renewal may end before the
+// attempt: then the goroutine that renews waits here.
 func (a *attempt) renewed(n keepalive.Renewal) {
 	<-a.finished
 	if a.term != nil {
-		a.term.lease.renewed(n, a.campaign.c.Renewed)
+		a.term.lease.onRenewal(n, a.campaign.c.Renewed)
 	}
 }
 
 // verdict returns the error of a campaign that ends after its last attempt failed with
-// err. Contention and outage never look alike: the lock is held if that is the last that
-// we heard.
+// err; before is the verdict of the attempt before that. If the last status that was
+// reported says that the lock is held, it is held: contention and outage never look alike.
 func (a *attempt) verdict(ctx context.Context, err, before error) error {
-	seen, around := a.said()
-	isOuter := a.campaign.c.Outer
-	if held := new(*locks.HeldError); isOuter != nil && errors.As(err, held) && isOuter((*held).Status) {
+	a.mu.Lock()
+	seen, around := a.seen, a.around
+	a.mu.Unlock()
+	if held := new(*locks.HeldError); errors.As(err, held) && a.campaign.c.isOuter((*held).Status) {
 		seen, around = &(*held).Status, true
 	}
 	ended, lost := ctx.Err() != nil, errors.Is(err, locks.ErrLost)
@@ -144,52 +143,47 @@ func (a *attempt) verdict(ctx context.Context, err, before error) error {
 		return &OuterError{*seen}
 	case errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUnavailable), classify(err).final:
 		return err
-	case seen != nil && (ended || lost):
-		return &locks.HeldError{Status: *seen}
-	case ended && before != nil: // the attempt was cut short and learned nothing
-		return before
-	case ended:
-		return fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, a.campaign.c.Backend)
-	case lost: // only a place in the queue, and not as a job loses its lock
-		return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
-	default:
+	case !ended && !lost:
 		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+	case seen != nil:
+		return &locks.HeldError{Status: *seen}
+	case !ended: // only a place in the queue was lost, so the error must not be an ErrLost
+		return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
+	case before != nil: // the last attempt was cut short and learned nothing
+		return before
 	}
+	return fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, a.campaign.c.Backend)
 }
 
-// heard notes who holds the lock, and reports whether that is another one than before.
-// A leaderrun around us is the last that is noted.
-func (a *attempt) heard(holder locks.Status, around bool) (other bool) {
+// see notes the status of the lock, and reports whether its holder is a new one. After a
+// leaderrun around us, it notes no other holder.
+func (a *attempt) see(status locks.Status, around bool) (newHolder bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.around {
 		return false
 	}
-	other = a.seen == nil || a.seen.Holder != holder.Holder
-	a.seen, a.around = &holder, around
-	return other
+	newHolder = a.seen == nil || a.seen.Holder != status.Holder
+	a.seen, a.around = &status, around
+	return newHolder
 }
 
-// said returns who last held the lock as far as we have heard, or nil.
-func (a *attempt) said() (holder *locks.Status, around bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.seen, a.around
-}
+// isOuter reports whether a leaderrun around us holds the lock.
+func (c *Config) isOuter(s locks.Status) bool { return c.Outer != nil && c.Outer(s) }
 
-// require refuses a backend that lacks what was asked for.
+// require returns an error if the backend lacks an ability that an option needs.
 func (c *Config) require(ctx context.Context, lock locks.Lock) error {
 	for _, n := range []struct {
-		asked   bool
-		what    string
+		needed  bool
+		option  string
 		ability locks.Ability
 	}{
 		{c.Once != nil, "--once-per", locks.CanRecord},
 		{c.Strict && !locks.IsPermanent(lock), "--takeover strict", locks.CanRecord},
 		{c.Priority != nil, "--priority", locks.CanQueue},
 	} {
-		if n.asked {
-			if err := locks.Require(ctx, lock, n.what, n.ability); err != nil {
+		if n.needed {
+			if err := locks.Require(ctx, lock, n.option, n.ability); err != nil {
 				return err
 			}
 		}

@@ -12,15 +12,14 @@ import (
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
-// The pause before the backend is asked again grows from the first to the last
-// of these, and a random half of it is left out, so that a fleet does not ask
-// in step.
+// The pause before another attempt grows from firstPause to lastPause. A random part of
+// it, up to half, is left out, so that a fleet does not ask in step.
 const (
 	firstPause = 200 * time.Millisecond
 	lastPause  = 5 * time.Second
 )
 
-// A campaign waits for the lock. Its fields do not change once it does, but for outage,
+// A campaign waits for the lock. Its fields do not change while it waits, except outage,
 // which belongs to the goroutine that waits.
 type campaign struct {
 	c       *Config
@@ -30,42 +29,40 @@ type campaign struct {
 	outage  outage
 }
 
-// campaign waits for the lock as long as it may. It returns the term, or why the lock
-// was not had.
+// campaign waits for the lock as long as it may. It returns the term, or why we did not
+// get the lock.
 func (c *Config) campaign(ctx context.Context) (*term, error) {
-	standby := &standby{quit: make(chan struct{}), done: make(chan struct{})}
 	report := reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, Holder: c.Holder, RunID: c.RunID}}
-	k := &campaign{c: c, report: report, standby: standby, outage: outage{}}
-	t, err := k.wait(ctx)
+	cp := &campaign{c: c, report: report, standby: newStandby(), outage: outage{}}
+	t, err := cp.wait(ctx)
 	if c.CampaignEnded != nil {
 		c.CampaignEnded()
 	}
 	if err != nil {
-		standby.end()
-		return nil, err
+		cp.standby.end()
 	}
-	return t, nil
+	return t, err
 }
 
 // wait makes one attempt after another.
-func (k *campaign) wait(ctx context.Context) (*term, error) {
-	ctx, stop := k.c.untilSignal(ctx)
-	ctx, limit := k.c.limited(ctx)
+func (cp *campaign) wait(ctx context.Context) (*term, error) {
+	ctx, stop := cp.c.untilSignal(ctx)
+	ctx, limit := cp.c.limited(ctx)
 	defer limit.cancel()
-	k.limit = limit
-	var last error // what the campaign ends with if it ends now
+	cp.limit = limit
+	var last error // the campaign's, if it ends now
 	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
-		a := &attempt{campaign: k, finished: make(chan struct{})}
+		a := &attempt{campaign: cp, finished: make(chan struct{})}
 		t, err := a.run(ctx)
 		if err == nil {
 			return a.won(t, stop())
 		}
 		last = a.verdict(ctx, err, last)
 		limit.answered()
-		if !k.c.Try && !classify(last).final && ctx.Err() == nil {
-			k.outage.report(k.report, last)
+		if !cp.c.Try && !classify(last).final && ctx.Err() == nil {
+			cp.outage.report(cp.report, last)
 			pause := pauses.Take()
-			if !a.steppedBack { // the one for whom we stepped back is before our new place
+			if !a.steppedBack { // else the preferred waiter is before our new place
 				_ = backoff.Sleep(ctx, pause)
 			}
 			if ctx.Err() == nil {
@@ -79,11 +76,11 @@ func (k *campaign) wait(ctx context.Context) (*term, error) {
 	}
 }
 
-// An outage has the reasons that were reported since the backend last answered.
+// An outage is the set of reasons that were reported since the backend last answered.
 type outage map[string]bool
 
-// maxReasons bounds the reports of one outage: a reason may have a port in it, which
-// differs each time.
+// maxReasons bounds the reports of one outage: a reason may contain a port, which differs
+// each time.
 const maxReasons = 10
 
 // report reports an outage when it begins, and each new reason, but not each attempt.
@@ -100,9 +97,10 @@ func (o outage) report(r reporter, err error) {
 	r.log.Warn("no answer, still trying", "err", err)
 }
 
-// untilSignal ends a context when a signal arrives that ends us. It drops other
-// signals: there is no job to pass them to. The function that it returns must be
-// called. It stops all that, and returns a *SignalError if such a signal arrived.
+// untilSignal returns a context that ends when a signal arrives that ends us. It drops
+// other signals, because there is no job to pass them to. The caller must call the
+// returned function, which ends the context. It returns a *SignalError if a signal that
+// ends us has arrived.
 func (c *Config) untilSignal(ctx context.Context) (context.Context, func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var signalled error

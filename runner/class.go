@@ -10,12 +10,12 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A class is what an error means to us. It is decided here, once for each error.
+// A class says what an error means for us. Only classify decides that.
 type class struct {
-	word    string // what events call it
+	word    string // for events
 	lost    bool   // leadership was lost, or could not be kept
-	final   bool   // another campaign would meet it again
-	restart bool   // another start of the job may go better
+	final   bool   // another campaign would end with it again
+	restart bool   // another start of the job may succeed
 }
 
 func classify(err error) class {
@@ -27,8 +27,8 @@ func classify(err error) class {
 	}
 }
 
-// ClassOf returns the word for an error. The first one that fits counts: what
-// ended a term may wrap what made the last renewal fail.
+// ClassOf returns the word for an error. The first that fits counts, because the error
+// that ended a term may wrap the error of the last renewal.
 func ClassOf(err error) string {
 	switch {
 	case isA[*SignalError](err):

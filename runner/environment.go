@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WithLease returns an environment with the variables of a lease, in place of those of
-// any other. A slot of 0 is left out.
+// WithLease returns env with the variables of a lease, which replace those of any other
+// lease. A slot of 0 is omitted.
 func WithLease(env []string, lock, holder string, token uint64, slot int) []string {
 	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SLOT")
 	if slot > 0 {
@@ -27,10 +27,10 @@ func without(env []string, variables ...string) []string {
 	})
 }
 
-// environment returns the job's: ours, without what another leaderrun around us may
-// have put there, and with what this one promises. LEADERRUN_SOCKET is added later.
-// With ScrubEnv it lacks the given variables and the backend's address, which may hold
-// a password.
+// environment returns the environment of the job: ours, with the variables of our lease
+// instead of those of a leaderrun around us. LEADERRUN_SOCKET is added later. With
+// ScrubEnv it lacks the secrets and the address of the backend, which may contain a
+// password.
 func (c *Config) environment(secrets []string, token uint64, slot int) []string {
 	drop := []string{"LEADERRUN_SOCKET"}
 	if c.ScrubEnv {
@@ -40,8 +40,8 @@ func (c *Config) environment(secrets []string, token uint64, slot int) []string 
 	return WithLease(without(c.Command.Env, drop...), c.Lock, c.Holder, token, slot)
 }
 
-// maxSocket is more than the path of a socket can have, in bytes: what is
-// longer is no socket, and must not fill our answers.
+// maxSocket is more than the length of any socket's path, in bytes. Anything longer is not
+// a socket, and must not fill our answers.
 const maxSocket = 256
 
 // around returns the socket of the leaderrun in whose job we run, or "".

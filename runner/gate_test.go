@@ -100,7 +100,7 @@ func TestReleaseFails(t *testing.T) {
 					t.Errorf("events: %s", got)
 				}
 				got := r.logged(slog.LevelWarn)
-				if len(got) != 1 || !strings.HasPrefix(got[0], "the lock was not released and frees itself when its lease ends: ") {
+				if len(got) != 1 || !strings.HasPrefix(got[0], "the lock could not be released; it is free when its lease ends: ") {
 					t.Errorf("warnings: %q", got)
 				}
 			})

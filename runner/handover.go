@@ -9,23 +9,20 @@ import (
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
-// handOver ends the term. Nothing of the job is left, unless it could not be killed.
+// handOver ends the term. Nothing of the job is left, unless it could not be killed: then
+// the lock is not released.
 func (t *term) handOver(o outcome) {
-	if t.unkillable {
-		t.abandon()
-		return
-	}
 	t.leaving = true
 	lost := t.loss(o)
-	if lost == nil {
+	if lost == nil && !t.unkillable {
 		t.holdOn(o)
 		lost = t.runResign(o)
 	}
-	if t.unkillable { // something of the hook
-		t.abandon()
+	if t.unkillable { // of the job, or of the hook
+		t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: event.ClassLeftovers, Reason: "processes of the job survive SIGKILL"})
 		return
 	}
-	if t.lease.lost() == nil {
+	if t.marked && t.lease.lost() == nil {
 		t.markClean()
 	}
 	lost = cmp.Or(lost, t.lease.lost())
@@ -36,13 +33,8 @@ func (t *term) handOver(o outcome) {
 	}
 }
 
-// abandon reports that the lock is not released, as something of the job is left.
-func (t *term) abandon() {
-	t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: event.ClassLeftovers, Reason: "processes of the job survive SIGKILL"})
-}
-
-// loss returns why leadership was lost, or nil. It may be certain before the lease
-// has run out: what was to be ended with it has ended.
+// loss returns why leadership was lost, or nil. Leadership may be lost before the lease
+// expires, because the supervisor ends the task in time.
 func (t *term) loss(o outcome) error {
 	if o.class().lost {
 		return o.err
@@ -50,19 +42,18 @@ func (t *term) loss(o outcome) error {
 	return t.lease.lost()
 }
 
-// holdOn keeps the lock for as long as MinHold asks, unless it is to be somebody
-// else's.
+// holdOn keeps the lock for MinHold, unless we resign or a signal ended us.
 func (t *term) holdOn(o outcome) {
 	if t.began == 0 || t.c.MinHold <= 0 || t.sent != nil || o.class().word == event.ClassResigned {
 		return
 	}
 	if left := t.c.MinHold - t.c.Clock.Now().Sub(t.began); left > 0 {
 		t.report.log.Info("holding the lock", "left", left.Round(time.Millisecond))
-		_ = t.idle(left) // whatever ends it ends the term
+		_ = t.idle(left) // if something else ends the wait, the term ends as well
 	}
 }
 
-// release gives the lock up. If that fails, its TTL frees the lock.
+// release releases the lock. If that fails, the lock is free when its lease ends.
 func (t *term) release(last bool) {
 	if t.c.Heartbeat != nil && last {
 		t.c.Heartbeat(heartbeat.Over)
@@ -70,12 +61,12 @@ func (t *term) release(last bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(t.c.Timing.Attempt, time.Second))
 	defer cancel()
 	lost := t.lease.lost()
-	err := t.lease.lease.Release(ctx)
+	err := t.lease.release(ctx)
 	switch {
-	case lost != nil: // it was not ours any more, and this only tidied up
+	case lost != nil: // it was no longer ours; the release only tidies up
 		t.report.log.Debug("release after loss", "err", err)
 	case err != nil:
-		t.report.log.Warn("the lock was not released and frees itself when its lease ends", "ttl", t.grant.TTL, "err", err)
+		t.report.log.Warn("the lock could not be released; it is free when its lease ends", "ttl", t.grant.TTL, "err", err)
 		t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: ClassOf(err), Reason: err.Error()})
 	default:
 		t.report.log.Info("released")

@@ -6,11 +6,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// checkHealth begins to check a job that was just started.
+// checkHealth starts the health checks of a job that was just started.
 func (t *term) checkHealth(job proc.Job) *health.Watch {
-	c := *t.c.Health
-	c.Command.Env, c.Command.NoInput = hookEnv(t.env, "health", "", t.c.Holder), true
-	return health.Start(c, t.c.Clock, job, func(err error, inARow int) {
+	checks := *t.c.Health
+	checks.Command.Env, checks.Command.NoInput = hookEnv(t.env, "health", "", t.c.Holder), true
+	return health.Start(checks, t.c.Clock, job, func(err error, inARow int) {
 		t.report.log.Info("a health check failed", "err", err, "failures", inARow)
 		t.report.emit(event.Event{Kind: event.Unhealthy, Reason: err.Error()})
 	})

@@ -190,7 +190,7 @@ func TestStandbyHook(t *testing.T) {
 	})
 }
 
-// When there is nothing more to wait for it is ended.
+// When the campaign has ended it is ended.
 func TestStandbyHookEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = deaf }})

@@ -7,18 +7,17 @@ import (
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
-// idle waits under the lease while nothing of the job runs. It returns nil when
-// the time is over, and otherwise why the term must end: a *[SignalError], a
-// *[ResignError], or that the lease was lost.
+// idle waits for d under the lease while nothing of the job runs. It returns an error if
+// the term must end: a *[SignalError], a *[ResignError], or a loss of the lease.
 func (t *term) idle(d time.Duration) error { return t.idleUntil(t.c.Clock.Now().Add(d), nil) }
 
-// idleUntil is idle until a moment, or until done is closed.
+// idleUntil is like idle, but waits until a moment, or until done is closed.
 func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
-	beats := heartbeat.New(t.c.Heartbeat, t.c.Clock, heartbeat.Leading)
-	defer beats.Stop()
+	beat := heartbeat.New(t.c.Heartbeat, t.c.Clock, heartbeat.Leading)
+	defer beat.Stop()
 	for {
 		if err := t.lease.lost(); err != nil {
-			return t.lease.tellLost(err)
+			return t.lease.reportLoss(err)
 		}
 		select {
 		case <-done:
@@ -29,7 +28,7 @@ func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
 			return nil
 		}
 		timer := clock.NewTimer(t.c.Clock, min(until, t.lease.expiry()))
-		err := t.idleFor(timer, done, beats)
+		err := t.idleFor(timer, done, beat)
 		timer.Stop()
 		if err != nil {
 			return err
@@ -37,22 +36,22 @@ func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
 	}
 }
 
-// idleFor waits until something happens.
-func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beats *heartbeat.Heartbeat) error {
+// idleFor waits until something happens. It returns an error if the term must end.
+func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beat *heartbeat.Heartbeat) error {
 	select {
 	case sig := <-t.c.Signals:
 		if ends(sig, t.detached) {
 			t.sent = sig
 			return &SignalError{sig}
 		}
-	case <-t.lease.failures(): //nolint:errcheck // nothing runs that could be stopped
+	case <-t.lease.failed: //nolint:errcheck // there is no job to stop
 	case request := <-t.requests:
 		return t.resignFor(request)
-	case <-t.lease.done():
+	case <-t.lease.done:
 	case <-done:
 	case <-timer.C:
-	case <-beats.C:
-		beats.Beat()
+	case <-beat.C:
+		beat.Beat()
 	}
 	return nil
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A limit ends the context of a campaign when the wait is over, but not before
-// the first answer: flock(1) looks at the lock once, however short its -w, and
-// a lock that is held must not look like a server that is down because the wait
-// was shorter than the way to the server. The first answer may take a second, or the
-// connect timeout if that is shorter.
+// A limit ends the context of a campaign when the wait is over, but not before the first
+// answer. Otherwise, if the wait is shorter than the way to the server, a lock that is
+// held would look like a server that is down; and flock(1) also looks at the lock once,
+// however short its -w. The first answer may take a second, or the connect timeout if that
+// is shorter.
 //
-// If the first answer is a grant, it is taken even if the wait is over.
+// If the first answer is a grant, it counts even if the wait is over.
 type limit struct {
 	cancel context.CancelFunc
-	over   time.Time // when the wait is, if that is before cancel's deadline; else zero
-	known  sync.Once // that the lock is held, or why there is no answer
+	over   time.Time // the end of the wait, if the context ends later; else zero
+	first  sync.Once // of the answers
 }
 
-// limited returns a context that ends as a campaign must. Its limit's cancel must be
-// called at the end.
+// limited returns a context that ends when a campaign must, and its limit. The caller must
+// call the limit's cancel.
 func (c *Config) limited(ctx context.Context) (context.Context, *limit) {
 	l := new(limit)
 	switch {
@@ -38,13 +38,13 @@ func (c *Config) limited(ctx context.Context) (context.Context, *limit) {
 	return ctx, l
 }
 
-// answered is called with each answer. From the first one on, the wait ends when it is
-// over.
+// answered is called at each answer. After the first one, the context ends when the wait
+// is over.
 func (l *limit) answered() {
 	if l.over.IsZero() {
 		return
 	}
-	l.known.Do(func() {
+	l.first.Do(func() {
 		if left := time.Until(l.over); left > 0 {
 			time.AfterFunc(left, l.cancel)
 		} else {

@@ -5,19 +5,20 @@ import (
 	"os"
 	"sync"
 
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// listen begins to make a socket for the job, and returns what waits for it: that takes
-// as long as it takes to lock a file. There is no socket before the term: a leaderrun
-// that is killed while it waits has no guard that would remove it.
+// listen begins to make a socket for the job, and returns a function that waits for it,
+// because making it takes as long as locking a file. There is no socket before the term,
+// because a leaderrun that is killed while it waits has no guard that would remove it.
 func (t *term) listen() func() (*socket.Server, error) {
 	server := sync.OnceValues(func() (*socket.Server, error) { return t.c.Serve(t.answer) })
-	go server() //nolint:errcheck // it is returned again to whoever waits
+	go server() //nolint:errcheck // each call of server returns the error
 	return server
 }
 
-// socketFiles returns what is left of the socket if nobody closes it.
+// socketFiles returns the files that are left if the socket is not closed.
 func (t *term) socketFiles() []string {
 	server, err := t.server()
 	if err != nil {
@@ -26,7 +27,7 @@ func (t *term) socketFiles() []string {
 	return server.Files()
 }
 
-// closeSocket removes the socket. If it cannot, what is left is in the temporary
+// closeSocket removes the socket. Files that it cannot remove are in the temporary
 // directory.
 func (t *term) closeSocket() {
 	if server, err := t.server(); err == nil {
@@ -34,11 +35,11 @@ func (t *term) closeSocket() {
 	}
 }
 
-// answer returns what a client of LEADERRUN_SOCKET is told.
+// answer returns the answer to a client of LEADERRUN_SOCKET.
 func (t *term) answer() socket.Answer {
-	e, ends := t.lease.lease.Deadline()
-	if !ends {
-		e = 0
+	deadline := t.lease.expiry()
+	if deadline == clock.Never {
+		deadline = 0
 	}
 	return socket.Answer{
 		Lock:     t.c.Lock,
@@ -49,7 +50,7 @@ func (t *term) answer() socket.Answer {
 		PID:      os.Getpid(),
 		RunID:    t.c.RunID,
 		Around:   t.c.around(),
-		Lost:     t.lease.lease.Err() != nil,
-		Deadline: e,
+		Lost:     t.lease.ended(),
+		Deadline: deadline,
 	}
 }

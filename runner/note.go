@@ -10,27 +10,27 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
-// A backend that is a locks.Recorder keeps a record with the lock. The record is read and
-// written under the lease, and so by one holder at a time.
+// A backend that is a locks.Recorder keeps a record with the lock. We read and write it
+// under the lease, so only one holder does so at a time.
 
-// A read or a write that fails is tried again after a while, for as long as noteLimit
-// in all, if the lease allows it.
+// If a read or a write fails, we repeat it after notePause, for up to noteLimit in all and
+// while the lease allows it.
 const (
 	notePause = 200 * time.Millisecond
 	noteLimit = 10 * time.Second
 )
 
-// note reads the record and, if change is not nil, writes it back changed. Before the job,
-// whatever ends the term ends the note. Once we are leaving, only a loss does: a signal
-// must not have us forget how the job ended.
+// note reads the record and, if change is not nil, writes the changed record. Before the
+// job, anything that ends the term ends the note. When we are leaving, only a loss does:
+// in spite of a signal we must note how the job ended.
 func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 	end := t.c.Clock.Now().Add(noteLimit)
 	for {
 		record, err := t.tryNote(change)
 		unavailable := errors.Is(err, locks.ErrUnavailable)
-		c := classify(err)
+		cl := classify(err)
 		switch {
-		case err == nil, !unavailable && (c.lost || c.final || errors.Is(err, errRecord)):
+		case err == nil, !unavailable && (cl.lost || cl.final || errors.Is(err, errRecord)):
 			return record, err
 		case t.c.Clock.Now() >= min(end, t.c.Timing.SignalAt(t.lease.expiry())):
 			if !unavailable {
@@ -38,15 +38,15 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 			}
 			return record, err
 		}
-		t.report.log.Debug("the record beside the lock could not be had, will retry", "err", err)
+		t.report.log.Debug("cannot use the record of the lock, will retry", "err", err)
 		if why := t.idle(notePause); why != nil && (!t.leaving || t.lease.lost() != nil) {
 			return nil, why
 		}
 	}
 }
 
-// errRecord is the error of a record that makes no sense.
-var errRecord = errors.New("somebody else has written into it")
+// errRecord is the error of an invalid record.
+var errRecord = errors.New("another program has written into it")
 
 func (t *term) tryNote(change func(*ledger.Record) error) (*ledger.Record, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.c.Timing.Attempt)

@@ -18,10 +18,10 @@ type Once struct {
 	Attempt  bool   // the start counts as the success
 }
 
-// A SkippedError says that the job was not run because it has already run in its window.
+// A SkippedError says that the job did not run, because it has already run in its window.
 type SkippedError struct {
 	Label string
-	Run   ledger.Run // the one that did; At is 0 if that is not known
+	Run   ledger.Run // the run in the window; At is 0 if it is unknown
 }
 
 func (e *SkippedError) Error() string {
@@ -32,7 +32,8 @@ func (e *SkippedError) Error() string {
 		locks.Printable(e.Run.By), time.Unix(e.Run.At, 0).Format(time.DateTime))
 }
 
-// skipIfDone returns a *SkippedError if the job has already run in its window.
+// skipIfDone returns a *SkippedError if the job has already run in its window. If an
+// attempt counts as a success, it notes the run.
 func (t *term) skipIfDone() error {
 	if t.c.Once == nil {
 		return nil
@@ -62,13 +63,12 @@ func (t *term) noteRun() error {
 	return err
 }
 
-// succeeded is called when the job has succeeded under the lease, and nothing of it is
-// left.
+// succeeded is called when the job has succeeded under the lease and nothing of it is left.
 func (t *term) succeeded() {
 	if t.c.Once == nil || t.c.Once.Attempt {
 		return
 	}
 	if err := t.noteRun(); err != nil {
-		t.report.log.Error("the job succeeded, but that could not be noted, and it may be run again", "window", t.c.Once.Label, "err", err)
+		t.report.log.Error("the job succeeded, but this could not be recorded; it may run again", "window", t.c.Once.Label, "err", err)
 	}
 }

@@ -122,7 +122,7 @@ func TestOnceNotNoted(t *testing.T) {
 		r.shelf.write = func(int) reply { return reply{err: locks.ErrLost} }
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		want := []string{"the job succeeded, but that could not be noted, and it may be run again: lost"}
+		want := []string{"the job succeeded, but this could not be recorded; it may run again: lost"}
 		if got := r.logged(slog.LevelError); !slices.Equal(got, want) {
 			t.Errorf("got the errors %q, want %q", got, want)
 		}

@@ -15,14 +15,14 @@ import (
 type outcome struct {
 	exit       proc.Exit     // how the first process ended, if err is nil
 	err        error         // why it did not end by itself, or not under the lock
-	sent       os.Signal     // the signal that ended us; nil: there was none
-	began      clock.Instant // when the task was started; 0: it was not
-	unkillable bool          // something of it is left, and we have given up on it
+	sent       os.Signal     // the signal that ended us, or nil
+	began      clock.Instant // when the task was started; 0: it was not started
+	unkillable bool          // processes of it are left that we could not kill
 }
 
 func (o outcome) failed() bool { return o.err != nil || o.exit.Status() != 0 }
 
-// failure returns why it failed.
+// failure returns why it failed; it is for a failed outcome.
 func (o outcome) failure() error {
 	if o.err != nil {
 		return o.err
@@ -41,7 +41,7 @@ func (o outcome) class() class {
 	return class{word: event.ClassSucceeded}
 }
 
-// reason says for people how it ended.
+// reason says how it ended, for people.
 func (o outcome) reason() string {
 	var signalled *SignalError
 	switch {
@@ -53,7 +53,7 @@ func (o outcome) reason() string {
 	return "the job " + o.exit.String()
 }
 
-// level returns the level at which an outcome is logged after which we go on.
+// level returns the level at which to log the outcome if we go on after it.
 func (o outcome) level() slog.Level {
 	if o.failed() {
 		return slog.LevelWarn

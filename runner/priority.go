@@ -7,9 +7,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// outranked returns a *locks.HeldError that names the one who waits with a greater
-// priority for a lock that was just granted. That one is among the next in the queue;
-// the others before them do as we do. If nobody can say who waits, we lead.
+// outranked returns a *locks.HeldError with a waiter of greater priority for the lock that
+// we were just granted, or nil. Waiters that get the lock before that one step back as we
+// do. If the queue cannot be read, outranked returns nil.
 func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
 	if c.Priority == nil {
 		return nil
@@ -18,7 +18,7 @@ func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
 	defer cancel()
 	state, err := lock.(locks.Inspector).Inspect(ctx) // as required before the campaign
 	if err != nil {
-		c.Logger.Warn("it is not known whether anybody waits with a greater priority", "err", err)
+		c.Logger.Warn("cannot read the priorities of other waiters", "err", err)
 		return nil
 	}
 	for _, place := range state.Queue {
@@ -30,11 +30,11 @@ func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
 	return nil
 }
 
-// stepBack gives up a lock under which nothing was started.
-func (c *Config) stepBack(ctx context.Context, lease *keepalive.Lease) {
+// stepBack releases a lock under which nothing was started.
+func (c *Config) stepBack(ctx context.Context, kept *keepalive.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timing.Attempt)
 	defer cancel()
-	if err := lease.Release(ctx); err != nil {
-		c.Logger.Warn("the lock was not released and frees itself when its lease ends", "ttl", lease.Grant().TTL, "err", err)
+	if err := kept.Release(ctx); err != nil {
+		c.Logger.Warn("the lock could not be released; it is free when its lease ends", "ttl", kept.Grant().TTL, "err", err)
 	}
 }

@@ -59,7 +59,7 @@ func TestStepBackUnknown(t *testing.T) {
 		r.job.begin = runs(time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.warned(`it is not known whether anybody waits with a greater priority: acquire "nightly" on model: connection refused`)
+		r.warned(`cannot read the priorities of other waiters: acquire "nightly" on model: connection refused`)
 	})
 }
 
@@ -71,7 +71,7 @@ func TestStepBackNotReleased(t *testing.T) {
 		r.release = reply{err: errDown}
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrHeld)
-		r.warned(`the lock was not released and frees itself when its lease ends: acquire "nightly" on model: connection refused`)
+		r.warned(`the lock could not be released; it is free when its lease ends: acquire "nightly" on model: connection refused`)
 	})
 }
 

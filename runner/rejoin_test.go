@@ -187,7 +187,7 @@ func TestResignGarbage(t *testing.T) {
 			r.at(time.Minute, func() { r.asked <- []byte(text) })
 			exit, err := r.run()
 			r.ended(exit, err, proc.Exit{})
-			r.warned("a request that makes no sense was dropped")
+			r.warned("ignored an invalid request")
 		})
 	}
 }

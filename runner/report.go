@@ -8,15 +8,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// maxReason is how many bytes of a reason are reported. A pipe takes a line of 4 KiB
-// whole or not at all, and JSON may write a byte as six.
+// maxReason is the maximum length of a reason in an event, in bytes. A pipe takes a line of
+// 4 KiB whole or not at all, and JSON may need six bytes for one.
 const maxReason = 500
 
 // A reporter reports what happens: by events, and in the log.
 type reporter struct {
 	to    func(event.Event) // may be nil
 	log   *slog.Logger
-	about event.Event // has those fields that all its events have
+	about event.Event // the fields that all events have
 }
 
 // ofHook returns the reporter of a hook.

@@ -7,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// A ResignError says why we gave up the lock while it was ours, and the job had
-// to end for that.
+// A ResignError says why we released the lock, and ended the job, although the lease was
+// ours.
 type ResignError struct{ Reason string }
 
 func (e *ResignError) Error() string { return e.Reason }
@@ -19,10 +19,10 @@ type Request struct {
 	Reason string `json:"reason,omitempty"` // why
 }
 
-// maxRequestText is the most of each text that is kept, in bytes.
+// maxRequestText is the maximum length of each text of a request, in bytes.
 const maxRequestText = 200
 
-// Encode makes of it what locks.Asker.Ask takes.
+// Encode returns the request as locks.Asker.Ask takes it.
 func (r Request) Encode() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -31,12 +31,12 @@ func (r Request) Encode() []byte {
 	return b
 }
 
-// resignFor returns an error if a request to resign is granted. Anybody may have written the
-// request, perhaps in bad faith.
+// resignFor returns the *ResignError with which the term ends, or nil if the request is
+// refused. Anybody may have written the request, perhaps in bad faith.
 func (t *term) resignFor(request []byte) error {
 	var r Request
 	if json.Unmarshal(request, &r) != nil {
-		t.report.log.Warn("a request that makes no sense was dropped")
+		t.report.log.Warn("ignored an invalid request")
 		return nil
 	}
 	reason := "asked to resign"
@@ -60,7 +60,7 @@ func short(s string) string {
 	return locks.Printable(s)
 }
 
-// resigned reports why the lock is about to be given up.
+// resigned reports why the lock will be released, and returns a *ResignError.
 func (r reporter) resigned(reason string) error {
 	r.log.Info("resigning", "err", reason)
 	r.emit(event.Event{Kind: event.Resigned, Reason: reason})

@@ -1,9 +1,9 @@
-// Package runner runs a job under a lock: campaign, start, supervise, stop,
-// release. It owns the policy, namely when to signal and to kill and when to
-// give the lock up, and knows no backend: leases report facts.
+// Package runner runs a job under a lock: campaign, start, supervise, stop, release. It
+// decides when to signal, when to kill and when to release the lock, from the facts that
+// leases report. It knows no backend.
 //
-// The one rule behind all of it: when anyone else can hold the lock, nothing
-// of our job is running.
+// One rule is behind all of it: when anyone else can hold the lock, nothing of our job
+// is running.
 package runner
 
 import (
@@ -30,60 +30,59 @@ import (
 type Config struct {
 	Command proc.Command
 	Lock    string // the lock's name
-	Backend string // what the user knows the backend by; no password
-	Store   string // where the lock is kept, for a leaderrun in the job; no password; "" means Backend
+	Backend string // the backend's name for users, without a password
+	Store   string // where the lock is kept, for a leaderrun in the job, without a password; "" means Backend
 	Holder  string // our id
-	RunID   string // random, as in locks.Options; "": the lock's record cannot prove that it is ours
+	RunID   string // random, as in locks.Options; "": the record of a lock cannot prove that the lock is ours
 
-	// Open makes a handle for one campaign. It passes the function on as
-	// locks.Options.Waiting.
+	// Open makes a handle for one attempt. The function becomes locks.Options.Waiting.
 	Open func(context.Context, func(locks.Waiting)) (locks.Lock, error)
 
 	Try            bool           // give up at once if the lock is held
-	Wait           *time.Duration // give up after it; nil: never
+	Wait           *time.Duration // give up after this time; nil: never
 	ConnectTimeout time.Duration  // with Try, bounds the whole campaign
 	Timing         timing.Timing
 	Signal         os.Signal // sent first when leadership cannot be kept
-	StopOnFailure  bool      // signal at the first failed renewal already
-	WaitChildren   bool      // let what the job leaves behind end by itself
+	StopOnFailure  bool      // signal at the first failed renewal
+	WaitChildren   bool      // let processes that the first one leaves behind end by themselves
 	ScrubEnv       bool      // keep the backend's credentials from the job
 
 	// The zero values of these mean that they are not wanted.
-	Splay      time.Duration // wait so long before the first campaign
-	MinHold    time.Duration // keep the lock so long from the start of the job, at least
-	MaxRuntime time.Duration // end a job that runs for longer; 0: never
-	Restart    Restart       // what follows the end of the job, under the same lease
+	Splay      time.Duration // wait this long before the first campaign
+	MinHold    time.Duration // hold the lock for at least this long from the start of the job
+	MaxRuntime time.Duration // end a job that runs for longer
+	Restart    Restart       // start the job again under the same lease
 	Rejoin     bool          // campaign again when the term has ended, unless a signal ended it; not with Try or Wait
 	Hooks      Hooks
-	Health     *health.Config // nil: the job is not looked at
+	Health     *health.Config // nil: do not check the job
 	NoResign   bool           // do not resign when asked to
-	Once       *Once          // nil: run the job whatever was run before
-	Strict     bool           // wait until the lease is over of a holder that did not release
-	Priority   *int           // let those go first who wait with a greater one; nil: do not look
+	Once       *Once          // nil: run the job whatever has run before
+	Strict     bool           // if the previous holder did not release, wait until its lease has ended for certain
+	Priority   *int           // let waiters with a greater priority lead first; nil: do not look
 
-	Signals <-chan os.Signal // that we are sent, to be passed on
-	// Starter returns a starter of one task, which is closed when the task is gone.
+	Signals <-chan os.Signal // those that we receive
+	// Starter returns a starter of one task. It is closed when the task is gone.
 	Starter  func() (proc.Starter, error)
 	NotOfJob func(pid int) bool // may be nil; as in proc.OnDeath
 	Clock    clock.Clock        // nil: the boot clock
 	Logger   *slog.Logger
 	Events   func(event.Event) // may be nil; called from several goroutines, and must not block for long
-	// Renewed, which may be nil, is called after each attempt to renew a lease under
-	// which we lead, by the goroutine that renews. It must not block.
+	// Renewed, which may be nil, is called after each attempt to renew the lease of a term,
+	// by the goroutine that renews. It must not block.
 	Renewed       func(keepalive.Renewal)
 	Waiting       func(locks.Waiting)     // may be nil; called while the lock is held by others, and must not block
 	Outer         func(locks.Status) bool // may be nil; see [OuterError]; must not block
 	CampaignEnded func()                  // may be nil; called when a campaign has ended
 
-	// Heartbeat, which may be nil, is called as package heartbeat says. There is one call at a
-	// time, and it must not block.
+	// Heartbeat, which may be nil, is called as package heartbeat says, one call at a time.
+	// It must not block.
 	Heartbeat func(heartbeat.Stage) time.Duration
 	// Terminal, which may be nil, is called before each start of the job. It returns nil
 	// if there is no terminal.
 	Terminal func() Terminal
 
-	// Serve, if not nil, stands in for socket.Serve: the bubbles of testing/synctest
-	// have no system calls that block.
+	// Serve, if not nil, replaces socket.Serve in tests: a bubble of testing/synctest must
+	// not block in a system call.
 	Serve func(func() socket.Answer) (*socket.Server, error)
 }
 
@@ -92,15 +91,15 @@ type SignalError struct{ Signal os.Signal }
 
 func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before the start", e.Signal) }
 
-// Run campaigns for the lock, runs the job under it, and returns when nothing
-// of the job is left and the lock was released. It blocks all that time; ctx
-// ends only the campaign. With Rejoin it then begins anew.
+// Run campaigns for the lock, runs the job under it, and releases the lock when nothing of
+// the job is left. Then it returns or, with Rejoin, begins again. The end of ctx ends only
+// a campaign.
 //
-// Without an error the job ran to its end under the lock, and the Exit is its
-// own. Otherwise the error is a *[SignalError], an *[OuterError], a
-// *proc.StartError, a *[ResignError], a *[TimeoutError], a *[SkippedError], or
-// wraps one of locks' classes: ErrHeld and ErrUnavailable if we did not get the lock,
-// ErrLost if the job was stopped because leadership was lost.
+// If the error is nil, the job ran to its end under the lock, and the Exit is the job's.
+// Otherwise the error is a *[SignalError], an *[OuterError], a *proc.StartError, a
+// *[ResignError], a *[TimeoutError] or a *[SkippedError], or it wraps a class of package
+// locks: ErrHeld or ErrUnavailable if we did not get the lock, ErrLost if the job was
+// stopped because leadership was lost.
 func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
@@ -130,7 +129,7 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 }
 
-// rest waits before a campaign. Only a signal, or the end of ctx, cuts it short.
+// rest waits before a campaign. A signal that ends us, or the end of ctx, ends the wait.
 func (c *Config) rest(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

@@ -16,8 +16,8 @@ func ending(sig os.Signal) bool {
 	return false
 }
 
-// hangup reports whether a signal is the one for the end of a terminal.
+// hangup reports whether a signal says that a terminal has gone.
 func hangup(sig os.Signal) bool { return sig == syscall.SIGHUP }
 
-// byKey reports whether a signal is one by which a key of a terminal ends a program.
+// byKey reports whether a key of a terminal sends this signal to end a program.
 func byKey(sig os.Signal) bool { return sig == syscall.SIGINT || sig == syscall.SIGQUIT }

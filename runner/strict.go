@@ -7,10 +7,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// awaitFormerLease waits, if Strict, until the lease of the last holder is over, unless that one
-// is known to have released the lock: the server may have ended the lease early, while
-// its holder trusts it. If no holder is known there may have been one: whoever deletes a
-// lock may delete its record, and holders that are not Strict write none.
+// awaitFormerLease waits, if Strict, until the lease of the previous holder has ended for
+// certain, unless that holder has released the lock. The server may have ended the lease
+// early, while its holder still trusts it. If the record names no previous holder, there
+// may have been one: deleting a lock may delete its record, and holders that are not Strict
+// write none.
 func (t *term) awaitFormerLease() error {
 	if !t.c.Strict || t.grant.TTL == 0 {
 		return nil
@@ -27,18 +28,18 @@ func (t *term) awaitFormerLease() error {
 	return err
 }
 
-// unproved returns how long the lease of the last holder may still last, and logs why we
-// wait for it. It returns 0 if that holder has released the lock.
+// unproved returns how long the lease of the previous holder may still last, and logs why
+// we wait. It returns 0 if that holder has released the lock.
 func (t *term) unproved(last *ledger.Term) (wait time.Duration) {
 	switch {
 	case t.grant.Clean || last != nil && last.Clean:
 		return 0
 	case last == nil:
 		wait = t.grant.TTL
-		t.report.log.Info("nothing is known of a holder before; waiting as long as its lease might last", "wait", wait)
+		t.report.log.Info("no record of a previous holder; waiting as long as its lease might last", "wait", wait)
 	default:
 		wait = min(time.Duration(last.TTL), timing.MaxTTL)
-		t.report.log.Info("the holder before did not release the lock; waiting for the end of its lease", "wait", wait)
+		t.report.log.Info("the previous holder did not release the lock; waiting for the end of its lease", "wait", wait)
 	}
 	return wait
 }
@@ -52,11 +53,8 @@ func (t *term) mark(clean bool) error {
 	return err
 }
 
-// markClean is for a term that is about to end well.
+// markClean notes that our term ends well.
 func (t *term) markClean() {
-	if !t.marked {
-		return
-	}
 	if err := t.mark(true); err != nil {
 		t.report.log.Warn("the next holder will wait for the end of our lease", "err", err)
 	}

@@ -18,68 +18,67 @@ import (
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
 
-// How long to wait before each look at whether a job that was killed is gone: first the
-// shortest of these pauses, then twice as long each time, up to the longest. Processes
-// that the job left behind may take months to end by themselves.
+// The pause before each look for processes that are left grows from shortestLook to
+// longestLook. Processes that end by themselves may take months.
 const (
 	shortestLook  = time.Millisecond
 	longestLook   = 20 * time.Millisecond
 	leftoversLook = 250 * time.Millisecond
 )
 
-// patience is how long after SIGKILL a job counts as surviving it, and how long
-// after the end of the lease we then give up on it. A process in
+// patience is the time after SIGKILL from which a job counts as surviving it, and the time
+// after the end of the lease at which we give up on such a job. A process in
 // uninterruptible sleep ignores even SIGKILL.
 const patience = 10 * time.Second
 
-// A supervisor watches a task from its start until nothing of it is left. All of its
-// state belongs to the goroutine in supervise.
+// A supervisor watches a task from its start until nothing of it is left. Its state belongs
+// to the goroutine in supervise.
 type supervisor struct {
 	c         *Config
 	task      *task
 	log       *slog.Logger
-	bound     bound
+	lease     *lease
 	job       proc.Job
 	heartbeat *heartbeat.Heartbeat
-	limit     clock.Instant // when it has run for as long as it may
+	limit     clock.Instant // when the task has run for too long
 	health    *health.Watch
 
-	starting   <-chan error // nil: it is known how the start went
-	early      []os.Signal  // signals to pass on once the task is known to run
+	starting   <-chan error // nil: we know whether the task was started
+	early      []os.Signal  // signals to pass on after the start
 	began      clock.Instant
 	notStarted bool
-	startErr   error // why it was not started, unless it was to end anyway
+	startErr   error // why it was not started, unless it had to end anyway
 
-	lost       error         // why leadership counts as lost; nil: it does not count as lost
-	why        error         // why it is ended although the lease is ours; nil: it is not ended
-	sent       os.Signal     // the one that is to end it; nil: there was none
-	stopping   bool          // it was signalled, by us or on somebody's behalf
+	lost       error         // why leadership is lost, or nil
+	why        error         // why the task must end although the lease is ours, or nil
+	sent       os.Signal     // the signal that we received to end, or nil
+	stopping   bool          // the task was signalled to end
 	killBy     clock.Instant // the end of the grace, if stopping
-	killed     clock.Instant // when it was killed; 0: it was not
+	killed     clock.Instant // when the task was killed; 0: it was not
 	exited     bool          // the first process has ended
-	look       time.Duration // pause until the next look for what is left
-	survives   bool          // something survives SIGKILL
+	look       time.Duration // the pause before the next look for processes that are left
+	survives   bool          // processes survive SIGKILL
 	unkillable bool          // and we have given up on it
-	continued  bool          // the next SIGCONT is one that we have acted on
+	continued  bool          // the next SIGCONT was handled already
 }
 
-// newSupervisor returns what watches a task that was just started.
+// newSupervisor returns the supervisor of a task whose start was just ordered.
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
-		c: k.c, task: k, log: k.report.log, bound: k.bound, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
+		c: k.c, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
 		killBy: clock.Never, limit: clock.Never,
 	}
 }
 
-// supervise returns when no process of the task is left, or none that could be
+// supervise returns when no process of the task is left, except those that cannot be
 // killed.
 func (s *supervisor) supervise() {
-	exited, lost, quit := s.job.Exited(), s.bound.done(), s.task.quit
+	exited, lost, quit := s.job.Exited(), s.lease.done, s.task.quit
 	defer func() { s.heartbeat.Stop() }()
 	for !s.finished() {
 		timer := clock.NewTimer(s.c.Clock, s.wake())
 		requests, unhealthy := s.task.requests, s.health.Unhealthy
-		if s.stopping { // a request is left to whatever waits next, such as the pause before a restart
+		if s.stopping { // the request is for the next phase, such as the pause before a restart
 			requests, unhealthy = nil, nil
 		}
 		select {
@@ -87,13 +86,13 @@ func (s *supervisor) supervise() {
 			s.begin(err)
 		case sig := <-s.task.signals:
 			s.pass(sig)
-		case err := <-s.bound.failures():
+		case err := <-s.lease.failed:
 			if s.c.StopOnFailure && s.lose(err) {
 				s.stop(s.c.Signal, "a renewal failed")
 			}
 		case <-lost:
 			lost = nil
-			s.lose(s.bound.lost())
+			s.lose(s.lease.lost())
 			s.kill("the lease is lost")
 		case err := <-s.job.Failed():
 			s.unguarded(err)
@@ -105,7 +104,7 @@ func (s *supervisor) supervise() {
 			quit = nil
 			s.end(errNoWait)
 		case sig := <-s.job.Suspended():
-			s.heed()
+			s.beginIfStarted()
 			s.suspended(sig)
 		case <-exited:
 			exited = nil
@@ -117,19 +116,18 @@ func (s *supervisor) supervise() {
 		}
 		timer.Stop()
 	}
-	s.bound.attach(nil)
+	s.lease.attach(nil)
 	s.health.Cancel()
-	if !s.unkillable { // a health check may be, too
+	if !s.unkillable { // else a health check may be unkillable as well
 		s.health.Stop()
 	}
 	s.takeBack()
 }
 
-// begin is called when it is known how the start went.
+// begin is called when we know whether the task was started.
 func (s *supervisor) begin(err error) {
 	s.starting = nil
 	if err != nil {
-		s.notStarted = true
 		s.refuse(err)
 		return
 	}
@@ -162,8 +160,9 @@ func (s *supervisor) jobStarted() {
 	}
 }
 
-// refuse notes why the task was not started. If it was to end by then, that is the reason.
+// refuse notes why the task was not started. If it had to end anyway, that is the reason.
 func (s *supervisor) refuse(err error) {
+	s.notStarted = true
 	switch {
 	case errors.Is(err, proc.ErrUnguarded):
 		s.lose(err)
@@ -175,8 +174,8 @@ func (s *supervisor) refuse(err error) {
 	}
 }
 
-// heed looks whether it is known how the start went: that comes before all else.
-func (s *supervisor) heed() {
+// beginIfStarted handles the result of the start, if it is known, before anything else.
+func (s *supervisor) beginIfStarted() {
 	select {
 	case err := <-s.starting:
 		s.begin(err)
@@ -184,13 +183,13 @@ func (s *supervisor) heed() {
 	}
 }
 
-// wake returns the next moment at which there is something to do unasked.
+// wake returns the next moment at which something is due.
 func (s *supervisor) wake() clock.Instant {
 	next := clock.Never
 	if s.killed == 0 {
-		next = min(s.killBy, s.c.Timing.KillAt(s.bound.expiry()))
+		next = min(s.killBy, s.c.Timing.KillAt(s.lease.expiry()))
 		if !s.stopping {
-			next = min(next, s.c.Timing.SignalAt(s.bound.expiry()), s.limit)
+			next = min(next, s.c.Timing.SignalAt(s.lease.expiry()), s.limit)
 		}
 	}
 	if s.exited || s.killed != 0 {
@@ -203,10 +202,10 @@ func (s *supervisor) wake() clock.Instant {
 	return next
 }
 
-// due does what a deadline that has passed demands. The deadlines are those of
-// now: a renewal may have moved them since the timer was set.
+// due signals or kills the task if a deadline has passed. It reads the deadlines again,
+// because a renewal may have moved them since the timer was set.
 func (s *supervisor) due() {
-	now, e := s.c.Clock.Now(), s.bound.expiry()
+	now, e := s.c.Clock.Now(), s.lease.expiry()
 	if now >= s.c.Timing.KillAt(e) {
 		s.lose(errNoRenewal)
 		s.kill("the lease is about to end")
@@ -222,7 +221,7 @@ func (s *supervisor) due() {
 	}
 }
 
-// end ends the task although the lease is ours, for the given reason if there is one.
+// end ends the task although the lease is ours. If why is nil, it does nothing.
 func (s *supervisor) end(why error) {
 	if why == nil || s.stopping {
 		return
@@ -231,7 +230,7 @@ func (s *supervisor) end(why error) {
 	s.stop(s.c.Signal, why.Error())
 }
 
-// lose notes that leadership cannot be kept, and reports whether that is news.
+// lose notes why leadership is lost. It reports whether that was unknown before.
 func (s *supervisor) lose(err error) bool {
 	if s.lost != nil {
 		return false
@@ -244,8 +243,8 @@ func (s *supervisor) lose(err error) bool {
 	return true
 }
 
-// pass passes on a signal that we were sent. The first one that asks for an end
-// starts the grace.
+// pass handles a signal that we received. The first one that ends us starts the grace;
+// others are passed on.
 func (s *supervisor) pass(sig os.Signal) {
 	if s.starting != nil && !ends(sig, s.task.detached) {
 		s.early = append(s.early, sig)
@@ -256,7 +255,7 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 	if ends(sig, s.task.detached) {
 		s.sent = sig
-		s.stop(sig, "we were sent it")
+		s.stop(sig, "leaderrun received it")
 		return
 	}
 	if err := s.job.Signal(sig); err != nil {
@@ -264,7 +263,8 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 }
 
-// stop signals the task, and sees to it that it is killed after its grace.
+// stop signals all of the task. The first stop starts the grace, after which the task is
+// killed.
 func (s *supervisor) stop(sig os.Signal, reason string) {
 	s.log.Info("signalling the job", "signal", signals.Name(sig), "reason", reason)
 	if err := s.job.Stop(sig); err != nil {
@@ -278,7 +278,7 @@ func (s *supervisor) stop(sig os.Signal, reason string) {
 }
 
 // kill kills the task at once. It may be called again, for processes that were just being
-// started when the first kill went out.
+// started at the first kill.
 func (s *supervisor) kill(reason string) {
 	first := s.killed == 0
 	if first {
@@ -291,7 +291,7 @@ func (s *supervisor) kill(reason string) {
 	}
 }
 
-// cause returns the class of the reason for which the task is being ended.
+// cause returns the class of the reason for which the task must end.
 func (s *supervisor) cause() string {
 	switch {
 	case s.lost != nil:
@@ -306,10 +306,9 @@ func (s *supervisor) cause() string {
 	return event.ClassError
 }
 
-// unguarded is called when nobody but us can kill the task any more, and it is
-// being killed for that.
+// unguarded is called when only we can still kill the task. It is being killed for that.
 func (s *supervisor) unguarded(err error) {
-	s.heed()
+	s.beginIfStarted()
 	if s.killed != 0 {
 		s.log.Info("leaderrun kills the job itself", "err", err)
 		return
@@ -318,26 +317,26 @@ func (s *supervisor) unguarded(err error) {
 	s.kill(err.Error())
 }
 
-// firstExited is called when the first process has ended. What it left behind is
+// firstExited is called when the first process has ended. Processes that it left behind are
 // stopped like the task itself.
 func (s *supervisor) firstExited() {
-	s.heed()
+	s.beginIfStarted()
 	select {
-	case err := <-s.job.Failed(): // and that is why it has ended
+	case err := <-s.job.Failed(): // that is why the process has ended
 		s.unguarded(err)
 	default:
 	}
-	s.due() // whoever else can kill the job may have been faster at its deadline
+	s.due() // at a deadline, the guard may have been faster than we
 	s.exited = true
 	s.health.Cancel()
-	if s.starting != nil { // as far as we know it has never run
+	if s.starting != nil { // as far as we know, the task has never run
 		return
 	}
 	exit := s.job.Exit()
 	code := exit.Status()
 	s.log.Info("exited", "code", code)
 	if exit.Spent && s.killed == 0 {
-		s.log.Warn("the job was killed, most likely as its CPU time is used up (ulimit -t)")
+		s.log.Warn("the job was killed, probably because its CPU time is used up (ulimit -t)")
 	}
 	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.c.WaitChildren {
@@ -345,8 +344,8 @@ func (s *supervisor) firstExited() {
 	}
 }
 
-// finished reports whether there is nothing left to supervise. A task that
-// survives SIGKILL is waited for as long as the lock may be ours.
+// finished reports whether nothing is left to supervise. It waits for a task that survives
+// SIGKILL for as long as lease.keepsWaiting says.
 func (s *supervisor) finished() bool {
 	if s.notStarted || s.exited && s.job.Gone() {
 		return true
@@ -360,13 +359,13 @@ func (s *supervisor) finished() bool {
 		s.survives = true
 		s.log.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
 	}
-	s.unkillable = s.survives && !s.bound.keepsWaiting(now)
+	s.unkillable = s.survives && !s.lease.keepsWaiting(now)
 	return s.unkillable
 }
 
-// beat says that we lead, or are about to end that, if the lease is ours for certain.
+// beat reports that we lead, or are about to stop, if the lease is ours for certain.
 func (s *supervisor) beat() {
-	if s.bound.lost() != nil {
+	if s.lease.lost() != nil {
 		s.heartbeat.Stop()
 		return
 	}
@@ -376,11 +375,11 @@ func (s *supervisor) beat() {
 	s.heartbeat.Beat()
 }
 
-// outcome says how the task ended, once nothing of it is left. One that ended by itself
-// ended under the lock only if the lease was still ours then.
+// outcome returns how the task ended. It is called when nothing of the task is left. A task
+// that ended by itself ended under the lock only if the lease was still ours.
 func (s *supervisor) outcome() outcome {
 	o := outcome{sent: s.sent, began: s.began, unkillable: s.unkillable}
-	if err := s.bound.lost(); err != nil && s.startErr == nil {
+	if err := s.lease.lost(); err != nil && s.startErr == nil {
 		s.lose(err)
 	}
 	switch {

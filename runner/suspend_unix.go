@@ -9,13 +9,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// suspended is called when the job's first process was stopped. On a terminal we
-// follow, so that the shell takes over, and stop renewing: a job that is not
-// continued in time is killed at the end of its lease like any other. Elsewhere
-// a stopped job stays stopped, under its lease, as nobody would notice.
+// suspended is called when the job's first process was suspended. On a terminal we
+// suspend ourselves as well, so that the shell takes over. Then nothing is renewed: a job
+// that is not continued in time is killed at the end of its lease like any other. Without
+// a terminal we go on renewing, because nobody would notice.
 //
-// A job that was only stopped because it wanted the terminal is given it if we
-// have it; so do those begin that share a pipeline with us.
+// If the job was only suspended because it wanted the terminal, and we have the terminal,
+// the job gets it. That is how a job starts that shares a pipeline with us.
 func (s *supervisor) suspended(sig os.Signal) {
 	wants := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 	switch {
@@ -24,10 +24,10 @@ func (s *supervisor) suspended(sig os.Signal) {
 	case wants && s.task.tty.Give():
 		s.resume()
 		return
-	case s.stopping: // its grace must be seen to end
+	case s.stopping: // we must see the grace end
 		return
 	}
-	s.log.Info("the job was stopped, and so are we", "signal", signals.Name(sig))
+	s.log.Info("the job was suspended, and so is leaderrun", "signal", signals.Name(sig))
 	had := s.task.tty.Take(true)
 	s.continued = s.task.tty.Suspend(sig)
 	if s.late() {
@@ -37,7 +37,7 @@ func (s *supervisor) suspended(sig os.Signal) {
 	case wants && !s.continued:
 		s.stop(syscall.SIGHUP, "it wants a terminal that it cannot have")
 		return
-	case sig == syscall.SIGSTOP && !s.continued: // whoever stopped it can continue it
+	case sig == syscall.SIGSTOP && !s.continued: // the sender can continue it
 		return
 	case had || wants:
 		s.task.tty.Give()
@@ -45,19 +45,19 @@ func (s *supervisor) suspended(sig os.Signal) {
 	s.resume()
 }
 
-// late does what was due while we were stopped, before the job can go on. It
-// reports whether that is the job's end.
+// late does what was due while we were suspended, before the job continues. It reports
+// whether the job must end.
 func (s *supervisor) late() bool {
 	s.due()
-	if err := s.bound.lost(); err != nil {
+	if err := s.lease.lost(); err != nil {
 		s.lose(err)
 		s.kill("the lease is lost")
 	}
 	return s.stopping
 }
 
-// ofTerminal deals with a signal that is about our terminal rather than for the
-// job, and reports whether it was that.
+// ofTerminal handles a signal that concerns our terminal rather than the job, and reports
+// whether sig was one.
 func (s *supervisor) ofTerminal(sig os.Signal) bool {
 	if s.task.tty == nil {
 		return false
@@ -69,7 +69,7 @@ func (s *supervisor) ofTerminal(sig os.Signal) bool {
 			return true
 		}
 		s.task.tty.Continued()
-	case syscall.SIGTTIN, syscall.SIGTTOU: // if we are in the background, then so is the job
+	case syscall.SIGTTIN, syscall.SIGTTOU: // if we are in the background, so is the job
 		s.continued = s.task.tty.Yield()
 		return s.continued
 	}

@@ -13,31 +13,30 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A task is a command and what it is run under: the job, or a hook. It does not change
-// once it runs.
+// A task is the job or a hook: a command, and the lease that it runs under. It does not
+// change while it runs.
 type task struct {
 	c       *Config
 	report  reporter
-	bound   bound
+	lease   *lease
 	command proc.Command
 	isJob   bool
 	longest time.Duration   // how long it may run; 0: for ever
-	closing *sync.WaitGroup // of starters that have done their work
+	closing *sync.WaitGroup // waits for starters to be closed
 
 	heartbeat func(heartbeat.Stage) time.Duration // may be nil
-	stage     heartbeat.Stage                     // which heartbeat is called with
-	signals   <-chan os.Signal                    // what is passed on to it
-	detached  bool                                // it has no terminal that could hang up
+	stage     heartbeat.Stage                     // of the heartbeat
+	signals   <-chan os.Signal                    // to pass on to the task
+	detached  bool                                // the task has no terminal that could hang up
 	requests  <-chan []byte                       // to resign
-	resignFor func(request []byte) error          // returns why the task must end for a request, or nil
-	quit      <-chan struct{}                     // closed when it is to end
-	health    func(proc.Job) *health.Watch        // looks after it; may be nil
-	tty       Terminal                            // shared with it; or nil
+	resignFor func(request []byte) error          // returns why the task must end, or nil
+	quit      <-chan struct{}                     // closed when the task must end
+	health    func(proc.Job) *health.Watch        // starts the health checks; may be nil
+	tty       Terminal                            // shared with the task; or nil
 }
 
-// run runs the task, and returns when nothing of it is left, or none that could be
-// killed. The guard may have died while the lock was waited for; then there is another
-// one.
+// run runs the task. It returns when nothing of the task is left, except what cannot be
+// killed. The guard may have died during the campaign: then run starts another one.
 func (k *task) run() outcome {
 	o := k.runUnderGuard()
 	if errors.Is(o.err, proc.ErrGuardDied) {
@@ -45,7 +44,7 @@ func (k *task) run() outcome {
 		o = k.runUnderGuard()
 	}
 	if k.tty != nil {
-		if o.began == 0 { // a start that has failed may have changed the terminal
+		if o.began == 0 { // a start that failed may have changed the terminal
 			k.tty.Take(true)
 		}
 		k.tty.Close()
@@ -56,7 +55,7 @@ func (k *task) run() outcome {
 func (k *task) runUnderGuard() outcome {
 	starter, job, err := k.start()
 	if err != nil {
-		return outcome{err: k.bound.tellLost(err)}
+		return outcome{err: k.lease.reportLoss(err)}
 	}
 	s := newSupervisor(k, job)
 	s.supervise()
@@ -66,12 +65,12 @@ func (k *task) runUnderGuard() outcome {
 	return s.outcome()
 }
 
-// start begins to start the command, if there is still time to stop it again.
+// start has the command started, if there is still time to stop it again.
 func (k *task) start() (proc.Starter, proc.Job, error) {
-	if err := k.bound.lost(); err != nil {
+	if err := k.lease.lost(); err != nil {
 		return nil, nil, err
 	}
-	e := k.bound.expiry()
+	e := k.lease.expiry()
 	if now := k.c.Clock.Now(); now >= k.c.Timing.SignalAt(e) {
 		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
@@ -87,10 +86,10 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 		starter.Close()
 		return nil, nil, err
 	}
-	k.bound.attach(job)
+	k.lease.attach(job)
 	return starter, job, nil
 }
 
-// ends reports whether a signal that we were sent is to end the task. HUP is if a
-// terminal hangs up; without a terminal it is what daemons reload on.
+// ends reports whether a signal that we receive must end the task. HUP ends it if its
+// terminal hangs up. Without a terminal, HUP asks a daemon to reload its configuration.
 func ends(sig os.Signal, detached bool) bool { return ending(sig) && !(detached && hangup(sig)) }

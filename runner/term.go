@@ -13,37 +13,37 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A term begins with a campaign that was won, and ends when nothing runs under the
-// lock any more and the lock is released. Its fields belong to the goroutine that
-// runs it, but for those of lease.
+// A term begins with a campaign that was won. It ends when nothing runs under the lock and
+// the lock is released. Its fields, except those of lease, belong to the goroutine that
+// runs the term.
 type term struct {
 	c       *Config
 	report  reporter
 	lock    locks.Lock
 	grant   locks.Grant
-	slot    int // ours, of a lock that has several; else 0
-	lease   *leased
+	slot    int // 0: the lock has no slots
+	lease   *lease
 	standby *standby
 	server  func() (*socket.Server, error)
-	closing sync.WaitGroup // of starters that have done their work
+	closing sync.WaitGroup // waits for starters to be closed
 	env     []string       // of the job
 
-	requests   <-chan []byte // to resign; nil: they are not heard
-	began      clock.Instant // when the job was first started; 0: it was not
+	requests   <-chan []byte // to resign; nil: requests are ignored
+	began      clock.Instant // when the job was first started; 0: it was not started
 	detached   bool          // a job was started, and there was no terminal
 	marked     bool          // the record says that our term has not ended
-	leaving    bool          // the term is about to end: no job is started any more
-	elected    bool          // --on-elected had its turn
+	leaving    bool          // the term is ending, and starts no other job
+	elected    bool          // --on-elected had its turn: the other hooks may run
 	gaveUp     bool          // the job failed too often
-	unkillable bool          // something of a task is left, and we have given up on it
-	sent       os.Signal     // the one that ends us; nil: there was none
+	unkillable bool          // processes of a task are left that we could not kill
+	sent       os.Signal     // the signal that ends us, or nil
 }
 
 // newTerm begins a term.
-func newTerm(k *campaign, lock locks.Lock, lease *keepalive.Lease) *term {
-	t := &term{c: k.c, report: k.report, lock: lock, grant: lease.Grant(), slot: locks.SlotOf(lock), standby: k.standby}
+func newTerm(cp *campaign, lock locks.Lock, kept *keepalive.Lease) *term {
+	t := &term{c: cp.c, report: cp.report, lock: lock, grant: kept.Grant(), slot: locks.SlotOf(lock), standby: cp.standby}
 	t.report.about.Token, t.report.about.Slot = t.grant.Token, t.slot
-	t.lease = &leased{lease: lease, clock: k.c.Clock, timing: k.c.Timing, report: t.report, failed: make(chan error, 1)}
+	t.lease = newLease(kept, cp.c, t.report)
 	if a, ok := lock.(locks.Asker); ok {
 		t.requests = a.Asked()
 	}
@@ -65,7 +65,7 @@ func (t *term) acquired() {
 	t.report.emit(e)
 }
 
-// serve runs the whole term. It returns when the lock was released.
+// serve runs the whole term. It returns after the lock was released.
 func (t *term) serve() outcome {
 	defer t.standby.end()
 	t.server = t.listen()
@@ -90,7 +90,8 @@ func (t *term) lead() outcome {
 	return o
 }
 
-// prepare runs the term until the job can be started. After an error it is not started.
+// prepare runs the term until the job can be started. If it returns an error, the job is
+// not started.
 func (t *term) prepare() error {
 	t.env = t.c.environment(locks.SecretEnv(t.lock), t.grant.Token, t.slot)
 	if err := t.c.Timing.Gate(t.grant.TTL); err != nil && t.grant.TTL > 0 {
@@ -115,7 +116,7 @@ func (t *term) task(command proc.Command, env []string) *task {
 	command.OnDeath = proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), NotOfJob: t.c.notOfJob(t.lock)}
 	command.OnDeath.Release, command.OnDeath.Message = locks.ReleaseMessage(t.lock)
 	return &task{
-		c: t.c, report: t.report, bound: t.lease, command: command, closing: &t.closing,
+		c: t.c, report: t.report, lease: t.lease, command: command, closing: &t.closing,
 		heartbeat: t.c.Heartbeat, stage: heartbeat.Leading, signals: t.c.Signals, detached: t.detached,
 		requests: t.requests, resignFor: t.resignFor,
 	}

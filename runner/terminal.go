@@ -2,36 +2,37 @@ package runner
 
 import "os"
 
-// A Terminal is the one that we were started on, which we share with the job as
-// a shell shares it with us. Package terminal has it.
+// A Terminal is the terminal that we were started on. We share it with the job, as a
+// shell shares it with us. Package terminal implements it.
 type Terminal interface {
-	// Offer returns the terminal if the job is to have it from its start on.
+	// Offer returns the terminal if the job gets it at its start, or nil.
 	Offer() *os.File
-	// Started says what the job's process group is.
+	// Started sets the job's process group.
 	Started(group int)
-	// Give gives it to the job, if it is ours to give, and reports whether the
-	// job has it now.
+	// Give gives the terminal to the job if we have it. It reports whether the job
+	// has it now.
 	Give() bool
-	// Take takes it back if the job was given it, and reports whether it was.
-	// With restore, it is put into the modes that it was given with.
+	// Take takes the terminal back if the job was given it, and reports whether it
+	// was. With restore, it also restores the modes from before.
 	Take(restore bool) bool
-	// Yield answers a signal that stops those of our own group who want the
-	// terminal. It takes the terminal back for them and reports true, or false
-	// if it is somebody else's.
+	// Yield is called at a signal that suspends processes of our own group that want
+	// the terminal. It takes the terminal back for them and returns true. If the
+	// terminal is neither ours nor the job's, it returns false.
 	Yield() bool
-	// Continued is called when we were stopped and continued by others.
+	// Continued is called when others have suspended and continued us.
 	Continued()
-	// Suspend stops us, and all of our process group, as the signal does. It
-	// returns when we are continued, or reports false: nobody could do that, and
-	// so we were not stopped.
+	// Suspend suspends us and our process group, as the signal does. It returns true
+	// when we are continued. If nobody could continue us, we are not suspended, and
+	// it returns false.
 	Suspend(os.Signal) bool
-	// Close ends its use.
+	// Close ends the use of the terminal.
 	Close()
 }
 
-// takeBack takes the terminal back from a task that has ended. One that was killed has
-// left its modes behind; those that another one leaves are meant, as those of stty(1). A
-// key may have ended it that means us as well, while it had the terminal.
+// takeBack takes the terminal back from a task that has ended. A task that was killed had
+// no chance to restore the modes. Any other task may have changed them on purpose, as
+// stty(1) does. If a key of the terminal ended the task, the signal was meant for us as
+// well.
 func (s *supervisor) takeBack() {
 	if s.task.tty == nil || s.startErr != nil {
 		return

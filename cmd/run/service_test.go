@@ -49,7 +49,7 @@ func TestServiceMessages(t *testing.T) {
 	t.Parallel()
 	started := event.Event{Kind: event.Started, Holder: "host/1/a", Token: 7}
 	lost := event.Event{Kind: event.Lost, Reason: "lost: no renewal was acknowledged in time"}
-	signalled := event.Event{Kind: event.Signalled, Signal: "TERM", Reason: "we were sent it"}
+	signalled := event.Event{Kind: event.Signalled, Signal: "TERM", Reason: "leaderrun received it"}
 	killed := event.Event{Kind: event.Killed, Reason: "the grace is over"}
 	exited := event.Event{Kind: event.Exited}
 	tests := []struct {
@@ -67,7 +67,7 @@ func TestServiceMessages(t *testing.T) {
 		{"the job is to say that it is ready", true, []event.Event{started},
 			[]string{"STATUS=leading as host/1/a with token 7 | EXTEND_TIMEOUT_USEC=90000000"}},
 		{"lost", false, []event.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
-		{"signalled", true, []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: we were sent it | STOPPING=1"}},
+		{"signalled", true, []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: leaderrun received it | STOPPING=1"}},
 		{"killed", false, []event.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
 		{"a hostile holder", false, []event.Event{
 			{Kind: event.Waiting, Reason: "held by x\nREADY=1\n" + strings.Repeat("y", 5000)},

@@ -104,7 +104,7 @@ func TestTurns(t *testing.T) {
 	}
 	first, second := ran(1, 0, 2, false), ran(2, 0, 4, false)
 	crashed, warned, excused := ran(3, 137, 2, true), ran(4, 0, 2, false), ran(5, 76, 2, false)
-	warned.stderr = "the job succeeded, but that could not be noted"
+	warned.stderr = "the job succeeded, but this could not be recorded"
 	excused.excused = true
 	for _, tt := range []struct {
 		name string

@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/runner/event"
+)
+
+// lasts reports whether something may follow the end of a job. If so, stopping the job
+// does not mean that we stop.
+func (c *Config) lasts() bool { return c.Rejoin || c.Restart.OnFailure || c.Restart.OnSuccess }
+
+// isLast reports whether a term with this outcome is the last one.
+func (t *term) isLast(o outcome) bool {
+	cl := o.class()
+	return !t.c.Rejoin || t.sent != nil || t.unkillable || cl.final && !cl.lost
+}
+
+// rejoining reports that another campaign follows the term.
+func (t *term) rejoining(wait time.Duration, o outcome) {
+	why := o.reason()
+	if o.class().lost {
+		why = "leadership was lost and the job was stopped: " + why
+	}
+	t.report.log.Log(context.Background(), o.level(), "campaigning again", "pause", wait.Round(time.Millisecond), "err", why)
+	t.report.emit(event.Event{Kind: event.Rejoining, Class: o.class().word, Reason: o.reason()})
+}
+
+// minPause is the shortest pause after we have resigned. With some backends, waiters look
+// at the lock only every few seconds, and one of them must find it free.
+const minPause = 4 * time.Second
+
+// pause returns how long to wait after a term before the next campaign. After a loss it is
+// 0, because nobody leads, unless we lost the lock as soon as we had it: the cause may
+// still be there. After we have given up the lock, it is long enough for somebody else to
+// get it.
+func (t *term) pause(b *backoff.Backoff, o outcome) time.Duration {
+	ran := time.Duration(-1)
+	if t.began != 0 {
+		ran = t.c.Clock.Now().Sub(t.began)
+	}
+	switch cl := o.class(); {
+	case cl.lost && ran >= t.c.Restart.Delay:
+		return 0
+	case t.gaveUp:
+		return t.c.Restart.MaxDelay/2 + rand.N(max(t.c.Restart.MaxDelay/2, 1))
+	case t.grant.TTL > 0 && cl.word == event.ClassResigned:
+		return max(b.Take(), minPause)
+	case ran >= t.c.Restart.MaxDelay:
+		b.Reset()
+	}
+	return b.Take()
+}
