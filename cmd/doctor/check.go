@@ -18,7 +18,7 @@ const (
 	OK      Level = "ok"
 	Warning Level = "warning" // it works, but not for long, or not well
 	Error   Level = "error"   // leaderrun would fail, or could not keep its promise
-	Left    Level = "left"    // left out: the text says why
+	Skipped Level = "skipped" // the text says why
 )
 
 // A Check is one thing that was looked at. Its texts are fit for a terminal.
@@ -41,7 +41,7 @@ func ok(name string, f Figures, format string, args ...any) Check {
 	return Check{Name: name, Level: OK, Figures: f, Text: fmt.Sprintf(format, args...)}
 }
 
-func left(name, why string) Check { return Check{Name: name, Level: Left, Text: why} }
+func skipped(name, why string) Check { return Check{Name: name, Level: Skipped, Text: why} }
 
 func warning(name, fix, format string, args ...any) Check {
 	return Check{Name: name, Level: Warning, Fix: fix, Text: fmt.Sprintf(format, args...)}

@@ -19,7 +19,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	}
 	defer h.close()
 	if !h.can(ctx, locks.CanForget) {
-		return []Check{left("clean up", "skipped: this backend cannot delete its record of "+e.scratch)}
+		return []Check{skipped("clean up", "skipped: this backend cannot delete its record of "+e.scratch)}
 	}
 	if err := e.forget(ctx, h); err != nil {
 		return []Check{remains(e.scratch, oneLine(err))}

@@ -151,14 +151,14 @@ func (e *exam) steps() []step {
 func (e *exam) take(ctx context.Context, s step) []Check {
 	switch {
 	case s.backend && e.broken != "":
-		return []Check{left(s.name, "skipped: "+e.broken)}
+		return []Check{skipped(s.name, "skipped: "+e.broken)}
 	case ctx.Err() != nil:
-		return []Check{left(s.name, "skipped: "+ended(ctx))}
+		return []Check{skipped(s.name, "skipped: "+ended(ctx))}
 	case s.lease && e.permanent:
-		return []Check{left(s.name, "there is no lease: a lock lasts as long as its holder's process")}
+		return []Check{skipped(s.name, "there is no lease: a lock lasts as long as its holder's process")}
 	case s.ability != "":
 		if err := e.observer.require(ctx, s.ability); err != nil {
-			return []Check{left(s.name, oneLine(err))}
+			return []Check{skipped(s.name, oneLine(err))}
 		}
 	}
 	checks := s.run(ctx)
@@ -168,7 +168,7 @@ func (e *exam) take(ctx context.Context, s step) []Check {
 	case errors.Is(context.Cause(ctx), ErrTimeLimit):
 		return []Check{wrong(s.name, "give it more time with --timeout", "%s", ended(ctx))}
 	}
-	return []Check{left(s.name, ended(ctx))}
+	return []Check{skipped(s.name, ended(ctx))}
 }
 
 // ErrTimeLimit is the cause of a context that ended as all together took too long.

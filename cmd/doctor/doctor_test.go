@@ -109,7 +109,7 @@ func TestWithoutAbilities(t *testing.T) {
 	s.can = nil
 	checks := examine(t, s, nil)
 	for _, name := range []string{"servers", "watch", "clean up"} {
-		if c := find(t, checks, name); c.Level != Left || !strings.HasPrefix(c.Text, "skipped: this backend cannot ") {
+		if c := find(t, checks, name); c.Level != Skipped || !strings.HasPrefix(c.Text, "skipped: this backend cannot ") {
 			t.Errorf("got %+v; want it skipped", c)
 		}
 	}
@@ -130,7 +130,7 @@ func TestPermanent(t *testing.T) {
 	s.permanent = true
 	checks := examine(t, s, nil)
 	for _, name := range []string{"round trip", "lease", "take-over"} {
-		if c := find(t, checks, name); c.Level != Left {
+		if c := find(t, checks, name); c.Level != Skipped {
 			t.Errorf("got %+v; want it skipped", c)
 		}
 	}
@@ -188,7 +188,7 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 				case c.Name == tt.at:
 					after = true
 				case c.Name == "clean up", c.Name == "containment", c.Name == "boot clock", c.Name == "terminal", c.Name == "systemd":
-				case after && c.Level != Left:
+				case after && c.Level != Skipped:
 					t.Errorf("%+v comes after it; want it skipped", c)
 				}
 			}
@@ -224,7 +224,7 @@ func TestTimeLimit(t *testing.T) {
 	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--timeout") {
 		t.Errorf("got %+v; want an error that names --timeout", c)
 	}
-	if c := find(t, checks, "hand-over"); c.Level != Left {
+	if c := find(t, checks, "hand-over"); c.Level != Skipped {
 		t.Errorf("got %+v; want it skipped", c)
 	}
 	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
@@ -248,7 +248,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		checks = Run(ctx, t.Context(), c)
 	})
-	if c := find(t, checks, "take-over"); c.Level != Left || c.Text != "interrupted" {
+	if c := find(t, checks, "take-over"); c.Level != Skipped || c.Text != "interrupted" {
 		t.Errorf("got %+v; want it skipped", c)
 	}
 	if Worst(checks) != nil {
@@ -297,7 +297,7 @@ func TestWorst(t *testing.T) {
 		want   error
 	}{
 		{nil, nil},
-		{[]Check{{Level: Warning, class: locks.ErrDenied}, {Level: OK}, {Level: Left}}, nil},
+		{[]Check{{Level: Warning, class: locks.ErrDenied}, {Level: OK}, {Level: Skipped}}, nil},
 		{[]Check{failed(nil)}, ErrOther},
 		{[]Check{failed(locks.ErrUsage), failed(nil)}, locks.ErrUsage},
 		{[]Check{failed(nil), failed(locks.ErrDenied), failed(locks.ErrUsage)}, locks.ErrDenied},

@@ -49,7 +49,7 @@ func (e *exam) terminal(context.Context) []Check {
 // systemd says whether a unit's options would have an effect.
 func (e *exam) systemd(context.Context) []Check {
 	if runtime.GOOS != "linux" {
-		return []Check{left("systemd", "not on "+runtime.GOOS)}
+		return []Check{skipped("systemd", "not on "+runtime.GOOS)}
 	}
 	return []Check{e.service("/")}
 }
@@ -58,7 +58,7 @@ func (e *exam) systemd(context.Context) []Check {
 func (e *exam) service(root string) Check {
 	version, running := systemdVersion(root)
 	if !running {
-		return left("systemd", "it did not start this machine")
+		return skipped("systemd", "it did not start this machine")
 	}
 	c := ok("systemd", Figures{}, "runs this machine")
 	if version != "" {

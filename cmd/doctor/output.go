@@ -113,5 +113,5 @@ func sum(checks []Check) string {
 	for _, c := range checks {
 		n[c.Level]++
 	}
-	return fmt.Sprintf("%d ok, %d warnings, %d errors, %d skipped\n", n[OK], n[Warning], n[Error], n[Left])
+	return fmt.Sprintf("%d ok, %d warnings, %d errors, %d skipped\n", n[OK], n[Warning], n[Error], n[Skipped])
 }

@@ -21,7 +21,7 @@ func TestDoctorLines(t *testing.T) {
 		{Check{Name: "a b", Level: OK, Text: "5ms"}, false, false, "✓ a b: 5ms\n"},
 		{Check{Name: "a", Level: Error, Text: "no", Fix: "do it"}, false, false, "✗ a: no\n  fix: do it\n"},
 		{Check{Name: "a", Level: Warning, Text: "soon", Fix: "do it"}, false, false, "! a: soon\n  fix: do it\n"},
-		{Check{Name: "a", Level: Left, Text: "left out"}, false, false, "- a: left out\n"},
+		{Check{Name: "a", Level: Skipped, Text: "left out"}, false, false, "- a: left out\n"},
 		{Check{Name: "a", Level: OK, Text: "5ms"}, false, true, "+ a: 5ms\n"},
 		{Check{Name: "a", Level: Error, Text: "no"}, false, true, "x a: no\n"},
 		{Check{Name: "a", Level: OK, Text: "5ms"}, true, false, "\x1b[32m✓\x1b[0m a: 5ms\n"},
