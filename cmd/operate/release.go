@@ -26,7 +26,7 @@ func releaseCommand(e *env.Env) *options.Command {
 				yesOption(&yes, "Lease and stopping"),
 			), func(*options.Request) error {
 				if !force {
-					return p.resign(reason)
+					return p.resign("leaderrun release", reason)
 				}
 				return p.breakLock(yes)
 			}

@@ -19,7 +19,7 @@ const resignLook = 300 * time.Millisecond
 func resignCommand(e *env.Env) *options.Command {
 	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		var reason string
-		return p.resignOptions(&reason), func(*options.Request) error { return p.resign(reason) }
+		return p.resignOptions(&reason), func(*options.Request) error { return p.resign("leaderrun resign", reason) }
 	})
 }
 
@@ -35,12 +35,12 @@ func (p *operator) resignOptions(reason *string) []options.Option {
 	}
 }
 
-// resign asks the holder to resign.
-func (p *operator) resign(reason string) error {
+// resign asks the holder to resign, for the subcommand that errors name.
+func (p *operator) resign(command, reason string) error {
 	if err := p.needLock(); err != nil {
 		return err
 	}
-	r, err := p.resignation(reason)
+	r, err := p.resignation(command, reason)
 	if err != nil {
 		return err
 	}
@@ -64,15 +64,15 @@ func (p *operator) resign(reason string) error {
 // A resignation is one request to resign.
 type resignation struct {
 	*visit
-	reason string
+	command, reason string
 }
 
-func (p *operator) resignation(reason string) (*resignation, error) {
-	v, err := p.visit("leaderrun resign", locks.CanInspect, locks.CanAsk)
+func (p *operator) resignation(command, reason string) (*resignation, error) {
+	v, err := p.visit(command, locks.CanInspect, locks.CanAsk)
 	if err != nil {
 		return nil, err
 	}
-	return &resignation{v, reason}, nil
+	return &resignation{v, command, reason}, nil
 }
 
 // demand asks, and returns a line about the outcome; "" if the lock is free. The wait

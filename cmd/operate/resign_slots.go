@@ -62,7 +62,7 @@ func (r *resignation) slotsHeld(ctx context.Context) ([]int, error) {
 // demandSlot asks the holder of one slot.
 func (r *resignation) demandSlot(ctx context.Context, number int) (string, error) {
 	lock := locks.SlotName(r.Lock, number)
-	one, err := r.of(lock).resignation(r.reason)
+	one, err := r.of(lock).resignation(r.command, r.reason)
 	if err != nil {
 		return "", err
 	}
