@@ -11,5 +11,6 @@ import (
 // the given process id. It returns only if it fails.
 func become(c proc.Command, around int) (int, error) {
 	signals.Restore()
-	return 0, proc.Exec(c, around)
+	exit, err := proc.Exec(c, around)
+	return exit.Status(), err
 }

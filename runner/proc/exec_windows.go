@@ -6,7 +6,7 @@ import "os"
 // here: it ends with us, and we with it. A CTRL_BREAK that is sent to the job in
 // which we are reaches it, too. An error is a *[StartError] if it is the
 // command's.
-func Exec(c Command) (Exit, error) {
+func Exec(c Command, _ int) (Exit, error) {
 	if err := Enclose(); err != nil {
 		return Exit{}, err
 	}

@@ -23,5 +23,8 @@ func Parse(text string) (os.Signal, bool) {
 	return nil, false
 }
 
+// Restore does nothing: no signal was changed.
+func Restore() {}
+
 // Names are those of all signals.
 func Names() []string { return []string{"TERM", "INT", "KILL"} }
