@@ -19,12 +19,7 @@ func backendsCommand(e *env.Env) *options.Command {
 		Name:  "backends",
 		Usage: "list the systems that can keep locks, and which are installed",
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			return nil, func(r *options.Request) error {
-				if err := r.NoArgs(); err != nil {
-					return err
-				}
-				return printBackends(e)
-			}
+			return nil, func(*options.Request) error { return printBackends(e) }
 		},
 	}
 }

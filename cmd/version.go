@@ -23,10 +23,7 @@ func versionCommand(e *env.Env) *options.Command {
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var format options.Choice
 			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json", "text", "json")},
-				func(r *options.Request) error {
-					if err := r.NoArgs(); err != nil {
-						return err
-					}
+				func(*options.Request) error {
 					if format.Value == "json" {
 						return output.JSON(e.Out, versionsOf(e))
 					}

@@ -56,9 +56,6 @@ func (d *diagnosis) check() error {
 
 // run makes the checks and prints them. What they found is the exit status.
 func (d *diagnosis) run(r *options.Request) error {
-	if err := r.NoArgs(); err != nil {
-		return err
-	}
 	logger := d.Term.Start(d.Messages())
 	if err := d.check(); err != nil {
 		return err

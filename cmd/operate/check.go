@@ -25,10 +25,7 @@ func checkCommand(*env.Env) *options.Command {
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var length options.Duration
 			return []options.Option{{Name: "for", Group: "Running", Value: &length, From: options.Arguments, Usage: "the lease must last for `DURATION` from now"}},
-				func(r *options.Request) error {
-					if err := r.NoArgs(); err != nil {
-						return err
-					}
+				func(*options.Request) error {
 					path := os.Getenv("LEADERRUN_SOCKET")
 					if path == "" {
 						return output.WithHint(locks.Usagef("LEADERRUN_SOCKET is not set"), "leaderrun check works inside a job that leaderrun runs")

@@ -37,15 +37,7 @@ func define(e *env.Env, name, usage string, own func(*operator) ([]options.Optio
 	return &options.Command{Name: name, Usage: usage, Define: func() ([]options.Option, func(*options.Request) error) {
 		p := &operator{e, options.NewValues()}
 		all, do := own(p)
-		all = append(all, p.ToOperate()...)
-		return all, func(r *options.Request) error {
-			if r.Line.Command.Args == "" {
-				if err := r.NoArgs(); err != nil {
-					return err
-				}
-			}
-			return do(r)
-		}
+		return append(all, p.ToOperate()...), do
 	}}
 }
 

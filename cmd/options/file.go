@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/program/trust"
@@ -23,26 +25,24 @@ import (
 //	    wait: 10m
 //	    command: [backup, --all]
 //
-// What is in it counts less than the environment and the command line. It is
-// acted upon by whoever runs leaderrun, root perhaps, so it must be theirs.
+// The environment and the command line have precedence over it. Whoever runs leaderrun,
+// perhaps root, acts on the file, so only they or root may be able to write it.
 
-// maxConfig is the greatest size of a config file, in bytes. A file of that size
-// takes a fraction of a second to read.
+// maxConfig is the maximum size of a config file, in bytes. Reading a file of that size
+// takes a fraction of a second.
 const maxConfig = 64 << 10
 
-// A fileError is what is wrong with a config file. Its exit status is one of
-// its own.
+// A fileError says what is wrong with a config file.
 type fileError struct {
-	file string
-	line int // 0: none in particular
-	what string
-
-	cause error // nil: none that matters
+	file  string
+	line  int // 0: no particular line
+	what  string
+	cause error // nil if no caller may act on it
 }
 
 func (e *fileError) Unwrap() error { return e.cause }
 
-// ExitStatus is one that no other error has.
+// ExitStatus returns a status that no other error has.
 func (e *fileError) ExitStatus() int { return output.ExitConfig }
 
 func (e *fileError) Error() string {
@@ -52,7 +52,7 @@ func (e *fileError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.file, e.line, e.what)
 }
 
-// A config is a config file that was read. Its zero value is an empty one.
+// A config is the content of a config file. Its zero value is that of an empty file.
 type config struct {
 	file string
 	top  section
@@ -66,14 +66,14 @@ type section struct {
 	command *command         // nil: none
 }
 
-// An entry is a value as it stands in the file, not expanded.
+// An entry is a value as it is written in the file, before variables are expanded.
 type entry struct {
 	text string
 	line int
 }
 
-// openConfig reads the named file, or if there is no name the first default file
-// that exists, or none.
+// openConfig reads the named file. Without a name it reads the first default file that
+// exists; if none does, the config is empty.
 func openConfig(name string) (*config, error) {
 	if name != "" {
 		return loadConfig(name)
@@ -93,7 +93,7 @@ func loadConfig(file string) (*config, error) {
 	text, err := readConfig(file)
 	var distrust trust.Distrust
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return nil, &fileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
 	case errors.As(err, &distrust):
 		return nil, output.WithHint(&fileError{file: file, what: err.Error()},
@@ -101,14 +101,15 @@ func loadConfig(file string) (*config, error) {
 	case err != nil:
 		var inner *fs.PathError
 		if errors.As(err, &inner) {
-			err = inner.Err // the file's name is said already
+			err = inner.Err // the message already names the file
 		}
 		return nil, &fileError{file: file, what: err.Error()}
 	}
 	return parseConfig(file, text)
 }
 
-// readConfig reads a file that is trusted, and the very one that was looked at.
+// readConfig reads a trusted file. It makes sure that the file it reads is the one whose
+// permissions it has checked.
 func readConfig(file string) ([]byte, error) {
 	target, seen, err := trust.File(file)
 	if err != nil {
@@ -129,11 +130,20 @@ func readConfig(file string) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }
 
-// defaultConfigs are the files that are looked for, the user's first.
-func defaultConfigs() []string {
-	var files []string
-	if dir := userConfigDir(); filepath.IsAbs(dir) {
-		files = append(files, filepath.Join(dir, "leaderrun", "config.yaml"))
+// defaultConfigs returns the files to look for, the user's first. As the XDG base
+// directory specification says, also on macOS, a relative $XDG_CONFIG_HOME is ignored.
+func defaultConfigs() (files []string) {
+	user, system := filepath.Join(os.Getenv("HOME"), ".config"), "/etc"
+	if runtime.GOOS == "windows" {
+		user, system = os.Getenv("AppData"), os.Getenv("ProgramData")
 	}
-	return append(files, systemConfigs()...)
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		user = dir
+	}
+	for _, dir := range []string{user, system} {
+		if filepath.IsAbs(dir) {
+			files = append(files, filepath.Join(dir, "leaderrun", "config.yaml"))
+		}
+	}
+	return files
 }

@@ -20,14 +20,14 @@ type Option struct {
 	Short   string // "" if it has none
 	Group   string // the heading that it stands under in help
 	Value   any    // where its value goes: a *string, a *bool, or a cli.Generic
-	Default string // "" if there is none; that of --kill-after depends on --ttl and is no value
+	Default string // "" if there is none; that of --kill-after is a description, because it depends on --ttl
 	Usage   string // a phrase, with the name of its value in back quotes; details follow a semicolon
 	From    Sources
-	Common  bool // the short help of a run shows it, as one of those that people use most
-	Hidden  bool // no help shows it
+	Common  bool // shown in the short help of a run, because many people use it
+	Hidden  bool // not shown in any help
 }
 
-// Sources are those that may set an option.
+// Sources says what may set an option.
 type Sources int
 
 const (
@@ -36,7 +36,7 @@ const (
 	Arguments
 )
 
-// Variable is the name of the environment variable that sets the option, or "".
+// Variable returns the name of the environment variable that sets the option, or "".
 func (o *Option) Variable() string {
 	if o.From == Arguments {
 		return ""
@@ -44,7 +44,7 @@ func (o *Option) Variable() string {
 	return "LEADERRUN_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_"))
 }
 
-// TakesValue reports whether the option is more than a switch.
+// TakesValue reports whether the option has a value, unlike a switch.
 func (o *Option) TakesValue() bool {
 	_, is := o.Value.(*bool)
 	return !is && !o.Counts()
@@ -67,7 +67,7 @@ func (o *Option) Phrase() (value, text string) {
 	return value, before + value + after
 }
 
-// Brief returns what Phrase does, without details.
+// Brief returns what Phrase returns, without details but with the default.
 func (o *Option) Brief() (value, text string) {
 	value, text = o.Phrase()
 	text, _, _ = strings.Cut(text, ";")
@@ -78,7 +78,7 @@ func (o *Option) Brief() (value, text string) {
 	return value, text
 }
 
-// Words are those of which the value is one; nil: it is not one of a few words.
+// Words returns the words that the value may be, or nil if it is not one of a few.
 func (o *Option) Words() []string {
 	switch v := o.Value.(type) {
 	case *bool:
@@ -89,7 +89,8 @@ func (o *Option) Words() []string {
 	return nil
 }
 
-// check refuses a value that the option cannot have. It sets a copy.
+// check returns an error if the option cannot have a value. It sets a copy, so that the
+// option itself does not change.
 func (o *Option) check(source, text string) error {
 	var err error
 	switch v := o.Value.(type) {
@@ -108,7 +109,8 @@ func (o *Option) check(source, text string) error {
 	return nil
 }
 
-// setDefault gives it its default, if there is one and it is a value.
+// setDefault sets the option's value to its default. The default of a duration that is a
+// description is not set.
 func (o *Option) setDefault() {
 	if o.Default == "" {
 		return
@@ -121,7 +123,7 @@ func (o *Option) setDefault() {
 	}
 }
 
-// flag is the option as the library knows it.
+// flag returns the option as a flag of the library.
 func (o *Option) flag() cli.Flag {
 	switch v := o.Value.(type) {
 	case *string:
@@ -136,16 +138,16 @@ func (o *Option) flag() cli.Flag {
 type Command struct {
 	Name  string
 	Usage string // a phrase
-	Args  string // what follows its options, as help has it
+	Args  string // what follows its options, as help shows it; "": it takes no arguments
 
-	// Early is how many of its arguments may stand before options, as after rm(1).
+	// Early is how many of its arguments may precede options, as with rm(1).
 	Early int
 	// Job says that it reads the whole config file, including the command of a job. Other
 	// subcommands read only where the lock is, and the options of the lease that they have.
 	Job bool
 
-	// Define makes its options, and what it does when their values are set. It is
-	// called once, and only if they are needed, as that takes part of the time to start.
+	// Define returns its options, and the function that does its work once their values
+	// are set. It is called once, and only if the options are needed, to start quickly.
 	Define func() ([]Option, func(*Request) error)
 
 	options []Option
@@ -164,23 +166,23 @@ func (c *Command) Options() []Option {
 	return c.options
 }
 
-// Shown are those of its options that help shows.
+// Shown returns the options that help shows.
 func (c *Command) Shown() []Option {
 	return slices.DeleteFunc(slices.Clone(c.Options()), func(o Option) bool { return o.Hidden })
 }
 
-// option returns the one of a name, a long one or a short one; nil: there is none.
+// option returns the option with a long or short name, or nil if there is none.
 func (c *Command) option(name string) *Option {
 	all := c.Options()
-	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == name || o.Short == name && name != "" })
-	if i < 0 {
-		return nil
+	for i := range all {
+		if o := &all[i]; o.Name == name || o.Short == name && name != "" {
+			return o
+		}
 	}
-	return &all[i]
+	return nil
 }
 
-// Do sets the values of the options, which is the library's part, and does what the
-// command is for.
+// Do sets the values of the options, through the library, and does the command's work.
 func (c *Command) Do(r *Request) error {
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	for _, s := range r.Settings {
@@ -191,26 +193,30 @@ func (c *Command) Do(r *Request) error {
 		if err == nil {
 			err = set.Set(s.Name, s.Text)
 		}
-		if err != nil { // after all was checked
+		if err != nil { // although it was checked
 			return locks.Usagef("%s: %s", s.Source, locks.RedactText(err.Error()))
 		}
 		if v, ok := s.Value.(interface{ given() }); ok {
 			v.given()
 		}
 	}
+	if c.Args == "" && len(r.Args) > 0 {
+		return locks.Usagef("leaderrun %s takes no argument, but was given %s", c.Name, output.Quote(r.Args[0]))
+	}
 	return c.do(r)
 }
 
-// Find returns the command of a name, or nil.
+// Find returns the command with a name, or nil if there is none.
 func Find(commands []*Command, name string) *Command {
-	i := slices.IndexFunc(commands, func(c *Command) bool { return c.Name == name })
-	if i < 0 {
-		return nil
+	for _, c := range commands {
+		if c.Name == name {
+			return c
+		}
 	}
-	return commands[i]
+	return nil
 }
 
-// Names are those of commands.
+// Names returns the names of commands.
 func Names(commands []*Command) (names []string) {
 	for _, c := range commands {
 		names = append(names, c.Name)

@@ -122,14 +122,6 @@ func (r *Request) Given(name string) bool {
 	return s != nil && s.Rank == Flag
 }
 
-// NoArgs refuses arguments where a subcommand takes none.
-func (r *Request) NoArgs() error {
-	if len(r.Args) == 0 {
-		return nil
-	}
-	return locks.Usagef("leaderrun %s takes no argument, but was given %s", r.Line.Command.Name, output.Quote(r.Args[0]))
-}
-
 // openConfig reads the config file, if the subcommand has one, and finds the job that is
 // asked for, an empty one if none is.
 func (l *Line) openConfig() (*config, *section, error) {
