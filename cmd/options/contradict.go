@@ -6,10 +6,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// contradictions are the options of which only one can be meant, of --restart when it
-// is always. The one of the higher rank counts, and nothing is said about the other. If
-// both have one rank, that is an error, which says why; where nothing is said here, and
-// it is not the file, both count.
+// contradictions are pairs of options that exclude each other (restart: only as always).
+// The one of higher rank wins silently. With equal ranks it is an error, whose text is
+// why; if why is empty, both count, except in the config file.
+//
+// Two more pairs are errors whatever their ranks: --once-per and --slots
+// (cmd/run/check.go), and -c and a command (cmd/run/run.go).
 var contradictions = []struct{ a, b, why string }{
 	{"nonblock", "wait", "-n and -w contradict each other"},
 	{"verbose", "quiet", ""},
@@ -22,20 +24,21 @@ var contradictions = []struct{ a, b, why string }{
 
 const oneHealth = "use only one of --health-cmd, --health-http and --health-tcp"
 
-// dependents are options that mean nothing without another one. They are given up with
-// it.
+// dependents maps an option to the one that makes no sense without it, and is dropped
+// with it.
 var dependents = map[string]string{"once-per": "once-per-attempt", "restart": "give-up-after"}
 
-// contradict settles what contradicts each other.
+// contradict drops one option of each pair that contradicts each other, or returns an
+// error.
 func (r *Request) contradict() error {
 	for _, c := range contradictions {
 		a, b := r.Setting(c.a), r.Setting(c.b)
 		switch {
 		case a == nil || b == nil || !a.on() || !b.on():
 		case a.Rank > b.Rank:
-			r.giveUp(b, a.Rank)
+			r.drop(b, a.Rank)
 		case b.Rank > a.Rank:
-			r.giveUp(a, b.Rank)
+			r.drop(a, b.Rank)
 		case a.Rank < Variable:
 			return r.config.at(max(a.line, b.line), "%s and %s contradict each other", c.a, c.b)
 		case c.why != "":
@@ -45,15 +48,16 @@ func (r *Request) contradict() error {
 	return nil
 }
 
-// giveUp drops a setting for one of a higher rank, and what means nothing without it.
-func (r *Request) giveUp(s *Setting, over Rank) {
-	if d := r.Setting(dependents[s.Name]); d != nil && d.Rank < over {
+// drop resets a setting because of one of a higher rank. It also resets the dependent
+// option, unless that has the higher rank too.
+func (r *Request) drop(s *Setting, winner Rank) {
+	if d := r.Setting(dependents[s.Name]); d != nil && d.Rank < winner {
 		d.reset()
 	}
 	s.reset()
 }
 
-// on reports whether somebody wants the option: a switch may be off.
+// on reports whether the option is set, and if it is a switch, whether it is on.
 func (s *Setting) on() bool {
 	switch {
 	case s.Name == "restart":

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Rank is where a value is from. The higher goes before the lower.
+// A Rank says where a value comes from. A higher rank has precedence.
 type Rank int
 
 const (
@@ -22,7 +22,7 @@ const (
 	Flag          // on the command line
 )
 
-// A Setting is an option with the value that counts.
+// A Setting is an option with the value that applies.
 type Setting struct {
 	*Option
 	Text   string // the value; at Default, what help says
@@ -31,17 +31,17 @@ type Setting struct {
 	line   int    // in the file
 }
 
-// A Request is what a user asks of a subcommand.
+// A Request is what a user asks a subcommand to do.
 type Request struct {
 	Settings []*Setting // one for each option, in the order of help
 	Args     []string   // the command to run, or other arguments
-	ArgsFrom string     // where they are from
+	ArgsFrom string     // where they come from
 	Line     *Line
 	config   *config
 }
 
-// Resolve decides what counts: for each option the value of the highest rank, and of
-// two options that contradict each other the one of the higher rank.
+// Resolve decides which values apply: for each option the one of the highest rank. Of two
+// options that contradict each other, the one of the higher rank applies.
 func Resolve(l *Line) (*Request, error) {
 	config, job, err := l.openConfig()
 	if err != nil {
@@ -65,12 +65,12 @@ func Resolve(l *Line) (*Request, error) {
 	return r, r.findCommand(job)
 }
 
-// places are the options that a subcommand takes from the file if it does not take all:
-// they say where a lock is, and what its lease is like.
+// places are the options that every subcommand takes from the file, even if it does not
+// take all: they say where a lock is, and how long its lease is.
 var places = []string{"backend", "lock", "connect-timeout", "ttl", "kill-after"}
 
-// decide finds the value of an option. An empty value from the file or a variable does
-// not count.
+// decide finds the value of an option. Empty values from the file or a variable are
+// ignored.
 func (l *Line) decide(o *Option, c *config, job *section) (*Setting, error) {
 	s := &Setting{Option: o}
 	s.reset()
@@ -96,7 +96,7 @@ func (l *Line) decide(o *Option, c *config, job *section) (*Setting, error) {
 	return s, nil
 }
 
-// reset makes it what it is if nobody says anything.
+// reset makes a setting the default.
 func (s *Setting) reset() {
 	*s = Setting{Option: s.Option, Text: s.Default, Source: "default"}
 	switch {
@@ -107,23 +107,24 @@ func (s *Setting) reset() {
 	}
 }
 
-// Setting returns that of an option, or nil if the subcommand does not have it.
+// Setting returns the setting of an option, or nil if the subcommand does not have it.
 func (r *Request) Setting(name string) *Setting {
-	i := slices.IndexFunc(r.Settings, func(s *Setting) bool { return s.Name == name })
-	if i < 0 {
-		return nil
+	for _, s := range r.Settings {
+		if s.Name == name {
+			return s
+		}
 	}
-	return r.Settings[i]
+	return nil
 }
 
-// Given reports whether the value of an option is from the command line.
+// Given reports whether the value of an option comes from the command line.
 func (r *Request) Given(name string) bool {
 	s := r.Setting(name)
 	return s != nil && s.Rank == Flag
 }
 
-// openConfig reads the config file, if the subcommand has one, and finds the job that is
-// asked for, an empty one if none is.
+// openConfig reads the config file, if the subcommand has the option for one, and returns
+// it with the section of the job. Without --job the section is empty.
 func (l *Line) openConfig() (*config, *section, error) {
 	if l.Command.option("config") == nil {
 		return new(config), new(section), nil
@@ -141,7 +142,7 @@ func (l *Line) openConfig() (*config, *section, error) {
 	return c, job, err
 }
 
-// job returns the section of a job.
+// job returns the section of a job, which is empty if there is no name.
 func (c *config) job(name string) (*section, error) {
 	if name == "" {
 		return new(section), nil
@@ -158,7 +159,7 @@ func (c *config) job(name string) (*section, error) {
 	return nil, err
 }
 
-// value expands and checks what the file has for an option.
+// value expands and checks an option's value from the file.
 func (c *config) value(o *Option, e entry) (string, error) {
 	value, err := expand(e.text)
 	if err != nil {
@@ -179,7 +180,7 @@ func (c *config) value(o *Option, e entry) (string, error) {
 	return value, nil
 }
 
-// nameLock calls the lock like the job if nobody names it.
+// nameLock names the lock after the job if it has no other name.
 func (r *Request) nameLock(job *section) error {
 	lock, name := r.Setting("lock"), r.Setting("job")
 	if lock == nil || name == nil || name.Text == "" || lock.Rank > Default {
@@ -192,8 +193,8 @@ func (r *Request) nameLock(job *section) error {
 	return nil
 }
 
-// findCommand decides what to run: what the command line says, or a variable, or the
-// job.
+// findCommand decides which command to run: that of the command line, a variable or the
+// job, in this order.
 func (r *Request) findCommand(job *section) error {
 	line, words := r.Setting(commandKey), min(r.Line.Command.Early, len(r.Args))
 	if !r.Line.Command.Job {
@@ -216,7 +217,7 @@ func (r *Request) findCommand(job *section) error {
 	return nil
 }
 
-// Backend returns the backend that a run with the options of a line would have.
+// Backend returns the backend that a run with the options of a line would use.
 func (l *Line) Backend() (string, error) {
 	run := &Command{Define: func() ([]Option, func(*Request) error) {
 		return NewValues().Pick("backend", "config", "job"), nil
@@ -228,7 +229,7 @@ func (l *Line) Backend() (string, error) {
 	return r.Setting("backend").Text, nil
 }
 
-// Jobs returns the names of the jobs of the config file that a line means.
+// Jobs returns the names of the jobs in the config file that a line refers to.
 func (l *Line) Jobs() []string {
 	c, err := openConfig(l.Text("config"))
 	if err != nil {

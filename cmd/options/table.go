@@ -6,9 +6,10 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// HelpName and VersionName are options that ask for something else than the command.
+// The options that replace the command: they print help or the version.
 const (
 	HelpName    = "help"
 	HelpAllName = "help-all"
@@ -193,24 +194,32 @@ func (v *Values) outputOptions() []Option {
 	}
 }
 
-// Pick returns the rows of these names.
+// tiers returns the ways to contain a job.
+func tiers() (names []string) {
+	for _, t := range guard.Tiers() {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// Pick returns the rows with these names.
 func (v *Values) Pick(names ...string) []Option {
 	return slices.DeleteFunc(v.Table(), func(o Option) bool { return !slices.Contains(names, o.Name) })
 }
 
-// ToOperate returns those that say where a lock is and what to print.
+// ToOperate returns the options that say where a lock is and what to print.
 func (v *Values) ToOperate() []Option {
 	return v.Pick("backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")
 }
 
-// As returns the row of a name with another phrase.
+// As returns the row with a name, with another phrase.
 func (v *Values) As(name, usage string) Option {
 	o := v.Pick(name)[0]
 	o.Usage = usage
 	return o
 }
 
-// Format is the option of a subcommand that says in which of these formats it prints.
+// Format returns the option of a subcommand that sets the format of its output.
 func Format(value *Choice, def, usage string, formats ...string) Option {
 	return Option{Name: "output", Short: "o", Group: "Output", Value: value.Of(formats...), Default: def, From: Arguments, Usage: usage}
 }

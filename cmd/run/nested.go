@@ -14,40 +14,40 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// Nested use: a leaderrun that is to take a lock which a leaderrun around it
-// holds would wait for itself. It runs its command under that lease instead, by
-// exec, and the outer one goes on to supervise.
+// Nested use: if a leaderrun inside a job took the lock that an enclosing leaderrun
+// holds, it would wait for itself. Instead it runs its command under that lease, by
+// exec, and the enclosing leaderrun supervises the command.
 //
-// To run under the lease of another store would break the exclusion there, so
-// that it is the same lock must be known, and there are two ways to know it. If
-// the store is spelled in the same way, it is the same, and need not be
-// contacted. Else the store is asked as ever, and if it says that the lock is
-// held by the very run that holds it around us, it is the same store: a run's
-// id is random, and only told to the store that keeps its lock. The token, too,
-// must be the same, as a run may have left an older record behind. A record
-// without the id proves nothing: then the lock is waited for.
+// Running under the lease of another store would break the exclusion there, so we must
+// know that it is the same lock. There are two ways. If the store is spelled in the same
+// way, it is the same, and we need not contact it. Otherwise we ask the store as usual. If
+// it says that the holder is the very run that encloses us, it is the same store, because
+// a run's id is random, and only the store that keeps its lock knows it. The token must be
+// the same as well, because a run may have left an older record behind. A record without
+// the id proves nothing: then we wait for the lock.
 //
-// That the variable with the socket is there says nothing, either: what a job has others
-// start (at, systemd-run, a server of terminals) inherits it, and lives on when the job
-// is killed. So the answering side looks who asks.
+// The variable with the socket proves nothing either. A process that the job has others
+// start (at, systemd-run, a terminal server) inherits it, and survives when the job is
+// killed. So the enclosing leaderrun checks which process asks.
 
-// askLimit is how long a leaderrun around us may take to answer.
+// askLimit is how long an enclosing leaderrun may take to answer.
 const askLimit = time.Second
 
-// A nest is what we know of the leaderruns around us.
+// A nest is what we know of the enclosing leaderruns.
 type nest struct {
-	store string        // where we are to take the lock
-	inner int           // the process id of the innermost one
-	links []socket.Link // those with a lock of the name in question, from the inside out
+	store string        // where our lock is
+	inner int           // the process id of the innermost leaderrun
+	links []socket.Link // those whose lock has our lock's name, from the inside out
 }
 
 func (s *session) nest(backend *url.URL) *nest {
 	n := &nest{store: store(backend, os.Environ())}
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {
-		if link.Outside { // whose job nobody would end with that lease
+		if link.Outside { // we are not part of its job, so nobody would end us with its lease
 			break
 		}
 		if n.inner == 0 {
@@ -60,17 +60,28 @@ func (s *session) nest(backend *url.URL) *nest {
 	return n
 }
 
-// inStore returns the one whose store is spelled as ours.
-func (n *nest) inStore() (socket.Link, bool) {
-	i := slices.IndexFunc(n.links, func(l socket.Link) bool { return n.store != "" && l.Backend == n.store })
-	if i < 0 {
-		return socket.Link{}, false
+// find returns the innermost link that fits.
+func (n *nest) find(fits func(socket.Link) bool) (socket.Link, bool) {
+	for _, l := range n.links {
+		if fits(l) {
+			return l, true
+		}
 	}
-	return n.links[i], true
+	return socket.Link{}, false
 }
 
-// holds returns a function that reports whether one of them is the holder, or nil if
-// there are none.
+// inStore returns the link whose store is spelled like ours.
+func (n *nest) inStore() (socket.Link, bool) {
+	return n.find(func(l socket.Link) bool { return n.store != "" && l.Backend == n.store })
+}
+
+// holder returns the link that a store says is the holder.
+func (n *nest) holder(s locks.Status) (socket.Link, bool) {
+	return n.find(func(l socket.Link) bool { return isHolder(l.Answer, s) })
+}
+
+// holds returns a function that reports whether a link is the holder, or nil if there are
+// no links.
 func (n *nest) holds() func(locks.Status) bool {
 	if len(n.links) == 0 {
 		return nil
@@ -81,58 +92,50 @@ func (n *nest) holds() func(locks.Status) bool {
 	}
 }
 
-// holder returns the one that a store says is the holder.
-func (n *nest) holder(s locks.Status) (socket.Link, bool) {
-	i := slices.IndexFunc(n.links, func(l socket.Link) bool { return isHolder(l.Answer, s) })
-	if i < 0 {
-		return socket.Link{}, false
-	}
-	return n.links[i], true
-}
-
 // isHolder reports whether a status is certainly about the lock of an answer.
 func isHolder(a socket.Answer, s locks.Status) bool {
 	return a.RunID != "" && s.RunID == a.RunID && a.Token != 0 && s.Token == a.Token && s.Holder == a.Holder
 }
 
-// enter runs the command under the lease of whom the store said to hold it.
-// That this one does not hold it any more now means that it is about to end us.
+// enter runs the command under the lease of the leaderrun that the store says is the
+// holder. If it no longer holds the lock, it is about to end us, as part of its job.
 func (s *session) enter(n *nest, e *runner.OuterError, command proc.Command) error {
 	outer, _ := n.holder(e.Status)
-	again, err := s.reenter(n, outer, command)
-	if !again {
+	ran, err := s.reenter(n, outer, command)
+	if !ran {
 		return fmt.Errorf("%w: the leaderrun around this one holds %q no longer", locks.ErrLost, outer.Lock)
 	}
 	return err
 }
 
-// reenter runs the command under an outer lease, if that is surely held now.
-// Otherwise the first result is false. LEADERRUN_SOCKET stays the innermost:
-// from there all others are found.
-func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (bool, error) {
+// reenter runs the command under the lease of an enclosing leaderrun. If it is not certain
+// that the lease is held now, ran is false. LEADERRUN_SOCKET remains that of the innermost
+// leaderrun, from which all others are found.
+func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran bool, err error) {
 	a, err := socket.Ask(outer.Path, askLimit)
 	if err != nil || a.Lock != outer.Lock || a.Slot != outer.Slot || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
 		return false, nil
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	s.Term.Drain()
-	status, err := become(command, n.inner)
+	signals.Restore()
+	exit, err := proc.Exec(command, n.inner) // on Unix it returns only an error
 	if err != nil {
 		return true, err
 	}
-	return true, output.ExitWith(status)
+	return true, output.ExitWith(exit.Status())
 }
 
-// store says in which store a backend keeps its locks, for comparing: its
-// address, and what else may say where that is, but for credentials. Two that
-// differ may yet be the same store. "" says nothing: of a backend that is not
-// ours we do not know what it heeds.
+// store describes the store in which a backend keeps its locks, for comparing: the
+// address, and all else that may affect it, except credentials. Two descriptions that
+// differ may still be of the same store. It returns "" for a backend that is not ours,
+// because we do not know which variables such a backend reads.
 func store(backend *url.URL, env []string) string {
 	info := known.Find(backend.Scheme)
 	if info == nil {
 		return ""
 	}
-	said := []string{fmt.Sprintf("uid=%d", os.Geteuid())} // the default directory of file is another one for root
+	said := []string{fmt.Sprintf("uid=%d", os.Geteuid())} // the default directory of file differs for root
 	for _, kv := range env {
 		if key, _, _ := strings.Cut(kv, "="); info.SaysWhere(key) {
 			said = append(said, kv)

@@ -1,4 +1,0 @@
-package options
-
-// tiers: there is one way to keep a job together here, and nothing to choose.
-func tiers() []string { return nil }

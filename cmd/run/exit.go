@@ -1,0 +1,43 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+)
+
+// exit gives an error the exit status that -E sets: if the lock is held, or if the window
+// of --once-per needs no run. The other statuses are in cmd/output/exit.go.
+func (s *session) exit(err error) error {
+	var held *locks.HeldError
+	switch {
+	case errors.As(err, new(*runner.SkippedError)) && s.Conflict.Given:
+		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
+	case errors.As(err, new(*runner.SkippedError)):
+		return &output.Exit{Err: err, Quiet: true}
+	case errors.As(err, &held) && !s.Nonblock: // the wait timed out
+		return &output.Exit{Status: s.Conflict.N, Err: output.Reword(err, "lock %q: timed out: still %v", s.Lock, held)}
+	case output.Status(err) == output.ExitHeld:
+		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
+	}
+	return err
+}
+
+// explain words the error of a run in terms that the user knows, such as the lock's name.
+func (s *session) explain(err error) error {
+	switch {
+	case errors.As(err, new(*locks.HeldError)):
+	case errors.As(err, new(*runner.SkippedError)):
+		return fmt.Errorf("lock %q: %w", s.Lock, err)
+	case errors.Is(err, locks.ErrLost):
+		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.Lock, output.WithoutClass(err))
+	case errors.As(err, new(*runner.ResignError)):
+		return output.Reword(err, "leadership of %q was given up: %v", s.Lock, err)
+	case errors.As(err, new(*runner.TimeoutError)):
+		return output.Reword(err, "the job was stopped: %v", err)
+	}
+	return output.Explain(s.Lock, err)
+}
