@@ -24,6 +24,6 @@ func NewEnv(libexec string) env.Env {
 	registry.Fallback = programs.Open
 	return env.Env{
 		Version: version.Number(), Registry: registry, Programs: programs, Linked: linked(), Now: time.Now,
-		Out: os.Stdout, Term: output.NewTerm(os.Stderr),
+		Out: os.Stdout, Console: output.NewConsole(os.Stderr),
 	}
 }

@@ -36,10 +36,10 @@ func Main(args []string, e env.Env) int {
 		}
 		err = do(line, len(args) < 2)
 	}
-	if !e.Term.Started() { // the values of the options are not known
-		e.Term.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})
+	if !e.Console.Started() { // the values of the options are not known
+		e.Console.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})
 	}
-	return e.Term.Report(err)
+	return e.Console.Report(err)
 }
 
 // do does what a command line asks for.

@@ -36,7 +36,7 @@ func TestErrorsBeforeOptions(t *testing.T) {
 	} {
 		t.Setenv("LEADERRUN_LOG_FORMAT", tt.variable)
 		var b strings.Builder
-		e := env.Env{Registry: new(locks.Registry), Out: io.Discard, Term: output.NewTerm(&b)}
+		e := env.Env{Registry: new(locks.Registry), Out: io.Discard, Console: output.NewConsole(&b)}
 		status := Main(append([]string{"leaderrun"}, strings.Fields(tt.args)...), e)
 		if got := strings.HasPrefix(b.String(), "{"); got != tt.json || status != output.ExitUsage {
 			t.Errorf("%q %q: exit status %d, %q", tt.variable, tt.args, status, &b)

@@ -55,7 +55,7 @@ func (s *shelf) Close() error {
 type shelved struct{ *env.Env }
 
 func newShelved(s *shelf) shelved {
-	p := shelved{&env.Env{Registry: new(locks.Registry), Programs: new(helper.Programs), Out: io.Discard, Term: output.NewTerm(io.Discard)}}
+	p := shelved{&env.Env{Registry: new(locks.Registry), Programs: new(helper.Programs), Out: io.Discard, Console: output.NewConsole(io.Discard)}}
 	open := func(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil }
 	p.Registry.Register("shelf", open)
 	p.Registry.Register("file", open)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -55,20 +55,11 @@ func wrong(name, fix, format string, args ...any) Check {
 // failed is a check whose call returned an error. The backend's own hint is the
 // fix, if it has one.
 func failed(name string, err error) Check {
-	c := Check{Name: name, Level: Error, Text: oneLine(err), Fix: locks.Hint(err), class: classOf(err)}
+	c := Check{Name: name, Level: Error, Text: output.OneLine(err.Error()), Fix: locks.Hint(err), class: classOf(err)}
 	if c.Fix == "" {
 		c.Fix = remedy(c.class)
 	}
 	return c
-}
-
-// oneLine is an error's text, with words that mean something to a user.
-func oneLine(err error) string {
-	s := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
-	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
-		s = strings.ReplaceAll(s, end.Error(), "no answer in time")
-	}
-	return s
 }
 
 // classOf returns the class that decides about the exit status.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -15,14 +16,14 @@ import (
 func (e *exam) cleanUp(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.patient())
 	if err != nil {
-		return []Check{remains(e.scratch, oneLine(err))}
+		return []Check{remains(e.scratch, output.OneLine(err.Error()))}
 	}
 	defer h.close()
 	if !h.can(ctx, locks.CanForget) {
 		return []Check{skipped("clean up", "skipped: this backend cannot delete its record of "+e.scratch)}
 	}
 	if err := e.forget(ctx, h); err != nil {
-		return []Check{remains(e.scratch, oneLine(err))}
+		return []Check{remains(e.scratch, output.OneLine(err.Error()))}
 	}
 	c := ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
 	if n := e.forgetEarlier(ctx, h); n > 0 {

@@ -56,7 +56,7 @@ func (d *diagnosis) check() error {
 
 // run makes the checks and prints them. What they found is the exit status.
 func (d *diagnosis) run(r *options.Request) error {
-	logger := d.Term.Start(d.Messages())
+	logger := d.Console.Start(d.Messages())
 	if err := d.check(); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (d *diagnosis) run(r *options.Request) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	hurry, ended := env.UntilEnded(stop)
-	report := &reporter{out: d.Out, progress: d.Term.Progress, json: d.format.Value == "json", quiet: d.Quiet, broken: stop}
+	report := &reporter{out: d.Out, progress: d.Console.Progress, json: d.format.Value == "json", quiet: d.Quiet, broken: stop}
 	checks := Run(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
 	status := output.Status(Worst(checks))
 	if sig := ended(); sig != nil {

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/timing"
@@ -158,7 +159,7 @@ func (e *exam) take(ctx context.Context, s step) []Check {
 		return []Check{skipped(s.name, "there is no lease: a lock lasts as long as its holder's process")}
 	case s.ability != "":
 		if err := e.observer.require(ctx, s.ability); err != nil {
-			return []Check{skipped(s.name, oneLine(err))}
+			return []Check{skipped(s.name, output.OneLine(err.Error()))}
 		}
 	}
 	checks := s.run(ctx)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
@@ -22,7 +23,7 @@ func (e *exam) lease(ctx context.Context) []Check {
 	c := ok("lease", Figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
 	if err := timing.New(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
 		c.Level, c.class = Error, locks.ErrUsage
-		c.Text += ": " + oneLine(err)
+		c.Text += ": " + output.OneLine(err.Error())
 		c.Fix = "change the ttl as it says, or the leases that the server grants"
 		return []Check{c}
 	}

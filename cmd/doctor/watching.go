@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 )
 
@@ -17,7 +18,7 @@ func (e *exam) watch(ctx context.Context) []Check {
 	took, err := e.watchRelease(ctx)
 	switch {
 	case errors.Is(err, locks.ErrUsage): // as a server before ZooKeeper 3.6, or behind PgBouncer
-		return []Check{skipped("watch", oneLine(err))}
+		return []Check{skipped("watch", output.OneLine(err.Error()))}
 	case err != nil:
 		return []Check{failed("watch", err)}
 	}

@@ -22,8 +22,8 @@ type Env struct {
 	Linked   map[string]Role  // other programs of ours that a bundle has in it, by name
 	Now      func() time.Time // the wall clock, by which a run belongs to a window
 
-	Out  io.Writer    // for data that was asked for
-	Term *output.Term // for everything else
+	Out     io.Writer       // for data that was asked for
+	Console *output.Console // for everything else
 }
 
 // A Role is a program that this one can be started to be: it is given arguments, of

@@ -148,7 +148,7 @@ func (f *forgetting) confirm(shown []view.Lock) error {
 	if !f.tokensRise() {
 		text.WriteString("Fencing tokens may start over, and stores that have seen greater ones will refuse them.\n")
 	}
-	f.Term.Drain() // what is said of those that are held comes before
+	f.Console.Drain() // what is said of those that are held comes before
 	return ask(text.String()+"Forget it? [y/N] ", "nothing was forgotten")
 }
 
@@ -230,6 +230,6 @@ func (f *forgetting) failed(name string, err error) {
 	} else {
 		err = output.Explain(name, err)
 	}
-	f.Term.Fail(err)
+	f.Console.Fail(err)
 	f.status = cmp.Or(f.status, output.Status(err))
 }

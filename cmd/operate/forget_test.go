@@ -57,13 +57,13 @@ func (d *drawn) Close() error { return nil }
 func (d *drawer) forgets(t *testing.T, names ...string) (out, complaints string, status int) {
 	t.Helper()
 	var said, failed strings.Builder
-	e := &env.Env{Registry: new(locks.Registry), Out: &said, Term: output.NewTerm(&failed)}
+	e := &env.Env{Registry: new(locks.Registry), Out: &said, Console: output.NewConsole(&failed)}
 	e.Registry.Register("drawer", func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
 		return &drawn{d, o.Name}, nil
 	})
 	p := &operator{e, options.NewValues()}
 	p.Backend = "drawer:"
-	status = e.Term.Report(p.forget(names, true))
+	status = e.Console.Report(p.forget(names, true))
 	return said.String(), strings.ReplaceAll(failed.String(), "leaderrun: error: ", ""), status
 }
 

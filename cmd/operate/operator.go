@@ -73,10 +73,10 @@ func (p *operator) visit(what string, needed ...locks.Ability) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.Term.Started() { // those of several slots are opened beside each other
-		p.Term.Start(p.Messages())
+	if !p.Console.Started() { // those of several slots are opened beside each other
+		p.Console.Start(p.Messages())
 	}
-	v := &visit{operator: p, logger: output.WithoutRepeats(p.Term.Log())}
+	v := &visit{operator: p, logger: p.Console.LogWithoutRepeats()}
 	v.open = func(ctx context.Context) (locks.Lock, error) {
 		return p.Registry.Open(ctx, backend, v.asking(name))
 	}

@@ -63,7 +63,7 @@ func (p *operator) print(seen []view.Lock, format string) error {
 	case p.Lock != "":
 		return style.Detail(p.Out, seen)
 	case len(seen) == 0:
-		p.Term.Info("there are no locks")
+		p.Console.Info("there are no locks")
 		return nil
 	}
 	return style.Table(p.Out, seen)

@@ -77,7 +77,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 	var last []view.Lock
 	f := &view.Follower{Store: v.store(), Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
-			p.Term.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
+			p.Console.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
 			return nil
 		}
 		defer func() { first, last = false, now }()
@@ -90,7 +90,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 			if p.Wait.Given { // the first answer may have taken a part of it, or more
 				time.AfterFunc(time.Until(began.Add(p.Wait.D)), cancel)
 			}
-			p.Term.Info(fmt.Sprintf("lock %q is %s; waiting", p.Lock, stateOf(now)))
+			p.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.Lock, stateOf(now)))
 		}
 		return nil
 	}}

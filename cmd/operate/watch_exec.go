@@ -32,9 +32,9 @@ func (p *operator) react(ctx context.Context, command proc.Command, c view.Chang
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		p.Term.Log().Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
+		p.Console.Log().Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
 	case !state.Success():
-		p.Term.Log().Warn("--exec failed", "err", fmt.Errorf("%s: %s", command.Args[0], state))
+		p.Console.Log().Warn("--exec failed", "err", fmt.Errorf("%s: %s", command.Args[0], state))
 	}
 }
 

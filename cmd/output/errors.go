@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// WithHint says what to do about an error.
+// WithHint adds to an error what to do about it.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
 type hinted struct {
@@ -30,7 +30,7 @@ func hintOf(err error) string {
 	return locks.Hint(err)
 }
 
-// Reword gives an error another text, and leaves it its class and its hint.
+// Reword gives an error another text. Its class and its hint remain.
 func Reword(err error, format string, args ...any) error {
 	return &reworded{err, fmt.Sprintf(format, args...)}
 }
@@ -43,8 +43,8 @@ type reworded struct {
 func (r *reworded) Error() string { return r.text }
 func (r *reworded) Unwrap() error { return r.error }
 
-// WithoutClass is the text of an error without the class that it may begin
-// with, where the class goes without saying.
+// WithoutClass returns the text of an error without the class that it may begin with, for
+// messages that already say it.
 func WithoutClass(err error) string {
 	text := err.Error()
 	for _, class := range []error{locks.ErrLost, locks.ErrUnavailable} {
@@ -53,7 +53,7 @@ func WithoutClass(err error) string {
 	return text
 }
 
-// Explain adds to an error what the user calls the things in it.
+// Explain words an error in terms that the user knows, such as the lock's name.
 func Explain(lock string, err error) error {
 	var held *locks.HeldError
 	switch {
@@ -69,12 +69,12 @@ func Explain(lock string, err error) error {
 	return err
 }
 
-// Quote shows a word of the user's in a message.
+// Quote quotes a word of the user's for a message: short, and without passwords.
 func Quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }
 
-// oneLine joins the lines of an error of several, and puts into words what a
-// context's end means to a user.
-func oneLine(s string) string {
+// OneLine joins the lines of an error's text, and says what the end of a context means to
+// a user.
+func OneLine(s string) string {
 	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
 		s = strings.ReplaceAll(s, end.Error(), "no answer in time")
 	}

@@ -12,13 +12,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// Events writes one line of JSON per transition. A sink that is full or
-// closed never stops the job.
+// Events writes one line of JSON per transition. A full or closed sink never stops the job.
 type Events struct{ sink *Sink }
 
-// OpenEvents opens what --events names: a file, to append to, or a descriptor
-// that is open already, standard output if it is "-". Nothing named: events go
-// nowhere.
+// OpenEvents opens the value of --events: a file to append to, or a descriptor that is
+// already open. "-" is standard output. With "" events are dropped.
 func OpenEvents(to string) (*Events, error) {
 	switch to {
 	case "":
@@ -43,7 +41,7 @@ func OpenEvents(to string) (*Events, error) {
 	return &Events{s}, nil
 }
 
-// appendTo opens a file, to append lines to it.
+// appendTo opens a file to append lines to it.
 func appendTo(name string) (*Sink, error) {
 	f, err := openToAppend(name)
 	if err != nil {
@@ -52,13 +50,13 @@ func appendTo(name string) (*Sink, error) {
 	return sinkOf(wholeWriter{w: f, name: name}), nil
 }
 
-// openToAppend opens a file and does not wait for anything. A FIFO that nobody
-// reads can be opened without waiting only for reading and writing; a reader that comes
-// while we run gets what was written.
+// openToAppend opens a file without waiting. A FIFO without a reader can be opened without
+// waiting only for reading and writing. A reader that opens it while we run gets what was
+// written.
 func openToAppend(name string) (*os.File, error) {
 	const (
 		flags = os.O_APPEND | os.O_CREATE | syscall.O_NONBLOCK
-		mode  = 0o644 // less the umask, as for any file of the user's
+		mode  = 0o644 // less the umask, like any file of the user's
 	)
 	f, err := os.OpenFile(name, os.O_WRONLY|flags, mode)
 	if errors.Is(err, syscall.ENXIO) {
@@ -67,7 +65,7 @@ func openToAppend(name string) (*os.File, error) {
 	return f, err
 }
 
-// Write writes the line of a transition.
+// Write writes the line of an event.
 func (l *Events) Write(e event.Event) {
 	if l.sink == nil {
 		return
@@ -79,7 +77,7 @@ func (l *Events) Write(e event.Event) {
 	_, _ = l.sink.Write(append(line, '\n'))
 }
 
-// Close writes what is left.
+// Close writes what is still queued.
 func (l *Events) Close() {
 	if l.sink != nil {
 		l.sink.Close()

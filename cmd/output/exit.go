@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// The exit statuses that are leaderrun's own, from sysexits.h where that has
-// one, and from the shell.
+// The exit statuses of leaderrun itself. They are those of sysexits.h where it has one, and
+// otherwise those of the shell and of timeout(1).
 const (
 	ExitTimeout     = 124 // as timeout(1)
 	ExitUsage       = 64
@@ -23,12 +23,11 @@ const (
 	ExitNotFound    = 127
 )
 
-// An Exit ends the program with a status of its own, as does any error that has the
-// method ExitStatus.
+// An Exit is an error with an exit status, like any error that has the method ExitStatus.
 type Exit struct {
 	Status int
-	Err    error // why; nil: there is nothing to say
-	Quiet  bool  // only -v says it
+	Err    error // nil: print nothing
+	Quiet  bool  // print it only with -v
 }
 
 func (e *Exit) Error() string {
@@ -40,7 +39,7 @@ func (e *Exit) Error() string {
 func (e *Exit) Unwrap() error   { return e.Err }
 func (e *Exit) ExitStatus() int { return e.Status }
 
-// ExitWith returns the error that has an exit status and says nothing; nil for 0.
+// ExitWith returns an error that has an exit status and prints nothing, or nil for 0.
 func ExitWith(status int) error {
 	if status == 0 {
 		return nil
@@ -48,23 +47,23 @@ func ExitWith(status int) error {
 	return &Exit{Status: status}
 }
 
-// Report prints an error, if there is one, ends the output, and returns the exit
-// status.
-func (t *Term) Report(err error) int {
+// Report prints an error, if there is one, ends the output, and returns the exit status.
+func (c *Console) Report(err error) int {
 	var exit *Exit
 	switch {
 	case err == nil, errors.As(err, new(*runner.SignalError)):
 	case !errors.As(err, &exit), exit.Err != nil && !exit.Quiet:
-		t.Fail(err)
+		c.Fail(err)
 	case exit.Err != nil:
-		t.Info(err.Error())
+		c.Info(err.Error())
 	}
-	t.Flush()
+	c.Flush()
 	return Status(err)
 }
 
-// Status maps an error to an exit status. The first class that fits counts: an
-// error that ends a term may well wrap what made the last renewal fail.
+// Status returns the exit status of an error. The first class that matches counts, because
+// the error that ends a term may wrap the one with which the last renewal failed. The
+// statuses that -E sets are in cmd/run/exit.go.
 func Status(err error) int {
 	var own interface{ ExitStatus() int }
 	var signalled *runner.SignalError

@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 		{Reword(&locks.Error{Op: "acquire", Err: errors.New("why"), Hint: "do it"}, "%d words", 2), "leaderrun: error: 2 words\nleaderrun: hint: do it\n"},
 	} {
 		var b strings.Builder
-		testTerm(&b).Report(tt.err)
+		testConsole(&b).Report(tt.err)
 		if b.String() != tt.want {
 			t.Errorf("Report(%v) prints %q; want %q", tt.err, &b, tt.want)
 		}

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testTerm is one that prints to w.
-func testTerm(w io.Writer) *Term { return &Term{file: os.Stderr, sink: NewSink(w)} }
+// testConsole returns a Console that prints to w.
+func testConsole(w io.Writer) *Console { return &Console{file: os.Stderr, sink: NewSink(w)} }
 
 // within fails a test in which f takes longer than the limit.
 func within(t *testing.T, limit time.Duration, what string, f func()) {

@@ -6,40 +6,38 @@ import (
 	"time"
 )
 
-// A Sink writes to something that may stall, without ever stalling who writes
-// to the sink: what does not fit into its queue is dropped. It is safe for
-// concurrent use, and one Write is never mixed with another, nor torn: see
-// wholeWriter.
+// A Sink writes to something that may stall, but its callers never wait: what does not fit
+// into its queue is dropped. It is safe for concurrent use. Writes are neither mixed nor
+// torn, see wholeWriter.
 type Sink struct {
 	w     wholeWriter
 	start sync.Once
 	queue chan chunk
-	over  chan struct{} // closed: the end
+	over  chan struct{} // closed by Close
 	done  chan struct{}
 }
 
-// A chunk is what one Write was given, or a mark that is closed when all before
-// it is written.
+// A chunk is the text of one Write, or a mark that is closed when all chunks before it are
+// written.
 type chunk struct {
 	text []byte
 	mark chan struct{}
 }
 
-// sinkQueue is how many writes may wait, and sinkFlush how long close waits
-// for them.
+// At most sinkQueue writes wait in the queue. Close waits for them for sinkFlush.
 const (
 	sinkQueue = 1024
 	sinkFlush = time.Second
 )
 
-// NewSink makes a sink that writes to w.
+// NewSink returns a Sink that writes to w.
 func NewSink(w io.Writer) *Sink { return sinkOf(wholeWriter{w: w}) }
 
 func sinkOf(w wholeWriter) *Sink {
 	return &Sink{w: w, queue: make(chan chunk, sinkQueue), over: make(chan struct{}), done: make(chan struct{})}
 }
 
-// Write takes lines, or drops them.
+// Write queues lines, or drops them if the queue is full.
 func (s *Sink) Write(p []byte) (int, error) {
 	s.start.Do(func() { go s.run() })
 	select {
@@ -63,7 +61,7 @@ func (s *Sink) run() {
 	}
 }
 
-// rest writes what is in the queue at the end.
+// rest writes what is still in the queue.
 func (s *Sink) rest() {
 	for {
 		select {
@@ -84,8 +82,8 @@ func (s *Sink) take(c chunk) {
 	s.w.write(c.text)
 }
 
-// Drain waits until all that was written so far is out, or for the given time.
-// It follows a Write.
+// Drain waits until everything so far is written, but no longer than the limit. A Write
+// must have preceded it.
 func (s *Sink) Drain(limit time.Duration) {
 	timeout := time.After(limit)
 	mark := make(chan struct{})
@@ -100,8 +98,8 @@ func (s *Sink) Drain(limit time.Duration) {
 	}
 }
 
-// Close ends the sink, and reports whether all is written. What is written to it
-// after that, by the reader of a helper's log that could not be waited for, is lost.
+// Close ends the sink, and reports whether everything is written. Later writes are lost:
+// the reader of a helper's log may outlive the sink.
 func (s *Sink) Close() bool {
 	started := true
 	s.start.Do(func() { started = false })

@@ -10,25 +10,26 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// A Tracer prints each renewal, for whoever chooses a ttl: if the lowest that was
-// ever left of the lease is most of it, a shorter one will do; if it comes near
-// the time that stopping the job takes, a longer one is needed.
+// A Tracer prints each renewal, to help choose a ttl. If most of the lease was left even at
+// the lowest point, a shorter ttl is enough. If little more was left than stopping the job
+// takes, the ttl must be longer.
 type Tracer struct {
-	log *slog.Logger // nil: nobody wants to know
+	log *slog.Logger // nil: print nothing
 
 	mu     sync.Mutex
-	lowest time.Duration // left in this term so far
+	lowest time.Duration // the least time that was left of the lease, in this term
 }
 
-// Tracer makes the one that the settings ask for, which are those of the Term.
-func (t *Term) Tracer(wanted bool, s Settings) *Tracer {
+// Tracer returns a Tracer that prints with the settings of the Console, or nothing if it is
+// not wanted.
+func (c *Console) Tracer(wanted bool, s Settings) *Tracer {
 	if !wanted {
 		return &Tracer{}
 	}
-	return &Tracer{log: t.loggerAt(slog.LevelInfo, s)}
+	return &Tracer{log: c.newLogger(slog.LevelInfo, s)}
 }
 
-// Event learns of a new term.
+// Event begins anew with each term.
 func (t *Tracer) Event(e event.Event) {
 	if e.Kind == event.Acquired && e.LeftMS != nil {
 		t.mu.Lock()
@@ -37,7 +38,7 @@ func (t *Tracer) Event(e event.Event) {
 	}
 }
 
-// Renewed prints a renewal. The boot clock's readings are told as times of day.
+// Renewed prints a renewal. It shows readings of the boot clock as times of day.
 func (t *Tracer) Renewed(r keepalive.Renewal) {
 	if t.log == nil {
 		return

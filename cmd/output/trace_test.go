@@ -13,14 +13,14 @@ import (
 )
 
 // TestTraceRenewals follows the lowest that was left of a lease, through failures,
-// until the next term. It is printed with -q, too.
+// until the next c. It is printed with -q, too.
 func TestTraceRenewals(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
+	c := testConsole(&b)
 	s := Settings{Quiet: true}
-	term.Start(s)
-	trace := term.Tracer(true, s)
+	c.Start(s)
+	trace := c.Tracer(true, s)
 	acquired := func() {
 		left := int64(15000)
 		trace.Event(event.Event{Kind: event.Acquired, LeftMS: &left})
@@ -35,7 +35,7 @@ func TestTraceRenewals(t *testing.T) {
 	renewed(12*time.Second, nil)
 	acquired()
 	renewed(11*time.Second, nil)
-	term.Flush()
+	c.Flush()
 	got := regexp.MustCompile(`(sent|deadline)=[0-9:.]+ `).ReplaceAllString(b.String(), "")
 	want := `leaderrun: renewed took=5ms left=14s lowest=12s
 leaderrun: not renewed took=5ms left=14s lowest=4s: refused
@@ -51,11 +51,11 @@ leaderrun: renewed took=5ms left=14s lowest=11s
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
+	c := testConsole(&b)
 	s := Settings{Verbose: 2}
-	term.Start(s)
-	term.Tracer(false, s).Renewed(keepalive.Renewal{})
-	term.Flush()
+	c.Start(s)
+	c.Tracer(false, s).Renewed(keepalive.Renewal{})
+	c.Flush()
 	if b.Len() > 0 {
 		t.Errorf("got %q", &b)
 	}

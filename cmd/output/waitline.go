@@ -9,10 +9,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A WaitLine shows a user at a terminal, after a second, who holds the lock: one line,
-// which is wiped before the job starts. Without a terminal it does nothing.
+// A WaitLine is a line on a terminal that shows who holds the lock. It appears after a
+// second, and is wiped before the job starts. Without a terminal it does nothing.
 type WaitLine struct {
-	out  *Sink // nil: not on a terminal
+	out  *Sink // nil: there is no terminal
 	file *os.File
 
 	mu      sync.Mutex
@@ -25,19 +25,19 @@ type WaitLine struct {
 
 const wipeLine = "\r\x1b[K"
 
-// wipeLimit is how long the start of the job waits for the terminal.
+// wipeLimit is how long the start of the job waits at most for the terminal.
 const wipeLimit = 100 * time.Millisecond
 
-// WaitLine makes the line for a run that has something to wait for.
-func (t *Term) WaitLine(quiet bool) *WaitLine {
-	t.wait = &WaitLine{}
-	if _, _, terminal := Screen(t.file); terminal && !quiet && (!t.json || t.logFile != nil) {
-		t.wait = &WaitLine{out: t.sink, file: t.file}
+// WaitLine makes the line of a run.
+func (c *Console) WaitLine(quiet bool) *WaitLine {
+	c.wait = &WaitLine{}
+	if _, _, terminal := Screen(c.file); terminal && !quiet && (!c.json || c.logFile != nil) {
+		c.wait = &WaitLine{out: c.sink, file: c.file}
 	}
-	return t.wait
+	return c.wait
 }
 
-// Show takes news of what is waited for.
+// Show sets who holds the lock.
 func (l *WaitLine) Show(w locks.Waiting) {
 	if l.out == nil {
 		return
@@ -59,12 +59,12 @@ func (l *WaitLine) draw() {
 	}
 	l.shown = true
 	width, _, _ := Screen(l.file)
-	_, _ = l.out.Write([]byte(wipeLine + cut(l.text(), width-1))) // a full line would move the cursor to the next
+	_, _ = l.out.Write([]byte(wipeLine + cut(l.text(), width-1))) // a full line would move the cursor to the next one
 	l.timer.Reset(time.Second)
 }
 
-// text fits a terminal of 80 columns, unless the holder's id is longer than usual:
-// then the end is cut off.
+// text returns the line. It fits a terminal of 80 columns, unless the holder's id is longer
+// than usual: then its end is cut off.
 func (l *WaitLine) text() string {
 	s, now := l.waiting.Status, time.Now()
 	text := fmt.Sprintf("leaderrun: waiting for %v", now.Sub(l.since).Round(time.Second))
@@ -80,7 +80,7 @@ func (l *WaitLine) text() string {
 	return text
 }
 
-// moment is a time, without the day if that is today.
+// moment returns a time as text, without the day if that is today.
 func moment(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04")
@@ -96,8 +96,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// cover returns what must be written before a line that is to stand in the
-// place of this one, which comes back below it.
+// cover returns what must be written before a message that replaces this line on the
+// screen. The line comes back below the message.
 func (l *WaitLine) cover() []byte {
 	if l == nil {
 		return nil
@@ -110,15 +110,15 @@ func (l *WaitLine) cover() []byte {
 	return []byte(wipeLine)
 }
 
-// Again begins another wait, after a line that was wiped.
+// Again begins another wait, after the line was wiped.
 func (l *WaitLine) Again() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer, l.shown, l.wiped = nil, false, false
 }
 
-// Wipe removes the line, until the next wait if there is one, and returns when it
-// is gone, or is not going to be soon.
+// Wipe removes the line until the next wait, and returns when it is gone, or after
+// wipeLimit.
 func (l *WaitLine) Wipe() {
 	l.mu.Lock()
 	l.wiped = true
@@ -133,16 +133,16 @@ func (l *WaitLine) Wipe() {
 	}
 }
 
-// Progress shows what is being done, in a line that the next one replaces; "" removes
-// it. Elsewhere than on a terminal it does nothing.
-func (t *Term) Progress(what string) {
-	width, _, terminal := Screen(t.file)
+// Progress shows what is being done, in a line that the next call replaces; "" removes it.
+// Without a terminal it does nothing.
+func (c *Console) Progress(what string) {
+	width, _, terminal := Screen(c.file)
 	switch {
 	case !terminal:
 	case what == "":
-		_, _ = t.sink.Write([]byte(wipeLine))
-		t.sink.Drain(wipeLimit)
+		_, _ = c.sink.Write([]byte(wipeLine))
+		c.sink.Drain(wipeLimit)
 	default:
-		_, _ = t.sink.Write([]byte(wipeLine + cut(what+" …", width-1)))
+		_, _ = c.sink.Write([]byte(wipeLine + cut(what+" …", width-1)))
 	}
 }

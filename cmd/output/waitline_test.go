@@ -62,16 +62,16 @@ func TestCut(t *testing.T) {
 func TestWaitLineComesAndGoes(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
-	l := &WaitLine{out: term.sink, file: term.file, since: time.Now(), timer: time.NewTimer(time.Hour)}
-	term.wait = l
-	term.line("before")
+	c := testConsole(&b)
+	l := &WaitLine{out: c.sink, file: c.file, since: time.Now(), timer: time.NewTimer(time.Hour)}
+	c.wait = l
+	c.line("before")
 	l.draw()
-	term.line("over it")
+	c.line("over it")
 	l.Wipe()
-	term.line("after")
+	c.line("after")
 	l.draw() // a timer that fired late
-	term.Flush()
+	c.Flush()
 	want := "leaderrun: before\n" +
 		wipeLine + "leaderrun: waiting for 0s" +
 		wipeLine + "leaderrun: over it\n" +
@@ -85,8 +85,8 @@ func TestWaitLineComesAndGoes(t *testing.T) {
 func TestWaitLineAgain(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
-	l := &WaitLine{out: term.sink, file: term.file}
+	c := testConsole(&b)
+	l := &WaitLine{out: c.sink, file: c.file}
 	for range 2 {
 		l.Show(locks.Waiting{})
 		l.draw()
@@ -94,7 +94,7 @@ func TestWaitLineAgain(t *testing.T) {
 		l.Again()
 		l.draw() // a timer that fired late
 	}
-	term.Flush()
+	c.Flush()
 	line := wipeLine + "leaderrun: waiting for 0s" + wipeLine
 	if got := b.String(); got != line+line {
 		t.Errorf("got %q; want %q twice", got, line)

@@ -5,19 +5,19 @@ import (
 	"os"
 )
 
-// A wholeWriter writes lines, and never leaves a part of one where another one
-// follows. Of a full disk or a pipe a write may take a part only: the rest is
-// written before anything else is, and what comes meanwhile is dropped. Where
-// that cannot be, as somebody else has written into the file after that part, or
-// has left a part of his own there, the next line begins on a line of its own.
+// A wholeWriter writes whole lines: a part of a line is never followed by another line. A
+// full disk or a pipe may take only a part of a write. Then the rest is written before
+// anything else, and lines that come before that are dropped. If another process has
+// written into the file after that part, or has left a part of its own, the next line
+// begins with a newline.
 type wholeWriter struct {
 	w    io.Writer
-	name string // of the file, if w is one that was opened to append to
-	rest []byte // of a line of which a part was written
+	name string // of the file, if w is a file opened to append to
+	rest []byte // the rest of a line of which a part was written
 	end  int64  // where that part ends in the file
 }
 
-// write writes lines, which it may keep, or drops them.
+// write writes lines or drops them. It may keep the slice.
 func (l *wholeWriter) write(lines []byte) {
 	if !l.finish() {
 		return
@@ -30,7 +30,7 @@ func (l *wholeWriter) write(lines []byte) {
 	}
 }
 
-// finish writes what is left of a line, and reports whether nothing is any more.
+// finish writes the rest of a line, and reports whether it is complete.
 func (l *wholeWriter) finish() bool {
 	if len(l.rest) > 0 && l.interrupted() {
 		l.rest = nil
@@ -43,21 +43,20 @@ func (l *wholeWriter) finish() bool {
 
 // put writes as much as it can, and returns the rest.
 func (l *wholeWriter) put(p []byte) (rest []byte) {
-	n, _ := l.w.Write(p) // there is nobody to tell why it is not more
+	n, _ := l.w.Write(p) // there is nowhere to report the error
 	if f, ok := l.w.(*os.File); ok && n > 0 {
 		l.end, _ = f.Seek(0, io.SeekCurrent)
 	}
 	return p[n:]
 }
 
-// interrupted reports whether a part of a line is not the last that is in the
-// file any more.
+// interrupted reports whether the file no longer ends with our part of a line.
 func (l *wholeWriter) interrupted() bool {
 	size, ok := l.size()
 	return ok && size != l.end
 }
 
-// size is that of a regular file.
+// size returns the size of the file, if it is a regular one.
 func (l *wholeWriter) size() (int64, bool) {
 	f, ok := l.w.(*os.File)
 	if !ok {
@@ -70,8 +69,8 @@ func (l *wholeWriter) size() (int64, bool) {
 	return info.Size(), true
 }
 
-// follows reports whether the file ends with a part of a line, of somebody who
-// is not going to complete it, as far as that can be seen.
+// follows reports whether the file ends with a part of a line, which another process has
+// written and probably will not complete.
 func (l *wholeWriter) follows() bool {
 	size, ok := l.size()
 	if l.name == "" || !ok || size == 0 {

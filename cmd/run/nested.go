@@ -117,7 +117,7 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran
 		return false, nil
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
-	s.Term.Drain()
+	s.Console.Drain()
 	signals.Restore()
 	exit, err := proc.Exec(command, n.inner) // on Unix it returns only an error
 	if err != nil {

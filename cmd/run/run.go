@@ -85,10 +85,10 @@ func (s *session) run(r *options.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Term.LogTo(s.LogFile); err != nil {
+	if err := s.Console.LogTo(s.LogFile); err != nil {
 		return err
 	}
-	logger := s.Term.Start(s.Messages())
+	logger := s.Console.Start(s.Messages())
 	if err := s.check(r); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	}
 	defer events.Close()
 
-	line, trace := s.Term.WaitLine(s.Quiet), s.Term.Tracer(s.TraceRenewals, s.Messages()) // before anything else may log
+	line, trace := s.Console.WaitLine(s.Quiet), s.Console.Tracer(s.TraceRenewals, s.Messages()) // before anything else may log
 	if s.guard == nil {
 		s.guard = guard.Begin()
 	}
@@ -207,7 +207,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	c.Events = func(e event.Event) {
 		events.Write(e)
 		service.event(e)
-		s.Term.Event(e)
+		s.Console.Event(e)
 		trace.Event(e)
 		metrics.event(e)
 		if e.Kind == event.Rejoining {

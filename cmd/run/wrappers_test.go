@@ -41,8 +41,8 @@ func TestWrappersNeedALock(t *testing.T) {
 			}
 			continue
 		}
-		term := output.NewTerm(&b)
-		status := term.Report(err)
+		c := output.NewConsole(&b)
+		status := c.Report(err)
 		if !errors.Is(err, locks.ErrUsage) || status != output.ExitUsage || !strings.HasSuffix(b.String(), "hint: "+tt.hint+"\n") {
 			t.Errorf("%s: status %d, %q; want the hint %q", tt.args, status, b.String(), tt.hint)
 		}

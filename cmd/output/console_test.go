@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -27,13 +26,13 @@ func TestLogger(t *testing.T) {
 		{2, false, "leaderrun: renewed: renew \"n\" on b: why; so\nleaderrun: acquired token=7\nleaderrun: warning: retry left=3s: renew \"n\" on b: why; so\nleaderrun: hint: wait\nleaderrun: error: bad\n"},
 	} {
 		var b bytes.Buffer
-		term := testTerm(&b)
-		log := term.Start(Settings{Verbose: tt.verbose, Quiet: tt.quiet})
+		c := testConsole(&b)
+		log := c.Start(Settings{Verbose: tt.verbose, Quiet: tt.quiet})
 		log.Debug("renewed", "err", cause)
 		log.Info("acquired", "token", 7)
 		log.Warn("retry", "left", 3*time.Second, "err", cause)
 		log.Error("bad")
-		term.Flush()
+		c.Flush()
 		if b.String() != tt.want {
 			t.Errorf("-v %d -q %v:\n got %q\nwant %q", tt.verbose, tt.quiet, &b, tt.want)
 		}
@@ -43,12 +42,12 @@ func TestLogger(t *testing.T) {
 func TestJSONLogger(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
-	log := term.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", Holder: "me", JSON: true})
+	c := testConsole(&b)
+	log := c.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", Holder: "me", JSON: true})
 	log.Warn("retry", "left", 3*time.Second, "err", errors.New("why\nso"))
-	term.Fail(&hinted{errors.New("bad"), "do it"})
-	term.Fail(errors.New("bad"))
-	term.Flush()
+	c.Fail(&hinted{errors.New("bad"), "do it"})
+	c.Fail(errors.New("bad"))
+	c.Flush()
 	var got []map[string]any
 	for line := range strings.Lines(b.String()) {
 		var o map[string]any
@@ -73,11 +72,11 @@ func TestJSONLogger(t *testing.T) {
 func TestJSONKeysStandOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	term := testTerm(&b)
-	log := term.Start(Settings{Lock: "x", Backend: "etcd", Holder: "me", JSON: true})
-	term.Event(event.Event{Kind: event.Acquired, Token: 7, Slot: 2})
+	c := testConsole(&b)
+	log := c.Start(Settings{Lock: "x", Backend: "etcd", Holder: "me", JSON: true})
+	c.Event(event.Event{Kind: event.Acquired, Token: 7, Slot: 2})
 	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "holder", "other", "token", 8, "err", "why")
-	term.Flush()
+	c.Flush()
 	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","holder":"me","slot":2,"token":8,"err":"why"}` + "\n"
 	if _, got, _ := strings.Cut(b.String(), ","); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -89,25 +88,27 @@ func TestStalledTerminal(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
 	defer close(w.release)
-	term := testTerm(w)
-	log := term.Start(Settings{Verbose: 2})
-	term.wait = &WaitLine{out: term.sink, file: term.file, shown: true}
+	c := testConsole(w)
+	log := c.Start(Settings{Verbose: 2})
+	c.wait = &WaitLine{out: c.sink, file: c.file, shown: true}
 	within(t, 2*time.Second, "printing", func() {
 		for range 3 * sinkQueue {
 			log.Debug("renewed")
-			term.line("error: x")
+			c.line("error: x")
 		}
-		term.wait.Wipe()
+		c.wait.Wipe()
 	})
-	within(t, sinkFlush+2*time.Second, "the end", term.Flush)
+	within(t, sinkFlush+2*time.Second, "the end", c.Flush)
 }
 
 func TestAttributesOfALogger(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	log := slog.New(&lines{out: &b, level: slog.LevelInfo}).With("helper", "h")
+	c := testConsole(&b)
+	log := c.Start(Settings{Verbose: 1}).With("helper", "h")
 	log.With("lock", "x").Info("said", "n", 1)
 	log.Info("said", "reason", "one\nanother")
+	c.Flush()
 	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1\nleaderrun: said helper=h reason=one; another\n"; got != want {
 		t.Errorf("got %q; want %q", got, want)
 	}
