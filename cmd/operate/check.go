@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// checkLimit is how long leaderrun may take to answer. If it takes longer it is frozen or
-// gone, and the lease is not certainly ours.
+// checkLimit is how long leaderrun may take to answer. If it takes longer, it is frozen or
+// gone, and we cannot be certain of the lease.
 const checkLimit = time.Second
 
 func checkCommand(*env.Env) *options.Command {
@@ -36,8 +36,9 @@ func checkCommand(*env.Env) *options.Command {
 	}
 }
 
-// check says no by its exit status alone, as test(1) does. The clock is read
-// after the answer came, so that no delay on its way makes it too good.
+// check reports a lost lease by its exit status alone, like test(1). It reads the clock
+// after the answer has arrived, so that a delayed answer does not make the lease look
+// longer than it is.
 func check(path string, length time.Duration) error {
 	for answer, err := range socket.Chain(path, checkLimit) {
 		if err != nil {
@@ -54,9 +55,9 @@ func check(path string, length time.Duration) error {
 		locks.ErrLost, output.Quote(os.Getenv("LEADERRUN_LOCK_NAME")), output.Quote(os.Getenv("LEADERRUN_TOKEN")))
 }
 
-// isOfJob reports whether a lease is the one that the job was told of. With
-// nested use that may be another than the innermost: of a lock a, taken once
-// more inside b inside a.
+// isOfJob reports whether a lease is the one in the job's environment. With nested use it
+// need not be the innermost one: inside lock a, lock b may be taken, and inside that a
+// again.
 func isOfJob(a socket.Answer) bool {
 	lock, token, slot := os.Getenv("LEADERRUN_LOCK_NAME"), os.Getenv("LEADERRUN_TOKEN"), os.Getenv("LEADERRUN_SLOT")
 	return (lock == "" || lock == a.Lock) && (token == "" || token == strconv.FormatUint(a.Token, 10)) &&

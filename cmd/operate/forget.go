@@ -23,20 +23,20 @@ func forgetCommand(e *env.Env) *options.Command {
 		return []options.Option{yesOption(&yes, "Which lock")},
 			func(r *options.Request) error { return p.forget(r.Args, yes) }
 	})
-	c.Args, c.Early = "NAME...", math.MaxInt // or options after a name would be locks to forget
+	c.Args, c.Early = "NAME...", math.MaxInt // otherwise options after a name would be names
 	return c
 }
 
 // A forgetting is one run of leaderrun forget.
 type forgetting struct {
 	*visit
-	names  []string               // which are still to be forgotten
-	kept   map[string][]view.Lock // of each: what is listed of the lock and of its slots
-	status int                    // that of the first error
+	names  []string               // of the locks still to be forgotten
+	kept   map[string][]view.Lock // for each name: the listed locks, namely that lock and its slots
+	status int                    // the exit status for the first error
 }
 
-// forget shows what is kept of locks, asks, and deletes it. If one cannot be forgotten,
-// it says why, and the others are forgotten, as rm(1) does with files.
+// forget shows the records of locks, asks for confirmation, and deletes them. If a lock
+// cannot be forgotten, it says why and goes on with the others, like rm(1).
 func (p *operator) forget(names []string, yes bool) error {
 	if err := checkForgotten(names); err != nil {
 		return err
@@ -44,21 +44,21 @@ func (p *operator) forget(names []string, yes bool) error {
 	if !yes && !canAsk() {
 		return output.WithHint(locks.Usagef("cannot ask for confirmation to forget: no terminal"), "add --yes to forget without asking")
 	}
-	v, err := p.visit("leaderrun forget", locks.CanForget, locks.CanList) // only a list tells of all slots
+	v, err := p.visit("leaderrun forget", locks.CanForget, locks.CanList) // only a list has all slots
 	if err != nil {
 		return err
 	}
 	defer v.close()
 	ctx, f := context.Background(), &forgetting{visit: v, names: slices.Compact(slices.Sorted(slices.Values(names)))}
 	if err := f.look(ctx); err != nil {
-		return output.Explain(p.Lock, err)
+		return output.Explain(p.opt.Lock, err)
 	}
 	if shown := f.shown(); !yes && len(shown) > 0 {
 		if err := f.confirm(shown); err != nil {
 			return err
 		}
-		if err := f.look(ctx); err != nil { // the answer may have taken long
-			return output.Explain(p.Lock, err)
+		if err := f.look(ctx); err != nil { // the user may have taken long to answer
+			return output.Explain(p.opt.Lock, err)
 		}
 	}
 	if err := f.all(ctx); err != nil {
@@ -67,7 +67,7 @@ func (p *operator) forget(names []string, yes bool) error {
 	return output.ExitWith(f.status)
 }
 
-// checkForgotten checks all names, before anything is done.
+// checkForgotten returns an error if a name is invalid. It comes before anything else.
 func checkForgotten(names []string) error {
 	if len(names) == 0 {
 		return output.WithHint(locks.Usagef("no lock is named"), "leaderrun forget NAME...")
@@ -83,14 +83,14 @@ func checkForgotten(names []string) error {
 	return nil
 }
 
-// look finds the records, and refuses locks that are held. The backend would also refuse
-// them, but for a lock with slots only after deleting those that are free.
+// look finds the records, and reports an error for each lock that is held. The backend
+// would report it as well, but for a lock with slots only after deleting the free ones.
 func (f *forgetting) look(ctx context.Context) error {
 	f.kept = map[string][]view.Lock{}
 	for _, name := range f.names {
 		f.kept[name] = nil
 	}
-	all, err := f.store().Kept(ctx, func(name string) bool { return len(f.meant(name)) > 0 })
+	all, err := f.Kept(ctx, func(name string) bool { return len(f.meant(name)) > 0 })
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (f *forgetting) look(ctx context.Context) error {
 	return nil
 }
 
-// meant are those of the names that stand for a lock of the list: its own, and that of
+// meant returns which of the user's names mean a listed lock: its own name, and the name of
 // the lock that it is a slot of.
 func (f *forgetting) meant(listed string) []string {
 	base, _ := locks.CutSlot(listed)
@@ -118,7 +118,7 @@ func (f *forgetting) meant(listed string) []string {
 	})
 }
 
-// shown is what there is to forget, as users know it: they know of no slot 0.
+// shown returns the records to forget as users know them, which is without slot 0.
 func (f *forgetting) shown() (all []view.Lock) {
 	for _, name := range f.names {
 		before := len(all)
@@ -134,7 +134,7 @@ func (f *forgetting) shown() (all []view.Lock) {
 	return all
 }
 
-// confirm asks at the terminal.
+// confirm shows the records and asks for confirmation.
 func (f *forgetting) confirm(shown []view.Lock) error {
 	write := f.style(false).Table
 	if len(shown) == 1 {
@@ -148,19 +148,19 @@ func (f *forgetting) confirm(shown []view.Lock) error {
 	if !f.tokensRise() {
 		text.WriteString("Fencing tokens may start over, and stores that have seen greater ones will refuse them.\n")
 	}
-	f.Console.Drain() // what is said of those that are held comes before
+	f.env.Console.Drain() // errors about locks that are held come first
 	return ask(text.String()+"Forget it? [y/N] ", "nothing was forgotten")
 }
 
-// tokensRise reports whether the backend is one whose tokens are known to rise even
-// after a lock was forgotten.
+// tokensRise reports whether the backend's tokens are known to rise even after a lock was
+// forgotten.
 func (f *forgetting) tokensRise() bool {
-	backend, err := locks.Parse(f.Backend)
+	backend, err := locks.Parse(f.opt.Backend)
 	return err == nil && known.Find(backend.Scheme) != nil
 }
 
-// all forgets one lock after the other. It gives up if the backend does not respond at
-// all, as otherwise each of thousands of locks would wait for a response.
+// all forgets one lock after the other. It gives up if the backend does not respond at all,
+// because otherwise each of thousands of locks would wait for a response.
 func (f *forgetting) all(ctx context.Context) error {
 	for i, name := range f.names {
 		err := f.one(ctx, name)
@@ -177,16 +177,17 @@ func (f *forgetting) all(ctx context.Context) error {
 		if len(f.kept[name]) == 0 {
 			said = "there is no record of lock %q"
 		}
-		if err := f.Say(said, name); err != nil {
+		if err := f.env.Say(said, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one forgets a lock, also one that is not listed: there may be a request to its holder.
-// Slots go first, from the last to the first, and then their turnstile. So its record
-// is not deleted while a slot is held: who takes one meanwhile takes the first.
+// one forgets a lock, even one that is not listed, because there may be a request to its
+// holder. It begins with the slots, from the last to the first, and then deletes their
+// turnstile. So the turnstile's record is not deleted while a slot is held: a run that
+// takes a slot meanwhile takes the first one.
 func (f *forgetting) one(ctx context.Context, name string) error {
 	all := f.kept[name]
 	if len(all) == 0 || all[0].Name != name {
@@ -206,16 +207,16 @@ func (f *forgetting) delete(ctx context.Context, lock string) error {
 		return err
 	}
 	defer v.close()
-	return v.bounded(ctx, v.handle.(locks.Forgetter).Forget)
+	return v.Request(ctx, v.Handle.(locks.Forgetter).Forget)
 }
 
-// isDown reports whether it is not one lock alone that cannot be had.
+// isDown reports whether the backend does not respond at all.
 func (f *forgetting) isDown(ctx context.Context) bool {
-	_, err := f.store().Kept(ctx, func(string) bool { return false })
+	_, err := f.Kept(ctx, func(string) bool { return false })
 	return err != nil
 }
 
-// ofSlot says which slot an error is about, if it is one of the lock that was named.
+// ofSlot adds the number of a slot to an error, if the user named its lock and not the slot.
 func ofSlot(name, listed string, err error) error {
 	if _, number := locks.CutSlot(listed); number > 0 && listed != name {
 		return fmt.Errorf("slot %d: %w", number, err)
@@ -230,6 +231,6 @@ func (f *forgetting) failed(name string, err error) {
 	} else {
 		err = output.Explain(name, err)
 	}
-	f.Console.Fail(err)
+	f.env.Console.Fail(err)
 	f.status = cmp.Or(f.status, output.Status(err))
 }

@@ -62,7 +62,7 @@ func (d *drawer) forgets(t *testing.T, names ...string) (out, complaints string,
 		return &drawn{d, o.Name}, nil
 	})
 	p := &operator{e, options.NewValues()}
-	p.Backend = "drawer:"
+	p.opt.Backend = "drawer:"
 	status = e.Console.Report(p.forget(names, true))
 	return said.String(), strings.ReplaceAll(failed.String(), "leaderrun: error: ", ""), status
 }
@@ -128,7 +128,7 @@ func TestForgetTokens(t *testing.T) {
 	t.Parallel()
 	for backend, want := range map[string]bool{"file": true, "etcd://h/p": true, "gcs:": true, "zk://h?mode=unfair": true, "toy:": false, "://": false} {
 		v := &options.Values{Backend: backend}
-		if got := (&forgetting{visit: &visit{operator: &operator{Values: v}}}).tokensRise(); got != want {
+		if got := (&forgetting{visit: &visit{operator: &operator{opt: v}}}).tokensRise(); got != want {
 			t.Errorf("%s: got %v", backend, got)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package operate is what an operator does with locks: status, watch, wait, resign,
-// release and forget look at locks and hold none, and check asks about the one
-// that the job runs under.
+// Package operate has the subcommands of an operator. status, watch, wait, resign, release
+// and forget look at locks and hold none. check reports on the lock under which the job
+// runs that calls it.
 package operate
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
@@ -17,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Commands are the subcommands.
+// Commands returns the subcommands.
 func Commands(e *env.Env) []*options.Command {
 	return []*options.Command{
 		statusCommand(e), watchCommand(e), waitCommand(e), checkCommand(e),
@@ -27,113 +28,90 @@ func Commands(e *env.Env) []*options.Command {
 
 // An operator is one use of such a subcommand.
 type operator struct {
-	*env.Env
-	*options.Values
+	env *env.Env
+	opt *options.Values
 }
 
-// define makes a subcommand with options of its own, and with those that say where a
-// lock is and what to print.
+// define returns a subcommand with options of its own and with those that say where a lock
+// is and what to print.
 func define(e *env.Env, name, usage string, own func(*operator) ([]options.Option, func(*options.Request) error)) *options.Command {
 	return &options.Command{Name: name, Usage: usage, Define: func() ([]options.Option, func(*options.Request) error) {
 		p := &operator{e, options.NewValues()}
 		all, do := own(p)
-		return append(all, p.ToOperate()...), do
+		return append(all, p.opt.ToOperate()...), do
 	}}
 }
 
 // of returns an operator for another lock.
 func (p *operator) of(lock string) *operator {
-	v := *p.Values
-	v.Lock = lock
-	return &operator{p.Env, &v}
+	opt := *p.opt
+	opt.Lock = lock
+	return &operator{p.env, &opt}
 }
 
-// A visit is a handle that never acquires.
+// A visit looks at locks through a handle that never acquires.
 type visit struct {
 	*operator
-	handle locks.Lock
-	logger *slog.Logger
-	open   func(context.Context) (locks.Lock, error)
+	*view.Store
+	backend *url.URL
+	logger  *slog.Logger
 }
 
-// visit opens one for a subcommand, on the lock that the options name, or on any if
-// they name none. The backend must have what the subcommand needs.
-func (p *operator) visit(what string, needed ...locks.Ability) (*visit, error) {
-	if p.ID == "" {
-		p.ID = env.NewID()
+// visit opens a handle for a subcommand, on the lock that the options name, or on any lock
+// if they name none. The backend must have the abilities that the subcommand needs.
+func (p *operator) visit(command string, needed ...locks.Ability) (*visit, error) {
+	if p.opt.ID == "" {
+		p.opt.ID = env.NewID()
 	}
-	name := p.Lock
+	name := p.opt.Lock
 	if name == "" {
-		name = "leaderrun" // any will do
+		name = "leaderrun" // any name is fine
 	}
 	if err := locks.CheckSlotName(name); err != nil {
 		return nil, err
 	}
-	backend, err := locks.Parse(p.Backend)
-	if err != nil {
+	v := &visit{operator: p}
+	var err error
+	if v.backend, err = locks.Parse(p.opt.Backend); err != nil {
 		return nil, err
 	}
-	if !p.Console.Started() { // those of several slots are opened beside each other
-		p.Console.Start(p.Messages())
+	if !p.env.Console.Started() { // the handles of several slots are opened concurrently
+		p.env.Console.Start(p.opt.Messages())
 	}
-	v := &visit{operator: p, logger: p.Console.LogWithoutRepeats()}
-	v.open = func(ctx context.Context) (locks.Lock, error) {
-		return p.Registry.Open(ctx, backend, v.asking(name))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), p.ConnectTimeout.D)
+	v.logger = p.env.Console.LogWithoutRepeats()
+	v.Store = &view.Store{Name: p.opt.Lock, Timeout: p.opt.ConnectTimeout.D, Open: func(ctx context.Context) (locks.Lock, error) {
+		return p.env.Registry.Open(ctx, v.backend, v.options(name))
+	}}
+	ctx, cancel := context.WithTimeout(context.Background(), v.Timeout)
 	defer cancel()
-	lock, err := v.open(ctx)
-	if err != nil {
+	if v.Handle, err = v.Open(ctx); err != nil {
 		return nil, unopened(ctx, err)
 	}
-	if err := locks.Require(ctx, lock, what, needed...); err != nil {
-		_ = lock.Close() // it holds nothing
+	if err := locks.Require(ctx, v.Handle, command, needed...); err != nil {
+		v.close()
 		return nil, unopened(ctx, err)
 	}
-	v.handle = lock
 	return v, nil
 }
 
-// asking are the options of a handle that never acquires.
-func (v *visit) asking(name string) locks.Options {
+// options returns the options of a handle that never acquires.
+func (v *visit) options(name string) locks.Options {
 	return locks.Options{
 		Name:           name,
-		Holder:         v.ID,
-		TTL:            v.TTL.D,
-		ConnectTimeout: v.ConnectTimeout.D,
-		Version:        v.Version,
+		Holder:         v.opt.ID,
+		TTL:            v.opt.TTL.D,
+		ConnectTimeout: v.Timeout,
+		Version:        v.env.Version,
 		Logger:         v.logger,
 	}
 }
 
-func (v *visit) close() { _ = v.handle.Close() } // it holds nothing
+func (v *visit) close() { _ = v.Handle.Close() } // it holds nothing
 
-// store is what is seen through the handle.
-func (v *visit) store() *view.Store {
-	return &view.Store{Handle: v.handle, Name: v.Lock, Timeout: v.ConnectTimeout.D, Reopen: v.reopen}
-}
-
-// reopen opens another handle in the place of the one that we have.
-func (v *visit) reopen(ctx context.Context) (locks.Lock, error) {
-	lock, err := v.open(ctx)
-	if err == nil {
-		v.close()
-		v.handle = lock
-	}
-	return lock, err
-}
-
-// bounded makes one request, within --connect-timeout.
-func (v *visit) bounded(ctx context.Context, request func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, v.ConnectTimeout.D)
-	defer cancel()
-	return view.Unanswered(ctx, request(bounded))
-}
-
-// inspect looks at the lock by itself.
+// inspect looks at the lock alone.
 func (v *visit) inspect(ctx context.Context) (state locks.State, err error) {
-	err = v.bounded(ctx, func(ctx context.Context) error {
-		state, err = v.handle.(locks.Inspector).Inspect(ctx)
+	err = v.Request(ctx, func(ctx context.Context) error {
+		state, err = v.Handle.(locks.Inspector).Inspect(ctx)
 		return err
 	})
 	return state, err
@@ -141,10 +119,10 @@ func (v *visit) inspect(ctx context.Context) (state locks.State, err error) {
 
 // see opens the locks that the options name: one, or all.
 func (p *operator) see(all bool, what string) (*visit, error) {
-	if !all && p.Lock != "" {
+	if !all && p.opt.Lock != "" {
 		return p.visit(what, locks.CanInspect)
 	}
-	p.Lock = ""
+	p.opt.Lock = ""
 	v, err := p.visit(what+" --all", locks.CanList)
 	err = view.OfAll(err)
 	if errors.Is(err, locks.ErrUsage) && !all {
@@ -153,21 +131,21 @@ func (p *operator) see(all bool, what string) (*visit, error) {
 	return v, err
 }
 
-// needLock refuses a subcommand without a lock.
+// needLock returns an error if the options name no lock.
 func (p *operator) needLock() error {
-	if p.Lock == "" {
+	if p.opt.Lock == "" {
 		return output.WithHint(locks.Usagef("no lock is named"), "add --lock NAME")
 	}
 	return nil
 }
 
-// style is how standard output is to look.
+// style returns the layout of text on standard output.
 func (p *operator) style(wide bool) view.Style {
-	return view.Style{Color: output.Colors(p.Out), Wide: wide, Now: p.Now()}
+	return view.Style{Color: output.Colors(p.env.Out), Wide: wide, Now: p.env.Now()}
 }
 
-// unopened classes an error of a helper program that has not opened a lock in time:
-// ctx, which bounds that.
+// unopened gives an error the class ErrUnavailable if a helper program has not opened a
+// lock before ctx ended.
 func unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
@@ -175,7 +153,7 @@ func unopened(ctx context.Context, err error) error {
 	return err
 }
 
-// holder names whoever holds a lock.
+// holder returns the name of a lock's holder.
 func holder(s locks.Status) string {
 	if s.Holder == "" {
 		return "the holder"
@@ -183,7 +161,7 @@ func holder(s locks.Status) string {
 	return locks.Printable(s.Holder)
 }
 
-// canAsk reports whether there is somebody at a terminal.
+// canAsk reports whether we can ask a user at a terminal.
 func canAsk() bool {
 	_, _, in := output.Screen(os.Stdin)
 	_, _, out := output.Screen(os.Stderr)

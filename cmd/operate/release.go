@@ -38,8 +38,8 @@ func yesOption(yes *bool, group string) options.Option {
 		Usage: "do not ask for confirmation; required without a terminal"}
 }
 
-// breakLock shows who holds a lock, asks, and takes it away from that holder and no
-// other.
+// breakLock shows who holds a lock, asks for confirmation, and takes the lock away from
+// that holder and no other.
 func (p *operator) breakLock(yes bool) error {
 	if err := p.needLock(); err != nil {
 		return err
@@ -47,18 +47,19 @@ func (p *operator) breakLock(yes bool) error {
 	if !yes && !canAsk() {
 		return output.WithHint(locks.Usagef("cannot ask for confirmation to take the lock away: no terminal"), "add --yes to take it away without asking")
 	}
-	v, err := p.visit("leaderrun release", locks.CanInspect)
+	const command = "leaderrun release"
+	v, err := p.visit(command, locks.CanInspect)
 	if err != nil {
 		return err
 	}
 	defer v.close()
 	ctx := context.Background()
-	if err := locks.Require(ctx, v.handle, "leaderrun release", locks.CanBreak); err != nil {
+	if err := locks.Require(ctx, v.Handle, command, locks.CanBreak); err != nil {
 		return output.WithHint(err, "the lock is free when its holder ends: leaderrun resign asks it to end, and leaderrun status shows its process")
 	}
 	before, err := v.inspect(ctx)
 	if err != nil {
-		return output.Explain(p.Lock, err)
+		return output.Explain(p.opt.Lock, err)
 	}
 	if !before.Held {
 		return p.nothingHeld(ctx, v)
@@ -68,17 +69,18 @@ func (p *operator) breakLock(yes bool) error {
 			return err
 		}
 	}
-	if err := v.breakTerm(ctx, before.Token); err != nil {
-		return output.Explain(p.Lock, p.notBroken(ctx, v, before, err))
+	err = v.Request(ctx, func(ctx context.Context) error { return v.Handle.(locks.Breaker).Break(ctx, before.Token) })
+	if err != nil {
+		return output.Explain(p.opt.Lock, p.notBroken(ctx, v, before, err))
 	}
-	return p.Say("%s lost lock %q: %s", holder(before.Status), p.Lock, notices(before.Status))
+	return p.env.Say("%s lost lock %q: %s", holder(before.Status), p.opt.Lock, notices(before.Status))
 }
 
 // nothingHeld says that a lock is free, unless one of its slots is held.
 func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
-	seen, err := v.store().Look(ctx)
+	seen, err := v.Look(ctx)
 	if err != nil {
-		return output.Explain(v.Lock, err)
+		return output.Explain(v.opt.Lock, err)
 	}
 	var held []string
 	for i := range seen {
@@ -87,17 +89,13 @@ func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
 		}
 	}
 	if len(held) > 0 {
-		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.Lock),
+		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.opt.Lock),
 			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
-	return p.Say("lock %q is free: there is nothing to release", v.Lock)
+	return p.env.Say("lock %q is free: there is nothing to release", v.opt.Lock)
 }
 
-func (v *visit) breakTerm(ctx context.Context, token uint64) error {
-	return v.bounded(ctx, func(ctx context.Context) error { return v.handle.(locks.Breaker).Break(ctx, token) })
-}
-
-// notBroken says why a lock was not taken away: its term may have ended by itself.
+// notBroken says why a lock was not taken away. Its term may have ended by itself.
 func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, err error) error {
 	if !errors.Is(err, locks.ErrLost) {
 		return err
@@ -107,14 +105,14 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 	case err != nil:
 		return err
 	case now.Held:
-		// It names the tokens, as both terms may be of one name.
+		// The message has the tokens because both holders may have the same name.
 		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has already ended; %s holds the lock now with token %d, and keeps it",
-			v.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
+			v.opt.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
 	}
-	return p.Say("%s no longer holds lock %q: it is free", holder(before.Status), v.Lock)
+	return p.env.Say("%s no longer holds lock %q: it is free", holder(before.Status), v.opt.Lock)
 }
 
-// notices says what a holder will notice of the loss of its lock, and when.
+// notices says when a holder will notice that it has lost its lock.
 func notices(s locks.Status) string {
 	if s.TTL > 0 {
 		return fmt.Sprintf("it kills its job when it notices, at the latest in %v; until then another may already hold the lock", s.TTL.Round(time.Second))
@@ -122,10 +120,10 @@ func notices(s locks.Status) string {
 	return "it kills its job when it notices; until then another may already hold the lock"
 }
 
-// confirm shows the lock, and asks.
+// confirm shows the lock and asks for confirmation.
 func (p *operator) confirm(v *visit, before locks.State) error {
-	shown := []view.Lock{{Name: p.Lock, State: before}}
-	if seen, err := v.store().Look(context.Background()); err == nil && len(seen) == 1 && seen[0].Token == before.Token {
+	shown := []view.Lock{{Name: p.opt.Lock, State: before}}
+	if seen, err := v.Look(context.Background()); err == nil && len(seen) == 1 && seen[0].Token == before.Token {
 		shown = seen
 	}
 	var text strings.Builder
@@ -133,17 +131,17 @@ func (p *operator) confirm(v *visit, before locks.State) error {
 		return err
 	}
 	fmt.Fprintf(&text, "If you take the lock away from %s, %s.\nTake it away? [y/N] ", holder(before.Status), notices(before.Status))
-	return ask(text.String(), fmt.Sprintf("lock %q was not taken away", p.Lock))
+	return ask(text.String(), fmt.Sprintf("lock %q was not taken away", p.opt.Lock))
 }
 
-// ask asks at the terminal. Any answer but yes is an error.
+// ask asks a question at the terminal. Any answer except yes is an error.
 func ask(question, declined string) error {
 	if _, err := os.Stderr.WriteString(question); err != nil {
 		return err
 	}
 	refused := &output.Exit{Status: exitDeclined, Err: errors.New(declined)}
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil { // Ctrl-D: there was no answer, and no new line
+	if err != nil { // Ctrl-D: there is no answer, and the cursor is still on the line
 		_, _ = os.Stderr.WriteString("\n")
 		return refused
 	}
@@ -154,5 +152,5 @@ func ask(question, declined string) error {
 	return refused
 }
 
-// exitDeclined is the exit status if, asked at a terminal, the user said no.
+// exitDeclined is the exit status if the user did not confirm.
 const exitDeclined = 1

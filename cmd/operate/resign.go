@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// resignLook is the time between two looks at whether the holder still holds the lock.
+// resignLook is the time between two looks whether the holder still holds the lock.
 const resignLook = 300 * time.Millisecond
 
 func resignCommand(e *env.Env) *options.Command {
@@ -23,19 +23,19 @@ func resignCommand(e *env.Env) *options.Command {
 	})
 }
 
-// resignOptions are those of what asks a holder to resign.
+// resignOptions returns the options of a subcommand that asks a holder to resign.
 func (p *operator) resignOptions(reason *string) []options.Option {
-	wait := p.As("wait", "wait up to `DURATION` for the holder to resign; a bare number is seconds")
-	wait.Default = "1m" // more than a renewal, with which some backends deliver requests, and the usual grace
+	wait := p.opt.As("wait", "wait up to `DURATION` for the holder to resign; a bare number is seconds")
+	wait.Default = "1m" // longer than a renewal, with which some backends deliver requests, plus the usual grace
 	return []options.Option{
-		p.As("lock", "`NAME` of the lock"),
-		p.As("id", "`ID` shown to the holder (default: host/pid/random)"),
+		p.opt.As("lock", "`NAME` of the lock"),
+		p.opt.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 		wait,
 		{Name: "reason", Group: "Running", Value: reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
 	}
 }
 
-// resign asks the holder to resign, for the subcommand that errors name.
+// resign asks the holder to resign. Errors name the given subcommand.
 func (p *operator) resign(command, reason string) error {
 	if err := p.needLock(); err != nil {
 		return err
@@ -50,15 +50,15 @@ func (p *operator) resign(command, reason string) error {
 	if err == nil && said == "" {
 		said, err = r.demandSlots(ctx)
 	}
-	if said != "" { // of several slots some may have been given up, and others not
-		if err := p.Say("%s", said); err != nil {
+	if said != "" { // some of the slots may have been released, and others not
+		if err := p.env.Say("%s", said); err != nil {
 			return err
 		}
 	}
-	if errors.As(err, new(*output.Exit)) { // the holder stays
-		return fmt.Errorf("lock %q: %w", p.Lock, err)
+	if errors.As(err, new(*output.Exit)) { // the holder has not resigned
+		return fmt.Errorf("lock %q: %w", p.opt.Lock, err)
 	}
-	return output.Explain(p.Lock, err)
+	return output.Explain(p.opt.Lock, err)
 }
 
 // A resignation is one request to resign.
@@ -75,9 +75,9 @@ func (p *operator) resignation(command, reason string) (*resignation, error) {
 	return &resignation{v, command, reason}, nil
 }
 
-// demand asks, and returns a line about the outcome; "" if the lock is free. The wait
-// begins when the holder has been asked, so that a slow server does not look like a
-// holder that does not resign.
+// demand asks the holder and returns a line about the outcome, or "" if the lock is free.
+// The wait begins when the holder has been asked, so that a slow server does not look like
+// a holder that does not resign.
 func (r *resignation) demand(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	switch {
@@ -88,41 +88,38 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 	case before.NoResign:
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
 	}
-	if err := r.ask(ctx, before.Token); err != nil {
+	err = r.Request(ctx, func(ctx context.Context) error {
+		return r.Handle.(locks.Asker).Ask(ctx, before.Token, runner.Request{By: r.opt.ID, Reason: r.reason}.Encode())
+	})
+	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Wait.D)
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait.D)
 	defer cancel()
-	var down error // the last look had no answer
+	var down error // nil if the last look had an answer
 	for {
 		select {
 		case <-ctx.Done():
 			if down != nil {
 				return "", down
 			}
-			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), r.Wait.D)}
+			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), r.opt.Wait.D)}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case errors.Is(err, locks.ErrUnavailable): // it may come back
+		case errors.Is(err, locks.ErrUnavailable): // the backend may recover
 			down = err
 			continue
 		case err != nil:
 			return "", err
 		case !now.Held:
-			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.Lock), nil
+			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.opt.Lock), nil
 		case now.Token != before.Token:
-			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.Lock, holder(now.Status)), nil
+			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
 		}
 		down = nil
 	}
-}
-
-func (r *resignation) ask(ctx context.Context, token uint64) error {
-	return r.bounded(ctx, func(ctx context.Context) error {
-		return r.handle.(locks.Asker).Ask(ctx, token, runner.Request{By: r.ID, Reason: r.reason}.Encode())
-	})
 }

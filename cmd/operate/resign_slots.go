@@ -13,15 +13,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
-// demandSlots asks the holders of all slots of a lock that is free without slots,
-// and says what came of it, a line each.
+// demandSlots asks the holders of all slots, if the lock itself is free. It returns a line
+// about the outcome of each.
 func (r *resignation) demandSlots(ctx context.Context) (string, error) {
 	numbers, err := r.slotsHeld(ctx)
 	if err != nil {
 		return "", err
 	}
 	if len(numbers) == 0 {
-		return nobody(r.Lock), nil
+		return nobody(r.opt.Lock), nil
 	}
 	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
 	var all sync.WaitGroup
@@ -33,24 +33,20 @@ func (r *resignation) demandSlots(ctx context.Context) (string, error) {
 	return strings.Join(said, "\n"), errors.Join(errs...)
 }
 
-// slotsHeld are the numbers of the slots that are held.
+// slotsHeld returns the numbers of the slots that are held.
 func (r *resignation) slotsHeld(ctx context.Context) ([]int, error) {
-	if _, number := locks.CutSlot(r.Lock); number >= 0 {
+	if _, number := locks.CutSlot(r.opt.Lock); number >= 0 {
 		return nil, nil
 	}
-	if err := locks.Require(ctx, r.handle, "--slots", locks.CanRecord); err != nil {
-		return nil, nil // so there are none
-	}
-	backend, err := locks.Parse(r.Backend)
-	if err != nil {
-		return nil, err
+	if err := locks.Require(ctx, r.Handle, "--slots", locks.CanRecord); err != nil {
+		return nil, nil // without records there are no slots
 	}
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
-		return r.Registry.Open(ctx, backend, o)
+		return r.env.Registry.Open(ctx, r.backend, o)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.ConnectTimeout.D)
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	l, err := slots.Open(ctx, 1, open, r.asking(r.Lock))
+	l, err := slots.Open(ctx, 1, open, r.options(r.opt.Lock))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +57,7 @@ func (r *resignation) slotsHeld(ctx context.Context) ([]int, error) {
 
 // demandSlot asks the holder of one slot.
 func (r *resignation) demandSlot(ctx context.Context, number int) (string, error) {
-	lock := locks.SlotName(r.Lock, number)
+	lock := locks.SlotName(r.opt.Lock, number)
 	one, err := r.of(lock).resignation(r.command, r.reason)
 	if err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// exitFree is the exit status of status if nobody holds the lock.
+// exitFree is the exit status of leaderrun status if no lock is held.
 const exitFree = 1
 
 func statusCommand(e *env.Env) *options.Command {
@@ -19,7 +19,7 @@ func statusCommand(e *env.Env) *options.Command {
 		var all bool
 		var format options.Choice
 		return []options.Option{
-				p.As("lock", "`NAME` of the lock (default: all)"),
+				p.opt.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&all),
 				options.Format(&format, "table", "print as `FORMAT`: table, wide or json", "table", "wide", "json"),
 			}, func(r *options.Request) error {
@@ -38,15 +38,16 @@ func allOption(all *bool) options.Option {
 
 var errOneOrAll = locks.Usagef("--lock and --all contradict each other")
 
+// status prints the locks, and sets the exit status.
 func (p *operator) status(all bool, format string) error {
 	v, err := p.see(all, "leaderrun status")
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	seen, err := v.store().Look(context.Background())
+	seen, err := v.Look(context.Background())
 	if err != nil {
-		return output.Explain(p.Lock, err)
+		return output.Explain(p.opt.Lock, err)
 	}
 	if err := p.print(seen, format); err != nil || slices.ContainsFunc(seen, func(l view.Lock) bool { return l.Held }) {
 		return err
@@ -54,17 +55,17 @@ func (p *operator) status(all bool, format string) error {
 	return output.ExitWith(exitFree)
 }
 
-// print writes locks to standard output.
+// print prints locks to standard output.
 func (p *operator) print(seen []view.Lock, format string) error {
 	style := p.style(format == "wide")
 	switch {
 	case format == "json":
-		return output.JSON(p.Out, view.NewReport(locks.RedactText(p.Backend), seen, p.Now()))
-	case p.Lock != "":
-		return style.Detail(p.Out, seen)
+		return output.JSON(p.env.Out, view.NewReport(locks.RedactText(p.opt.Backend), seen, p.env.Now()))
+	case p.opt.Lock != "":
+		return style.Detail(p.env.Out, seen)
 	case len(seen) == 0:
-		p.Console.Info("there are no locks")
+		p.env.Console.Info("there are no locks")
 		return nil
 	}
-	return style.Table(p.Out, seen)
+	return style.Table(p.env.Out, seen)
 }

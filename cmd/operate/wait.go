@@ -19,11 +19,11 @@ func waitCommand(e *env.Env) *options.Command {
 		var until options.Choice
 		var interval options.Duration
 		return []options.Option{
-				p.As("lock", "`NAME` of the lock"),
+				p.opt.As("lock", "`NAME` of the lock"),
 				{Name: "for", Group: "Waiting", Value: until.Of("free", "held", "change"), From: options.Arguments,
 					Usage: "wait until the lock is `WHAT`: free, held, or change (its holder or state differs from now)"},
-				p.As("wait", "give up after `DURATION`, with exit status 75; a bare number is seconds (default: never)"),
-				p.As("conflict-exit-code", "exit with `N` if the wait timed out"),
+				p.opt.As("wait", "give up after `DURATION`, with exit status 75; a bare number is seconds (default: never)"),
+				p.opt.As("conflict-exit-code", "exit with `N` if the wait timed out"),
 				intervalOption(&interval, "1s"),
 			}, func(*options.Request) error {
 				if err := checkInterval(interval.D); err != nil {
@@ -34,13 +34,13 @@ func waitCommand(e *env.Env) *options.Command {
 	})
 }
 
-// timedOut says how the lock was when the wait ended.
+// timedOut returns the error of a wait that timed out, with the last known state.
 func (p *operator) timedOut(last []view.Lock) error {
-	err := fmt.Errorf("lock %q: timed out: still %s", p.Lock, described(last))
-	return &output.Exit{Status: p.Conflict.N, Err: err, Quiet: true}
+	err := fmt.Errorf("lock %q: timed out: still %s", p.opt.Lock, described(last))
+	return &output.Exit{Status: p.opt.Conflict.N, Err: err, Quiet: true}
 }
 
-// described says who holds a lock with all its slots.
+// described says who holds a lock or one of its slots.
 func described(now []view.Lock) string {
 	for i := range now {
 		if now[i].Held {
@@ -50,9 +50,10 @@ func described(now []view.Lock) string {
 	return stateOf(now)
 }
 
-// errSeen ends following when what was waited for is there.
+// errSeen ends a Follower when the lock is as wanted.
 var errSeen = errors.New("seen")
 
+// await waits until the lock is as wanted.
 func (p *operator) await(until string, interval time.Duration) error {
 	if err := p.needLock(); err != nil {
 		return err
@@ -68,29 +69,29 @@ func (p *operator) await(until string, interval time.Duration) error {
 	signalled, stop := context.WithCancelCause(context.Background())
 	_, ended := env.UntilEnded(stop)
 	ctx, cancel := context.WithCancel(signalled)
-	if p.Wait.Given {
-		ctx, cancel = context.WithTimeout(signalled, max(p.Wait.D, firstAnswer))
+	if p.opt.Wait.Given {
+		ctx, cancel = context.WithTimeout(signalled, max(p.opt.Wait.D, firstAnswer))
 	}
 	defer cancel()
 	began := time.Now()
 	first := true
 	var last []view.Lock
-	f := &view.Follower{Store: v.store(), Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
+	f := &view.Follower{Store: v.Store, Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
-			p.Console.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
+			p.env.Console.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
 			return nil
 		}
 		defer func() { first, last = false, now }()
 		switch {
 		case met(until, now, changes, first):
 			return errSeen
-		case p.Wait.Given && time.Since(began) >= p.Wait.D: // there was an answer, and no more time
+		case p.opt.Wait.Given && time.Since(began) >= p.opt.Wait.D: // the first answer took all the time
 			return p.timedOut(now)
 		case first:
-			if p.Wait.Given { // the first answer may have taken a part of it, or more
-				time.AfterFunc(time.Until(began.Add(p.Wait.D)), cancel)
+			if p.opt.Wait.Given { // the first answer has taken a part of it
+				time.AfterFunc(time.Until(began.Add(p.opt.Wait.D)), cancel)
 			}
-			p.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.Lock, stateOf(now)))
+			p.env.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.opt.Lock, stateOf(now)))
 		}
 		return nil
 	}}
@@ -102,19 +103,19 @@ func (p *operator) await(until string, interval time.Duration) error {
 	case sig != nil:
 		return &runner.SignalError{Signal: sig}
 	case ctx.Err() != nil && f.Down():
-		return fmt.Errorf("%w: lock %q: the backend can no longer be reached", locks.ErrUnavailable, p.Lock)
+		return fmt.Errorf("%w: lock %q: the backend can no longer be reached", locks.ErrUnavailable, p.opt.Lock)
 	case ctx.Err() != nil && first:
-		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.Lock)
+		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.opt.Lock)
 	case ctx.Err() != nil:
 		return p.timedOut(last)
 	}
-	return output.Explain(p.Lock, err)
+	return output.Explain(p.opt.Lock, err)
 }
 
-// firstAnswer is how long the first answer is waited for, however short the wait is.
+// firstAnswer is how long we wait for the first answer, however short --wait is.
 const firstAnswer = time.Second
 
-// met reports whether what is waited for is there.
+// met reports whether the lock is as wanted.
 func met(until string, now []view.Lock, changes []view.Change, first bool) bool {
 	switch until {
 	case "free":
@@ -130,7 +131,7 @@ func met(until string, now []view.Lock, changes []view.Change, first bool) bool 
 	return false
 }
 
-// stateOf is that of a lock with all its slots.
+// stateOf returns the state of a lock with all its slots.
 func stateOf(now []view.Lock) string {
 	for i := range now {
 		if now[i].Held {

@@ -30,7 +30,7 @@ func watchCommand(e *env.Env) *options.Command {
 	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		w := &watching{operator: p}
 		return []options.Option{
-				p.As("lock", "`NAME` of the lock (default: all)"),
+				p.opt.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&w.all),
 				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
 				{Name: "exec", Group: "Running", Value: &w.exec, From: options.Arguments,
@@ -50,7 +50,8 @@ func intervalOption(interval *options.Duration, def string) options.Option {
 		Usage: "poll every `DURATION` if the backend cannot report changes"}
 }
 
-// checkInterval keeps a watch from being a load.
+// checkInterval returns an error if the interval is so short that it would load the
+// backend.
 func checkInterval(d time.Duration) error {
 	const shortest = 100 * time.Millisecond
 	if d < shortest {
@@ -59,7 +60,7 @@ func checkInterval(d time.Duration) error {
 	return nil
 }
 
-// check refuses what cannot be meant.
+// check returns an error if the options make no sense.
 func (w *watching) check(r *options.Request) error {
 	switch {
 	case w.all && r.Given("lock"):
@@ -85,7 +86,7 @@ func (w *watching) watch() error {
 	signalled, stop := context.WithCancelCause(context.Background())
 	_, ended := env.UntilEnded(stop)
 	ctx := whileRead(signalled, os.Stdout)
-	f := &view.Follower{Store: v.store(), Interval: w.interval.D, Seen: func(now []view.Lock, changes []view.Change) error {
+	f := &view.Follower{Store: v.Store, Interval: w.interval.D, Seen: func(now []view.Lock, changes []view.Change) error {
 		return out.seen(ctx, now, changes)
 	}}
 	defer out.end()
@@ -96,12 +97,12 @@ func (w *watching) watch() error {
 	if errors.Is(context.Cause(ctx), errUnread) {
 		return errUnread
 	}
-	return output.Explain(w.Lock, err)
+	return output.Explain(w.opt.Lock, err)
 }
 
 // canDraw reports whether standard output is a terminal on which a screen can be drawn.
 func (w *watching) canDraw() bool {
-	f, ok := w.Out.(*os.File)
+	f, ok := w.env.Out.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
@@ -109,18 +110,18 @@ func (w *watching) canDraw() bool {
 	return ok
 }
 
-// A watcher is told what has been seen.
+// A watcher shows what each look has seen.
 type watcher struct {
 	seen func(ctx context.Context, now []view.Lock, changes []view.Change) error
 	end  func()
 }
 
-// watcher makes the one that the options ask for.
+// watcher returns the watcher that the options ask for.
 func (w *watching) watcher() (*watcher, error) {
 	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && w.canDraw() {
-		f := w.Out.(*os.File) // as it is a terminal
+		f := w.env.Out.(*os.File) // because it is a terminal
 		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
-			Out: f, Title: "leaderrun watch " + locks.RedactText(w.Backend), Style: w.style(false),
+			Out: f, Title: "leaderrun watch " + locks.RedactText(w.opt.Backend), Style: w.style(false),
 			Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
 		}}
 		return &watcher{live.Seen, live.End}, nil
@@ -134,7 +135,7 @@ func (w *watching) watcher() (*watcher, error) {
 	}
 	seen := func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
 		for _, c := range changes {
-			if err := printChange(ctx, w.Out, c, w.format.Value); err != nil {
+			if err := printChange(ctx, w.env.Out, c, w.format.Value); err != nil {
 				return err
 			}
 			if w.exec != "" && !c.First() {
@@ -157,8 +158,8 @@ func printChange(ctx context.Context, w io.Writer, c view.Change, format string)
 	return write(ctx, w, line.Bytes())
 }
 
-// write writes until ctx ends: a reader that has stalled must not keep us from ending
-// when we are told to.
+// write writes, but gives up when ctx ends: a stalled reader must not keep us from ending
+// after a signal.
 func write(ctx context.Context, w io.Writer, p []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -2,8 +2,10 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,43 +17,37 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// react runs the command of --exec for a change, and waits for it: what changes
-// meanwhile is reported together afterwards. A failure is a warning.
-func (p *operator) react(ctx context.Context, command proc.Command, c view.Change) {
-	var err error
-	var state *os.ProcessState
-	process, err := os.StartProcess(command.Path, command.Args, &os.ProcAttr{
-		Env:   changeEnvironment(os.Environ(), c),
-		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
-	})
-	if err == nil {
-		stop := context.AfterFunc(ctx, func() { end(process) })
-		state, err = process.Wait()
-		stop()
-	}
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		p.Console.Log().Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
-	case !state.Success():
-		p.Console.Log().Warn("--exec failed", "err", fmt.Errorf("%s: %s", command.Args[0], state))
-	}
-}
-
-// reactGrace is how long a command may take to end when we are told to.
+// reactGrace is how long the command may take to end after we have been told to end.
 const reactGrace = 5 * time.Second
 
-// end has a process end: it may be in the midst of what is to be done whole. Where it
-// cannot be asked it is killed.
-func end(process *os.Process) {
-	if process.Signal(syscall.SIGTERM) == nil {
-		time.Sleep(reactGrace)
+// react runs the command of --exec for a change and waits for it. Changes that happen
+// meanwhile are reported together afterwards. A failure is a warning.
+func (p *operator) react(ctx context.Context, command proc.Command, c view.Change) {
+	run := exec.CommandContext(ctx, command.Path)
+	run.Path, run.Args, run.Err = command.Path, command.Args, nil // proc.Find has found the path
+	run.Env = changeEnvironment(os.Environ(), c)
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
+	run.WaitDelay = reactGrace
+	run.Cancel = func() error { // the command may be in the middle of something
+		if run.Process.Signal(syscall.SIGTERM) == nil {
+			return nil
+		}
+		return run.Process.Kill() // as on Windows, which has no such signal
 	}
-	_ = process.Kill() // it may have ended long ago
+	err := run.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.As(err, &exit):
+		p.env.Console.Log().Warn("--exec failed", "err", fmt.Errorf("%s: %w", command.Args[0], err))
+	default:
+		p.env.Console.Log().Warn("--exec could not be run", "err", proc.NewStartError(command.Path, err))
+	}
 }
 
-// changeEnvironment is that of a command. What we were told ourselves by such names,
-// as the job of a leaderrun or as a command of another watch, is not about this change.
+// changeEnvironment returns the environment of the command. It removes variables with the
+// same names that we have inherited, as the job of a leaderrun or as the command of another
+// watch, because they are not about this change.
 func changeEnvironment(ours []string, c view.Change) []string {
 	env := slices.DeleteFunc(ours, func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -63,7 +59,7 @@ func changeEnvironment(ours []string, c view.Change) []string {
 var changeNames = []string{"LEADERRUN_EVENT", "LEADERRUN_PREVIOUS", "LEADERRUN_REASON",
 	"LEADERRUN_LOCK_NAME", "LEADERRUN_STATE", "LEADERRUN_LEADER", "LEADERRUN_TOKEN"}
 
-// changeVariables tell a command what has changed.
+// changeVariables returns the variables that describe a change.
 func changeVariables(c view.Change) []string {
 	j := c.JSON()
 	env := []string{"LEADERRUN_EVENT=" + j.Event, "LEADERRUN_PREVIOUS=" + j.Previous}

@@ -12,13 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
-// errUnread ends what follows something when nobody reads it any more. It is how a
-// write to such a pipe would have ended us.
+// errUnread ends a watch when its output has no reader any more. A write to such a pipe
+// would have ended us with the same signal.
 var errUnread = &runner.SignalError{Signal: syscall.SIGPIPE}
 
-// whileRead returns a context that ends, with errUnread, when f is a pipe that nobody
-// reads any more. A write would find that out only at the next change, for which
-// `leaderrun watch | grep -m 1 …` is not to wait.
+// whileRead returns a context that ends with errUnread if f is a pipe that has no reader
+// any more. A write would notice only at the next change, and
+// `leaderrun watch | grep -m 1 …` should not wait for that.
 func whileRead(ctx context.Context, f *os.File) context.Context {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
@@ -32,7 +32,7 @@ func whileRead(ctx context.Context, f *os.File) context.Context {
 			switch {
 			case err == unix.EINTR:
 			case err != nil:
-				return // a write will tell
+				return // a write will notice
 			case fds[0].Revents != 0:
 				end(errUnread)
 				return

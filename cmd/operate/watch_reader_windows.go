@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-var errUnread = errors.New("nobody reads what is watched any more")
+var errUnread = errors.New("the output has no reader any more")
 
-// whileRead does nothing: it is the next write that fails.
+// whileRead does nothing: the next write fails.
 func whileRead(ctx context.Context, _ *os.File) context.Context { return ctx }

@@ -26,6 +26,8 @@ type fakeStore struct {
 	watches int
 }
 
+func (s *fakeStore) Close() error { return nil }
+
 func (s *fakeStore) Abilities(context.Context) ([]locks.Ability, error) { return s.can, nil }
 
 func (s *fakeStore) Inspect(context.Context) (locks.State, error) {
@@ -64,7 +66,7 @@ func follow(t *testing.T, s locks.Lock) (changes func() []string, ended <-chan e
 
 // followWith is follow with what makes another handle.
 func followWith(t *testing.T, s locks.Lock, reopen func(context.Context) (locks.Lock, error)) (changes func() []string, ended <-chan error) {
-	return followAs(t, &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Reopen: reopen}, Interval: 2 * time.Second})
+	return followAs(t, &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Open: reopen}, Interval: 2 * time.Second})
 }
 
 // followAs is follow by the given follower.

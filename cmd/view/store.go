@@ -16,20 +16,27 @@ type Store struct {
 	Name string
 	// Timeout bounds each request.
 	Timeout time.Duration
-	// Reopen makes another handle in the place of Handle, which it closes; nil: there
-	// is no other. A handle whose helper program has died never answers again.
-	Reopen func(context.Context) (locks.Lock, error)
+	// Open returns another handle to replace Handle; nil: there is no other. A handle
+	// whose helper program has died never responds again.
+	Open func(context.Context) (locks.Lock, error)
 
-	slotted bool      // slots were seen, or what is kept beside them
+	slotted bool      // we saw slots, or their turnstile
 	asked   time.Time // when we last looked for slots
 }
 
-// slotsEvery is how often a lock that is free is looked at for slots: that takes a
-// list of all locks.
+// slotsEvery is how often we look whether a free lock has slots, because that takes a list
+// of all locks.
 const slotsEvery = 30 * time.Second
 
-// Look returns the locks as they are now, by name. One lock is always there, also
-// if it is free; if it has slots, they are there instead of it.
+// Request makes one request within Timeout.
+func (s *Store) Request(ctx context.Context, request func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	return unanswered(ctx, request(bounded))
+}
+
+// Look returns the locks as they are now, sorted by name. If Name is set and the lock has
+// no slots, Look returns it even if it is free. If it has slots, Look returns them instead.
 func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 	if s.Name == "" {
 		return s.list(ctx, func(string) bool { return true })
@@ -45,17 +52,17 @@ func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 		return is
 	})
 	switch {
-	case errors.Is(err, locks.ErrDenied): // who may look at one lock need not be allowed to list all
+	case errors.Is(err, locks.ErrDenied): // a user may look at one lock without being allowed to list all
 		one.Odd = append(one.Odd, "cannot see whether it has slots: "+err.Error())
 	case err != nil:
 		return nil, err
-	case len(slots) > 0: // else the turnstile alone is left of slots that are free
+	case len(slots) > 0: // otherwise all slots are free, and only the turnstile remains
 		return slots, nil
 	}
 	return []Lock{one}, nil
 }
 
-// maySlot reports whether to look for slots of our lock.
+// maySlot reports whether to look for slots of the lock.
 func (s *Store) maySlot(ctx context.Context) bool {
 	if _, number := locks.CutSlot(s.Name); number >= 0 {
 		return false
@@ -63,20 +70,23 @@ func (s *Store) maySlot(ctx context.Context) bool {
 	return (s.slotted || time.Since(s.asked) > slotsEvery) && s.Can(ctx, locks.CanList)
 }
 
-// IsWide reports whether what is looked at is more than one lock, as far as the last
-// look has shown.
+// IsWide reports whether the Store looks at more than one lock, as far as the last look has
+// shown.
 func (s *Store) IsWide() bool { return s.Name == "" || s.slotted }
 
-// reopen goes on with another handle, if there is one.
+// reopen replaces the handle, if another can be opened.
 func (s *Store) reopen(ctx context.Context) {
-	if s.Reopen == nil {
+	if s.Open == nil {
 		return
 	}
-	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	if h, err := s.Reopen(bounded); err == nil {
-		s.Handle = h
-	}
+	_ = s.Request(ctx, func(ctx context.Context) error { // the next look reports an error
+		h, err := s.Open(ctx)
+		if err == nil {
+			_ = s.Handle.Close() // it holds nothing
+			s.Handle = h
+		}
+		return err
+	})
 }
 
 // Can reports whether the backend has an ability.
@@ -84,31 +94,33 @@ func (s *Store) Can(ctx context.Context, a locks.Ability) bool {
 	return locks.Require(ctx, s.Handle, "", a) == nil
 }
 
-// inspect looks at our lock alone.
-func (s *Store) inspect(ctx context.Context) (Lock, error) {
-	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	state, err := s.Handle.(locks.Inspector).Inspect(bounded)
-	if err != nil {
-		return Lock{}, Unanswered(ctx, err)
-	}
-	var text []byte
-	if s.Can(ctx, locks.CanRecord) {
-		if text, err = s.Handle.(locks.Recorder).Record(bounded); err != nil {
-			return Lock{}, Unanswered(ctx, err)
+// inspect looks at the lock alone.
+func (s *Store) inspect(ctx context.Context) (l Lock, err error) {
+	err = s.Request(ctx, func(bounded context.Context) error {
+		state, err := s.Handle.(locks.Inspector).Inspect(bounded)
+		if err != nil {
+			return err
 		}
-	}
-	return newLock(s.Name, state, text, time.Now()), nil
+		var record []byte
+		if s.Can(ctx, locks.CanRecord) {
+			if record, err = s.Handle.(locks.Recorder).Record(bounded); err != nil {
+				return err
+			}
+		}
+		l = newLock(s.Name, state, record, time.Now())
+		return nil
+	})
+	return l, err
 }
 
-// list looks at all locks that are wanted.
+// list returns the wanted locks as users know them.
 func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	all, err := s.Kept(ctx, wanted)
 	return seat(all), err
 }
 
-// Kept returns what the backend lists, of what is wanted: turnstiles of slots, too, with
-// number 0. Slots come after the lock that they are of, in order.
+// Kept returns the wanted locks that the backend lists, including the turnstiles of slots,
+// which have number 0. The slots of a lock follow it, in order.
 func (s *Store) Kept(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	var all []Lock
 	seen := map[string]bool{}
@@ -128,14 +140,15 @@ func (s *Store) Kept(ctx context.Context, wanted func(name string) bool) ([]Lock
 	return all, nil
 }
 
-func (s *Store) page(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
-	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	page, next, err := s.Handle.(locks.Lister).List(bounded, cursor)
-	return page, next, OfAll(Unanswered(ctx, err))
+func (s *Store) page(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
+	err = s.Request(ctx, func(ctx context.Context) error {
+		page, next, err = s.Handle.(locks.Lister).List(ctx, cursor)
+		return err
+	})
+	return page, next, OfAll(err)
 }
 
-// OfAll takes the name of the handle's lock out of an error that is about all locks.
+// OfAll removes the name of the handle's lock from an error that is about all locks.
 func OfAll(err error) error {
 	var e *locks.Error
 	if !errors.As(err, &e) {
@@ -144,16 +157,16 @@ func OfAll(err error) error {
 	of := *e
 	of.Name = ""
 	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
-		if errors.Is(err, class) { // also of what was put around it
+		if errors.Is(err, class) { // err may wrap e and a class
 			of.Class = class
 		}
 	}
 	return &of
 }
 
-// Unanswered classes the error of a request that had no answer in its time, if ctx,
-// whose request it was, has not ended: then it is somebody who has given it up.
-func Unanswered(ctx context.Context, err error) error {
+// unanswered gives the error of a request that timed out the class ErrUnavailable. If ctx
+// has ended, the caller has given up the request, and the error stays as it is.
+func unanswered(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrUnavailable) {
 		return err
 	}

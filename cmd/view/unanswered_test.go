@@ -24,7 +24,7 @@ func TestUnanswered(t *testing.T) {
 		{"given up by the user", ended, silent, false},
 		{"refused", context.Background(), &locks.Error{Op: "inspect", Class: locks.ErrDenied, Err: errors.New("no")}, false},
 	} {
-		got := Unanswered(tt.ctx, tt.err)
+		got := unanswered(tt.ctx, tt.err)
 		if errors.Is(got, locks.ErrUnavailable) != tt.unavailable {
 			t.Errorf("%s: %v", tt.name, got)
 		}
