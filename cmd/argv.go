@@ -1,16 +1,19 @@
 package cmd
 
 import (
+	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// hidePasswords overwrites the passwords of URLs in this process's own
-// argument vector, so that ps(1) does not show them, and returns a copy of the
-// arguments as they were. It is a courtesy: they could be seen until now.
-// A password is safe only in the environment or a file.
+// hidePasswords overwrites the passwords of URLs in this process's argument vector, so that
+// ps(1) does not show them, and returns a copy of the original arguments. This is only a
+// courtesy, because ps could show them until now. A password is safe only in the
+// environment or a file.
 func hidePasswords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -24,8 +27,8 @@ func hidePasswords(args []string) []string {
 	return args
 }
 
-// passwordIn returns the part of an argument that is the password of a URL,
-// sharing its memory, or "".
+// passwordIn returns the part of an argument that is the password of a URL, or "". The
+// result shares the argument's memory.
 func passwordIn(arg string) string {
 	if value, ok := strings.CutPrefix(arg, "-b"); ok {
 		arg = value
@@ -40,9 +43,26 @@ func passwordIn(arg string) string {
 	for head < len(redacted) && head < len(arg) && redacted[head] == arg[head] {
 		head++
 	}
-	// RedactText replaces what stands between ":" and "@", or a parameter after "=";
-	// go back to that, as the password may begin like its replacement.
+	// RedactText replaces the text between ":" and "@", or a parameter after "=". The
+	// password may begin like its replacement, so go back to that character.
 	head = strings.LastIndexAny(arg[:head], ":=") + 1
 	tail := len(redacted) - (strings.LastIndex(redacted, "xxxxx") + len("xxxxx")) // there may be two
 	return arg[head : len(arg)-tail]
+}
+
+// overwrite fills a part of an argument with "x". On Linux os.Args share the memory of the
+// vector that the kernel shows to others. Other strings may be in memory that cannot be
+// written.
+func overwrite(part string) {
+	start := uintptr(unsafe.Pointer(unsafe.StringData(part)))
+	if runtime.GOOS != "linux" || !slices.ContainsFunc(os.Args, func(arg string) bool {
+		at := uintptr(unsafe.Pointer(unsafe.StringData(arg)))
+		return at <= start && start+uintptr(len(part)) <= at+uintptr(len(arg))
+	}) {
+		return
+	}
+	b := unsafe.Slice(unsafe.StringData(part), len(part))
+	for i := range b {
+		b[i] = 'x'
+	}
 }

@@ -33,8 +33,8 @@ func TestPasswordIn(t *testing.T) {
 	}
 }
 
-// TestHidePasswords uses memory that is not the process's own argument vector,
-// and must not be written.
+// TestHidePasswords uses memory that is not part of the argument vector, and so must not be
+// written.
 func TestHidePasswords(t *testing.T) {
 	t.Parallel()
 	args := []string{"leaderrun", "-b", "etcd://alice:secret@h", "--", "echo", "plain"}
@@ -43,8 +43,7 @@ func TestHidePasswords(t *testing.T) {
 	}
 }
 
-// FuzzPasswordIn checks that once the password is overwritten, as it is for
-// ps(1), nothing else is left to hide.
+// FuzzPasswordIn checks that after the password is overwritten, nothing is left to hide.
 func FuzzPasswordIn(f *testing.F) {
 	f.Add("etcd://alice:secret@h")
 	f.Add("--backend=etcd://a:b:c@d@e/f?g#h")
@@ -57,7 +56,7 @@ func FuzzPasswordIn(f *testing.F) {
 		}
 		at := int(uintptr(unsafe.Pointer(unsafe.StringData(secret))) - uintptr(unsafe.Pointer(unsafe.StringData(arg))))
 		if at < 0 || at+len(secret) > len(arg) || arg[at:at+len(secret)] != secret {
-			t.Fatalf("passwordIn(%q) = %q, which is no part of it", arg, secret)
+			t.Fatalf("passwordIn(%q) = %q, which is not part of it", arg, secret)
 		}
 		hidden := arg[:at] + strings.Repeat("x", len(secret)) + arg[at+len(secret):]
 		if left := passwordIn(hidden); strings.Trim(left, "x") != "" {

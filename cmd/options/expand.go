@@ -1,51 +1,47 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
-// expand puts the values of environment variables for ${NAME} and
-// ${NAME:-default}; "$$" is a "$". Any other "$" is itself, for shells.
+// expand replaces ${NAME} and ${NAME:-default} by the values of environment variables, and
+// "$$" by "$". Any other "$" stays as it is, for shells.
 func expand(text string) (string, error) {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "$")
-		b.WriteString(before)
-		switch {
-		case !found:
-			return b.String(), nil
-		case strings.HasPrefix(rest, "$"):
-			b.WriteByte('$')
-			text = rest[1:]
-		case !strings.HasPrefix(rest, "{"):
-			b.WriteByte('$')
-			text = rest
-		default:
-			inner, after, closed := strings.Cut(rest[1:], "}")
-			value, err := variable(inner)
-			if !closed {
-				err = fmt.Errorf("%s has no closing }", output.Quote("${"+inner))
-			}
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(value)
-			text = after
-		}
+	if !strings.Contains(text, "$") { // most texts need no regular expressions
+		return text, nil
 	}
+	var first error
+	expanded := regexp.MustCompile(`\$\$|\$\{[^}]*\}?`).ReplaceAllStringFunc(text, func(reference string) string {
+		value, err := resolve(reference)
+		first = cmp.Or(first, err)
+		return value
+	})
+	if first != nil {
+		return "", first
+	}
+	return expanded, nil
 }
 
-// variable returns the value of NAME or NAME:-default. As in a shell the default
-// is also for a variable that is empty.
-func variable(text string) (string, error) {
-	name, instead, hasDefault := strings.Cut(text, ":-")
-	if !isVariable(name) {
-		return "", fmt.Errorf("%s is neither ${NAME} nor ${NAME:-default}; a $ by itself is $$", output.Quote("${"+text+"}"))
+// resolve returns the value of a reference. As in a shell, the default also replaces an
+// empty value.
+func resolve(reference string) (string, error) {
+	if reference == "$$" {
+		return "$", nil
 	}
+	part := regexp.MustCompile(`(?s)^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-(.*))?\}$`).FindStringSubmatch(reference)
+	switch {
+	case !strings.HasSuffix(reference, "}"):
+		return "", fmt.Errorf("%s has no closing }", output.Quote(reference))
+	case part == nil:
+		return "", fmt.Errorf("%s is neither ${NAME} nor ${NAME:-default}; a $ by itself is $$", output.Quote(reference))
+	}
+	name, hasDefault, instead := part[1], part[2] != "", part[3]
 	value, set := os.LookupEnv(name)
 	switch {
 	case hasDefault && value == "":
@@ -54,13 +50,4 @@ func variable(text string) (string, error) {
 		return "", fmt.Errorf("the environment variable %s is not set", name)
 	}
 	return value, nil
-}
-
-func isVariable(name string) bool {
-	for i, c := range name {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || i > 0 && '0' <= c && c <= '9') {
-			return false
-		}
-	}
-	return name != ""
 }
