@@ -18,7 +18,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A holder is the leaderrun around us only if all that can be known says so.
+// TestIsHolder: a holder is the enclosing leaderrun only if everything that identifies it
+// is equal.
 func TestIsHolder(t *testing.T) {
 	t.Parallel()
 	outer := socket.Answer{Lock: "x", Holder: "me", Token: 7, RunID: "0123", PID: 5}
@@ -27,27 +28,27 @@ func TestIsHolder(t *testing.T) {
 		t.Error("the same run is not recognised")
 	}
 	for what, change := range map[string]func(*socket.Answer, *locks.Status){
-		"another run":                 func(_ *socket.Answer, s *locks.Status) { s.RunID = "4567" },
-		"another term of the run":     func(_ *socket.Answer, s *locks.Status) { s.Token = 6 },
-		"another id":                  func(_ *socket.Answer, s *locks.Status) { s.Holder = "you" },
-		"no run":                      func(_ *socket.Answer, s *locks.Status) { s.RunID = "" },
-		"no token":                    func(_ *socket.Answer, s *locks.Status) { s.Token = 0 },
-		"no holder":                   func(_ *socket.Answer, s *locks.Status) { s.Holder = "" },
-		"nothing":                     func(_ *socket.Answer, s *locks.Status) { *s = locks.Status{Held: true} },
-		"an older leaderrun around":   func(a *socket.Answer, _ *locks.Status) { a.RunID = "" },
-		"older ones in both":          func(a *socket.Answer, s *locks.Status) { a.RunID, s.RunID = "", "" },
-		"no token in either":          func(a *socket.Answer, s *locks.Status) { a.Token, s.Token = 0, 0 },
-		"an answer that says nothing": func(a *socket.Answer, s *locks.Status) { *a, *s = socket.Answer{}, locks.Status{} },
+		"another run":             func(_ *socket.Answer, s *locks.Status) { s.RunID = "4567" },
+		"another term of the run": func(_ *socket.Answer, s *locks.Status) { s.Token = 6 },
+		"another id":              func(_ *socket.Answer, s *locks.Status) { s.Holder = "you" },
+		"no run":                  func(_ *socket.Answer, s *locks.Status) { s.RunID = "" },
+		"no token":                func(_ *socket.Answer, s *locks.Status) { s.Token = 0 },
+		"no holder":               func(_ *socket.Answer, s *locks.Status) { s.Holder = "" },
+		"nothing":                 func(_ *socket.Answer, s *locks.Status) { *s = locks.Status{Held: true} },
+		"an older leaderrun":      func(a *socket.Answer, _ *locks.Status) { a.RunID = "" },
+		"older ones in both":      func(a *socket.Answer, s *locks.Status) { a.RunID, s.RunID = "", "" },
+		"no token in either":      func(a *socket.Answer, s *locks.Status) { a.Token, s.Token = 0, 0 },
+		"an empty answer":         func(a *socket.Answer, s *locks.Status) { *a, *s = socket.Answer{}, locks.Status{} },
 	} {
 		a, s := outer, same
 		if change(&a, &s); isHolder(a, s) {
-			t.Errorf("%s: taken for the leaderrun around us", what)
+			t.Errorf("%s: mistaken for the enclosing leaderrun", what)
 		}
 	}
 }
 
-// A leaderrun that does not surely hold the lock any more when it is asked last
-// is not run under, whatever it said before.
+// TestReenterAsksAgain: we do not run under the lease of a leaderrun whose last answer does
+// not prove that it holds the lock, whatever it answered before.
 func TestReenterAsksAgain(t *testing.T) {
 	t.Parallel()
 	before := socket.Answer{Lock: "x", Token: 7, RunID: "0123"}
@@ -82,7 +83,7 @@ func TestReenterAsksAgain(t *testing.T) {
 	}
 }
 
-// Two spellings of a store may be of one; one spelling may not be of two.
+// TestStore: two descriptions may be of one store, but one description may not be of two.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	spell := func(address string, env ...string) string {
@@ -104,12 +105,12 @@ func TestStore(t *testing.T) {
 		{spell("gcs:", "LEADERRUN_GCS_BUCKET=a"), spell("gcs:", "LEADERRUN_GCS_BUCKET=b")},
 		{spell("gcs://b", "STORAGE_EMULATOR_HOST=a"), spell("gcs://b", "STORAGE_EMULATOR_HOST=b")},
 		{spell("postgres:", "PGHOST=a"), spell("postgres:", "PGHOST=b")},
-		{spell("postgres://h", "PGUSER=a"), spell("postgres://h", "PGUSER=b")}, // whose name that of the database is
+		{spell("postgres://h", "PGUSER=a"), spell("postgres://h", "PGUSER=b")}, // it is also the name of the database
 		{spell("postgres://?service=x", "HOME=/a"), spell("postgres://?service=x", "HOME=/b")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},
 	} {
 		if test.one == test.other {
-			t.Errorf("%q is two stores", test.one)
+			t.Errorf("%q describes two stores", test.one)
 		}
 	}
 	one := spell("etcd://u:p@h", "A=1", "ETCDCTL_USER=u", "ETCDCTL_PASSWORD=p", "HOME=/")
@@ -131,11 +132,11 @@ func TestStore(t *testing.T) {
 		}
 	}
 	if other := spell("toy://h"); other != "" {
-		t.Errorf("it is not known what a backend of others heeds: got %q", other)
+		t.Errorf("a backend that is not ours: got %q, want none", other)
 	}
 	for _, b := range known.Backends() {
 		if at := b.Scheme + "://h/p"; spell(at) == "" || spell(at) == spell(b.Scheme+"://h/q") {
-			t.Errorf("%s: stores cannot be told from each other", b.Scheme)
+			t.Errorf("%s: two stores have one description", b.Scheme)
 		}
 		for _, v := range b.Variables {
 			differ := spell(b.Scheme+":", v.Name+"=a") != spell(b.Scheme+":", v.Name+"=b")
@@ -146,12 +147,12 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// A leaderrun around us whose store cannot be told from its spelling is not
-// taken for the holder by that.
+// TestInStoreOfOthers: an enclosing leaderrun whose store has no description is not taken
+// for the holder because of that.
 func TestInStoreOfOthers(t *testing.T) {
 	t.Parallel()
 	n := &nest{links: []socket.Link{{Answer: socket.Answer{Lock: "x"}}}}
 	if _, ok := n.inStore(); ok {
-		t.Error("nothing was taken for a store")
+		t.Error("an empty description was taken for a store")
 	}
 }

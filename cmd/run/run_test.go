@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestExit: an error says what the user calls the things in it, and has the exit status
-// that the user has chosen for it.
+// TestExit: an error names what the user knows, and has the exit status that the user has
+// chosen for it.
 func TestExit(t *testing.T) {
 	t.Parallel()
 	held := &locks.HeldError{Status: locks.Status{Holder: "h"}}
@@ -53,8 +53,8 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestHeldIsSaidOfAWait: -n is silent about a lock that is held, and -w is not.
-func TestHeldIsSaidOfAWait(t *testing.T) {
+// TestHeldAfterAWait: if the lock is held, -n prints nothing, and -w prints who holds it.
+func TestHeldAfterAWait(t *testing.T) {
 	t.Parallel()
 	for _, nonblock := range []bool{false, true} {
 		v := options.NewValues()

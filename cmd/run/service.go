@@ -15,50 +15,49 @@ import (
 	"github.com/leaderrun/leaderrun/runner/notify"
 )
 
-// What systemd is told, sd_notify(3), and why so.
+// What we send to systemd, sd_notify(3), and why:
 //
 //	READY=1              when the job has been started: "active" means that we lead
 //	STOPPING=1           when the job is being stopped, or has ended
 //	STATUS=…             for people: systemctl status
-//	EXTEND_TIMEOUT_USEC  while we wait for the lock, and until the job is started: to
-//	                     wait is no failure to start, whatever TimeoutStartSec= says
-//	                     (-w bounds the wait)
+//	EXTEND_TIMEOUT_USEC  while we wait for the lock, and until the job is started:
+//	                     waiting is not a failure to start, whatever TimeoutStartSec=
+//	                     says (-w bounds the wait)
 //	WATCHDOG=1           while all is well, see below
 //
-// The watchdog hears of us while the lease is surely ours and the goroutine that
-// would kill the job is able to, until the job is being stopped: from STOPPING=1
-// on TimeoutStopSec= counts. It hears of us while we wait, too, as long as
-// signals are heeded. Before READY=1 systemd does not ask for that in a unit of
-// Type=notify; in one of another type, a standby has been "active" from the
-// start and would be killed for its silence.
+// We feed the watchdog while the lease is certainly ours and the goroutine that would kill
+// the job can do so, until the job is being stopped: after STOPPING=1, TimeoutStopSec=
+// applies. We also feed it while we wait, as long as we react to signals. Before READY=1
+// systemd does not require that in a unit of Type=notify. But in a unit of another type, a
+// standby is "active" from the start, and silence would get it killed.
 //
-// With --notify-job the job says READY=1 itself, and all else stays as it is.
+// With --notify-job the job sends READY=1 itself, and all else stays the same.
 //
-// With --restart or --rejoin the unit stays active from the first start on, also
-// while we wait again: only STATUS= tells. STOPPING=1 comes with our own end, and
-// until then the watchdog hears of us whatever becomes of a job.
+// With --restart or --rejoin the unit stays active after the first start, even while we
+// wait again: only STATUS= shows that. STOPPING=1 comes when leaderrun itself ends, and
+// until then we feed the watchdog, whatever happens to a job.
 
-// As systemd's own timeouts are 90 s, a waiter that is frozen does not stay
-// unnoticed for much longer, nor one that a busy machine delays get killed.
+// systemd's own timeouts are 90 s. With these values a frozen waiter is noticed not much
+// later, and one that a busy machine delays is not killed.
 const (
 	extendBy    = 30 * time.Second
 	extendEvery = 10 * time.Second
 )
 
-// jobStart is systemd's default for TimeoutStartSec=. A job that is to say
-// READY=1 itself has so long, as the wait has used up the time of its unit.
+// jobStart is systemd's default for TimeoutStartSec=. It is how long a job may take to send
+// READY=1 itself, because the wait has used up the time of its unit.
 const jobStart = 90 * time.Second
 
 // A service is a run as its service manager sees it.
 type service struct {
 	manager *notify.Manager // nil: there is none
 	lock    string
-	job     bool // the job says that it is ready, not we
-	lasts   bool // the end of a job may not be ours
+	job     bool // the job sends READY=1, not we
+	lasts   bool // we may go on after the end of a job
 
 	mu       sync.Mutex
-	active   bool // READY=1 was told
-	stopping bool // that was told, and why
+	active   bool // READY=1 was sent
+	stopping bool // STOPPING=1 was sent
 }
 
 func newService(v *options.Values, logger *slog.Logger) *service {
@@ -113,8 +112,8 @@ func (s *service) started(status string) {
 	}
 }
 
-// stop reports the first reason to stop; later reasons are its consequences. If another
-// job may follow, the end of this one is not the end of the service.
+// stop reports that a job is being stopped. If another job may follow, the end of this one
+// is not the end of the service.
 func (s *service) stop(status string) {
 	if s.lasts {
 		s.manager.Tell(status)
@@ -123,6 +122,7 @@ func (s *service) stop(status string) {
 	s.end(status)
 }
 
+// end reports the first reason to stop. Later reasons are its consequences.
 func (s *service) end(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,10 @@ func (s *service) alive() func(heartbeat.Stage) time.Duration {
 	return func(stage heartbeat.Stage) time.Duration {
 		switch stage {
 		case heartbeat.Waiting, heartbeat.Leading:
-			if s.isActive() { // then it would extend something else
+			s.mu.Lock()
+			active := s.active
+			s.mu.Unlock()
+			if active { // an extension would apply to something else
 				return s.ping(0)
 			}
 			return s.ping(extendEvery, extend(extendBy))
@@ -153,15 +156,9 @@ func (s *service) alive() func(heartbeat.Stage) time.Duration {
 	}
 }
 
-func (s *service) isActive() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.active
-}
-
-// ping sends a state, with a sign of life for the watchdog, and returns the time until it
-// must be sent again: the given one (0: never), or half the watchdog's limit if that is
-// less. A state that did not arrive is sent again sooner.
+// ping sends a state and feeds the watchdog. It returns the time until the next ping: the
+// given one (0: never), or half the watchdog's limit if that is less. A state that could
+// not be sent is sent again sooner.
 func (s *service) ping(every time.Duration, state ...string) time.Duration {
 	if watchdog := s.manager.Watchdog(); watchdog > 0 {
 		state = append(state, "WATCHDOG=1")
@@ -175,8 +172,8 @@ func (s *service) ping(every time.Duration, state ...string) time.Duration {
 	return every
 }
 
-// status is a line for people. What others wrote may not add another line to
-// it, such as WATCHDOG=1.
+// status returns a line for people. Text that others wrote cannot add another line to it,
+// such as WATCHDOG=1.
 func status(format string, args ...any) string {
 	return "STATUS=" + locks.Printable(fmt.Sprintf(format, args...))
 }

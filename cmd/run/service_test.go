@@ -16,8 +16,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/notify"
 )
 
-// testService returns a service with a real socket, and what reads the messages
-// that have come.
+// testService returns a service with a real socket, and a function that reads the messages
+// received so far.
 func testService(t *testing.T, env ...string) (*service, func() []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -35,7 +35,7 @@ func testService(t *testing.T, env ...string) (*service, func() []string) {
 		var all []string
 		buf := make([]byte, 4097)
 		for {
-			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // what was sent is there
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // sent messages are already there
 			n, err := conn.Read(buf)
 			if err != nil {
 				return all
@@ -64,7 +64,7 @@ func TestServiceMessages(t *testing.T) {
 			{Kind: event.Acquired},
 		}, []string{`STATUS=waiting for lock "nightly": connection refused`, `STATUS=waiting for lock "nightly", held by bob`}},
 		{"ready", false, []event.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
-		{"the job is to say that it is ready", true, []event.Event{started},
+		{"the job sends READY=1", true, []event.Event{started},
 			[]string{"STATUS=leading as host/1/a with token 7 | EXTEND_TIMEOUT_USEC=90000000"}},
 		{"lost", false, []event.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
 		{"signalled", true, []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: leaderrun received it | STOPPING=1"}},
@@ -76,12 +76,12 @@ func TestServiceMessages(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s, heard := testService(t)
+			s, received := testService(t)
 			s.job = test.job
 			for _, e := range test.events {
 				s.event(e)
 			}
-			if got := heard(); !slices.Equal(got, test.want) {
+			if got := received(); !slices.Equal(got, test.want) {
 				t.Errorf("got\n\t%q\nwant\n\t%q", got, test.want)
 			}
 		})
@@ -95,7 +95,7 @@ func TestServiceAlive(t *testing.T) {
 	tests := []struct {
 		env    string
 		stage  heartbeat.Stage
-		active bool // READY=1 was told
+		active bool // READY=1 was sent
 		every  time.Duration
 		want   []string
 	}{
@@ -110,18 +110,19 @@ func TestServiceAlive(t *testing.T) {
 		{"WATCHDOG_USEC=60000000", heartbeat.Over, false, 0, []string{"STATUS=stopping: the job has ended | STOPPING=1"}},
 	}
 	for _, test := range tests {
-		s, heard := testService(t, test.env)
+		s, received := testService(t, test.env)
 		s.active = test.active
 		if got := s.alive()(test.stage); got != test.every {
 			t.Errorf("%q, stage %d: again after %v, want %v", test.env, test.stage, got, test.every)
 		}
-		if got := heard(); !slices.Equal(got, test.want) {
+		if got := received(); !slices.Equal(got, test.want) {
 			t.Errorf("%q, stage %d: got %q, want %q", test.env, test.stage, got, test.want)
 		}
 	}
 }
 
-// A ping that finds no room is tried again before the watchdog bites.
+// TestServicePingsAgain fills the socket. The ping must be repeated before the watchdog's
+// limit.
 func TestServicePingsAgain(t *testing.T) {
 	t.Parallel()
 	s, _ := testService(t, "WATCHDOG_USEC=10000000")
@@ -132,23 +133,23 @@ func TestServicePingsAgain(t *testing.T) {
 	}
 }
 
-// A stop is told once, though its reasons come from several sides.
+// TestServiceStopsOnce: STOPPING=1 is sent once, although two events report the stop.
 func TestServiceStopsOnce(t *testing.T) {
 	t.Parallel()
-	s, heard := testService(t)
+	s, received := testService(t)
 	s.event(event.Event{Kind: event.Killed, Reason: "the lease is lost"})
 	s.alive()(heartbeat.Over)
-	if got, want := heard(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
+	if got, want := received(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// Without a service manager there is nothing to do, not even a timer.
+// TestNoService: without a service manager there is nothing to do, not even a timer.
 func TestNoService(t *testing.T) {
 	t.Parallel()
 	s := &service{}
 	s.event(event.Event{Kind: event.Started})
 	if s.alive() != nil {
-		t.Error("the runner is to call somebody")
+		t.Error("the runner would call alive")
 	}
 }

@@ -14,22 +14,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner/terminal"
 )
 
-// A listener catches the signals that the job gets when we are sent them: all
-// that can be caught, but for those that tell of ourselves (our children, our
-// faults, our reading and writing) and those that the Go runtime uses. HUP or
-// INT that we were started with ignored, as by nohup(1), stays ignored, by the
-// job too.
+// A listener catches the signals that we pass on to the job. These are all that can be
+// caught, except those about ourselves (our children, our faults, our reading and writing)
+// and those that the Go runtime uses. If HUP or INT was ignored when we were started, as by
+// nohup(1), it stays ignored, and the job ignores it as well.
 //
-// Those that stop a process are left alone until there is a job: Ctrl-Z while we
-// wait stops us like any program.
+// Signals that stop a process are not caught until there is a job: Ctrl-Z while we wait
+// stops us like any program.
 //
-// Catching a signal costs a dance of two threads, and all of them some 0.7 ms.
-// So it is done beside other things, and only those that end us, or that a job
-// may wait for, are caught before there is a job or somebody to wait for. The
-// runtime drops the others until then.
+// Catching a signal takes two thread switches, and catching all of them some 0.7 ms. So it
+// is done concurrently with other things. Until there is a job, or a holder to wait for,
+// only the signals are caught that end us or that a job may wait for, and the runtime drops
+// the others.
 type listener struct {
 	caught chan os.Signal
-	ready  chan struct{} // closed when the first ones are caught
+	ready  chan struct{} // closed when the first signals are caught
 	once   sync.Once
 }
 
@@ -44,7 +43,7 @@ func listen() *listener {
 	return l
 }
 
-// rest has the others caught soon, too. It does not block.
+// rest begins to catch the other signals. It does not block.
 func (l *listener) rest() { go l.once.Do(l.catchRest) }
 
 func (l *listener) catchRest() {
@@ -62,9 +61,9 @@ func (l *listener) catchRest() {
 	env.Catch(l.caught, append(others, signals.Realtime()...))
 }
 
-// terminal has the signals that stop a process caught, and returns the terminal
-// that we were started on, or nil. Off a terminal TSTP alone is one to be passed
-// on, and to catch it delays nothing.
+// terminal catches the signals that stop a process, and returns the terminal that we were
+// started on, or nil. Without a terminal only TSTP is passed on, and nothing waits until it
+// is caught.
 func (l *listener) terminal() runner.Terminal {
 	tty := terminal.Open()
 	if tty == nil {

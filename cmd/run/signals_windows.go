@@ -11,7 +11,7 @@ import (
 // A listener catches the signals that end us.
 type listener struct {
 	caught chan os.Signal
-	ready  chan struct{} // closed: they are caught
+	ready  chan struct{} // closed, because they are caught
 }
 
 func listen() *listener {
@@ -21,8 +21,8 @@ func listen() *listener {
 	return l
 }
 
-// terminal returns nil: what a console is to a job needs no sharing.
+// terminal returns nil: a console needs no sharing with the job.
 func (l *listener) terminal() runner.Terminal { return nil }
 
-// rest does nothing: there are no others.
+// rest does nothing: there are no other signals.
 func (l *listener) rest() {}

@@ -10,24 +10,24 @@ import (
 )
 
 // A lock is named after the command unless the user names it. The name of a shell, an
-// interpreter or another program that runs what its arguments say would be a bad one:
-// "sh a.sh" and "sh b.sh" would exclude each other in the whole fleet. For these the
-// user has to name the lock.
+// interpreter or another program that runs what its arguments say is unsuitable: "sh a.sh"
+// and "sh b.sh" would exclude each other in the whole fleet. For such commands the user must
+// name the lock.
 
-// Interpreters run a script, which often is their first argument.
+// Interpreters returns programs that run a script, which often is their first argument.
 func Interpreters() []string {
 	return []string{"ash", "awk", "bash", "bun", "csh", "dash", "deno", "fish", "java", "ksh", "lua", "mksh", "node", "perl", "php",
 		"powershell", "pwsh", "pypy", "python", "Rscript", "ruby", "sh", "tclsh", "tcsh", "zsh"}
 }
 
-// Wrappers run another program, or one of many.
+// Wrappers returns programs that run another program, or one of many.
 func Wrappers() []string {
 	return []string{"bundle", "busybox", "chroot", "chrt", "cmd", "docker", "doas", "env", "flock", "ionice", "kubectl", "make", "nerdctl",
 		"nice", "nohup", "npm", "npx", "nsenter", "parallel", "pnpm", "podman", "poetry", "runuser", "setpriv", "setsid", "ssh", "stdbuf", "su",
 		"sudo", "systemd-run", "taskset", "time", "timeout", "toybox", "unshare", "uv", "xargs", "yarn"}
 }
 
-// program is the base name of a command without what a version or Windows adds to it:
+// program returns the base name of a command, without a version or the suffix of Windows:
 // python for /usr/bin/python3.11.
 func program(command string) string {
 	name := strings.TrimSuffix(filepath.Base(command), ".exe")
@@ -50,7 +50,7 @@ func (s *session) nameLock(args []string) error {
 	return nil
 }
 
-// script suggests a name for the lock: that of the script that the first interpreter of
+// script suggests a name for the lock: the name of the script that the first interpreter in
 // a command runs, or NAME.
 func script(args []string) string {
 	const unknown = "NAME"
@@ -66,7 +66,7 @@ func script(args []string) string {
 	return name
 }
 
-// commandLine is a command as a shell reads it. The end of a long one is left out.
+// commandLine returns a command as a user types it in a shell. A long one is cut off.
 func commandLine(args []string) string {
 	var words []string
 	for _, arg := range args {

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestWrappersNeedALock: a command that does not name the job needs --lock, and the error
-// has the line to type.
+// TestWrappersNeedALock: a command that does not name the job needs --lock, and the hint is
+// the line to type.
 func TestWrappersNeedALock(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, hint string }{
