@@ -15,7 +15,7 @@ const usage = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
        leaderrun [OPTIONS] --lock NAME -c 'COMMAND | LINE'
 `
 
-const short = `Run a command on exactly one machine at a time. Without --backend, the lock is a file: one machine.
+const short = `Run a command on at most one machine at a time. Without --backend the lock covers only this machine.
 
 ` + usage
 
@@ -30,16 +30,17 @@ Subcommands: status watch wait check resign release forget doctor config backend
 See also: leaderrun --help-all, leaderrun help SUBCOMMAND, man leaderrun
 `
 
-const long = `Run a command on exactly one machine at a time. Without --backend, the lock is
-a file, and covers this machine only.
+const long = `Run a command on at most one machine at a time. Without --backend, the lock is
+a file, and covers only this machine.
 
 ` + usage + `
-leaderrun takes a lock, runs the command while renewing it, and ends the whole
-job before anyone else can hold the lock.
+leaderrun takes a lock and renews it while the command runs. If it cannot renew
+the lock, it ends the whole job before anyone else can take it.
 
 Other subcommands: status, watch, wait, check, resign, release, forget,
 doctor, config, backends, completion, version, help (leaderrun help NAME).
-Each option has a variable: --lock is LEADERRUN_LOCK. The manual: man leaderrun
+Most options can be set by a variable, such as LEADERRUN_LOCK for --lock.
+The manual: man leaderrun
 `
 
 const examples = `
@@ -108,7 +109,7 @@ func printShort(w io.Writer, c *options.Command) error {
 
 // labels are short forms of the headings.
 var labels = map[string]string{
-	"Which lock": "Lock", "Waiting": "Waiting", "Running": "Running", "Lease and stopping": "Lease", "As a cron job": "Cron",
+	"Which lock": "Lock", "Waiting": "Waiting", "The job": "Job", "Lease and stopping": "Lease", "As a cron job": "Cron",
 	"As a service": "Service", "Health of the job": "Health", "Hooks": "Hooks", "Config file": "Config", "Output": "Output", "Help": "Help",
 }
 

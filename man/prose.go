@@ -10,9 +10,10 @@ const width = 76
 
 // prose is what an option is for, as sentences.
 func prose(usage, value, def string) string {
-	usage, aside, _ := strings.Cut(usage, " (default: ")
-	if aside != "" {
-		def = strings.TrimSuffix(aside, ")")
+	if before, rest, found := strings.Cut(usage, " (default: "); found {
+		var after string
+		def, after, _ = strings.Cut(rest, ")")
+		usage = before + after
 	}
 	if first, _, _ := strings.Cut(usage, " "); first != value {
 		usage = strings.ToUpper(usage[:1]) + usage[1:]

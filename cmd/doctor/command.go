@@ -33,9 +33,11 @@ func Command(e *env.Env) *options.Command {
 			d := &diagnosis{Env: e, Values: options.NewValues()}
 			return slices.Concat([]options.Option{
 				d.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
-				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "time limit for all checks is `DURATION`"},
+				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "end the checks after `DURATION`"},
 				options.Format(&d.format, "text", "print the results as `FORMAT`: text or json", "text", "json"),
-			}, d.Pick("ttl", "kill-after"), d.ToOperate()), d.run
+				d.As("ttl", "check for a job with a --ttl of `DURATION`"),
+				d.As("kill-after", "check for a job with a --kill-after of `DURATION`"),
+			}, d.ToOperate()), d.run
 		},
 	}
 }

@@ -21,10 +21,10 @@ const checkLimit = time.Second
 func checkCommand(*env.Env) *options.Command {
 	return &options.Command{
 		Name:  "check",
-		Usage: "inside a job: exit with 0 if the lease is certainly ours, else 76",
+		Usage: "in a job: exit with 0 if this job certainly still holds the lock, otherwise 76",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var length options.Duration
-			return []options.Option{{Name: "for", Group: "Running", Value: &length, From: options.Arguments, Usage: "the lease must last for `DURATION` from now"}},
+			return []options.Option{{Name: "for", Group: "Lease and stopping", Value: &length, From: options.Arguments, Usage: "also require the lease to last `DURATION` longer"}},
 				func(*options.Request) error {
 					path := os.Getenv("LEADERRUN_SOCKET")
 					if path == "" {

@@ -31,7 +31,7 @@ func (p *operator) resignOptions(reason *string) []options.Option {
 		p.opt.As("lock", "`NAME` of the lock"),
 		p.opt.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 		wait,
-		{Name: "reason", Group: "Running", Value: reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
+		{Name: "reason", Group: "Lease and stopping", Value: reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
 	}
 }
 

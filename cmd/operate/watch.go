@@ -33,7 +33,7 @@ func watchCommand(e *env.Env) *options.Command {
 				p.opt.As("lock", "`NAME` of the lock (default: all)"),
 				allOption(&w.all),
 				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
-				{Name: "exec", Group: "Running", Value: &w.exec, From: options.Arguments,
+				{Name: "exec", Group: "Output", Value: &w.exec, From: options.Arguments,
 					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and other variables set"},
 				intervalOption(&w.interval, "2s"),
 			}, func(r *options.Request) error {

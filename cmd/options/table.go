@@ -17,7 +17,7 @@ const (
 )
 
 // Groups are the headings under which help shows options, in this order.
-var Groups = []string{"Which lock", "Waiting", "Running", "Lease and stopping", "As a cron job", "As a service", "Health of the job", "Hooks", "Config file", "Output", "Help"}
+var Groups = []string{"Which lock", "Waiting", "The job", "Lease and stopping", "As a cron job", "As a service", "Health of the job", "Hooks", "Config file", "Output", "Help"}
 
 // Values are the values of a run's options.
 type Values struct {
@@ -77,41 +77,39 @@ func (v *Values) Table() []Option {
 }
 
 func (v *Values) lockOptions() []Option {
-	const which, waiting, running, losing = "Which lock", "Waiting", "Running", "Lease and stopping"
+	const which, waiting, job, losing = "Which lock", "Waiting", "The job", "Lease and stopping"
 	return []Option{
 		{Name: "backend", Common: true, Short: "b", Group: which, Value: &v.Backend, Default: "file",
-			Usage: "`NAME|URL` of the system that keeps the lock; " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
+			Usage: "keep the lock in `NAME|URL`: " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
 		{Name: "lock", Common: true, Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND); required if COMMAND is a shell, an interpreter or another wrapper"},
 		{Name: "id", Group: which, Value: &v.ID, Usage: "`ID` shown to others as the holder (default: host/pid/random)"},
 		{Name: "slots", Common: true, Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
-			Usage: "up to `N` runs may hold the lock, each in its own slot; a different lock than without --slots (default: no slots)"},
+			Usage: "let up to `N` runs hold the lock, each in its own slot; use it in all runs of a lock, or in none (default: no slots)"},
 
 		{Name: "nonblock", Common: true, Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held"},
-		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "give up after `DURATION` (default: never); a bare number is seconds"},
+		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "wait at most `DURATION` for the lock (default: no limit); a bare number is seconds"},
 		{Name: "conflict-exit-code", Common: true, Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
 			Usage: "exit with `N` if the lock is held"},
 		{Name: "connect-timeout", Group: waiting, Value: &v.ConnectTimeout, Default: "5s",
 			Usage: "wait up to `DURATION` for the backend to respond"},
+		{Name: "takeover", Group: waiting, Value: v.Takeover.Of("fast", "strict"), Default: "fast",
+			Usage: "`HOW` to start after a holder that did not release the lock: fast, as soon as the backend grants it, or strict, after the full lease of that holder"},
 
-		{Name: "command", Common: true, Short: "c", Group: running, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` through $SHELL -c; needs --lock"},
-		{Name: "scrub-env", Group: running, Value: &v.ScrubEnv, Usage: "keep the backend's credentials out of the job's environment"},
-		{Name: "containment", Group: running, Value: v.Containment.Of(append([]string{"auto"}, tiers()...)...), Default: "auto",
+		{Name: "command", Common: true, Short: "c", Group: job, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` with $SHELL -c; requires --lock"},
+		{Name: "scrub-env", Group: job, Value: &v.ScrubEnv, Usage: "keep the backend's credentials out of the job's environment"},
+		{Name: "containment", Group: job, Value: v.Containment.Of(append([]string{"auto"}, tiers()...)...), Default: "auto",
 			Usage: "contain the job with `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best available except pidns"},
-		{Name: "require-containment", Group: running, Value: v.RequireContainment.Of(tiers()...),
+		{Name: "require-containment", Group: job, Value: v.RequireContainment.Of(tiers()...),
 			Usage: "do not start the job with less than `TIER`: subreaper, pidns or cgroup"},
-		{Name: "wait-children", Group: running, Value: &v.WaitChildren,
+		{Name: "wait-children", Group: job, Value: &v.WaitChildren,
 			Usage: "wait for processes that the command leaves behind, instead of ending them"},
-		{Name: "notify-job", Group: running, Value: &v.NotifyJob,
-			Usage: "the job, not leaderrun, sends READY=1 to systemd; needs NotifyAccess=all in its unit"},
 
-		{Name: "ttl", Common: true, Group: losing, Value: &v.TTL, Default: "15s", Usage: "if a host dies, another takes over in `DURATION`; this is the length of the lease"},
-		{Name: "takeover", Group: losing, Value: v.Takeover.Of("fast", "strict"), Default: "fast",
-			Usage: "when to start after a holder that did not release the lock: `HOW` is fast, at once, or strict, when its lease has certainly ended"},
+		{Name: "ttl", Common: true, Group: losing, Value: &v.TTL, Default: "15s", Usage: "if this host dies, free the lock after `DURATION`; this is the length of the lease"},
 		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end"},
 		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
 			Usage: "send KILL `DURATION` after the signal"},
 		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",
-			Usage: "on a failed renewal: `WHAT` is retry, while the lease allows, or stop, the job at once"},
+			Usage: "when a renewal fails, do `WHAT`: retry while the lease allows, or stop the job at once"},
 	}
 }
 
@@ -119,9 +117,9 @@ func (v *Values) cronOptions() []Option {
 	const group = "As a cron job"
 	return []Option{
 		{Name: "once-per", Common: true, Group: group, Value: &v.OncePer,
-			Usage: "let the job succeed once per `WINDOW` in the whole fleet; 10m, 1h, day, week or a cron expression; later runs do nothing and exit with 0 (or -E)"},
-		{Name: "once-per-attempt", Group: group, Value: &v.OncePerAttempt, Usage: "with --once-per, start the job once per window even if it fails"},
-		{Name: "splay", Common: true, Group: group, Value: &v.Splay, Usage: "wait up to `DURATION` first; the delay is fixed per host and lock"},
+			Usage: "let the job succeed once per `WINDOW` (10m, day) in the fleet; also 1h, week or a cron expression; later runs do nothing and exit with 0 (or -E)"},
+		{Name: "once-per-attempt", Group: group, Value: &v.OncePerAttempt, Usage: "with --once-per, do not run a failed job again in the same window"},
+		{Name: "splay", Common: true, Group: group, Value: &v.Splay, Usage: "before trying to take the lock, wait up to `DURATION`; the delay is fixed per host and lock"},
 		{Name: "min-hold", Group: group, Value: &v.MinHold,
 			Usage: "hold the lock for at least `DURATION` from the job's start, so that hosts with slow clocks find it held"},
 		{Name: "max-runtime", Common: true, Group: group, Value: &v.MaxRuntime, Usage: "stop a job that runs for longer than `DURATION`; the exit status is then 124"},
@@ -133,16 +131,18 @@ func (v *Values) serviceOptions() []Option {
 	return []Option{
 		{Name: "rejoin", Common: true, Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends"},
 		{Name: "restart", Common: true, Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
-			Usage: "start the job again when it ends; `WHEN` is no, on-failure or always; the lease stays the same"},
+			Usage: "restart the job: `WHEN` is no, on-failure or always; the lock is not released in between"},
 		{Name: "restart-delay", Group: group, Value: &v.RestartDelay, Default: "1s",
-			Usage: "wait `DURATION` before a restart; doubles with each restart in a row"},
+			Usage: "wait `DURATION` before a restart; it doubles with each restart in a row"},
 		{Name: "restart-max-delay", Group: group, Value: &v.RestartMaxDelay, Default: "1m",
-			Usage: "wait at most `DURATION` before a restart; a job that ran for at least this long counts as healthy: the delay, and the failures that --give-up-after counts, start over"},
+			Usage: "wait at most `DURATION` before a restart; a job that runs this long is healthy, and resets the delay and the count of --give-up-after"},
 		{Name: "give-up-after", Group: group, Value: v.GiveUpAfter.in("number", 0, 1_000_000),
-			Usage: "after `N` failures in a row, give up the lock (default: never); another host can try"},
+			Usage: "after `N` failures in a row, give up the lock so that another host can try (default: never)"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "refuse requests of leaderrun resign"},
-		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000), Default: "0",
-			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + ")"},
+		{Name: "notify-job", Group: group, Value: &v.NotifyJob,
+			Usage: "let the job, not leaderrun, send READY=1 to systemd; requires NotifyAccess=all in its unit"},
+		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000),
+			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + "); set it in all runs of a lock, or in none (default: none)"},
 	}
 }
 
@@ -187,7 +187,7 @@ func (v *Values) outputOptions() []Option {
 		{Name: "metrics-file", Group: group, Value: &v.MetricsFile,
 			Usage: "write metrics to `FILE`; name it NAME.prom for the textfile collector of Prometheus' node_exporter"},
 		{Name: VersionName, Short: "V", Group: "Help", Value: new(bool), From: Arguments, Usage: "print the version"},
-		{Name: HelpAllName, Common: true, Group: "Help", Value: new(bool), From: Arguments, Usage: "show all options"},
+		{Name: HelpAllName, Group: "Help", Value: new(bool), From: Arguments, Usage: "show all options"},
 		{Name: "config", Common: true, Group: file, Value: &v.Config, From: NotInFile,
 			Usage: "read options from `FILE`; without it, from ~/.config/leaderrun/config.yaml or /etc/leaderrun/config.yaml"},
 		{Name: "job", Common: true, Group: file, Value: &v.Job, From: NotInFile, Usage: "run the job `NAME` of the config file, with its options"},
@@ -209,7 +209,9 @@ func (v *Values) Pick(names ...string) []Option {
 
 // ToOperate returns the options that say where a lock is and what to print.
 func (v *Values) ToOperate() []Option {
-	return v.Pick("backend", "connect-timeout", "verbose", "quiet", "log-format", "config", "job")
+	verbose := v.As("verbose", "print what happens")
+	job := v.As("job", "use the settings of the job `NAME` in the config file; the job is not run")
+	return slices.Concat(v.Pick("backend", "connect-timeout"), []Option{verbose}, v.Pick("quiet", "log-format", "config"), []Option{job})
 }
 
 // As returns the row with a name, with another phrase.
