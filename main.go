@@ -1,4 +1,4 @@
-// Command leaderrun runs a command on exactly one machine at a time: it takes
+// Command leaderrun runs a command on at most one machine at a time: it takes
 // a lock, runs the command while renewing it, and ends the whole job before
 // anyone else can hold the lock.
 //

@@ -32,7 +32,7 @@ func generated() map[string]map[string]string {
 			"archive": `    ids: [leaderrun, leaderrun-probe, leaderrun-metrics{{range .}}, {{.Program}}{{end}}]
 `,
 			"packages of helpers": `    description: |-
-      run a command on exactly one machine at a time
+      run a command on at most one machine at a time
       leaderrun takes a lock from a system you already run, starts a command while
       renewing the lock, and has the whole job dead before anyone else can hold it.
       Locks of one machine need nothing else; each other backend is a package of its
