@@ -26,7 +26,7 @@ func backendsCommand(e *env.Env) *options.Command {
 
 func printBackends(e *env.Env) error {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SCHEME\tINSTALLED\tHELD WHILE\tTOKEN\tNEXT\tTOLD BY\tLIMITS")
+	fmt.Fprintln(w, "SCHEME\tINSTALLED\tHELD WHILE\tTOKEN\tNEXT\tNOTIFIED BY\tLIMITS")
 	for _, b := range byScheme() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.Scheme, installed(e, b.Scheme), b.Liveness, b.Token, b.Order, b.Told, b.Limits)
 	}

@@ -112,7 +112,7 @@ func facts(k *backend.Info) string {
 		{"Liveness", k.Liveness},
 		{"Token", k.Token},
 		{"Next", k.Order},
-		{"Told by", k.Told},
+		{"Notified by", k.Told},
 		{"Permissions", k.Permissions},
 		{"Limits", k.Limits},
 		{"Price", k.Price},

@@ -15,7 +15,7 @@ var Info = backend.Info{
 	URL:         "etcd://host:2379,host:2379/prefix",
 	Liveness:    "a lease",
 	Token:       "create revision",
-	Order:       "first come",
+	Order:       "first come, first served",
 	Told:        "a watch",
 	Permissions: "with etcd's authentication on, to read and write all keys under the prefix",
 	Limits:      "ttl in whole seconds, 2s or more",

@@ -17,11 +17,11 @@ var Info = backend.Info{
 	URL:         "gcs://bucket/prefix",
 	Liveness:    "a lease",
 	Token:       "a counter in the object",
-	Order:       "nobody in particular",
-	Told:        "looking every 2s",
-	Permissions: "storage.objects.create, get, list and update, as in roles/storage.objectUser",
-	Limits:      "ttl of 5s or more; an eviction is noticed by the next renewal",
-	Price:       "with a ttl of 15s about $4.65 a month for a lock that is held, $4.30 with --no-resign, and $0.52 for each who waits (single region, class Standard, 2025)",
+	Order:       "no order",
+	Told:        "polling every 2s",
+	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget, as in roles/storage.objectUser",
+	Limits:      "ttl of 5s or more; a holder learns at its next renewal that the lock was taken away",
+	Price:       "with a ttl of 15s about $4.65 a month for a lock that is held, $4.30 with --no-resign, and $0.52 for each waiter (single region, class Standard, 2025)",
 
 	Params: []backend.Param{
 		{Name: "endpoint", Usage: "URL of another address of the service, or of an emulator"},

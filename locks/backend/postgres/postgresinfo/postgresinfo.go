@@ -16,10 +16,10 @@ var Info = backend.Info{
 	URL:         "postgres://host:5432,host:5432/database?schema=public",
 	Liveness:    "a lease",
 	Token:       "a version of the row",
-	Order:       "nobody in particular",
+	Order:       "no order",
 	Told:        "LISTEN",
-	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks; the first run also CREATE on its schema, or the table is made beforehand",
-	Limits:      "of standbys, only synchronous ones keep all",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; USAGE on its schema; the first run also CREATE there, or the table is made beforehand",
+	Limits:      "only synchronous standbys keep all writes",
 	Price:       "a connection, and a write of one row for each renewal",
 
 	Port: "5432",

@@ -15,7 +15,7 @@ var Info = backend.Info{
 	URL:         "zk://host:2181,host:2181/chroot",
 	Liveness:    "a session",
 	Token:       "czxid",
-	Order:       "first come; with mode=unfair whoever is quickest",
+	Order:       "first come, first served; with mode=unfair, no order",
 	Told:        "a watch",
 	Permissions: "to create, read, write and delete on the chroot, or, if that is missing, on the node above; all contenders need the same user",
 	Limits:      "ttl from 2 to 20 of the server's ticks",
@@ -23,7 +23,7 @@ var Info = backend.Info{
 
 	Port: "2181",
 	Params: []backend.Param{
-		{Name: "mode", Usage: "a queue, or whoever is quickest", Words: []string{"fair", "unfair"}},
+		{Name: "mode", Usage: "a queue, or no order", Words: []string{"fair", "unfair"}},
 		{Name: "auth-file", Usage: "FILE with user:password", About: backend.User},
 		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates"},
 		{Name: "cert", Usage: "FILE with our certificate"},
