@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// width is that of the lines of a page's source.
+// width is the width of the lines of a page's source.
 const width = 76
 
-// prose is what an option is for, as sentences.
+// prose returns the purpose of an option, as sentences.
 func prose(usage, value, def string) string {
 	if before, rest, found := strings.Cut(usage, " (default: "); found {
 		var after string
@@ -29,11 +29,11 @@ var (
 	optionWord   = regexp.MustCompile(`^(--[a-z][a-z-]+|-[A-Za-z])$`)
 	variableWord = regexp.MustCompile(`^(\$[A-Z]+|LEADERRUN_[A-Z_]+)$`)
 	manualWord   = regexp.MustCompile(`^([a-z]+)\(([1-8])\)$`)
-	// A word has what it means, and what is around that.
+	// A word may stand between punctuation.
 	parts = regexp.MustCompile(`^(\(?)([a-z]+\([1-8]\)|.*?)([),;:.]*)$`)
 )
 
-// words writes a text as lines of mdoc, with macros for what has one.
+// words returns a text as lines of mdoc, with macros for options, variables and the like.
 func words(text, value string) string {
 	var b strings.Builder
 	line := ""
@@ -59,7 +59,7 @@ func words(text, value string) string {
 	return b.String()
 }
 
-// macro is what stands for a word; "" if it is text.
+// macro returns the macro for a word, or "" if the word is text.
 func macro(word, value string) string {
 	switch {
 	case word == "":
@@ -76,10 +76,10 @@ func macro(word, value string) string {
 	return ""
 }
 
-// macroLine puts a macro between its punctuation.
+// macroLine returns the line of a macro between punctuation.
 func macroLine(before, macro, after string) string {
 	if name, rest, _ := strings.Cut(macro, " "); before != "" {
-		macro = name + " " + before + " " + rest // it knows that a parenthesis is none of its own
+		macro = name + " " + before + " " + rest // mdoc takes a parenthesis for punctuation
 	}
 	for _, p := range after {
 		macro += " " + string(p)
@@ -87,7 +87,7 @@ func macroLine(before, macro, after string) string {
 	return macro
 }
 
-// escape keeps text from being taken for markup.
+// escape returns text that mdoc does not take for markup.
 func escape(line string) string {
 	line = strings.NewReplacer(`\`, `\e`, "~", `\(ti`).Replace(line)
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
