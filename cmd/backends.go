@@ -26,9 +26,9 @@ func backendsCommand(e *env.Env) *options.Command {
 
 func printBackends(e *env.Env) error {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SCHEME\tINSTALLED\tHELD WHILE\tTOKEN\tNEXT\tNOTIFIED BY\tLIMITS")
+	fmt.Fprintln(w, "SCHEME\tINSTALLED\tHELD UNTIL\tTOKEN\tORDER\tNOTIFIED BY\tLIMITS")
 	for _, b := range byScheme() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.Scheme, installed(e, b.Scheme), b.Liveness, b.Token, b.Order, b.Told, b.Limits)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", b.Scheme, installed(e, b.Scheme), b.HeldUntil, b.Token, b.Order, b.NotifiedBy, b.Limits)
 	}
 	for _, scheme := range others(e) {
 		fmt.Fprintf(w, "%s\t%s\t?\t?\t?\t?\tnot part of leaderrun\n", scheme, installed(e, scheme))

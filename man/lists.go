@@ -103,19 +103,19 @@ func wrapperList() string {
 	return b.String()
 }
 
-// facts are what the table of the subcommand backends has of a backend, and more.
+// facts lists what the table of leaderrun backends shows of a backend, and more.
 func facts(k *backend.Info) string {
 	var b strings.Builder
 	b.WriteString(".Bl -tag -width Permissions -compact\n")
 	fmt.Fprintf(&b, ".It URL\n.Pa %s\n", k.URL)
 	for _, f := range []struct{ name, text string }{
-		{"Liveness", k.Liveness},
+		{"Held until", k.HeldUntil},
 		{"Token", k.Token},
-		{"Next", k.Order},
-		{"Notified by", k.Told},
+		{"Order", k.Order},
+		{"Notified by", k.NotifiedBy},
 		{"Permissions", k.Permissions},
 		{"Limits", k.Limits},
-		{"Price", k.Price},
+		{"Cost", k.Cost},
 	} {
 		b.WriteString(".It " + f.name + "\n" + words(f.text, ""))
 	}

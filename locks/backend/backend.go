@@ -24,13 +24,13 @@ type Info struct {
 
 	// Facts that a user compares, as phrases.
 	URL         string // what --backend takes
-	Liveness    string // what ends the lock of a holder that vanished
-	Token       string // where the fencing token comes from
-	Order       string // who of those waiting is next
-	Told        string // how a waiter learns that it is its turn
-	Permissions string // what a run needs to be allowed
+	HeldUntil   string // what ends the lock of a holder that does not release it
+	Token       string // what the fencing token is
+	Order       string // the order in which waiters get the lock
+	NotifiedBy  string // how a waiter learns that the lock is free
+	Permissions string // what a run must be allowed to do
 	Limits      string
-	Price       string // what a lock costs
+	Cost        string // what a lock costs
 
 	Port      string     // of a host without one; "": there are no ports
 	Params    []Param    // those of its URLs, by name

@@ -13,13 +13,13 @@ var Info = backend.Info{
 	Folder:  "etcd",
 
 	URL:         "etcd://host:2379,host:2379/prefix",
-	Liveness:    "a lease",
-	Token:       "create revision",
+	HeldUntil:   "the lease ends",
+	Token:       "create revision of the key",
 	Order:       "first come, first served",
-	Told:        "a watch",
-	Permissions: "with etcd's authentication on, to read and write all keys under the prefix",
-	Limits:      "ttl in whole seconds, 2s or more",
-	Price:       "two requests for each renewal",
+	NotifiedBy:  "watch",
+	Permissions: "read and write all keys under the prefix, if authentication is enabled",
+	Limits:      "ttl in whole seconds, at least 2s",
+	Cost:        "two requests per renewal",
 
 	Port: "2379",
 	Params: []backend.Param{

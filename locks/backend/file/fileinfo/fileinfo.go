@@ -13,13 +13,13 @@ var Info = backend.Info{
 	BuiltIn: true,
 
 	URL:         "file:///dir",
-	Liveness:    "the process lives",
-	Token:       "a counter in the lock file",
+	HeldUntil:   "the process ends",
+	Token:       "counter in the lock file",
 	Order:       "usually first come, first served",
-	Told:        "flock(2)",
-	Permissions: "to read and write a directory that belongs to you or root, and that nobody else can write",
-	Limits:      "one machine; no network file system",
-	Price:       "12 KiB of disk for each lock that was ever used, until leaderrun forget",
+	NotifiedBy:  "flock(2)",
+	Permissions: "read and write a directory that you or root own and that only you or root can write",
+	Limits:      "one machine; no network file systems",
+	Cost:        "12 KiB of disk per lock ever used, until leaderrun forget deletes them",
 
 	Params: []backend.Param{
 		{Name: "fs", Usage: "a file system that is not known to be local", Words: []string{"any"}, About: backend.Refusal},

@@ -15,13 +15,13 @@ var Info = backend.Info{
 	Folder:  "gcs",
 
 	URL:         "gcs://bucket/prefix",
-	Liveness:    "a lease",
-	Token:       "a counter in the object",
-	Order:       "no order",
-	Told:        "polling every 2s",
-	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget, as in roles/storage.objectUser",
-	Limits:      "ttl of 5s or more; a holder learns at its next renewal that the lock was taken away",
-	Price:       "with a ttl of 15s about $4.65 a month for a lock that is held, $4.30 with --no-resign, and $0.52 for each waiter (single region, class Standard, 2025)",
+	HeldUntil:   "the lease ends",
+	Token:       "counter in the object",
+	Order:       "none",
+	NotifiedBy:  "polling every 2s",
+	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget (in roles/storage.objectUser)",
+	Limits:      "ttl of at least 5s; the holder of a broken lock learns of it at its next renewal",
+	Cost:        "about $4.65 a month per held lock ($4.30 with --no-resign) and $0.52 per waiter, with a ttl of 15s, in a single region, class Standard, in 2025",
 
 	Params: []backend.Param{
 		{Name: "endpoint", Usage: "URL of another address of the service, or of an emulator"},

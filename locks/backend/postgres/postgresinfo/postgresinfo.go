@@ -14,13 +14,13 @@ var Info = backend.Info{
 	Folder:  "postgres",
 
 	URL:         "postgres://host:5432,host:5432/database?schema=public",
-	Liveness:    "a lease",
-	Token:       "a version of the row",
-	Order:       "no order",
-	Told:        "LISTEN",
-	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; USAGE on its schema; the first run also CREATE there, or the table is made beforehand",
-	Limits:      "only synchronous standbys keep all writes",
-	Price:       "a connection, and a write of one row for each renewal",
+	HeldUntil:   "the lease ends",
+	Token:       "version of the row",
+	Order:       "none",
+	NotifiedBy:  "LISTEN",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; USAGE on its schema, and CREATE for the first run, unless the table exists",
+	Limits:      "a failover to an asynchronous standby can lose locks",
+	Cost:        "one connection, and one row written per renewal",
 
 	Port: "5432",
 	Params: []backend.Param{

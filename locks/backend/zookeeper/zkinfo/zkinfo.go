@@ -13,13 +13,13 @@ var Info = backend.Info{
 	Folder:  "zookeeper",
 
 	URL:         "zk://host:2181,host:2181/chroot",
-	Liveness:    "a session",
-	Token:       "czxid",
-	Order:       "first come, first served; with mode=unfair, no order",
-	Told:        "a watch",
-	Permissions: "to create, read, write and delete on the chroot, or, if that is missing, on the node above; all contenders need the same user",
-	Limits:      "ttl from 2 to 20 of the server's ticks",
-	Price:       "a connection and a write of some 100 bytes for each renewal",
+	HeldUntil:   "the session ends",
+	Token:       "czxid of the node",
+	Order:       "first come, first served; none with mode=unfair",
+	NotifiedBy:  "watch",
+	Permissions: "create, read, write and delete on the chroot or, if that is missing, on its parent; all contenders need the same user",
+	Limits:      "ttl from 2 to 20 ticks of the server",
+	Cost:        "one connection, and about 100 bytes written per renewal",
 
 	Port: "2181",
 	Params: []backend.Param{
