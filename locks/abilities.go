@@ -12,29 +12,29 @@ import (
 // An Ability is something that not every backend can do.
 type Ability string
 
-// The abilities, and what has them.
+// The abilities, each with the interface that provides it.
 const (
-	CanInspect Ability = "inspect" // an Inspector
-	CanQueue   Ability = "queue"   // an Inspector whose State.Queue is who waits, in order and with priorities
-	CanRecord  Ability = "record"  // a Recorder
-	CanAsk     Ability = "ask"     // an Asker
-	CanList    Ability = "list"    // a Lister
-	CanWatch   Ability = "watch"   // a Watcher
-	CanBreak   Ability = "break"   // a Breaker
-	CanProbe   Ability = "probe"   // a Prober
-	CanForget  Ability = "forget"  // a Forgetter
+	CanInspect Ability = "inspect" // Inspector
+	CanQueue   Ability = "queue"   // Inspector, with the waiters in State.Queue, in order and with priorities
+	CanRecord  Ability = "record"  // Recorder
+	CanAsk     Ability = "ask"     // Asker
+	CanList    Ability = "list"    // Lister
+	CanWatch   Ability = "watch"   // Watcher
+	CanBreak   Ability = "break"   // Breaker
+	CanProbe   Ability = "probe"   // Prober
+	CanForget  Ability = "forget"  // Forgetter
 )
 
-// Able is a Lock with abilities.
+// Able is a Lock that declares its abilities.
 type Able interface {
-	// Abilities returns them. It blocks until they are known, or ctx ends: a
-	// helper program says so when it has opened the lock, which contacts no server.
+	// Abilities returns them. It blocks until they are known or ctx ends. A helper
+	// program reports them when it has opened the lock, which contacts no server.
 	Abilities(ctx context.Context) ([]Ability, error)
 }
 
-// Require returns an ErrUsage if l lacks one of the abilities that the named
-// thing needs (an option, a subcommand), and otherwise whatever kept it from
-// finding out.
+// Require returns an ErrUsage if l lacks one of the needed abilities; what names the
+// option or subcommand that needs them. If the abilities cannot be determined, Require
+// returns that error.
 func Require(ctx context.Context, l Lock, what string, needed ...Ability) error {
 	var has []Ability
 	if a, ok := l.(Able); ok {
@@ -52,34 +52,34 @@ func Require(ctx context.Context, l Lock, what string, needed ...Ability) error 
 }
 
 var lacking = map[Ability]string{
-	CanInspect: "tell who holds a lock",
-	CanQueue:   "tell who waits for a lock",
-	CanRecord:  "keep a record beside a lock",
-	CanAsk:     "pass a request on to the holder",
+	CanInspect: "report who holds a lock",
+	CanQueue:   "report who waits for a lock",
+	CanRecord:  "keep a record with a lock",
+	CanAsk:     "pass requests on to the holder",
 	CanList:    "list its locks",
-	CanWatch:   "tell when a lock changes",
+	CanWatch:   "report changes",
 	CanBreak:   "take a lock away from its holder",
-	CanProbe:   "tell how its servers are",
+	CanProbe:   "report the state of its servers",
 	CanForget:  "delete what it keeps of a lock",
 }
 
-// An Inspector can tell about a lock without contending for it. Inspect may be
-// called on a handle that has never acquired, at any time until Close, also
-// beside Acquire and Renew. It tells the present state as the server has it,
-// not that of a replica that lags.
+// An Inspector reports the state of a lock without contending for it. Inspect may be
+// called at any time until Close, on a handle that has never acquired, and concurrently
+// with Acquire and Renew. It reports the present state on the server, not that of a
+// lagging replica.
 type Inspector interface {
 	Inspect(ctx context.Context) (State, error)
 }
 
-// A State is all that a backend can tell about a lock.
+// A State is all that a backend can report about a lock.
 type State struct {
 	Status
-	// Queue is who waits, the next in line first; at most MaxQueue of them, and
-	// nobody without CanQueue.
+	// Queue lists up to MaxQueue waiters, the next in line first. It is empty without
+	// CanQueue.
 	Queue []Place `json:"queue,omitempty"`
 }
 
-// MaxQueue is the most places that a State shows.
+// MaxQueue is the largest number of places in a State.
 const MaxQueue = 64
 
 // A Place is one contender in a queue.
@@ -90,68 +90,67 @@ type Place struct {
 	Priority int       `json:"priority,omitempty"`
 }
 
-// MaxRecord is the most that a Recorder takes, in bytes. Google Cloud Storage
-// has 8 KiB for all that is beside a lock.
+// MaxRecord is the size limit of a record, in bytes. Google Cloud Storage has 8 KiB for
+// everything that it stores with a lock.
 const MaxRecord = 4096
 
-// CheckText returns an ErrUsage if text is not one that a Recorder or an Asker
-// takes.
+// CheckText returns an ErrUsage if text is not acceptable to a Recorder or an Asker.
 func CheckText(text []byte) error {
 	switch {
 	case len(text) > MaxRecord:
-		return &UsageError{What: fmt.Sprintf("a text of %d bytes; at most %d are allowed", len(text), MaxRecord)}
+		return &UsageError{What: fmt.Sprintf("text of %d bytes; at most %d are allowed", len(text), MaxRecord)}
 	case !utf8.Valid(text):
-		return &UsageError{What: "a text that is not valid UTF-8"}
+		return &UsageError{What: "text that is not valid UTF-8"}
 	}
 	return nil
 }
 
-// A Recorder keeps one small text beside the lock, for ever: across releases,
+// A Recorder keeps one small text with the lock, permanently: it survives releases,
 // losses, takeovers and restarts of the server.
 type Recorder interface {
-	// Record returns the text, or nil if none was ever set. It needs no lock.
-	// What it returns is no older than the last SetRecord that had returned, by
-	// whomever, when it was called. Whoever can lead can write it: it is not
-	// trusted.
+	// Record returns the text, or nil if none was ever set. The caller need not hold the
+	// lock. The text is at least as recent as that of any SetRecord that had returned, on
+	// any handle, before Record was called. Anyone who can lead can write it, so do not
+	// trust it.
 	Record(ctx context.Context) ([]byte, error)
-	// SetRecord replaces the text, valid UTF-8 of at most MaxRecord bytes, if
-	// the lock is still ours. The server checks that in the step that writes:
-	// after a takeover nothing is written, and the error is ErrLost. Any other
-	// error leaves open whether it was; to repeat it does no harm. It extends no
-	// lease, and may run beside Renew.
+	// SetRecord replaces the text with valid UTF-8 of at most MaxRecord bytes, if the
+	// lock is still ours. The server checks that in the step that writes: after a
+	// takeover it writes nothing, and the error is ErrLost. After any other error the
+	// text may or may not have been written; repeating the call is harmless. SetRecord
+	// does not extend the lease. It may be called concurrently with Renew.
 	SetRecord(ctx context.Context, text []byte) error
 }
 
 // An Asker passes requests on to the holder.
 type Asker interface {
-	// Ask leaves a text, valid UTF-8 of at most MaxRecord bytes, for the holder
-	// of the given token. Only the last one may be kept. It needs no lock of our
-	// own. If that holder does not hold the lock any more, nobody may ever hear
-	// of it. It does not wait for an answer: there is none.
+	// Ask leaves a text, valid UTF-8 of at most MaxRecord bytes, for the holder with the
+	// given token. The backend may keep only the last such text. The caller need not hold
+	// the lock. If that holder no longer holds the lock, the text may never be delivered.
+	// Ask does not wait for an answer, and there is none.
 	Ask(ctx context.Context, token uint64, text []byte) error
-	// Asked delivers what we are asked while we hold the lock: at once where the
-	// backend can watch, and otherwise with one of the next renewals. What was
-	// left for a token other than ours is not delivered. It may be nil until Acquire has
-	// returned and is the same from then on; it is not closed. What is not
-	// received before the next may be forgotten. Its sender is not trusted.
+	// Asked returns a channel that delivers the requests to us while we hold the lock: at
+	// once if the backend can watch, otherwise with one of the next renewals. Texts for
+	// another token are not delivered. Asked may return nil until Acquire has returned.
+	// From then on it returns the same channel, which is not closed. A request that is
+	// not received before the next one arrives may be dropped. Do not trust the sender.
 	Asked() <-chan []byte
 }
 
-// A Lister tells of all locks of a store: those under the prefix of the handle's
-// URL, whatever the name of the handle's own lock.
+// A Lister lists all locks of a store: those under the prefix of the handle's URL,
+// whatever the name of the handle's own lock.
 type Lister interface {
-	// List returns a page of them, in no particular order, and the cursor of the
-	// next page, which is empty if this was the last. The first page's cursor is
-	// empty; any other is as [CheckCursor] allows it. Any page may be short, and even
-	// empty: only the cursor says that there are more. A lock that is held during the
-	// whole listing is in it, once. One that nobody holds is in it if somebody waits
-	// for it or it has a record, and may be in it otherwise. What is under the prefix
-	// and no lock is left out.
+	// List returns one page, in no particular order, and the cursor of the next page, or
+	// an empty cursor after the last page. The first page has the empty cursor; any other
+	// cursor passes [CheckCursor]. A page may be short or even empty: only the cursor
+	// says whether there are more. A lock that is held during the whole listing appears
+	// exactly once. A lock that nobody holds appears if it has waiters or a record, and
+	// may appear otherwise. Anything else under the prefix is left out.
 	List(ctx context.Context, cursor string) (page []Listed, next string, err error)
 }
 
-// Pages has every page of a list, from the first on, got by list and handed to each. A
-// list whose cursor stands still is an error: it would not end.
+// Pages calls list for each page, beginning with the first, and passes each page to each.
+// If the cursor does not change, Pages returns an error, because the list would never
+// end.
 func Pages(list func(cursor string) (page []Listed, next string, err error), each func([]Listed)) error {
 	for cursor := ""; ; {
 		page, next, err := list(cursor)
@@ -171,19 +170,19 @@ func Pages(list func(cursor string) (page []Listed, next string, err error), eac
 
 // A Listed is one lock of a list.
 type Listed struct {
-	Name   string // as [CheckSlotName] allows it: slots are locks of their own
+	Name   string // passes [CheckSlotName]: each slot is a lock
 	Status Status
-	Record []byte // as Recorder.Record tells it
+	Record []byte // as from Recorder.Record
 }
 
-// MaxList is the most locks that a page has, and MaxCursor the greatest length of
-// a cursor, in bytes.
+// MaxList is the largest number of locks on a page, and MaxCursor the largest length of a
+// cursor, in bytes.
 const (
 	MaxList   = 64
 	MaxCursor = 1024
 )
 
-// CheckCursor returns an ErrUsage if cursor is none that a Lister returns: valid
+// CheckCursor returns an ErrUsage unless cursor is one that a Lister may return: valid
 // UTF-8 of at most MaxCursor bytes.
 func CheckCursor(cursor string) error {
 	if len(cursor) > MaxCursor || !utf8.ValidString(cursor) {
@@ -192,55 +191,56 @@ func CheckCursor(cursor string) error {
 	return nil
 }
 
-// A Watcher tells when to inspect again.
+// A Watcher reports when to inspect again.
 type Watcher interface {
-	// Watch returns, as soon as it looks, a channel that gets a value after each
-	// change of what Inspect tells about the lock: a new holder, the end of one, a
-	// waiter that came or left. With all, it is about what List tells: any lock of
-	// the store. Changes that nobody has received yet are one value. What changes
-	// while the server cannot be reached is told when it can be again. There may be
-	// values without a change. Renewals are none.
+	// Watch returns once it is watching. The channel receives a value after each change
+	// of what Inspect returns: the lock has a new holder, or lost its holder, or a waiter
+	// came or left. With all, it is about what List returns: all locks of the store.
+	// Changes that have not been received yet are merged into one value. A change while
+	// the server is unreachable is reported once it is reachable again. There may be
+	// values without a change. A renewal is not a change.
 	//
-	// Watching ends with ctx, or by itself, where it cannot go on; then the channel
-	// is closed. One Watch at a time; it needs no lock of our own. A backend that
-	// can watch one lock, but not all, returns ErrUsage for all, and one whose server
-	// is too old to tell of changes returns it for both.
+	// Watching ends with ctx, or earlier if it cannot continue; then the channel is
+	// closed. Only one Watch may run at a time. The caller need not hold the lock. A
+	// backend that can watch one lock but not all returns ErrUsage for all. If the server
+	// is too old to report changes, Watch returns ErrUsage for both.
 	Watch(ctx context.Context, all bool) (<-chan struct{}, error)
 }
 
 // A Breaker takes a lock away from its holder.
 type Breaker interface {
-	// Break ends the term with the given token. The server checks in the step that
-	// ends it that this is still the term. If not, nothing is changed, and the error
-	// is ErrLost; so it is after an attempt of ours that succeeded unheard. The next
-	// grant is not Clean, and its token is greater. The holder hears of it as of any
-	// loss: by Lost at once, where the backend can, or else by its next renewal.
+	// Break ends the term with the given token. The server checks in the same step that
+	// this is still the current term. If it is not, nothing changes, and the error is
+	// ErrLost; this may also happen after an attempt of ours that succeeded without an
+	// answer. The next grant is not Clean and has a greater token. The holder learns of
+	// it as of any loss: through Lost at once if the backend can, otherwise at its next
+	// renewal.
 	Break(ctx context.Context, token uint64) error
 }
 
-// A Prober tells about the servers behind a lock, for an operator who looks for
-// what is wrong. It needs no lock and changes nothing.
+// A Prober reports the state of the servers behind a lock, to help an operator find
+// problems. The caller need not hold the lock, and nothing is changed.
 type Prober interface {
-	// Probe asks each server that the URL or the settings name. What one of them
-	// answers, or that it does not, is part of the result; an error means that
-	// none could even be asked.
+	// Probe asks each server that the URL or the settings name. A server's answer, or the
+	// lack of one, is part of the result. An error means that no server could be asked at
+	// all.
 	Probe(ctx context.Context) (Servers, error)
 }
 
-// Servers is what Prober tells. All of it may be somebody else's text.
+// Servers is the result of a Probe. All of it may be text that others wrote.
 type Servers struct {
 	Product string   `json:"product"`        // "etcd"
-	User    string   `json:"user,omitempty"` // as whom we are known; "": as nobody, or it cannot be told
+	User    string   `json:"user,omitempty"` // who the server takes us for; "" if nobody, or unknown
 	Servers []Server `json:"servers,omitempty"`
-	// Findings are what only this backend knows to look at, such as known bad
-	// versions, an alarm of the cluster, or the type of a file system.
+	// Findings are what only this backend knows to check, such as known bad versions, an
+	// alarm of the cluster, or the type of a file system.
 	Findings []Finding `json:"findings,omitempty"`
 }
 
 // A Server is one of them.
 type Server struct {
 	Address string        `json:"address"`
-	Error   string        `json:"error,omitempty"`   // why it could not be asked; what follows is empty then
+	Error   string        `json:"error,omitempty"`   // why it could not be asked; the fields below are then empty
 	Class   string        `json:"class,omitempty"`   // of that error: "denied", "unavailable" or ""
 	Version string        `json:"version,omitempty"` // of its software
 	Role    string        `json:"role,omitempty"`    // "leader", "follower" …
@@ -248,12 +248,12 @@ type Server struct {
 	Time    time.Time     `json:"time,omitzero"`     // its clock, halfway between request and answer on ours
 	Ours    time.Time     `json:"ours,omitzero"`     // our clock at that moment
 	TLS     string        `json:"tls,omitempty"`     // "1.3"; "": not encrypted
-	Expires time.Time     `json:"expires,omitzero"`  // when the first of the certificates ends on which the connection depends, ours included
+	Expires time.Time     `json:"expires,omitzero"`  // earliest expiry of the certificates that the connection uses, ours included
 }
 
-// A Finding is one fact that is well, or not.
+// A Finding is the result of one check.
 type Finding struct {
-	Check string `json:"check"`          // what was looked at: "alarms"
+	Check string `json:"check"`          // what was checked: "alarms"
 	Level string `json:"level"`          // one of those below
 	Text  string `json:"text,omitempty"` // what was found
 	Fix   string `json:"fix,omitempty"`  // what to do about it
@@ -271,25 +271,24 @@ func (s *Servers) Find(check, level, text, fix string) {
 	s.Findings = append(s.Findings, Finding{Check: check, Level: level, Text: text, Fix: fix})
 }
 
-// MaxServers and MaxFindings are the most that Servers has of each.
+// MaxServers and MaxFindings limit the two lists of Servers.
 const (
 	MaxServers  = 32
 	MaxFindings = 32
 )
 
-// A Forgetter deletes all that the backend keeps of a lock, its token counter
-// included, so that nothing is left behind of a lock whose name is never used
-// again. It is for such names only.
+// A Forgetter deletes everything that the backend keeps of a lock, including its token
+// counter. It is for a lock whose name is never used again.
 type Forgetter interface {
-	// Forget deletes it if nobody holds the lock or waits for it; otherwise nothing,
-	// and the error is a *HeldError. Its name must not be in use any more.
+	// Forget deletes it all if nobody holds the lock or waits for it. Otherwise it
+	// deletes nothing and returns a *HeldError. The name must not be in use any more.
 	Forget(ctx context.Context) error
 }
 
 // A SecretReader is a Lock whose backend reads secrets from the environment.
 type SecretReader interface {
-	// SecretEnv returns the names of the environment variables that hold
-	// credentials of this backend. It is complete once Acquire has returned.
+	// SecretEnv returns the names of the environment variables that hold this backend's
+	// credentials. It is complete once Acquire has returned.
 	SecretEnv() []string
 }
 
@@ -301,22 +300,21 @@ func SecretEnv(l Lock) []string {
 	return nil
 }
 
-// A Permanent lock is one whose grants never end while this process lives:
-// their TTL is always 0.
+// A Permanent lock has grants that do not end while this process lives: their TTL is
+// always 0.
 type Permanent interface{ Permanent() bool }
 
-// IsPermanent reports whether l's grants have no TTL. It is known as soon as l
-// is open.
+// IsPermanent reports whether l's grants have no TTL. This is known as soon as l is open.
 func IsPermanent(l Lock) bool {
 	p, ok := l.(Permanent)
 	return ok && p.Permanent()
 }
 
-// Carried is a Lock that an open file carries: it is held as long as any process
-// has that open. On Windows, those who are given the file must call Carry.
+// Carried is a Lock that is held as long as any process has a certain file open. On
+// Windows, a process that is given the file must call Carry.
 type Carried interface{ File() *os.File }
 
-// Carrier returns the file that carries l, or nil if none does.
+// Carrier returns that file of l, or nil if l is not Carried.
 func Carrier(l Lock) *os.File {
 	if c, ok := l.(Carried); ok {
 		return c.File()
@@ -324,19 +322,19 @@ func Carrier(l Lock) *os.File {
 	return nil
 }
 
-// Remote is a Lock that another process keeps for us. It goes on after our
-// death as long as anybody has its input open.
+// Remote is a Lock that a helper process keeps for us. The helper continues after our
+// death as long as any process has its input open.
 type Remote interface {
-	// ReleaseMessage returns the process's input, and what is to be written there to have
-	// the lock released after our death.
+	// ReleaseMessage returns the helper's input, and what to write there to have the lock
+	// released after our death.
 	ReleaseMessage() (input *os.File, words []byte)
-	// Keeps reports whether a process id is that of the process, which may be another
-	// one than before.
+	// Keeps reports whether pid is that of the helper. It may have been replaced by
+	// another since Remote was opened.
 	Keeps(pid int) bool
 }
 
-// ReleaseMessage returns what l's process can be told after our death, or zeros if
-// there is no such process.
+// ReleaseMessage returns how to tell l's helper to release the lock after our death, or
+// zeros if l has no helper.
 func ReleaseMessage(l Lock) (input *os.File, words []byte) {
 	if r, ok := l.(Remote); ok {
 		return r.ReleaseMessage()
@@ -344,27 +342,27 @@ func ReleaseMessage(l Lock) (input *os.File, words []byte) {
 	return nil, nil
 }
 
-// Keeps reports whether a process id is that of the process that keeps l for us.
+// Keeps reports whether pid is the helper process that keeps l for us.
 func Keeps(l Lock, pid int) bool {
 	r, ok := l.(Remote)
 	return ok && r.Keeps(pid)
 }
 
-// An Adopter can go on with the term of another handle, whose process is gone.
+// An Adopter can continue the term of another handle whose process is gone.
 type Adopter interface {
 	// Term returns what another handle on the same lock, opened with the same options,
-	// needs for that: valid UTF-8 of at most MaxRecord bytes. It is called once the lock
-	// is ours. Whoever has the text can renew and release the lock.
+	// needs to continue our term: valid UTF-8 of at most MaxRecord bytes. It is called
+	// once the lock is ours. Anyone who has the text can renew and release the lock.
 	Term() string
-	// Adopt makes a term this handle's, in place of Acquire. It contacts no server and
-	// extends nothing: the next Renew says whether the lock is still ours. It is an
-	// error if the text makes no sense.
+	// Adopt makes a term this handle's; it is called instead of Acquire. It contacts no
+	// server and extends nothing: the next Renew reports whether the lock is still ours.
+	// Adopt returns an error if the text is invalid.
 	Adopt(term string) error
 }
 
-// Slotted is a Lock that several hold at once, each with a slot of its own.
+// Slotted is a Lock that several contenders hold at once, each in its own slot.
 type Slotted interface {
-	// Slot returns the number of ours, from 1 on, or 0 while we hold none.
+	// Slot returns the number of our slot, from 1 on, or 0 while we hold none.
 	Slot() int
 }
 

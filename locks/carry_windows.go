@@ -6,21 +6,20 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows keeps a lock on a file for the process that took it and frees it when
-// that dies, whoever else has the file open. So there are two: the holder's, and
-// that of whom the holder gave its file to, here. A contender that has got the
-// first waits for the second before the lock is its own.
+// Windows keeps a file lock for the process that took it, and frees it when that process
+// dies, even if others have the file open. So we use two locks: the holder has one, and
+// the process that the holder gave its file to has the other, here. A contender that gets
+// the first must also wait for the second.
 
-// Carry has us keep a lock held whose [Carrier] we were given by its holder,
-// until we close the file or die. It is to be called while the holder lives, and
-// fails if the lock is somebody else's already.
+// Carry keeps a lock held whose [Carrier] its holder gave us, until we close the file or
+// die. Call it while the holder lives. It fails if somebody else already has the lock.
 func Carry(f *os.File) error {
 	return lockCarrier(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
 }
 
-// AwaitCarrier is for a backend whose locks are files, and called when the
-// holder's lock is had: it blocks until nobody carries it on. With try, it fails
-// at once instead, with ERROR_LOCK_VIOLATION.
+// AwaitCarrier is for a backend whose locks are files. The backend calls it once it has
+// the holder's lock. It blocks until nobody carries the lock. With try, it fails at once
+// instead, with ERROR_LOCK_VIOLATION.
 func AwaitCarrier(f *os.File, try bool) error {
 	flags := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if try {
@@ -36,5 +35,5 @@ func lockCarrier(f *os.File, flags uint32) error {
 	return os.NewSyscallError("LockFileEx", windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, carrierByte()))
 }
 
-// carrierByte is a byte that no file has: what is locked here cannot be read.
+// carrierByte is a byte beyond the end of any file, because a locked byte cannot be read.
 func carrierByte() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30, Offset: 1} }

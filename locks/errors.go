@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// The classes of error. An error of a backend wraps at most one of them; cmd
-// maps each to an exit status.
+// The classes of errors. An error from a backend wraps at most one of them. Package cmd
+// maps each class to an exit status.
 var (
 	// ErrHeld: somebody else holds the lock. The error is a [HeldError].
 	ErrHeld = errors.New("held by someone else")
-	// ErrLost: the lock, or the place in its queue, is surely not ours any
-	// more. Final for the handle.
+	// ErrLost: the lock, or the place in its queue, is certainly no longer ours. This is
+	// final for the handle.
 	ErrLost = errors.New("lost")
-	// ErrDenied: the server, or the file system, refused for lack of
-	// permission. Another attempt would meet the same answer.
+	// ErrDenied: the server or the file system refused for lack of permission. Another
+	// attempt would be refused as well.
 	ErrDenied = errors.New("permission denied")
-	// ErrUnavailable: the server did not give an answer. Worth another attempt.
+	// ErrUnavailable: the server did not answer. Another attempt may succeed.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrUsage: what was asked for makes no sense (an unknown parameter, a
-	// malformed address). Nothing was contacted.
+	// ErrUsage: the request is invalid (an unknown parameter, a malformed address).
+	// Nothing was contacted.
 	ErrUsage = errors.New("usage")
 
-	// ErrNoLease is what Renew returns while there is nothing to renew: before
-	// a place in the queue is had, or where places and locks need no renewal.
-	// It is neither a success nor a failure.
+	// ErrNoLease is what Renew returns while there is nothing to renew: before we have a
+	// place in the queue, or if places and locks need no renewal. It is neither a success
+	// nor a failure.
 	ErrNoLease = errors.New("no lease to renew")
 )
 
@@ -42,19 +42,19 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// An Error says which operation failed, on what, in the shape of fs.PathError.
-// It is added once, at the backend's boundary.
+// An Error reports which operation failed, on what, in the shape of fs.PathError. Only
+// the backend's outermost functions add it.
 type Error struct {
 	Op      string // "acquire", "renew", "release", "open"
 	Backend string // the scheme and, where there is one, the address; no password
 	Name    string // the lock's name
 	Class   error  // one of the Err… values, or nil
 	Err     error  // what happened
-	Hint    string // what the user might do about it, a sentence without a full stop; may be empty
+	Hint    string // what the user might do, a sentence without a full stop; may be empty
 }
 
 func (e *Error) Error() string {
-	if e.Name == "" { // it is about all locks
+	if e.Name == "" { // about all locks
 		return fmt.Sprintf("%s on %s: %v", e.Op, e.Backend, e.Err)
 	}
 	return fmt.Sprintf("%s %q on %s: %v", e.Op, e.Name, e.Backend, e.Err)
@@ -68,9 +68,9 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Class, e.Err}
 }
 
-// Ended says that the context of the caller has ended, if it has: that is what the error
-// wraps then, and all that it says if nothing is known but that the time was up. What is lost
-// is lost.
+// Ended notes in e that the caller's context has ended, if it has: e then wraps
+// ctx.Err(). With onlyTime, nothing else is known, and e reports nothing else. An error
+// that wraps ErrLost is left alone.
 func (e *Error) Ended(ctx context.Context, onlyTime bool) *Error {
 	switch ended := ctx.Err(); {
 	case ended == nil, errors.Is(e, ErrLost):
@@ -82,7 +82,7 @@ func (e *Error) Ended(ctx context.Context, onlyTime bool) *Error {
 	return e
 }
 
-// ServerClass returns the class of an error as a [Server] has it.
+// ServerClass returns the class of err as in [Server].Class.
 func ServerClass(err error) string {
 	switch {
 	case errors.Is(err, ErrDenied):
@@ -93,7 +93,7 @@ func ServerClass(err error) string {
 	return ""
 }
 
-// Hint returns the hint that err, or an error that it wraps, carries, or "".
+// Hint returns the hint in err or in an error that it wraps, or "" if there is none.
 func Hint(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -105,17 +105,17 @@ func Hint(err error) string {
 // A UsageError is an ErrUsage about one thing that the user wrote.
 type UsageError struct {
 	What string   // what is wrong: `unknown parameter "cacrt"`
-	Near string   // the nearest thing that is known, or ""
-	Have []string // all that is known, or nil
+	Near string   // the nearest known word, or ""
+	Have []string // all known words, or nil
 }
 
-// Usagef makes the UsageError that says what is wrong.
+// Usagef returns a UsageError with a formatted description of what is wrong.
 func Usagef(format string, args ...any) *UsageError {
 	return &UsageError{What: fmt.Sprintf(format, args...)}
 }
 
-// Unknown makes the UsageError for a word that is none of the known ones. The
-// kind is what the word should have been: "parameter", "backend".
+// Unknown returns the UsageError for a word that is not among the known ones. The kind is
+// what the word should have been: "parameter", "backend".
 func Unknown(kind, word string, known []string) *UsageError {
 	return &UsageError{What: fmt.Sprintf("unknown %s %q", kind, word), Near: Nearest(word, known), Have: known}
 }
@@ -133,7 +133,7 @@ func (e *UsageError) Error() string {
 
 func (e *UsageError) Unwrap() error { return ErrUsage }
 
-// A LostError says how a term ended. It wraps ErrLost.
+// A LostError describes how a term ended. It wraps ErrLost.
 type LostError string
 
 func (e LostError) Error() string { return string(e) }

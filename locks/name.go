@@ -14,12 +14,11 @@ const MaxName = 200
 // MaxSlot is the greatest number of a slot.
 const MaxSlot = 64
 
-// SlotName is the name of the lock on one slot of a lock that several hold at
-// once: "jobs#3". Slots count from 1; number 0 is the lock under which they are
-// given out.
+// SlotName returns the name of the lock on one slot of a lock with slots: "jobs#3". Slots
+// count from 1. Number 0 is the lock that protects the assignment of slots.
 func SlotName(name string, number int) string { return fmt.Sprintf("%s#%d", name, number) }
 
-// CutSlot splits what SlotName made. The number is -1 if name is none of it.
+// CutSlot splits a name that SlotName made. The number is -1 for any other name.
 func CutSlot(name string) (base string, number int) {
 	base, digits, ok := strings.Cut(name, "#")
 	n, err := strconv.Atoi(digits)
@@ -29,15 +28,14 @@ func CutSlot(name string) (base string, number int) {
 	return base, n
 }
 
-// CheckSlotName is CheckName for a name that may also be one of SlotName.
+// CheckSlotName is like CheckName, but also accepts a name that SlotName made.
 func CheckSlotName(name string) error {
 	base, _ := CutSlot(name)
 	return CheckName(base)
 }
 
-// CheckName reports what is wrong with a lock's name: it has 1 to [MaxName]
-// characters of A-Z a-z 0-9 . _ - / : @, and no empty, "." or ".." part
-// between slashes.
+// CheckName returns an ErrUsage unless name is valid: it has 1 to [MaxName] characters of
+// A-Z a-z 0-9 . _ - / : @, and no empty, "." or ".." part between slashes.
 func CheckName(name string) error {
 	usage := func(format string, args ...any) error {
 		return &UsageError{What: "lock name " + strconv.Quote(Abbreviate(name)) + ": " + fmt.Sprintf(format, args...)}
@@ -50,7 +48,7 @@ func CheckName(name string) error {
 	}
 	for _, r := range name {
 		if !nameRune(r) {
-			return usage("has a %q; allowed are A-Z a-z 0-9 . _ - / : @", r)
+			return usage("contains %q; allowed are A-Z a-z 0-9 . _ - / : @", r)
 		}
 	}
 	for part := range strings.SplitSeq(name, "/") {
@@ -65,11 +63,11 @@ func nameRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-/:@", r)
 }
 
-// EscapeName maps a lock's name to one path element: "/" becomes "%2F". As no
-// name contains a "%", two different names never meet.
+// EscapeName maps a lock's name to one path element: "/" becomes "%2F". Different names
+// stay different, because no name contains a "%".
 func EscapeName(name string) string { return url.PathEscape(name) }
 
-// Abbreviate cuts a text of over 80 bytes for a message, between two runes.
+// Abbreviate cuts a text of over 80 bytes between two runes, for a message.
 func Abbreviate(s string) string {
 	if len(s) <= 80 {
 		return s

@@ -31,7 +31,7 @@ func TestCheckName(t *testing.T) {
 			continue
 		}
 		if strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }) || len(err.Error()) > 500 {
-			t.Errorf("CheckName(%.20q): the message is not fit for a terminal: %q", name, err)
+			t.Errorf("CheckName(%.20q): the message is unsafe for a terminal: %q", name, err)
 		}
 	}
 }
@@ -49,10 +49,10 @@ func FuzzEscapeName(f *testing.F) {
 			t.Errorf("EscapeName(%q) = %q, which is not one path element", a, got)
 		}
 		if back, err := url.PathUnescape(got); err != nil || back != a {
-			t.Errorf("EscapeName(%q) = %q, which is read back as %q, %v", a, got, back, err)
+			t.Errorf("EscapeName(%q) = %q, which reads back as %q, %v", a, got, back, err)
 		}
 		if a != b && locks.CheckName(b) == nil && got == locks.EscapeName(b) {
-			t.Errorf("%q and %q are both mapped to %q", a, b, got)
+			t.Errorf("%q and %q both become %q", a, b, got)
 		}
 	})
 }
@@ -67,10 +67,10 @@ func FuzzAbbreviate(f *testing.F) {
 			t.Errorf("Abbreviate(%q) has %d bytes", s, len(got))
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(got) {
-			t.Errorf("Abbreviate(%q) = %q cuts a rune", s, got)
+			t.Errorf("Abbreviate(%q) = %q cuts through a rune", s, got)
 		}
 		if cut, ok := strings.CutSuffix(got, "…"); got != s && (!ok || !strings.HasPrefix(s, cut)) {
-			t.Errorf("Abbreviate(%q) = %q, which is not its beginning", s, got)
+			t.Errorf("Abbreviate(%q) = %q, which is not a prefix", s, got)
 		}
 	})
 }

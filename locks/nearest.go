@@ -1,8 +1,8 @@
 package locks
 
-// Nearest returns the known word that the given one is most likely a typing
-// error of, or "" if none is near: at most two edits away (one, for a word of
-// up to four bytes), where swapping two neighbours is one edit.
+// Nearest returns the known word of which word is most likely a misspelling, or "" if
+// none is near. A word is near within two edits (one, for a word of up to four bytes).
+// Swapping two neighbours is one edit.
 func Nearest(word string, known []string) string {
 	limit := 2
 	if len(word) <= 4 {
@@ -17,7 +17,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// edits is the optimal string alignment distance, in bytes.
+// edits returns the optimal string alignment distance, in bytes.
 func edits(a, b string) int {
 	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {

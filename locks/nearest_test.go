@@ -31,16 +31,16 @@ func TestNearest(t *testing.T) {
 		}
 	}
 	if got := locks.Nearest("etcd", nil); got != "" {
-		t.Errorf("Nearest among none = %q", got)
+		t.Errorf("Nearest without known words = %q", got)
 	}
 }
 
-// TestNearestPrefersTheNearer has the nearer one come second.
+// TestNearestPrefersTheNearer lists the nearer word second.
 func TestNearestPrefersTheNearer(t *testing.T) {
 	if got := locks.Nearest("cacertt", []string{"cacer", "cacert"}); got != "cacert" {
 		t.Errorf("got %q; want the one that is one edit away", got)
 	}
 	if got := locks.Nearest("abcdef", []string{"abcdeg", "abcdeh"}); got != "abcdeg" {
-		t.Errorf("got %q; want the first of the equally near", got)
+		t.Errorf("got %q; want the first of two equally near words", got)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A list that stands still is an error, and so is what a page ends with.
+// TestPages checks that a list whose cursor does not change is an error, and that Pages
+// returns the error of a page.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	tests := []struct {
 		name string
-		next map[string]string // by cursor; none: an error
+		next map[string]string // by cursor; a missing one is an error
 		want []string
 		err  error
 	}{
@@ -32,7 +33,7 @@ func TestPages(t *testing.T) {
 					return nil, "", broken
 				}
 				if len(got) > 9 {
-					t.Fatal("it does not end")
+					t.Fatal("the list does not end")
 				}
 				return []locks.Listed{{Name: cursor}}, next, nil
 			}, func(page []locks.Listed) { got = append(got, page[0].Name) })

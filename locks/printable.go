@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// Printable makes text that somebody else wrote, such as another holder's id,
-// safe for a terminal and a log: whatever is not printable is escaped, and
-// over 200 runes are cut.
+// Printable makes a text that others wrote, such as another holder's id, safe for a
+// terminal and a log: it escapes unprintable characters and cuts after 200 runes.
 func Printable(s string) string {
 	var b strings.Builder
 	n := 0

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Redact returns a URL as text that may be shown and logged: its password is
-// replaced by "xxxxx".
+// Redact returns a URL as a text that is safe to show and log, with the password replaced
+// by "xxxxx".
 func Redact(u *url.URL) string {
 	if u.Opaque != "" || u.OmitHost { // as in user:password@host, which is malformed
 		return RedactText(u.String())
@@ -14,7 +14,7 @@ func Redact(u *url.URL) string {
 	return redactQuery(u.Redacted())
 }
 
-// redactQuery does so with parameters whose names end in "password", as PostgreSQL has them.
+// redactQuery redacts parameters whose names end in "password", as PostgreSQL has them.
 func redactQuery(s string) string {
 	head, query, ok := strings.Cut(s, "?")
 	if !ok {
@@ -30,10 +30,10 @@ func redactQuery(s string) string {
 	return head + "?" + strings.Join(pairs, "&")
 }
 
-// RedactText does the same for a text that may or may not be a URL: whatever
-// stands between a ":" and the last "@" of the authority becomes "xxxxx". Where
-// the authority ends is in doubt if there is a "/", "?" or "#" before an "@":
-// then that belongs to a password which should have been escaped.
+// RedactText is like Redact for a text that may not be a URL: it replaces whatever is
+// between a ":" and the last "@" of the authority by "xxxxx". The end of the authority is
+// ambiguous if a "/", "?" or "#" precedes an "@": then RedactText assumes that these
+// belong to a password that should have been escaped.
 func RedactText(s string) string {
 	start := 0
 	if scheme, _, ok := strings.Cut(s, "://"); ok && isScheme(strings.ToLower(scheme)) {

@@ -55,8 +55,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// written are ways in which somebody may write a backend with a password in
-// it, well formed or not.
+// written returns ways to write a backend with a password in it, well formed or not.
 func written(password, rest string) []string {
 	return []string{
 		"etcd://root:" + password + "@" + rest,
@@ -68,8 +67,8 @@ func written(password, rest string) []string {
 	}
 }
 
-// FuzzPasswordIsNeverShown puts a password between a user and a host, whatever
-// characters it has, and looks for a part of it in all that could be printed.
+// FuzzPasswordIsNeverShown puts a password of arbitrary characters between a user and a
+// host, and searches all that could be printed for a part of it.
 func FuzzPasswordIsNeverShown(f *testing.F) {
 	const secret = "hunter2"
 	for _, pair := range [][2]string{
@@ -84,7 +83,7 @@ func FuzzPasswordIsNeverShown(f *testing.F) {
 		}
 		for _, s := range written(before+secret+after, rest) {
 			if strings.HasPrefix(before, "//") && !strings.Contains(s, "://root") {
-				continue // that makes it a URL, and this its user
+				continue // then s is a URL, and this is its user
 			}
 			if got := locks.RedactText(s); strings.Contains(got, secret) {
 				t.Errorf("RedactText(%q) = %q", s, got)
@@ -96,8 +95,8 @@ func FuzzPasswordIsNeverShown(f *testing.F) {
 			case err != nil && strings.Contains(err.Error(), secret):
 				t.Errorf("Parse(%q): %v", s, err)
 			case err == nil && !strings.Contains(u.RawQuery, "@") && strings.Contains(locks.Redact(u), secret):
-				// In a query an @ is allowed, whatever the user meant: the
-				// password 12?3 is taken for a port and a query.
+				// A query may contain an @, so the password 12?3 is taken for a port and
+				// a query.
 				t.Errorf("Redact(%q) = %q", s, locks.Redact(u))
 			}
 		}

@@ -11,17 +11,16 @@ import (
 	"strings"
 )
 
-// An Opener makes a Lock from a backend's URL. It checks all that can be
-// checked without a server and returns ErrUsage for what is wrong; it need
-// not contact the server, and if it does, ctx bounds that. Its errors are
-// final: a campaign repeats only what fails in Acquire. A URL with nothing
-// but a scheme ("etcd:") takes its settings from the environment variables
-// that the backend's own tools use.
+// An Opener makes a Lock from a backend's URL. It checks everything that can be checked
+// without a server, and returns ErrUsage for mistakes. It need not contact the server; if
+// it does, ctx bounds that. Its errors are final: a campaign repeats only Acquire. For a
+// URL with only a scheme ("etcd:"), an Opener takes the settings from the environment
+// variables that the backend's own tools use.
 type Opener func(ctx context.Context, u *url.URL, o Options) (Lock, error)
 
-// A Registry finds backends by their scheme. The zero value knows none.
+// A Registry finds backends by their scheme. The zero Registry is empty.
 type Registry struct {
-	// Fallback, if not nil, opens what no registered scheme matches.
+	// Fallback, if not nil, opens URLs whose scheme is not registered.
 	Fallback Opener
 
 	openers map[string]Opener
@@ -38,8 +37,8 @@ func (r *Registry) Register(scheme string, open Opener) {
 	r.openers[scheme] = open
 }
 
-// Open makes a Lock of the backend that u names, as [Parse] returned it. The
-// name may be one of [SlotName].
+// Open makes a Lock of the backend that u names, as returned by [Parse]. The name may be
+// one that [SlotName] made.
 func (r *Registry) Open(ctx context.Context, u *url.URL, o Options) (Lock, error) {
 	if err := CheckSlotName(o.Name); err != nil {
 		return nil, err
@@ -56,9 +55,8 @@ func (r *Registry) Open(ctx context.Context, u *url.URL, o Options) (Lock, error
 // Schemes returns the registered schemes, sorted.
 func (r *Registry) Schemes() []string { return slices.Sorted(maps.Keys(r.openers)) }
 
-// Parse reads what a user gives as a backend: a URL, or a bare name, which is
-// the same as a URL with nothing but that scheme. Errors wrap ErrUsage and
-// never show a password.
+// Parse reads a backend as a user writes it: a URL, or a bare name, which is the same as
+// a URL with only that scheme. Errors wrap ErrUsage and never show a password.
 func Parse(backend string) (*url.URL, error) {
 	if isScheme(backend) {
 		return &url.URL{Scheme: backend}, nil
@@ -66,21 +64,21 @@ func Parse(backend string) (*url.URL, error) {
 	shown := strconv.Quote(Abbreviate(RedactText(backend)))
 	scheme, _, ok := strings.Cut(backend, ":")
 	if !ok || !isScheme(scheme) {
-		return nil, &UsageError{What: "backend " + shown + " is neither a name like etcd nor a URL like etcd://host:2379/prefix"}
+		return nil, &UsageError{What: "backend " + shown + " is invalid (want a name like etcd or a URL like etcd://host:2379/prefix)"}
 	}
 	u, err := url.Parse(backend)
 	if err != nil {
 		return nil, &UsageError{What: "backend URL " + shown + ": " + syntaxError(err, backend)}
 	}
 	if straySecret(u) {
-		return nil, &UsageError{What: "backend URL " + shown + ": there is a @ after the host; " + escaping}
+		return nil, &UsageError{What: "backend URL " + shown + ": there is an @ after the host; " + escaping}
 	}
 	return u, nil
 }
 
-// straySecret reports that a URL has what may be a part of a password in a
-// place where it would be shown: etcd://root:12/34@host has the port 12 and
-// the path /34@host. In a query an @ is allowed, for the sake of file names.
+// straySecret reports whether a URL may have a part of a password in a place that is
+// shown: etcd://root:12/34@host has the port 12 and the path /34@host. A query may
+// contain an @, because file names may.
 func straySecret(u *url.URL) bool {
 	path := (u.User != nil || strings.Contains(u.Host, ":")) && strings.Contains(u.EscapedPath(), "@")
 	return path || strings.Contains(u.EscapedFragment(), "@")
@@ -88,8 +86,8 @@ func straySecret(u *url.URL) bool {
 
 const escaping = "in a password write / as %2F, elsewhere @ as %40"
 
-// syntaxError is what is wrong with a URL, in words that have nothing of a
-// password. The errors of net/url quote what they object to.
+// syntaxError describes what is wrong with a URL, without any part of a password. The
+// errors of net/url quote the part that they object to.
 func syntaxError(err error, backend string) string {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
@@ -101,7 +99,7 @@ func syntaxError(err error, backend string) string {
 	return unquoted(text) + "; " + escaping
 }
 
-// unquoted leaves out what a text quotes.
+// unquoted removes what a text quotes.
 func unquoted(text string) string {
 	i, j := strings.Index(text, `"`), strings.LastIndex(text, `"`)
 	if i < 0 {
@@ -120,8 +118,8 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// CheckParams returns an ErrUsage for the first parameter of u's query that is
-// malformed, given twice, or not among the known ones.
+// CheckParams returns an ErrUsage for the first parameter of u's query that is malformed,
+// given twice, or unknown.
 func CheckParams(u *url.URL, known ...string) error {
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -138,8 +136,8 @@ func CheckParams(u *url.URL, known ...string) error {
 	return nil
 }
 
-// Setting returns a parameter of a URL or, if it has none, a variable; and the name of which
-// it is, for messages.
+// Setting returns a parameter of a URL or, if that is empty, a variable, and the name of
+// the one that it returned, for messages.
 func Setting(u *url.URL, getenv func(string) string, param, variable string) (value, name string) {
 	if v := u.Query().Get(param); v != "" {
 		return v, param

@@ -43,7 +43,7 @@ func TestRegistryOpen(t *testing.T) {
 	}
 }
 
-// TestRegistryChecksNames has no opener see a name that is not allowed.
+// TestRegistryChecksNames checks that no opener sees a name that is not allowed.
 func TestRegistryChecksNames(t *testing.T) {
 	var got string
 	r := locks.Registry{Fallback: opener(&got)}
@@ -69,7 +69,7 @@ func TestRegisterTwice(t *testing.T) {
 	r.Register("etcd", opener(new(string)))
 	defer func() {
 		if recover() == nil {
-			t.Error("a scheme can be registered twice")
+			t.Error("registering a scheme twice did not panic")
 		}
 	}()
 	r.Register("etcd", opener(new(string)))
@@ -92,10 +92,10 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ in, want string }{
-		{"", `backend "" is neither`},
-		{"/var/lib/x", `backend "/var/lib/x" is neither`},
-		{"127.0.0.1:2379", "is neither"},
-		{"ETCD://h", "is neither"},
+		{"", `backend "" is invalid`},
+		{"/var/lib/x", `backend "/var/lib/x" is invalid`},
+		{"127.0.0.1:2379", "is invalid"},
+		{"ETCD://h", "is invalid"},
 		{"etcd://h:x", `backend URL "etcd://h:x": invalid port ":x"`},
 		{"etcd://%zz", "invalid URL escape"},
 		{"etcd://h\n", `"etcd://h\n"`},

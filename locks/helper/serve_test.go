@@ -112,9 +112,9 @@ func TestConversation(t *testing.T) {
 		{"texts too long", "fake:", "> " + openAble("record", "ask") + `
 < {"id":1,"result":{"secret_env":["FAKE_PASSWORD"],"can":["record","ask"]}}
 > {"id":2,"method":"set_record","text":"` + strings.Repeat("x", locks.MaxRecord+1) + `"}
-< {"id":2,"error":{"class":"usage","message":"a text of 4097 bytes; at most 4096 are allowed"}}
+< {"id":2,"error":{"class":"usage","message":"text of 4097 bytes; at most 4096 are allowed"}}
 > {"id":3,"method":"ask","token":7,"text":"` + strings.Repeat("x", locks.MaxRecord+1) + `"}
-< {"id":3,"error":{"class":"usage","message":"a text of 4097 bytes; at most 4096 are allowed"}}
+< {"id":3,"error":{"class":"usage","message":"text of 4097 bytes; at most 4096 are allowed"}}
 > {"id":4,"method":"record"}
 < {"id":4,"result":{}}
 `},
