@@ -33,17 +33,17 @@ func answerOpen(ctx context.Context, c *call) (err error) {
 	return nil
 }
 
-// adopt goes on with a term that another helper was granted.
+// adopt continues a term that another helper was granted.
 func (h *handle) adopt(term string) error {
 	a, ok := h.lock.(locks.Adopter)
 	if !ok {
-		return cannot("go on with a term")
+		return cannot("continue a term")
 	}
 	h.begin()
 	return a.Adopt(term)
 }
 
-// options checks what an open asks for.
+// options checks and returns what an open asks for.
 func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 	usage := func(format string, args ...any) (*url.URL, locks.Options, error) {
 		return nil, locks.Options{}, &locks.UsageError{What: fmt.Sprintf(format, args...)}
@@ -53,7 +53,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 	switch {
 	case r.Protocol != protocol:
 		return usage("the core speaks protocol %d, this helper %d", r.Protocol, protocol)
-	case urlErr != nil: // its text repeats the URL, and so a password
+	case urlErr != nil: // its text repeats the URL, with a password
 		return usage("malformed URL")
 	case u.Scheme != s.scheme:
 		return usage("this helper serves %s, not %q", s.scheme, locks.Abbreviate(u.Scheme))
@@ -119,7 +119,7 @@ func answerAcquire(ctx context.Context, c *call) error {
 		return err
 	}
 	select {
-	case <-s.ended: // nobody can have been told of the grant
+	case <-s.ended: // the core cannot have received the grant
 		undo(h.lock, s.log)
 		return context.Canceled
 	default:
@@ -133,7 +133,7 @@ func answerAcquire(ctx context.Context, c *call) error {
 	}
 }
 
-// undo gives up a lock that became ours after the core had gone.
+// undo gives up a lock that became ours after the core was gone.
 func undo(lock locks.Lock, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), linger)
 	defer cancel()
@@ -142,9 +142,9 @@ func undo(lock locks.Lock, log *slog.Logger) {
 	}
 }
 
-// reportWaiting sends what the backend says about its waiting, until the
-// function that it returns is called. A backend must not be held up by a core
-// that does not read, so what is outdated before it is written is left out.
+// reportWaiting sends what the backend reports while it waits, until the returned
+// function is called. A core that does not read must not block the backend, so a report
+// that is outdated before it is written is dropped.
 func (c *call) reportWaiting() (quiet func()) {
 	s := c.server
 	waiting, done := make(chan locks.Waiting, 1), make(chan struct{})
@@ -166,7 +166,7 @@ func (c *call) reportWaiting() (quiet func()) {
 	}
 }
 
-// nowWaiting is what a backend calls as Options.Waiting.
+// nowWaiting is the backend's Options.Waiting.
 func (s *server) nowWaiting(w locks.Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// An answer is the helper's end of a method: it makes the call of the backend and sets
-// what it brought. None is called concurrently with itself.
+// An answer is the helper's end of a method: it calls the backend and sets the result. It
+// is never called concurrently with itself.
 type answer struct {
-	has  func(locks.Lock) bool // whether a backend has the method; nil: each has
+	has  func(locks.Lock) bool // whether a backend has the method; nil if each has it
 	call func(context.Context, *call) error
 }
 
-// answers returns those to each of the methods, by name.
+// answers returns the answer to each method, by name.
 func answers() map[string]answer {
 	return map[string]answer{
 		methodOpen:    {call: answerOpen},
@@ -39,7 +39,7 @@ func answers() map[string]answer {
 	}
 }
 
-// of is the answer of those backends that are a T.
+// of makes the answer for backends that are a T.
 func of[T any](ask func(context.Context, T, *call) error) answer {
 	return answer{
 		has:  func(l locks.Lock) bool { _, ok := l.(T); return ok },
@@ -47,8 +47,8 @@ func of[T any](ask func(context.Context, T, *call) error) answer {
 	}
 }
 
-// do makes the call of the backend that a request asks for, once the lock is open and
-// no other call of the method goes on. Open itself is never left out.
+// do makes the call of the backend that a request asks for, once the lock is open and no
+// other call of the same method is under way. Open itself always runs.
 func (s *server) do(ctx context.Context, c *call) error {
 	m := s.methods.named(c.Method)
 	if m == nil {
@@ -74,7 +74,7 @@ func (s *server) do(ctx context.Context, c *call) error {
 	return a.call(ctx, c)
 }
 
-// offered returns the abilities that a backend declares and has the methods of.
+// offered returns the abilities that a backend declares and has methods for.
 func offered(ctx context.Context, l locks.Lock) ([]locks.Ability, error) {
 	able, ok := l.(locks.Able)
 	if !ok {

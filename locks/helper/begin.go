@@ -1,15 +1,14 @@
 package helper
 
-// begun is a helper program that was started before its time.
+// begun is a helper program that was started early.
 type begun struct {
 	scheme  string
 	path    string
 	process *process
 }
 
-// Begin starts the helper of a scheme while its task is still being worked out:
-// to start takes a helper some milliseconds. The next Open of the scheme uses
-// it. Why a helper cannot be started is for Open to say.
+// Begin starts the helper of a scheme early, because starting takes some milliseconds.
+// The next Open of the scheme uses it. If the helper cannot be started, Open reports why.
 func (p *Programs) Begin(scheme string) {
 	path, err := p.Find(scheme)
 	if err != nil {
@@ -20,14 +19,14 @@ func (p *Programs) Begin(scheme string) {
 	}
 }
 
-// End ends a helper that was begun and not used. It waits until it is gone.
+// End ends a helper that Begin started and no Open used, and waits until it is gone.
 func (p *Programs) End() {
 	if b := p.begun.Swap(nil); b != nil {
 		b.process.discard()
 	}
 }
 
-// start returns the helper that was begun, or starts one.
+// start returns the helper that Begin started, or starts one.
 func (p *Programs) start(path, scheme string) (*process, error) {
 	if b := p.begun.Swap(nil); b != nil {
 		if b.scheme == scheme && b.path == path {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBegin: a helper that was begun is the one that the next Open of its
-// scheme uses, once; one that is not used ends.
+// TestBegin checks that the next Open of the scheme uses the helper that Begin started,
+// once, and that a helper that is not used ends.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	p := stageFor(t, "fake", "file")
@@ -28,19 +28,19 @@ func TestBegin(t *testing.T) {
 	}
 	first := begin()
 	if pid := acquire("fake"); pid != first.child.pid {
-		t.Errorf("the process %d was begun, but %d used", first.child.pid, pid)
+		t.Errorf("Begin started process %d, but Open used %d", first.child.pid, pid)
 	}
 	if pid := acquire("fake"); pid == first.child.pid {
-		t.Error("it was used twice")
+		t.Error("the helper was used twice")
 	}
 	unused := begin()
 	p.End()
 	if !isClosed(unused.exited) {
-		t.Error("End left it")
+		t.Error("End left the helper running")
 	}
 	other := begin()
 	if pid := acquire("file"); pid == other.child.pid || !isClosed(other.exited) {
-		t.Error("another scheme's helper was used, or left")
+		t.Error("another scheme's helper was used, or left running")
 	}
 	p.Begin("none")
 	p.End()

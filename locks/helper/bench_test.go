@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// BenchmarkRoundTrip is what the pipe adds to each call of a backend.
+// BenchmarkRoundTrip measures what the pipe adds to each call of a backend.
 func BenchmarkRoundTrip(b *testing.B) {
 	l := hold(b, "fake://h/", options())
 	for b.Loop() {
@@ -14,8 +14,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkTerm is a whole term: start, acquire, release, end. Most of it is
-// the start of this test program, which is larger than a helper.
+// BenchmarkTerm measures a whole term: start, acquire, release, end. Most of it is the
+// start of this test program, which is larger than a helper.
 func BenchmarkTerm(b *testing.B) {
 	for b.Loop() {
 		l := hold(b, "fake://h/", options())

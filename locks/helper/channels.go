@@ -9,11 +9,11 @@ func closedWithin(c <-chan struct{}, d time.Duration) bool {
 	case <-c:
 		return true
 	case <-timer.C:
-		return isClosed(c) // as both may have happened
+		return isClosed(c) // both may have happened
 	}
 }
 
-// isClosed is about a channel on which nothing is sent.
+// isClosed reports whether c is closed. Nothing is ever sent on c.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -23,8 +23,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// replace sends what takes the place of anything that was not received yet, in a
-// channel with room for one. There is one sender at a time.
+// replace sends v on a channel with room for one value, in place of one that was not
+// received yet. There is one sender at a time.
 func replace[T any](c chan T, v T) {
 	drain(c)
 	c <- v

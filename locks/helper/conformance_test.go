@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
-// linked returns the abilities of the file backend without a helper, which depend
-// on the system.
+// linked returns the abilities of the file backend without a helper, which depend on the
+// system.
 func linked(t *testing.T) []locks.Ability {
 	t.Helper()
 	l, err := file.Open(t.Context(), &url.URL{Scheme: "file", Path: filepath.ToSlash(t.TempDir())}, locks.Options{Name: "a"})
@@ -29,9 +29,9 @@ func linked(t *testing.T) []locks.Ability {
 	return all
 }
 
-// build builds a helper for the file backend. It has no race detector, with which
-// each of a thousand processes would take ten times as long to start; the server's
-// own concurrency is seen by TestConversation and its like, in this process.
+// build builds a helper for the file backend. It is built without the race detector,
+// because with it each of a thousand processes would take ten times as long to start. The
+// server's own concurrency is tested in this process, by TestConversation and others.
 func build(t *testing.T) *Programs {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func build(t *testing.T) *Programs {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, path := range []string{dir, program} { // nobody else may change it, whatever the umask
+	for _, path := range []string{dir, program} { // nobody else may change it, so ignore the umask
 		if err := os.Chmod(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +49,8 @@ func build(t *testing.T) *Programs {
 	return &Programs{Libexec: dir}
 }
 
-// TestConformance runs the suite on the file backend in a helper, where the death
-// of the helper is the end of the lock.
+// TestConformance runs the suite on the file backend in a helper. The death of the helper
+// ends the lock.
 func TestConformance(t *testing.T) {
 	programs := build(t)
 	lockstest.Run(t, lockstest.Config{

@@ -6,7 +6,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Why a session ended when nothing went wrong.
+// The reasons why a session ends when nothing went wrong.
 var (
 	errReleased = errors.New("the lock was released")
 	errClosed   = errors.New("the lock was closed")
@@ -19,8 +19,8 @@ func (s *session) fail(err error) {
 	}
 }
 
-// end ends the session: whoever waits, or asks for something later, gets err.
-// It reports whether the session had not ended before.
+// end ends the session: pending and later calls return err. It reports whether this was
+// what ended the session.
 func (s *session) end(err error) bool {
 	s.mu.Lock()
 	if s.err != nil {
@@ -41,13 +41,13 @@ func (s *session) end(err error) bool {
 		close(s.ready)
 	}
 	if s.grant != nil && s.grant.TTL == 0 && !errors.Is(err, errClosed) {
-		// A lock without a lease lasts as long as its helper, and no deadline
-		// would ever tell.
+		// A lock without a lease lasts as long as its helper, and no deadline would ever
+		// reveal the loss.
 		s.lose(&remoteError{class: locks.ErrLost, text: err.Error()})
 	}
 	kept := s.hasTerm()
 	s.mu.Unlock()
-	if kept { // by us: another helper reads what this one has not
+	if kept { // by us: the next helper reads what this one has not
 		s.kill()
 	} else {
 		_ = s.in.Close()
@@ -55,8 +55,8 @@ func (s *session) end(err error) bool {
 	return true
 }
 
-// settle is called before a release: from now on the loss of the lock is no
-// news. It reports whether there is surely nothing to release.
+// settle is called before a release: from now on a loss of the lock is not reported. It
+// reports whether there is certainly nothing to release.
 func (s *session) settle() (nothing bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *session) settle() (nothing bool) {
 	return s.err != nil && !s.doubt
 }
 
-// released ends a session that has served its term.
+// released ends a session after its release.
 func (s *session) released() {
 	s.mu.Lock()
 	had := s.grant != nil
@@ -77,8 +77,8 @@ func (s *session) released() {
 	}
 }
 
-// forget is called after a term that nobody was told of: the next acquire may
-// begin another.
+// forget is called after a term whose grant was not delivered: the next acquire may begin
+// another term.
 func (s *session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *session) lose(err error) {
 	}
 }
 
-// An openFailure ends a session whose open failed: each call then returns that
-// error as the backend made it.
+// An openFailure ends a session whose open failed. Each call then returns that error as
+// the backend made it.
 type openFailure struct{ error }
 
 // failure returns what a call returns once the session has ended.

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A wireError is an error of a backend on its way to the core.
+// A wireError is an error from a backend on its way to the core.
 type wireError struct {
 	Class   string        `json:"class,omitempty"` // "": none
 	Message string        `json:"message"`
@@ -20,15 +20,15 @@ type wireError struct {
 	Status  *locks.Status `json:"status,omitempty"` // class held
 }
 
-// The longest texts that a helper sends, in bytes. All of them together, each
-// byte escaped, fit into a line.
+// The limits of texts that a helper sends, in bytes. All of them together fit into a
+// line, even if each byte is escaped.
 const (
 	maxText    = 1 << 10
 	maxMessage = 2 << 10
 )
 
-// toWire takes an error apart. One that is not itself a locks.Error keeps its
-// whole text, so that nothing it was wrapped in is lost.
+// toWire splits an error into its parts. An error that is not itself a locks.Error keeps
+// its whole text, so that no wrapping text is lost.
 func toWire(err error) *wireError {
 	w := &wireError{Class: className(err), Message: cut(err.Error(), maxMessage), Hint: cut(locks.Hint(err), maxText)}
 	if e, ok := err.(*locks.Error); ok { //nolint:errorlint // only the outermost, see above
@@ -43,9 +43,8 @@ func toWire(err error) *wireError {
 	return w
 }
 
-// fromWire puts the error together again. What it says of operation and
-// backend stands in for what the helper did not say, if there is a hint to
-// carry; an error with neither was bare, and stays so.
+// fromWire rebuilds the error. If the helper sent a hint but no operation or backend,
+// those of where are used. An error without any of them stays a plain error.
 func fromWire(w *wireError, where locks.Error, clean func(string) string) error {
 	var err error = &remoteError{class: classNamed(w.Class), text: clean(w.Message)}
 	if w.Class == "held" {
@@ -65,8 +64,7 @@ func fromWire(w *wireError, where locks.Error, clean func(string) string) error 
 	return &where
 }
 
-// A remoteError is the text of an error that happened in the helper, and its
-// class, or nil.
+// A remoteError is the text of an error in the helper, and its class, or nil.
 type remoteError struct {
 	class error
 	text  string
@@ -75,8 +73,7 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.class }
 
-// className returns what the class of err is called on the wire; "" if it has
-// none.
+// className returns the name of err's class on the wire, or "" if it has none.
 func className(err error) string {
 	for _, c := range classes() {
 		if errors.Is(err, c.err) {
@@ -86,8 +83,8 @@ func className(err error) string {
 	return ""
 }
 
-// classNamed returns the class of that name; nil if there is none, which the
-// core treats as unavailable.
+// classNamed returns the class with that name, or nil if there is none, which the core
+// treats as unavailable.
 func classNamed(name string) error {
 	for _, c := range classes() {
 		if c.name == name {
@@ -113,8 +110,8 @@ func classes() []class {
 	}
 }
 
-// fitWaiting and fitStatus make what a backend read somewhere fit into a line,
-// and into JSON, which knows no year after 9999.
+// fitWaiting and fitStatus make data that a backend read fit into a line, and into JSON,
+// which allows no year after 9999.
 func fitWaiting(w locks.Waiting) locks.Waiting {
 	w.Status = fitStatus(w.Status)
 	return w

@@ -14,9 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A fake is a backend that does what its URL says: ?acquire=held&renew=lost.
-// What it was asked it writes into the file at the URL's path, if there is
-// one.
+// A fake is a backend that does what its URL says: ?acquire=held&renew=lost. If the URL
+// has a path, the fake writes what it is asked to do into that file.
 type fake struct {
 	u    *url.URL
 	q    url.Values
@@ -30,7 +29,7 @@ type fake struct {
 func openFake(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	f := &fake{u: u, q: u.Query(), o: o, lost: make(chan error, 1), asked: make(chan []byte, 1)}
 	for _, name := range f.q["print"] {
-		fmt.Println(name) // as a careless library would
+		fmt.Println(name) // like a careless library
 	}
 	if f.q.Has("log") {
 		o.Logger.Debug("news")
@@ -43,7 +42,7 @@ func openFake(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, err
 	return f, f.do(ctx, "open")
 }
 
-// do behaves as the URL says for one method.
+// do does what the URL says for one method.
 func (f *fake) do(ctx context.Context, method string) error {
 	how := f.q.Get(method)
 	f.note(method)
@@ -69,7 +68,7 @@ func (f *fake) do(ctx context.Context, method string) error {
 	case "hang":
 		time.Sleep(time.Minute)
 		return nil
-	case "greedy": // it succeeds just as it is cancelled
+	case "greedy": // succeeds just as it is cancelled
 		<-ctx.Done()
 		return nil
 	case "greedy once":
@@ -124,10 +123,10 @@ func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	return locks.Grant{Token: 1<<64 - 1, TTL: ttl, Clean: true}, nil
 }
 
-// Term is the URL's.
+// Term returns ?term=.
 func (f *fake) Term() string { return f.q.Get("term") }
 
-// Adopt loses what it adopts at once, if the URL says so.
+// Adopt loses the adopted lock at once if the URL says so.
 func (f *fake) Adopt(term string) error {
 	f.note(term)
 	if f.q.Get("adopted") != "" {
@@ -141,7 +140,7 @@ func (f *fake) Release(ctx context.Context) error { return f.do(ctx, "release") 
 func (f *fake) Lost() <-chan error                { return f.lost }
 func (f *fake) Close() error                      { f.note("close"); return nil }
 
-// Abilities are those of the URL: ?can=inspect&can=record.
+// Abilities returns those of the URL: ?can=inspect&can=record.
 func (f *fake) Abilities(context.Context) (can []locks.Ability, err error) {
 	for _, a := range f.q["can"] {
 		can = append(can, locks.Ability(a))
@@ -149,7 +148,7 @@ func (f *fake) Abilities(context.Context) (can []locks.Ability, err error) {
 	return can, nil
 }
 
-// Inspect tells of as many waiters as ?queue= says, with long names.
+// Inspect returns ?queue= waiters with long names.
 func (f *fake) Inspect(ctx context.Context) (locks.State, error) {
 	st := locks.State{Status: locks.Status{Held: true, Holder: "me", PID: f.o.PID, Token: 7, Waiters: 1, NoResign: true}}
 	st.Queue = []locks.Place{{Holder: "w", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Priority: 5000}}

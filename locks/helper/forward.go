@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// maxLogLine is how much of one line of a helper's log is looked at, in bytes.
+// maxLogLine is how many bytes of one line of a helper's log are read.
 const maxLogLine = 4 << 10
 
-// maxLogRate is how many lines of a helper's log are passed on in a second;
-// the others are only counted.
+// maxLogRate is how many lines of a helper's log are passed on in a second. Others are
+// only counted.
 const maxLogRate = 100
 
-// A forwarder passes a helper's standard error on to our log. It reads as fast
-// as the helper writes, whatever that is, and keeps one line.
+// A forwarder passes a helper's standard error on to our log. It reads as fast as the
+// helper writes, and keeps only one line.
 type forwarder struct {
 	log   *slog.Logger
 	clean func(string) string
 
-	second  time.Time // when the current one began
-	lines   int       // passed on in it
+	second  time.Time // when the current second began
+	lines   int       // passed on in that second
 	dropped int
-	panics  bool // what follows is a trace, which tells users nothing
+	panics  bool // the rest is a stack trace, which does not help users
 
 	mu   sync.Mutex
 	last []byte
@@ -44,7 +44,7 @@ func newForwarder(scheme string, log *slog.Logger, clean func(string) string) *f
 	return &forwarder{log: log.With("helper", "leaderrun-"+scheme), clean: clean}
 }
 
-// start forwards until the end, when it closes the channel.
+// start forwards until r ends, and then closes the channel.
 func (f *forwarder) start(r io.Reader) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
@@ -54,7 +54,7 @@ func (f *forwarder) start(r io.Reader) (done chan struct{}) {
 	return done
 }
 
-// forward reads until the end. Of a line that is too long it takes the start.
+// forward reads until r ends. It takes only the start of a line that is too long.
 func (f *forwarder) forward(r io.Reader) {
 	lines := bufio.NewReaderSize(r, maxLogLine)
 	rest := false
@@ -85,8 +85,8 @@ func (f *forwarder) line(line []byte) {
 	f.emit(line)
 }
 
-// note remembers the line that best says why a helper ended: its last, but of
-// a panic the first.
+// note remembers the line that best explains why a helper ended: its last or, of a panic,
+// the first.
 func (f *forwarder) note(line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,13 +108,12 @@ func (f *forwarder) lastLines() string {
 
 func (f *forwarder) reportDropped() {
 	if f.dropped > 0 {
-		f.log.Warn("lines of the helper's log were left out", "lines", f.dropped)
+		f.log.Warn("dropped lines of the helper's log", "lines", f.dropped)
 		f.dropped = 0
 	}
 }
 
-// emit logs a line: as what it is, if it is a JSON record of package slog, or
-// as a warning.
+// emit logs a line: as a JSON record of package slog if it is one, else as a warning.
 func (f *forwarder) emit(line []byte) {
 	level, msg, fields, ok := parseRecord(line)
 	if !ok {
@@ -130,7 +129,7 @@ func (f *forwarder) emit(line []byte) {
 	f.log.LogAttrs(context.Background(), level, f.clean(msg), attrs...) //nolint:sloglint // the helper chose it
 }
 
-// parseRecord takes a line of a slog.JSONHandler apart.
+// parseRecord parses a line from a slog.JSONHandler.
 func parseRecord(line []byte) (level slog.Level, msg string, fields map[string]json.RawMessage, ok bool) {
 	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &fields) != nil {
 		return 0, "", nil, false
@@ -145,7 +144,7 @@ func parseRecord(line []byte) (level slog.Level, msg string, fields map[string]j
 	return level, msg, fields, true
 }
 
-// text returns a JSON string's value, or any other value as it is written.
+// text returns the value of a JSON string, or any other value as it is written.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

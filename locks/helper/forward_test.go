@@ -14,9 +14,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Records keeps what is logged, one line each.
+// A records keeps what is logged, one line each.
 type records struct {
-	block chan struct{} // if not nil, a record waits until it is closed
+	block chan struct{} // if not nil, a record waits until this is closed
 
 	mu    sync.Mutex
 	lines []string
@@ -103,8 +103,8 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestForwardMemory has a flood of short lines and one endless one. It is not
-// parallel, as it looks at what the whole process allocates.
+// TestForwardMemory forwards a flood of short lines and one endless line. It is not
+// parallel, because it measures the allocations of the whole process.
 func TestForwardMemory(t *testing.T) {
 	for name, r := range map[string]io.Reader{
 		"lines": io.LimitReader(&loop{text: bytes.Repeat([]byte("a line of a flood\n"), 1000)}, 20<<20),
@@ -124,7 +124,7 @@ func TestForwardMemory(t *testing.T) {
 	}
 }
 
-// A loop is its text again and again.
+// A loop repeats its text endlessly.
 type loop struct {
 	text []byte
 	rest []byte
@@ -139,7 +139,7 @@ func (l *loop) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLog sends what a backend logs through the pipe, at the level it has.
+// TestLog checks that what a backend logs crosses the pipe with its level.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	const (
@@ -167,7 +167,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// atLeast takes only records from one level on, but passes on all that come.
+// atLeast is enabled only from one level on, but passes on every record.
 type atLeast struct {
 	level slog.Level
 	slog.Handler
@@ -178,7 +178,7 @@ func (h atLeast) WithAttrs(as []slog.Attr) slog.Handler {
 	return atLeast{h.level, h.Handler.WithAttrs(as)}
 }
 
-// TestPasswordIsHidden wherever a helper repeats it.
+// TestPasswordIsHidden checks that a password is hidden wherever a helper repeats it.
 func TestPasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	r := &records{}

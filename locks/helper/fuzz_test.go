@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// FuzzHelper is a helper that says anything. The core ends the session, tells
-// whoever waits, and does not believe in a lock that it did not ask for.
+// FuzzHelper is a helper that sends anything. The core must end the session, return an
+// error to every caller, and not believe in a lock that it did not request.
 func FuzzHelper(f *testing.F) {
 	const hello = `{"event":"hello","protocol":[1],"scheme":"fake","version":"1"}` + "\n"
 	const ready = hello + `{"id":1,"result":{"secret_env":["A"]}}` + "\n"
@@ -37,7 +37,7 @@ func FuzzHelper(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		s := newSession("fake", locks.Error{Backend: "fake", Name: "n"}, closer{io.Discard})
-		s.texts = make(turn, 2) // as two are sent at once
+		s.texts = make(turn, 2) // two are sent at once
 		var calls []*pending
 		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord, methodList, methodWatch, methodProbe} {
 			if s.methods.named(method).long() {
@@ -59,7 +59,7 @@ func FuzzHelper(f *testing.F) {
 			select {
 			case <-p.done:
 			default:
-				t.Errorf("%s waits for ever", p.method.name)
+				t.Errorf("%s waits forever", p.method.name)
 			}
 		}
 		if p := calls[3]; p.err == nil && (p.result.State == nil || len(p.result.State.Queue) > locks.MaxQueue) {
@@ -76,10 +76,10 @@ func FuzzHelper(f *testing.F) {
 				t.Errorf("listed %+v", one)
 			}
 		}
-		for range calls[7].look.changed { // until it is closed
+		for range calls[7].watch.changed { // until the channel is closed
 		}
-		if p := calls[7]; p.err == nil && !isClosed(p.look.begun) {
-			t.Error("it was watched, and has not begun")
+		if p := calls[7]; p.err == nil && !isClosed(p.watch.begun) {
+			t.Error("the watch succeeded but never began")
 		}
 		if p := calls[8]; p.err == nil && (p.result.Servers == nil || len(p.result.Servers.Servers) > locks.MaxServers || len(p.result.Servers.Findings) > locks.MaxFindings) {
 			t.Errorf("servers of %+v", p.result)
@@ -88,7 +88,7 @@ func FuzzHelper(f *testing.F) {
 			t.Error("the turn of requests with a text was not given back")
 		}
 		if len(s.asked) > 0 && s.grant == nil {
-			t.Error("somebody is asked who holds nothing")
+			t.Error("a request was delivered although nothing is held")
 		}
 		if _, err := s.abilities(); (err == nil) != (s.stage == opened) {
 			t.Errorf("the abilities are known: %v, at stage %v", err, s.stage)
@@ -97,7 +97,7 @@ func FuzzHelper(f *testing.F) {
 			t.Errorf("granted %+v", g)
 		}
 		if err := calls[1].err; err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' }) {
-			if className(err) != "held" { // a holder is escaped by who shows it
+			if className(err) != "held" { // a holder is escaped when it is shown
 				t.Errorf("the error has control characters: %q", err)
 			}
 		}
@@ -108,8 +108,7 @@ type closer struct{ io.Writer }
 
 func (closer) Close() error { return nil }
 
-// FuzzCore is a core that says anything. The helper answers what it can, and
-// ends.
+// FuzzCore is a core that sends anything. The helper must answer what it can, and end.
 func FuzzCore(f *testing.F) {
 	for _, s := range []string{
 		"", "\n\n", "{}\n", openLine, openLine + "\n", openLine + "\n" + openLine + "\n",
@@ -127,7 +126,7 @@ func FuzzCore(f *testing.F) {
 	}
 	open := func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		if err := locks.CheckName(o.Name); err != nil || u.Scheme != "fake" || o.TTL <= 0 || o.ConnectTimeout <= 0 {
-			panic("opened without a check")
+			panic("the options were not checked")
 		}
 		return openFake(ctx, &url.URL{RawQuery: "waiting=2&lost=lost&locks=64&changes=3"}, o)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A handle is the backend's Lock, and how far its one term has come.
+// A handle is the backend's Lock and the state of its one term.
 type handle struct {
 	lock locks.Lock
 
 	mu    sync.Mutex
-	began bool          // it was granted
-	over  chan struct{} // closed when that was released
+	began bool          // the lock was granted
+	over  chan struct{} // closed when the lock was released
 }
 
 func (h *handle) begin() {
@@ -31,23 +31,23 @@ func (h *handle) end() {
 	}
 }
 
-// state says whether the term has begun, and whether it is over.
+// state reports whether the term has begun, and whether it is over.
 func (h *handle) state() (began, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.began, isClosed(h.over)
 }
 
-// current returns the handle that calls are for.
+// current returns the handle that calls apply to.
 func (s *server) current() *handle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.handle
 }
 
-// fresh returns a handle that has not served a term. The core campaigns again
-// after a term only if it had given up the acquire which began it, and so the
-// Lock that it shows to its user has not served one yet.
+// fresh returns a handle that has not served a term. The core campaigns again after a
+// term only if it had given up the acquire that began it. So the user of the core's Lock
+// has not seen that term.
 func (s *server) fresh(ctx context.Context) (*handle, error) {
 	h := s.current()
 	began, over := h.state()
@@ -55,9 +55,9 @@ func (s *server) fresh(ctx context.Context) (*handle, error) {
 	case !began:
 		return h, nil
 	case !over:
-		return nil, &locks.UsageError{What: "the lock is held already"}
+		return nil, &locks.UsageError{What: "the lock is already held"}
 	}
-	_ = h.lock.Close() // it holds nothing any more
+	_ = h.lock.Close() // it no longer holds anything
 	lock, err := s.reopen(ctx)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,7 @@ func (s *server) fresh(ctx context.Context) (*handle, error) {
 
 func newHandle(lock locks.Lock) *handle { return &handle{lock: lock, over: make(chan struct{})} }
 
-// watch reports the loss of a lock that was granted, and until then what its
-// holder is asked.
+// watch reports the loss of a granted lock and, until then, requests to its holder.
 func (s *server) watch(h *handle) {
 	asked := h.asked()
 	for {
@@ -90,8 +89,8 @@ func (s *server) watch(h *handle) {
 	}
 }
 
-// report sends an event of a term that is not over. The answer to a release does
-// not overtake it.
+// report sends an event about a term that is not over. The answer to a release does not
+// overtake it.
 func (s *server) report(h *handle, m message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

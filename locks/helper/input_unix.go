@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// input is standard input, read through the runtime's poller. A goroutine in a
-// blocking read holds a processor until the scheduler takes it away, which more
-// than doubles the time of a round trip.
+// input returns standard input, read through the runtime's poller. A goroutine in a
+// blocking read occupies a processor until the scheduler takes it away, which more than
+// doubles the time of a round trip.
 func input() io.Reader {
 	if err := syscall.SetNonblock(0, true); err != nil {
 		return os.Stdin
@@ -21,11 +21,11 @@ func input() io.Reader {
 	return os.NewFile(0, os.Stdin.Name())
 }
 
-// reuse returns the pipe for another program to read from, without what the one before
-// it has left unread: that program must have ended.
+// reuse returns the pipe for another program to read, without what the previous program
+// left unread. That program must have ended.
 func (p *pipe) reuse() *pipe {
 	fd := int(p.r.Fd())
-	_ = unix.SetNonblock(fd, true) // until a program is started with it
+	_ = unix.SetNonblock(fd, true) // until the next program starts
 	var unread [4 << 10]byte
 	for {
 		if n, err := unix.Read(fd, unread[:]); n < 1 && !errors.Is(err, unix.EINTR) {

@@ -7,8 +7,8 @@ import (
 
 func input() io.Reader { return os.Stdin }
 
-// reuse makes no use of the pipe: what was left unread cannot be dropped. If we die, the
-// guard has nobody to tell that the lock is to be released, and that ends with its lease.
+// reuse returns nil, because what was left unread cannot be dropped. If we die, the guard
+// cannot have the lock released, and it ends with its lease.
 func (p *pipe) reuse() *pipe {
 	p.close()
 	return nil

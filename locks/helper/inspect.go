@@ -15,16 +15,16 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	return value(p.result.State), err
 }
 
-// takeState reports what cannot be.
+// takeState returns an error for an invalid state.
 func takeState(_ *pending, r *result) error {
 	st := r.State
 	switch {
 	case st == nil:
 		return errors.New("an answer without a state")
 	case !sane(&locks.Waiting{Status: st.Status}):
-		return errors.New("a state that makes no sense")
+		return errors.New("an invalid state")
 	case len(st.Queue) > locks.MaxQueue:
-		return errors.New("a queue that is too long")
+		return errors.New("a queue with too many places")
 	}
 	for _, p := range st.Queue {
 		if p.Priority < -locks.MaxPriority || p.Priority > locks.MaxPriority {
@@ -40,8 +40,8 @@ func answerInspect(ctx context.Context, i locks.Inspector, c *call) error {
 	return err
 }
 
-// fitState makes a state fit into a line: of a queue whose texts are too long
-// the end is left out.
+// fitState makes a state fit into a line: if the texts of the queue are too long, its end
+// is left out.
 func fitState(st locks.State) *locks.State {
 	st.Status = fitStatus(st.Status)
 	st.Queue = slices.Clone(st.Queue[:min(len(st.Queue), locks.MaxQueue)])
@@ -58,16 +58,16 @@ func fitState(st locks.State) *locks.State {
 }
 
 const (
-	// maxPlaceText is the longest text of a place in a queue, in bytes.
+	// maxPlaceText is the limit of a text of a place in a queue, in bytes.
 	maxPlaceText = 256
-	// maxState is the greatest length of a state. The rest of its line is short.
+	// maxState is the limit of a state, in bytes. The rest of its line is short.
 	maxState = maxLine - 1<<10
 )
 
 func jsonSize(v any) int {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // its times were made to fit
+		panic(err) // fitState has made its times valid
 	}
 	return len(b)
 }

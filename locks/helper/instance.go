@@ -14,8 +14,8 @@ type instance struct {
 	gone    chan struct{} // closed when the process is reaped and its output read
 }
 
-// launch tells a helper that was started to open the backend, and does not wait for its
-// answer. The caller holds l.mu, or has the Lock to itself.
+// launch tells a started helper to open the backend, and does not wait for the answer.
+// The caller holds l.mu, or is the only user of the Lock.
 func (l *Lock) launch(p *process, s *session) error {
 	l.at = &instance{session: s, process: p, gone: make(chan struct{})}
 	s.kill = p.kill
@@ -25,14 +25,14 @@ func (l *Lock) launch(p *process, s *session) error {
 	return err
 }
 
-// newSession makes a session with a helper of which nothing is known yet.
+// newSession makes a session with a helper that has not said anything yet.
 func (l *Lock) newSession(p *process) *session {
 	s := newSession(l.scheme, l.where, p.input.w)
 	s.clean, s.lost, s.asked = l.clean, l.lost, l.asked
 	return s
 }
 
-// supervise reads what the helper says until it has ended.
+// supervise reads the helper's messages until it has ended.
 func (l *Lock) supervise(in *instance) {
 	defer close(in.gone)
 	f := newForwarder(l.scheme, l.log, l.clean)
@@ -48,7 +48,7 @@ func (l *Lock) supervise(in *instance) {
 	in.session.fail(in.process.exitError(f.lastLines()))
 	in.process.closeOutput()
 	<-logged
-	if in.session.hasServed() { // else the next request is soon enough: one that cannot start is not started for ever
+	if in.session.hasServed() { // otherwise only the next request starts another, or a helper that cannot work would be restarted for ever
 		l.serving()
 	}
 }
@@ -62,9 +62,9 @@ func (in *instance) close() error {
 	}
 	in.process.kill()
 	if closedWithin(in.gone, killTimeout) || isClosed(in.process.exited) {
-		return nil // at worst our log is stuck, and with it the reading of the helper's
+		return nil // at worst our log blocks, and with it the reading of the helper's log
 	}
-	return fmt.Errorf("%s (process %d) was killed, but is still there", in.process.name, in.process.child.pid)
+	return fmt.Errorf("%s (process %d) was killed, but is still running", in.process.name, in.process.child.pid)
 }
 
 // last returns the latest instance.

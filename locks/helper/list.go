@@ -9,18 +9,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A page may be longer than a line, as each of its locks may have a record. What
-// does not fit into the line of the answer comes before it, in events.
+// A page may be longer than a line, because each of its locks may have a record. Locks
+// that do not fit into the line of the answer precede it, in events.
 
 // A listed is a locks.Listed on its way to the core.
 type listed struct {
 	Name   string       `json:"name"`
 	Status locks.Status `json:"status"`
-	Record *string      `json:"record,omitempty"` // nil: there is none
+	Record *string      `json:"record,omitempty"` // nil if there is none
 }
 
-// maxPage is the greatest length of the locks in one line, in bytes: the cursor of
-// the next page has room beside them, and so has any one of them.
+// maxPage is the limit of the locks in one line, in bytes. It leaves room for the cursor
+// of the next page, and is enough for any one lock.
 const maxPage = maxLine - 8<<10
 
 // List implements locks.Lister.
@@ -29,16 +29,16 @@ func (l *Lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 	return p.page, p.result.Next, err
 }
 
-// takeListed takes a part of a page that comes before the answer.
+// takeListed takes a part of a page that precedes the answer.
 func (s *session) takeListed(m *message) error {
 	p := s.find(m)
 	if p == nil || p.method.name != methodList {
-		return errors.New("a part of a list that was not asked for")
+		return errors.New("a part of a list that was not requested")
 	}
 	return p.takePage(m.Page)
 }
 
-// takePage adds locks to the page, unless they cannot be.
+// takePage adds locks to the page, or returns an error if they are invalid.
 func (p *pending) takePage(page []listed) error {
 	if len(p.page)+len(page) > locks.MaxList {
 		return errors.New("a page of too many locks")
@@ -46,11 +46,11 @@ func (p *pending) takePage(page []listed) error {
 	for _, e := range page {
 		switch {
 		case locks.CheckSlotName(e.Name) != nil:
-			return errors.New("a list with a name that no lock has")
+			return errors.New("an invalid lock name in a list")
 		case !sane(&locks.Waiting{Status: e.Status}):
-			return errors.New("a list with a status that makes no sense")
+			return errors.New("an invalid status in a list")
 		case e.Record != nil && len(*e.Record) > locks.MaxRecord:
-			return errors.New("a list with a record that is too long")
+			return errors.New("a record that is too long in a list")
 		}
 		p.page = append(p.page, locks.Listed{Name: e.Name, Status: e.Status, Record: bytesOf(e.Record)})
 	}
@@ -65,7 +65,7 @@ func (p *pending) takeList(r *result) error {
 	return p.takePage(r.Page)
 }
 
-// answerList asks the backend, and sends what does not fit into the answer.
+// answerList asks the backend, and sends locks that do not fit into the answer.
 func answerList(ctx context.Context, l locks.Lister, c *call) error {
 	page, next, err := l.List(ctx, c.Cursor)
 	switch {
@@ -74,7 +74,7 @@ func answerList(ctx context.Context, l locks.Lister, c *call) error {
 	case len(page) > locks.MaxList:
 		return fmt.Errorf("a page of %d locks; at most %d are allowed", len(page), locks.MaxList)
 	case locks.CheckCursor(next) != nil:
-		return errors.New("the cursor of the next page is none")
+		return errors.New("the cursor of the next page is invalid")
 	}
 	rest := c.server.fitPage(page)
 	for n := fitting(rest); n < len(rest); n = fitting(rest) {
@@ -85,12 +85,13 @@ func answerList(ctx context.Context, l locks.Lister, c *call) error {
 	return nil
 }
 
-// fitPage makes each lock fit into a line. What has no lock's name is left out.
+// fitPage makes each lock fit into a line. It leaves out what does not have a lock's
+// name.
 func (s *server) fitPage(page []locks.Listed) []listed {
 	var fit []listed
 	for _, e := range page {
 		if err := locks.CheckSlotName(e.Name); err != nil {
-			s.log.Debug("something in a list that is no lock", "err", err)
+			s.log.Debug("left something out of a list that is not a lock", "err", err)
 			continue
 		}
 		fit = append(fit, listed{e.Name, fitStatus(e.Status), fitRecord(e.Record)})
@@ -98,8 +99,8 @@ func (s *server) fitPage(page []locks.Listed) []listed {
 	return fit
 }
 
-// fitRecord makes a text of whatever somebody stored where a record should be: it
-// must not keep the other locks from being listed.
+// fitRecord makes valid text of whatever is stored as the record, which must not keep the
+// other locks from being listed.
 func fitRecord(record []byte) *string {
 	if record == nil {
 		return nil

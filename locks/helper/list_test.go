@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestList crosses the pipe page by page.
+// TestList checks that a list crosses the pipe page by page.
 func TestList(t *testing.T) {
 	t.Parallel()
 	l := start(t, able("fake://h/"), options())
@@ -28,8 +28,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestLongList: the records of a page are as they are, although not two of them
-// have room in one line.
+// TestLongList checks that the records of a page are complete although no two of them fit
+// into one line.
 func TestLongList(t *testing.T) {
 	t.Parallel()
 	cursor := strings.Repeat("\x03", locks.MaxCursor)
@@ -48,14 +48,14 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// TestListHostile: what is no lock is left out, what is no record is made a text,
-// and neither keeps the others from being listed.
+// TestListHostile checks that a list leaves out what is not a lock, that an invalid
+// record becomes valid text, and that neither keeps the others from being listed.
 func TestListHostile(t *testing.T) {
 	t.Parallel()
 	l := start(t, able("fake://h/?locks=2&suffix=%00/../x"), options())
 	page, _, err := l.List(t.Context(), "")
 	if err != nil || len(page) != 1 || page[0].Name != "lock1" {
-		t.Errorf("with a name that is none: got %d locks, %v", len(page), err)
+		t.Errorf("with an invalid name: got %d locks, %v", len(page), err)
 	}
 	for text, want := range map[string]string{"a%ff%feb": "a?b", strings.Repeat("y", locks.MaxRecord+1): strings.Repeat("y", locks.MaxRecord)} {
 		l = start(t, able("fake://h/?locks=2&text="+text), options())
@@ -66,16 +66,16 @@ func TestListHostile(t *testing.T) {
 	}
 }
 
-// TestListThatIsNone: a backend that breaks the contract is an error, and the
-// session goes on.
+// TestListThatIsNone checks that a list that breaks the contract is an error, and that
+// the session continues.
 func TestListThatIsNone(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"locks=65":           "a page of 65 locks",
-		"locks=1&next=%ff":   "cursor of the next page is none",
+		"locks=1&next=%ff":   "cursor of the next page is invalid",
 		"locks=1&list=lost":  "because",
 		"locks=1&list=plain": "unclassed",
-		"locks=1&next=" + strings.Repeat("x", locks.MaxCursor+1): "cursor of the next page is none",
+		"locks=1&next=" + strings.Repeat("x", locks.MaxCursor+1): "cursor of the next page is invalid",
 	} {
 		l := start(t, able("fake://h/?"+query), options())
 		if page, _, err := l.List(t.Context(), ""); err == nil || !strings.Contains(err.Error(), want) {

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// withdrawTimeout bounds how long an Acquire that was given up waits for
-	// its helper to clean up, and again to release what it was granted.
+	// withdrawTimeout bounds how long Acquire waits, once it was given up, for its helper
+	// to clean up, and again to release what was granted.
 	withdrawTimeout = 2 * time.Second
-	// closeTimeout bounds how long a helper may take to end by itself.
+	// closeTimeout bounds how long a helper may take to end when its input ends.
 	closeTimeout = time.Second
-	// killTimeout bounds how long the system may take to end it.
+	// killTimeout bounds how long the system may take to kill it.
 	killTimeout = 2 * time.Second
-	// drainTimeout bounds how long the output of a helper that has ended is
-	// awaited: a process that it left behind may hold the pipes open.
+	// drainTimeout bounds how long we wait for the end of the output of a helper that has
+	// ended. A process that it left behind may hold the pipes open.
 	drainTimeout = closeTimeout / 2
-	// lateAnswer is how long a request whose time is over is still listened to: the
-	// helper has the same deadline, and says a moment later why it was not kept.
+	// lateAnswer is how long we still wait for the answer to a request after its
+	// deadline. The helper has the same deadline, and reports a moment later why it was
+	// missed.
 	lateAnswer = 20 * time.Millisecond
 )
 
-// A Lock is a locks.Lock whose backend runs in a helper program. After Release that
-// has ended, and its abilities with it: each of their methods is an error then.
+// A Lock is a locks.Lock whose backend runs in a helper program. After Release the helper
+// has ended, and the methods of its abilities return errors.
 type Lock struct {
 	programs *Programs
 	scheme   string
-	open     request // what an instance is told first
+	open     request // the first request to an instance
 	where    locks.Error
 	clean    func(string) string
 	log      *slog.Logger
@@ -48,8 +49,8 @@ type Lock struct {
 	closed bool
 }
 
-// Acquire implements locks.Lock. When its context ends, it waits for a moment
-// until the helper has cleaned up.
+// Acquire implements locks.Lock. When its context ends, it waits a moment for the helper
+// to clean up.
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	p, err := l.begin(ctx, request{Method: methodAcquire, Try: try})
 	if err != nil {
@@ -73,14 +74,14 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	}
 }
 
-// withdraw gives an acquire up, and what was granted to it: then the lock can
-// be acquired another time. A helper that does not answer is killed, and nobody
-// renews what it may have been granted.
+// withdraw gives up an acquire and any lock that it was granted. Then the lock can be
+// acquired again. A helper that does not answer is killed, so that nobody renews what it
+// may have been granted.
 func (l *Lock) withdraw(p *pending) {
 	s := p.session
 	s.giveUp(p)
 	if !closedWithin(p.done, withdrawTimeout) {
-		s.fail(fmt.Errorf("%s%s did not answer when an acquire was given up", prefix, s.scheme))
+		s.fail(fmt.Errorf("%s%s did not answer a cancelled acquire", prefix, s.scheme))
 		return
 	}
 	if p.err != nil {
@@ -89,17 +90,17 @@ func (l *Lock) withdraw(p *pending) {
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	s.settle()
-	if err := l.tell(ctx, request{Method: methodRelease}); err != nil {
-		s.fail(fmt.Errorf("%s%s did not release what was not wanted any more", prefix, s.scheme))
+	if err := l.do(ctx, request{Method: methodRelease}); err != nil {
+		s.fail(fmt.Errorf("%s%s did not release an unwanted lock", prefix, s.scheme))
 		return
 	}
 	s.forget()
 }
 
 // Renew implements locks.Lock.
-func (l *Lock) Renew(ctx context.Context) error { return l.tell(ctx, request{Method: methodRenew}) }
+func (l *Lock) Renew(ctx context.Context) error { return l.do(ctx, request{Method: methodRenew}) }
 
-// Release implements locks.Lock. After it the helper ends by itself.
+// Release implements locks.Lock. The helper then ends.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.last().session.settle() {
 		return nil
@@ -111,8 +112,8 @@ func (l *Lock) Release(ctx context.Context) error {
 	return err
 }
 
-// Lost implements locks.Lock. That a helper has died is no loss, unless the
-// lock has no lease: a lock with a lease runs on, and its deadline rules.
+// Lost implements locks.Lock. The death of a helper is not a loss unless the lock has no
+// lease. With a lease, the lock lasts until its deadline.
 func (l *Lock) Lost() <-chan error { return l.lost }
 
 // Close implements locks.Lock. It ends the helper and waits until it is gone.
@@ -140,8 +141,8 @@ func (l *Lock) SecretEnv() []string {
 	return s.secrets
 }
 
-// call makes a call and waits for its answer. With an error, nothing is in what it
-// returns.
+// call makes a call and waits for its answer. If it returns an error, the pending has no
+// result.
 func (l *Lock) call(ctx context.Context, r request) (*pending, error) {
 	p, err := l.begin(ctx, r)
 	if err == nil {
@@ -166,14 +167,14 @@ func (l *Lock) await(ctx context.Context, p *pending) error {
 	}
 }
 
-// tell makes a call that only succeeds or fails.
-func (l *Lock) tell(ctx context.Context, r request) error {
+// do makes a call without a result.
+func (l *Lock) do(ctx context.Context, r request) error {
 	_, err := l.call(ctx, r)
 	return err
 }
 
-// begin sends a request, if it is as it may be and the helper has declared the
-// ability that it needs: one that has not may not even answer.
+// begin sends a request if it is valid and the helper has declared the ability that it
+// needs. A helper without the ability may not even answer.
 func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
 	m := l.last().session.methods.named(r.Method)
 	if err := m.allows(&r); err != nil {
@@ -195,9 +196,9 @@ func (l *Lock) begin(ctx context.Context, r request) (*pending, error) {
 	return s.send(ctx, r)
 }
 
-// outcome is the error of a call that was answered. The helper has the same
-// deadline as we, and if it is the first to notice, its answer says so in
-// words that are no context error any more. They say why all the same.
+// outcome returns the error of a call that was answered. The helper has the same deadline
+// as we do. If it notices first, its answer is not a context error, but its text explains
+// the failure, so outcome returns both.
 func (l *Lock) outcome(ctx context.Context, p *pending) error {
 	deadline, ok := ctx.Deadline()
 	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
@@ -217,7 +218,7 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 	return p.err
 }
 
-// over is the error of a call whose context has ended.
+// over returns the error of a call whose context has ended.
 func (l *Lock) over(ctx context.Context, op string) error {
 	return failed(l.where, op, nil, ctx.Err())
 }

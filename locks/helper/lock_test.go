@@ -28,14 +28,14 @@ func TestGrant(t *testing.T) {
 	checkClass(t, "release", l.Release(t.Context()), nil)
 	checkClass(t, "release again", l.Release(t.Context()), nil)
 	if err := l.Renew(t.Context()); err == nil {
-		t.Error("renewed what was released")
+		t.Error("renewed a released lock")
 	}
-	// The helper ends by itself once its term is over, before Close.
+	// The helper ends by itself after the release, before Close.
 	eventually(t, "the helper has ended", func() bool { return isClosed(l.last().gone) })
 	checkClass(t, "close", l.Close(), nil)
 }
 
-// TestErrors sees each class arrive as it left.
+// TestErrors checks that each class arrives as it was sent.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range classes() {
@@ -86,7 +86,7 @@ func TestHeld(t *testing.T) {
 	checkClass(t, "a second try", func() error { _, err := l.Acquire(t.Context(), true); return err }(), locks.ErrHeld)
 }
 
-// TestHeldSince has a time of which JSON knows nothing.
+// TestHeldSince uses a time that JSON cannot represent.
 func TestHeldSince(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?acquire=year", options())
@@ -97,8 +97,8 @@ func TestHeldSince(t *testing.T) {
 	}
 }
 
-// TestOpenErrors: what is wrong with the URL comes out of Acquire, and then of
-// each call, as the backend made it.
+// TestOpenErrors checks that Acquire reports an error in the URL, and then each other
+// call does, as the backend made it.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?open=parameter", options())
@@ -118,8 +118,8 @@ func TestOpenErrors(t *testing.T) {
 	checkClass(t, "acquire with a ttl of 25 hours", err, locks.ErrUsage)
 }
 
-// TestWaiting: Acquire itself, and only that, tells what it waits for, and the
-// last word is the last that is told.
+// TestWaiting checks that only Acquire itself reports what it waits for, and that the
+// latest report is the last.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	for _, try := range []bool{true, false} {
@@ -131,16 +131,16 @@ func TestWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 		if try && len(told) > 0 {
-			t.Errorf("a try was told what it waits for: %+v", told)
+			t.Errorf("a try reported what it waits for: %+v", told)
 		}
 		want := locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: 1}
 		if !try && (len(told) == 0 || told[len(told)-1] != want) {
-			t.Errorf("told %+v; the last should be %+v", told, want)
+			t.Errorf("got %+v; the last should be %+v", told, want)
 		}
 	}
 }
 
-// TestCancelAcquire gives a waiting acquire up.
+// TestCancelAcquire gives up a waiting acquire.
 func TestCancelAcquire(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -150,18 +150,18 @@ func TestCancelAcquire(t *testing.T) {
 		defer cancel()
 		awaitNote(t, log, "acquire")
 	}()
-	for range 2 { // the second time it has ended before
+	for range 2 { // the second time it has already ended
 		_, err := l.Acquire(ctx, false)
 		checkClass(t, "acquire", err, context.Canceled)
 		if className(err) != "" {
-			t.Errorf("it has the class %q", className(err))
+			t.Errorf("the error has the class %q", className(err))
 		}
 	}
 	checkAsked(t, log, "open\ntry=false\nacquire\nacquire cancelled\n")
 }
 
-// TestCancelGranted cancels an acquire that succeeds nevertheless: what was
-// granted is released before Acquire returns, and the handle is as good as new.
+// TestCancelGranted cancels an acquire that succeeds nevertheless. The lock must be
+// released before Acquire returns, and the handle must be as good as new.
 func TestCancelGranted(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -180,11 +180,11 @@ func TestCancelGranted(t *testing.T) {
 	checkAsked(t, log, first+"close\nopen\ntry=true\nacquire\nlost\n")
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 	_, err = l.Acquire(t.Context(), true)
-	checkClass(t, "acquire of what is held", err, locks.ErrUsage)
+	checkClass(t, "acquire of a lock that we hold", err, locks.ErrUsage)
 }
 
-// TestCancelDeaf cancels where the backend does not listen: after a while the
-// helper is killed, so that nobody can renew what it might be granted.
+// TestCancelDeaf cancels when the backend does not listen. After a while the helper must
+// be killed, so that nobody can renew what it may be granted.
 func TestCancelDeaf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -218,7 +218,8 @@ func TestCancelDeaf(t *testing.T) {
 	}
 }
 
-// TestRenewTimeout: a renewal ends with its context, and the next one works.
+// TestRenewTimeout checks that a renewal ends with its context, and that the next one
+// works.
 func TestRenewTimeout(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "fake://h/?renew=wait", options())
@@ -232,7 +233,7 @@ func TestRenewTimeout(t *testing.T) {
 	checkClass(t, "release", l.Release(t.Context()), nil)
 }
 
-// TestTimeLimit: the backend knows how long it has.
+// TestTimeLimit checks that the backend knows its time limit.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?open=limited&acquire=limited&renew=limited&release=limited", options())
@@ -243,15 +244,15 @@ func TestTimeLimit(t *testing.T) {
 	checkClass(t, "release", l.Release(ctx), nil)
 }
 
-// TestLost delivers an early notice.
+// TestLost checks that a loss between renewals is delivered.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "fake://h/?lost=lost", options())
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 }
 
-// TestLateLoss: the answer to a renewal that was given up says that the lock
-// is lost. Nobody waits for it, but it must not go unheard.
+// TestLateLoss: the answer to a renewal that was given up says that the lock is lost.
+// Nobody waits for the answer, but the loss must be reported.
 func TestLateLoss(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "late://h/", options())
@@ -260,8 +261,8 @@ func TestLateLoss(t *testing.T) {
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 }
 
-// TestDeath: that a helper is dead is no loss while the lock has a lease, but
-// without one nothing else would ever tell.
+// TestDeath checks that the death of a helper is not a loss while the lock has a lease.
+// Without a lease nothing else would ever report the loss.
 func TestDeath(t *testing.T) {
 	t.Parallel()
 	for _, ttl := range []string{"15s", "0s"} {
@@ -290,13 +291,13 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// TestReleaseInDoubt: after the death of the helper there may be something to
-// give up, or there is surely not.
+// TestReleaseInDoubt checks Release after the death of the helper: there may be something
+// to release, or there is certainly nothing.
 func TestReleaseInDoubt(t *testing.T) {
 	t.Parallel()
 	for u, want := range map[string]error{
 		"dies-acquire://h/":      locks.ErrUnavailable,
-		"dies-hello://h/":        locks.ErrUnavailable, // it may have begun
+		"dies-hello://h/":        locks.ErrUnavailable, // the acquire may have begun
 		"fake://h/?acquire=held": nil,
 	} {
 		l := start(t, u, options())
@@ -309,7 +310,7 @@ func TestReleaseInDoubt(t *testing.T) {
 	}
 }
 
-// TestClosedIsNotLost closes a lock without a lease.
+// TestClosedIsNotLost closes a lock that has no lease.
 func TestClosedIsNotLost(t *testing.T) {
 	t.Parallel()
 	for _, release := range []bool{true, false} {
@@ -322,8 +323,8 @@ func TestClosedIsNotLost(t *testing.T) {
 	}
 }
 
-// TestPanic: a bug in a backend ends the helper, not the core, and its first
-// line is the one that is shown.
+// TestPanic checks that a bug in a backend ends the helper, not the core, and that the
+// error shows the first line of the panic.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"open", "acquire"} {
@@ -336,7 +337,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestCloseBesides closes a lock under a pending acquire.
+// TestCloseBesides closes a lock while an acquire is pending.
 func TestCloseBesides(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -346,9 +347,9 @@ func TestCloseBesides(t *testing.T) {
 	awaitNote(t, log, "acquire")
 	checkClass(t, "close", l.Close(), nil)
 	if err := receive(t, done); err == nil {
-		t.Error("acquired what was closed")
+		t.Error("acquired a closed lock")
 	}
-	// The helper had the time to leave the queue.
+	// The helper had time to leave the queue.
 	checkAsked(t, log, "open\ntry=false\nacquire\nacquire cancelled\n")
 }
 
@@ -365,7 +366,8 @@ func TestCloseHanging(t *testing.T) {
 	}
 }
 
-// TestCloseReleasesNothing: neither Close nor the end of the core is a release.
+// TestCloseReleasesNothing checks that neither Close nor the end of the core is a
+// release.
 func TestCloseReleasesNothing(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -387,7 +389,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// awaitNote waits until a fake has been asked for something; false: in vain.
+// awaitNote waits until a fake has been asked for something, and reports whether it was.
 func awaitNote(t *testing.T, path, what string) bool {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		b, _ := os.ReadFile(path)

@@ -12,18 +12,19 @@ import (
 
 // The exit statuses of a helper.
 const (
-	exitUsage    = 64 // it was started by hand
-	exitProtocol = 70 // its input made no sense
+	exitUsage    = 64 // started by hand
+	exitProtocol = 70 // invalid input
 )
 
-// Main serves one lock of the given backend on standard input and output, and
-// returns the exit status of the program: 0 after the input has ended. The
+// Main serves one lock of the given backend on standard input and output, and returns the
+// exit status of the program: 0 after the input has ended. This is the whole program
+// leaderrun-etcd:
 // whole program leaderrun-etcd is
 //
 //	func main() { os.Exit(helper.Main("etcd", etcd.Open)) }
 //
-// The backend is not closed: the program ends, and that frees all it uses
-// without a farewell to its server that could take time.
+// Main does not close the backend: the program ends, which frees everything, without
+// requests to the server that could take time.
 func Main(scheme string, open locks.Opener) int {
 	if byHand() {
 		return introduce(scheme)
@@ -31,7 +32,7 @@ func Main(scheme string, open locks.Opener) int {
 	isolate.Process()
 	threads.Reserve()
 	out := os.Stdout
-	os.Stdout = os.Stderr // what a library prints is log, never protocol
+	os.Stdout = os.Stderr // whatever a library prints belongs to the log
 	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version.Number()); err != nil {
 		fmt.Fprintf(os.Stderr, "leaderrun-%s: the core sent %v\n", scheme, err)
 		return exitProtocol
@@ -39,21 +40,21 @@ func Main(scheme string, open locks.Opener) int {
 	return 0
 }
 
-// byHand reports whether a person started the program: the core gives no
-// arguments, and a pipe.
+// byHand reports whether a person started the program. The core passes no arguments, and
+// a pipe as standard input.
 func byHand() bool {
 	fi, err := os.Stdin.Stat()
 	return len(os.Args) > 1 || err != nil || fi.Mode()&os.ModeCharDevice != 0
 }
 
-// introduce says what the program is.
+// introduce prints what the program is.
 func introduce(scheme string) int {
 	asked := len(os.Args) == 2 && (os.Args[1] == "--version" || os.Args[1] == "--help" || os.Args[1] == "-h")
 	to, status := os.Stderr, exitUsage
 	if asked {
 		to, status = os.Stdout, 0
 	}
-	_, _ = fmt.Fprintf(to, "leaderrun-%s %s is the part of leaderrun that keeps locks in %[1]s; leaderrun starts it by itself.\n"+
+	_, _ = fmt.Fprintf(to, "leaderrun-%s %s keeps locks in %[1]s for leaderrun, which starts it when needed.\n"+
 		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, version.Number())
 	return status
 }

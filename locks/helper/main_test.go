@@ -17,13 +17,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// The test binary plays the helpers, too. It is started under the name of a
-// helper, leaderrun-ROLE, and that says which.
+// TestMain runs the tests, or a helper: the test binary is also every helper, and is then
+// started under the name leaderrun-ROLE.
 func TestMain(m *testing.M) {
 	role, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), exe()), prefix)
 	if !ok {
 		tester.Forget()
-		// Under the race detector a program sleeps for a second before it ends.
+		// With the race detector a program sleeps for a second before it ends.
 		if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 			panic(err)
 		}
@@ -36,18 +36,18 @@ func TestMain(m *testing.M) {
 	os.Exit(play(role))
 }
 
-// mains are the roles that are played by Main.
+// mains are the roles that call Main.
 var mains = map[string]func() int{
 	"fake": func() int { return Main("fake", openFake) },
 	"file": func() int { return Main("file", file.Open) },
 	"deaf": func() int { time.Sleep(time.Minute); return 0 },
 }
 
-// limit is how long anything in these tests may take that should be prompt,
-// on a busy machine.
+// limit is how long anything in these tests may take that should be prompt, on a busy
+// machine.
 const limit = 10 * time.Second
 
-// stage returns programs for all roles.
+// stageFor returns programs for the given roles.
 func stageFor(t testing.TB, roles ...string) *Programs {
 	t.Helper()
 	self, err := os.Executable()
@@ -92,7 +92,7 @@ func hold(t testing.TB, u string, o locks.Options) *Lock {
 	return l
 }
 
-// shut closes a lock and checks that nothing of its helper is left.
+// shut closes a lock and checks that nothing is left of its helper.
 func shut(t testing.TB, l *Lock) {
 	t.Helper()
 	begun := time.Now()
@@ -102,11 +102,11 @@ func shut(t testing.TB, l *Lock) {
 	if took := time.Since(begun); took > closeTimeout+killTimeout+time.Second {
 		t.Errorf("close took %v", took)
 	}
-	// What the helper itself left behind is killed, but it is for others to reap.
+	// Processes that the helper left behind are killed, but others have to reap them.
 	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
 }
 
-// within returns a context that ends after a while.
+// within returns a context that ends after d.
 func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -134,7 +134,7 @@ func checkPending(t *testing.T, l *Lock, want int) {
 	}
 }
 
-// checkAsked checks what a fake has noted of what it was asked for.
+// checkAsked checks what a fake has noted in its log.
 func checkAsked(t *testing.T, log, want string) {
 	t.Helper()
 	if got := read(t, log); got != want {
@@ -142,7 +142,7 @@ func checkAsked(t *testing.T, log, want string) {
 	}
 }
 
-// checkClass checks an error's class; nil stands for success.
+// checkClass checks the class of an error; nil means success.
 func checkClass(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
@@ -150,7 +150,7 @@ func checkClass(t testing.TB, what string, got, want error) {
 	}
 }
 
-// eventually polls until ok.
+// eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(time.Millisecond) {

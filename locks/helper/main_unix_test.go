@@ -17,8 +17,8 @@ func alive(group int) bool { return !errors.Is(unix.Kill(-group, 0), unix.ESRCH)
 
 func stopMyself() { _ = unix.Kill(unix.Getpid(), unix.SIGSTOP) }
 
-// inherited returns the open files that would survive an exec, beyond the
-// first three.
+// inherited returns the open files that would survive an exec, except for the first
+// three.
 func inherited() (fds []int) {
 	names, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -33,5 +33,5 @@ func inherited() (fds []int) {
 	return fds
 }
 
-// detach has a command start in a session, and so a process group, of its own.
+// detach makes a command start in its own session, and so in its own process group.
 func detach(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -6,27 +6,27 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A method is one entry of the table of all that a helper can be asked for. Besides
-// the four of locks.Lock, nothing else here knows which there are: a new ability is an
-// entry in this table and one in answers, what its lines say in wire.go, and a method
-// of Lock. The helper's end is a table of its own because leaderrun, which has no use
-// for it, would be 100 KB larger.
+// A method is an entry in the table of all requests that a helper can get. Apart from the
+// four methods of locks.Lock, nothing else here knows which methods there are. A new
+// ability is an entry in this table and one in answers, the fields of its lines in
+// wire.go, and a method of Lock. The helper's end has its own table because leaderrun
+// does not need it, and would be 100 KB larger with it.
 type method struct {
 	name string        // on the wire
-	can  locks.Ability // that it needs; "": each helper has the method
-	more locks.Ability // that promises more of its result; "": none
+	can  locks.Ability // that the method needs; "" if each helper has the method
+	more locks.Ability // that promises more of its result; "" if none
 
-	// check is asked by both ends whether a request may be as it is. Nil: it says
-	// nothing that could be long. Of those that may be, one is under way at a time,
-	// even of such as were given up. See maxPending.
+	// check reports whether a request is valid; both ends call it. If it is nil, requests
+	// have no long fields. Of the methods with a check, one request is under way at a
+	// time, even counting those that were given up. See maxPending.
 	check func(*request) error
 
-	// take is the core's end: it reports what cannot be in a result, and keeps what is
-	// of use to the session. Nil: a result says nothing.
+	// take is the core's end: it returns an error for an invalid result, and keeps what
+	// the session needs. If it is nil, there is no result.
 	take func(*pending, *result) error
 }
 
-// methods returns the table. The abilities are declared in its order.
+// methods returns the table. Abilities are declared in its order.
 func methods() table {
 	return table{
 		{name: methodOpen, take: (*pending).takeOpened},
@@ -45,7 +45,7 @@ func methods() table {
 	}
 }
 
-// allows reports what a request may not say.
+// allows returns an error if a request is invalid.
 func (m *method) allows(r *request) error {
 	if m.check == nil {
 		return nil
@@ -53,7 +53,7 @@ func (m *method) allows(r *request) error {
 	return m.check(r)
 }
 
-// long reports that a request of the method may be long.
+// long reports whether a request of the method may be long.
 func (m *method) long() bool { return m.check != nil }
 
 func checkText(r *request) error   { return locks.CheckText([]byte(r.Text)) }
@@ -65,7 +65,7 @@ func cannot(what string) error {
 
 type table []method
 
-// named returns the method of that name; nil if there is none.
+// named returns the method with that name, or nil if there is none.
 func (t table) named(name string) *method {
 	for i := range t {
 		if t[i].name == name {
@@ -75,7 +75,7 @@ func (t table) named(name string) *method {
 	return nil
 }
 
-// abilities returns those of the declared ones that its methods have, in its order.
+// abilities returns the declared abilities that have methods, in the table's order.
 func (t table) abilities(declared []locks.Ability) (all []locks.Ability) {
 	for i := range t {
 		for _, a := range []locks.Ability{t[i].can, t[i].more} {

@@ -11,15 +11,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A called is a method of Lock, by its name on the wire.
+// A called is a method of Lock, with its name on the wire.
 type called struct {
 	name string
-	can  locks.Ability // that it needs; "": none
+	can  locks.Ability // that the method needs; "" if none
 	call func(context.Context) error
 }
 
-// calls returns all that are called after open, in an order in which they succeed. Where
-// a text can be long it is as long as it may be.
+// calls returns every method that is called after open, in an order in which they
+// succeed. Texts are as long as they may be.
 func calls(l *Lock, try bool) []called {
 	text, cursor := []byte(strings.Repeat("\x01", locks.MaxRecord)), strings.Repeat("\x01", locks.MaxCursor)
 	return []called{
@@ -43,7 +43,8 @@ func ofAbilities(l *Lock) []called {
 	return slices.DeleteFunc(calls(l, true), func(c called) bool { return c.can == "" })
 }
 
-// TestCalls: what is in the table can be called, and is called by these tests.
+// TestCalls checks that every method in the table can be called, and that these tests
+// call it.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	names := []string{methodOpen}
@@ -58,8 +59,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestAfterRelease: the helper has ended. What was ours to write is not any
-// more; what could be asked is an error, and no loss.
+// TestAfterRelease: the helper has ended. Writing returns ErrLost; asking is an error but
+// not a loss.
 func TestAfterRelease(t *testing.T) {
 	t.Parallel()
 	l := hold(t, able("fake://h/"), options())
@@ -80,7 +81,8 @@ func TestAfterRelease(t *testing.T) {
 	}
 }
 
-// TestWithoutAbilities: what the helper has not declared is not asked for.
+// TestWithoutAbilities checks that a helper is not asked for abilities that it has not
+// declared.
 func TestWithoutAbilities(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/notes"
@@ -93,8 +95,8 @@ func TestWithoutAbilities(t *testing.T) {
 	checkAsked(t, path, "open\n")
 }
 
-// TestBareBackend: what a backend has no method of is not offered, although it is
-// declared, and an error if it is asked for nevertheless.
+// TestBareBackend checks that a declared ability without methods is not offered, and that
+// a request for it is an error.
 func TestBareBackend(t *testing.T) {
 	t.Parallel()
 	bare := func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
@@ -118,8 +120,8 @@ func TestBareBackend(t *testing.T) {
 	}
 }
 
-// TestOneLongRequestAtATime: of requests that may be long one is in the pipe, however
-// many were given up. A renewal passes them.
+// TestOneLongRequestAtATime checks that only one request that may be long is in the pipe,
+// however many were given up, and that a renewal can pass it.
 func TestOneLongRequestAtATime(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{methodSetRecord, methodAsk, methodList} {

@@ -15,14 +15,14 @@ import (
 // maxURL is the longest URL that is passed to a helper, in bytes.
 const maxURL = 8 << 10
 
-// defaultConnectTimeout stands in for a ConnectTimeout that is not set.
+// defaultConnectTimeout is used if no ConnectTimeout is set.
 const defaultConnectTimeout = 5 * time.Second
 
-// open starts a helper and tells it to open the backend. It waits for no
-// answer: what is wrong comes out of Acquire.
+// open starts a helper and tells it to open the backend. It does not wait for the answer:
+// Acquire reports any error.
 func (p *Programs) open(path string, u *url.URL, o locks.Options) (*Lock, error) {
 	if len(u.String()) > maxURL {
-		return nil, &locks.UsageError{What: fmt.Sprintf("a backend URL of more than %d bytes", maxURL)}
+		return nil, &locks.UsageError{What: fmt.Sprintf("the backend URL is longer than %d bytes", maxURL)}
 	}
 	where := locks.Error{Op: "open", Backend: address(u), Name: o.Name}
 	if o.ConnectTimeout == 0 {
@@ -72,7 +72,7 @@ func openRequest(url string, o locks.Options, level string) request {
 	}
 }
 
-// address is what messages call the backend: no user, password or parameter.
+// address is the backend's name in messages: no user, password or parameter.
 func address(u *url.URL) string {
 	if u.Host == "" {
 		return u.Scheme
@@ -80,8 +80,8 @@ func address(u *url.URL) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// cleaner makes a helper's text fit to be shown: on one line, and without the
-// password that the helper was told.
+// cleaner returns a function that makes a helper's text fit to be shown: on one line, and
+// without the password that the helper was given.
 func cleaner(u *url.URL) func(string) string {
 	password, ok := u.User.Password()
 	if !ok || password == "" {
@@ -92,7 +92,7 @@ func cleaner(u *url.URL) func(string) string {
 	return func(s string) string { return plain(hide.Replace(s)) }
 }
 
-// level is the lowest level that anyone wants to hear of.
+// level returns the lowest level that log accepts.
 func level(log *slog.Logger) string {
 	if log != nil {
 		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn} {

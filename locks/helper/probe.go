@@ -13,7 +13,7 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	return withTexts(value(p.result.Servers), l.clean), err
 }
 
-// takeServers reports what cannot be.
+// takeServers returns an error for invalid servers.
 func takeServers(_ *pending, r *result) error {
 	all := r.Servers
 	switch {
@@ -26,12 +26,12 @@ func takeServers(_ *pending, r *result) error {
 	}
 	for _, s := range all.Servers {
 		if s.RTT < 0 || s.RTT > maxTTL || s.Class != fitClass(s.Class) {
-			return errors.New("a server that makes no sense")
+			return errors.New("an invalid server")
 		}
 	}
 	for _, f := range all.Findings {
 		if f.Level != fitLevel(f.Level) {
-			return errors.New("a finding that is neither well nor not")
+			return errors.New("a finding with an invalid level")
 		}
 	}
 	return nil
@@ -43,8 +43,8 @@ func answerProbe(ctx context.Context, p locks.Prober, c *call) error {
 	return err
 }
 
-// fitServers makes what a backend was told fit into a line. If all of it does not,
-// its texts are shortened, as far as it takes.
+// fitServers makes the result of a probe fit into a line. If it does not fit, its texts
+// are shortened as far as needed.
 func fitServers(all locks.Servers) *locks.Servers {
 	all.Servers = append([]locks.Server(nil), all.Servers[:min(len(all.Servers), locks.MaxServers)]...)
 	for i := range all.Servers {
@@ -56,7 +56,7 @@ func fitServers(all locks.Servers) *locks.Servers {
 	for i := range all.Findings {
 		all.Findings[i].Level = fitLevel(all.Findings[i].Level)
 	}
-	for limit := maxText; ; limit /= 2 { // without texts, all that is allowed fits
+	for limit := maxText; ; limit /= 2 { // without texts, the longest allowed result fits
 		fit := withTexts(all, func(s string) string { return cut(s, limit) })
 		if jsonSize(fit) <= maxState {
 			return &fit
@@ -64,8 +64,8 @@ func fitServers(all locks.Servers) *locks.Servers {
 	}
 }
 
-// withTexts returns all with each text as clean makes it. Those that are one of a
-// few words are none of them.
+// withTexts returns all with clean applied to each text, but not to the fields whose
+// value is one of a few words.
 func withTexts(all locks.Servers, clean func(string) string) locks.Servers {
 	all.Product, all.User = clean(all.Product), clean(all.User)
 	servers, findings := all.Servers, all.Findings
@@ -82,7 +82,7 @@ func withTexts(all locks.Servers, clean func(string) string) locks.Servers {
 	return all
 }
 
-// fitClass and fitLevel return the word that stands for what is none.
+// fitClass and fitLevel return the word to use instead of an unknown one.
 
 func fitClass(class string) string {
 	if class == "denied" || class == "unavailable" {

@@ -22,8 +22,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestLongProbe: of too many servers with too much to say, as much is told as fits
-// into a line, and nothing that makes no sense.
+// TestLongProbe checks that of too many servers with too long texts, as much is returned
+// as fits into a line, and nothing invalid.
 func TestLongProbe(t *testing.T) {
 	t.Parallel()
 	got, err := start(t, able("fake://h/?servers=1000"), options()).Probe(t.Context())
@@ -39,8 +39,8 @@ func TestLongProbe(t *testing.T) {
 	}
 }
 
-// TestProbeIsClean: what servers say is one line without control characters, and
-// the password is not in it.
+// TestProbeIsClean checks that texts of servers become one line without control
+// characters and without the password.
 func TestProbeIsClean(t *testing.T) {
 	t.Parallel()
 	got, err := start(t, able("fake://u:swordfish@h/?servers=1&text=%1b[2J+swordfish%0a"), options()).Probe(t.Context())

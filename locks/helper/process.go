@@ -17,16 +17,16 @@ type process struct {
 	input  *pipe
 	stdout *os.File
 	stderr *os.File
-	exited chan struct{} // closed when it has been reaped
+	exited chan struct{} // closed when the process has been reaped
 
-	end string // how it ended, after exited
+	end string // how the process ended, after exited
 
 	mu     sync.Mutex
 	reaped bool
 }
 
-// A pipe is one, with both of its ends. We keep the end that a helper reads from, so
-// that another can read from it after that one, whoever else has the end to write to.
+// A pipe is both ends of a pipe. We keep the end that a helper reads from, so that
+// another helper can read from it later, whichever processes have the end to write to.
 type pipe struct{ r, w *os.File }
 
 func newPipe() (*pipe, error) {
@@ -34,7 +34,7 @@ func newPipe() (*pipe, error) {
 	return &pipe{r, w}, err
 }
 
-// close closes both ends. It may be called twice, and with nil.
+// close closes both ends. It may be called twice, and on a nil pipe.
 func (p *pipe) close() {
 	if p != nil {
 		_ = p.r.Close()
@@ -42,9 +42,9 @@ func (p *pipe) close() {
 	}
 }
 
-// startProcess starts a program with three pipes, an environment and nothing else
-// of ours: no terminal, and no arguments, which others could read, but to ask for its
-// version. Input is the first of the pipes; nil: a new one.
+// startProcess starts a program with three pipes, an environment and nothing else of
+// ours: no terminal, and no arguments (which others could read) except to ask for its
+// version. input is the first of the pipes; nil makes a new one.
 func startProcess(path, name string, env []string, input *pipe, args ...string) (p *process, err error) {
 	pipes := [3]*pipe{input}
 	defer func() {
@@ -72,10 +72,9 @@ func startProcess(path, name string, env []string, input *pipe, args ...string) 
 	return p, nil
 }
 
-// environment is a helper's: ours, without what a service manager such as
-// systemd told us, and no other process, about how to speak with it. A helper
-// waits for its network most of the time. One thread that runs Go is enough, and
-// saves it the handing over between threads.
+// environment returns a helper's environment: ours, without what a service manager such
+// as systemd has set for us alone. A helper waits for its network most of the time, so
+// one thread that runs Go is enough, and saves switching between threads.
 func environment() []string {
 	ours := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -85,9 +84,8 @@ func environment() []string {
 	return append(env, "GOMAXPROCS=1")
 }
 
-// reap waits for the end of the process. What it wrote can still be read then,
-// but a process that it left behind may hold the pipes open: that is not
-// waited for.
+// reap waits for the end of the process. Its output can still be read then. But a process
+// that it left behind may hold the pipes open, so reap does not wait for their end.
 func (p *process) reap() {
 	p.await()
 	close(p.exited)
@@ -108,15 +106,15 @@ func (p *process) kill() {
 	}
 }
 
-// is reports whether a process id is this one's. Once that has ended it is not, and may
-// be anybody's.
+// is reports whether pid is that of this process. Once the process has ended, its pid may
+// belong to any other.
 func (p *process) is(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.reaped && p.child.pid == pid
 }
 
-// discard ends a process to which nothing was said.
+// discard ends a process that nothing was sent to.
 func (p *process) discard() {
 	p.input.close()
 	p.kill()
@@ -124,7 +122,7 @@ func (p *process) discard() {
 	p.closeOutput()
 }
 
-// exitError says how the process ended, after exited.
+// exitError describes how the process ended, after exited.
 func (p *process) exitError(lastLines string) error {
 	s := fmt.Sprintf("%s ended (%s)", p.name, p.end)
 	if lastLines != "" {

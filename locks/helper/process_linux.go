@@ -2,9 +2,9 @@ package helper
 
 import "golang.org/x/sys/unix"
 
-// await returns when the process has been reaped. Between its end and its
-// reaping its number, and that of its group, belong to nobody else: that is
-// the moment to kill what it left behind.
+// await returns when the process has been reaped. Between its end and its reaping, no
+// other process or group can have its number: that is the moment to kill what it left
+// behind.
 func (p *process) await() {
 	var err error = unix.EINTR
 	for err == unix.EINTR {

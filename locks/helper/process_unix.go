@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A child is a process that we started, by its id. It is not an os.Process:
-// to start the first of those, package os forks another process, only to learn
-// whether the kernel's pidfds work, and that takes half a millisecond.
+// A child is a process that we started, by its id. It is not an os.Process, because
+// package os forks another process to start the first one, only to learn whether the
+// kernel's pidfds work, and that takes half a millisecond.
 type child struct{ pid int }
 
-// spawn starts a program in a process group of its own: what a terminal sends
-// to ours does not reach it.
+// spawn starts a program in its own process group, which signals from our terminal do not
+// reach.
 func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	for _, f := range files {
@@ -30,10 +30,10 @@ func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 	return child{pid}, nil
 }
 
-// killGroup kills all that is left of the child's process group.
+// killGroup kills what is left of the child's process group.
 func (c child) killGroup() { _ = unix.Kill(-c.pid, unix.SIGKILL) }
 
-// wait reaps the child and says how it ended.
+// wait reaps the child and returns how it ended.
 func (c child) wait() string {
 	var ws syscall.WaitStatus
 	err := error(syscall.EINTR)
@@ -41,7 +41,7 @@ func (c child) wait() string {
 		_, err = syscall.Wait4(c.pid, &ws, 0, nil)
 	}
 	switch {
-	case err != nil: // somebody else reaped it
+	case err != nil: // another caller reaped it
 		return "for an unknown reason"
 	case ws.Signaled():
 		return "signal: " + ws.Signal().String()

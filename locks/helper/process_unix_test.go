@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSignals: what a terminal, or a service manager, sends to the helper is
-// for the core to decide.
+// TestSignals checks that a helper ignores what a terminal or a service manager sends:
+// the core decides.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "fake://h/", options())
@@ -28,9 +28,9 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestGuard plays a core that dies, and another process that has kept the
-// pipe: that may release, though nobody reads what the helper says, and after
-// that the helper ends by itself.
+// TestGuard plays a core that dies, and another process that has kept the pipe. That
+// process may release the lock even if nobody reads what the helper sends, and then the
+// helper ends by itself.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -55,12 +55,12 @@ func TestGuard(t *testing.T) {
 	_ = guard.Close()
 	eventually(t, "it ends", func() bool { return isClosed(l.last().process.exited) })
 	if end := l.last().process.end; end != "exit status 0" {
-		t.Errorf("it ended with %s", end)
+		t.Errorf("the helper ended with %s", end)
 	}
 }
 
-// TestCoreDies: without anyone else, the end of the input is the end of the
-// helper, and it releases nothing.
+// TestCoreDies checks that without another process, the end of the input ends the helper,
+// which releases nothing.
 func TestCoreDies(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -72,8 +72,8 @@ func TestCoreDies(t *testing.T) {
 	checkAsked(t, log, "open\ntry=true\nacquire\n")
 }
 
-// TestInherited: a file that leaderrun was given for the job is not the
-// helper's.
+// TestInherited checks that a helper does not inherit a file that leaderrun was given for
+// the job.
 func TestInherited(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -100,7 +100,7 @@ func TestByHand(t *testing.T) {
 		args   []string
 		status int
 	}{
-		{nil, exitUsage}, // its input is the null device, a device like a terminal
+		{nil, exitUsage}, // its input is the null device, which is a device like a terminal
 		{[]string{"--version"}, 0},
 		{[]string{"--help"}, 0},
 		{[]string{"run"}, exitUsage},
@@ -116,7 +116,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestBadInput: what is no request ends the program with a message.
+// TestBadInput checks that an invalid request ends the program with a message.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(filepath.Join(stageFor(t, "fake").Libexec, "leaderrun-fake"))

@@ -11,8 +11,8 @@ type child struct {
 	os  *os.Process
 }
 
-// spawn starts a program in a process group of its own, which the console's
-// Ctrl-C does not reach.
+// spawn starts a program in its own process group, which the console's Ctrl-C does not
+// reach.
 func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 	p, err := os.StartProcess(path, argv, &os.ProcAttr{
 		Env: env, Files: files[:], Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP},
@@ -25,7 +25,7 @@ func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 
 func (c child) killGroup() { _ = c.os.Kill() }
 
-// wait reaps the child and says how it ended.
+// wait reaps the child and returns how it ended.
 func (c child) wait() string {
 	state, err := c.os.Wait()
 	if err != nil {

@@ -16,28 +16,28 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
-// Programs finds helper programs. A scheme's helper is a file leaderrun-SCHEME
+// Programs finds helper programs. A scheme's helper is the file leaderrun-SCHEME
 // in the first of these directories that has one:
 //
-//   - that of leaderrun's own file, with symbolic links resolved
+//   - the directory of leaderrun's own file, with symbolic links resolved
 //   - $LEADERRUN_LIBEXEC
 //   - Libexec
-//   - those in $PATH
+//   - the directories in $PATH
 //
-// Directories that are not absolute are left out. The first one found is the
-// one that counts: if others could have written it, it is refused.
+// Directories that are not absolute are left out. If others could have written the first
+// helper that is found, Programs refuses it and does not look for another.
 type Programs struct {
-	// Libexec is the directory that was compiled in; may be empty.
+	// Libexec is the compiled-in directory. It may be empty.
 	Libexec string
-	// Known are the schemes of the helpers that leaderrun comes with.
+	// Known lists the schemes of the helpers that come with leaderrun.
 	Known []string
-	// Linked are the schemes that need no helper, for messages.
+	// Linked lists the schemes that need no helper, for messages.
 	Linked []string
 
 	begun atomic.Pointer[begun]
 }
 
-// A Program is a helper that is installed, or known and missing.
+// A Program is a helper that is installed, or that is known but missing.
 type Program struct {
 	Scheme  string
 	Path    string // symbolic links resolved; "" if Err says why it cannot be used
@@ -45,15 +45,15 @@ type Program struct {
 	Err     error
 }
 
-// prefix begins the name of each helper's file.
+// prefix begins each helper's file name.
 const prefix = "leaderrun-"
 
-// Find returns the path of a scheme's helper. The error says what to do.
+// Find returns the path of a scheme's helper. Its error says what to do.
 func (p *Programs) Find(scheme string) (string, error) {
 	return p.find(p.dirs(), scheme)
 }
 
-// List returns what is installed and what could be, by scheme.
+// List returns the helpers that are installed or could be, by scheme.
 func (p *Programs) List() []Program {
 	dirs := p.dirs()
 	schemes := slices.Concat(p.Known, installed(dirs))
@@ -66,7 +66,7 @@ func (p *Programs) List() []Program {
 	return list
 }
 
-// bare is an error without what was tried, which is clear in a list.
+// bare strips an error of what was tried, which a list shows anyway.
 func bare(err error) error {
 	var e *locks.Error
 	if errors.As(err, &e) {
@@ -75,9 +75,8 @@ func bare(err error) error {
 	return err
 }
 
-// Open is a locks.Opener for each scheme that has a helper. It starts the
-// helper and does not wait for it: what the helper finds wrong comes out of
-// Acquire.
+// Open is a locks.Opener for each scheme that has a helper. It starts the helper and does
+// not wait for it: Acquire reports the helper's errors.
 func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if ctx.Err() != nil {
 		return nil, &locks.Error{Op: "open", Backend: address(u), Name: o.Name, Err: ctx.Err()}
@@ -97,10 +96,10 @@ func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks
 	return l, nil
 }
 
-// tools are the programs that are called as helpers are, and keep no locks.
+// tools are the programs that are started like helpers but keep no locks.
 var tools = []string{"metrics", "probe"}
 
-// Tool returns the path of one of them, which is looked for as helpers are.
+// Tool returns the path of a tool, which it finds like a helper.
 func (p *Programs) Tool(name string) (string, error) {
 	known := Programs{Libexec: p.Libexec, Known: tools}
 	return known.find(known.dirs(), name)
@@ -117,7 +116,7 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 		}
 		if errors.As(err, new(trust.Distrust)) {
 			return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrDenied, Err: err,
-				Hint: "leaderrun starts only helper programs that nobody but you and root can change"}
+				Hint: "leaderrun starts a helper program only if nobody except you and root can change it"}
 		}
 	}
 	if !slices.Contains(p.Known, scheme) {
@@ -128,7 +127,7 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 		Hint: fmt.Sprintf("install the package %s%s, or run: go install github.com/leaderrun/leaderrun/...@latest", prefix, scheme)}
 }
 
-// errNoProgram: it may not be executed.
+// errNoProgram: the file may not be executed.
 var errNoProgram = errors.New("not a program")
 
 func (p *Programs) unknown(dirs []string, scheme string) error {
@@ -137,7 +136,7 @@ func (p *Programs) unknown(dirs []string, scheme string) error {
 	return locks.Unknown("backend", scheme, slices.Compact(have))
 }
 
-// dirs returns where to look.
+// dirs returns the directories to search.
 func (p *Programs) dirs() []string {
 	var dirs []string
 	if self, err := os.Executable(); err == nil {
@@ -154,7 +153,7 @@ func (p *Programs) dirs() []string {
 func installed(dirs []string) []string {
 	var schemes []string
 	for _, dir := range dirs {
-		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is sound
+		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is valid
 		for _, path := range paths {
 			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
 			if _, err := trusted(path); isScheme(scheme) && !slices.Contains(tools, scheme) && (err == nil || errors.As(err, new(trust.Distrust))) {
@@ -172,7 +171,7 @@ func isScheme(s string) bool {
 	})
 }
 
-// exe is what the name of a program ends with.
+// exe returns the suffix of program files.
 func exe() string {
 	if runtime.GOOS == "windows" {
 		return ".exe"

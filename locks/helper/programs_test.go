@@ -69,8 +69,8 @@ func TestMissing(t *testing.T) {
 	checkClass(t, "open with a context that has ended", err, context.Canceled)
 }
 
-// TestWhere: each place is looked at, in order, and what is not absolute is
-// none. It is not parallel, as it sets variables of the whole process.
+// TestWhere checks that the directories are searched in order, and that relative ones are
+// skipped. It is not parallel, because it sets variables of the whole process.
 func TestWhere(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestNotExecutable: it was a program when it was looked for.
+// TestNotExecutable: the file was a program when Programs found it.
 func TestNotExecutable(t *testing.T) {
 	t.Parallel()
 	_, path := put(t, "broken", 0o755)

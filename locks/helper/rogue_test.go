@@ -16,7 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A rogue is a helper that breaks the protocol, or breaks down, at some point.
+// A rogue is a helper that breaks the protocol, or fails, at some point.
 type rogue struct {
 	in  *bufio.Scanner
 	out io.Writer
@@ -40,7 +40,7 @@ func play(role string) int {
 
 func (r *rogue) say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
 
-// next waits for a request of that method, and returns its id.
+// next waits for a request of the given method, and returns its id.
 func (r *rogue) next(method string) string {
 	for r.in.Scan() {
 		var q request
@@ -48,12 +48,12 @@ func (r *rogue) next(method string) string {
 			return string(q.ID)
 		}
 	}
-	os.Exit(9) // the core has gone
+	os.Exit(9) // the core is gone
 	return ""
 }
 
-// well plays on without a fault until the given method is asked for, and
-// returns the id of that request.
+// well follows the protocol until the given method is requested, and returns the id of
+// that request.
 func (r *rogue) well(role string, until string) string {
 	r.say(helloFor, role)
 	methods := []string{methodOpen, methodAcquire, methodRenew, methodRelease}
@@ -83,7 +83,7 @@ func (r *rogue) dwell() int {
 	return 0
 }
 
-// says says these lines, whatever it is told.
+// says sends the given lines, whatever the core requests.
 func says(lines ...string) func(*rogue) int {
 	return func(r *rogue) int {
 		for _, line := range lines {
@@ -95,7 +95,7 @@ func says(lines ...string) func(*rogue) int {
 
 func hello(scheme string) string { return fmt.Sprintf(helloFor, scheme) }
 
-// line says hello, waits for a method, and says one thing.
+// line sends hello, waits for a method, and sends one line.
 func line(role, until, format string) func(*rogue) int {
 	return func(r *rogue) int {
 		id := r.well(role, until)
@@ -104,7 +104,7 @@ func line(role, until, format string) func(*rogue) int {
 	}
 }
 
-// dies plays well and then dies with a word.
+// dies follows the protocol until a method, and then dies with a message.
 func dies(role, until string) func(*rogue) int {
 	return func(r *rogue) int {
 		r.well(role, until)
@@ -114,7 +114,7 @@ func dies(role, until string) func(*rogue) int {
 	}
 }
 
-// leave ends with a process left behind that holds the pipes.
+// leave exits but leaves a process behind that holds the pipes.
 func leave(child *exec.Cmd) int {
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	if err := child.Start(); err != nil {
@@ -138,30 +138,30 @@ func flood(w io.Writer) {
 type plot struct {
 	role string
 	play func(*rogue) int
-	at   string // the call that fails, after others that succeed; "": no call fails
+	at   string // the call that fails, after others that succeed; "" if none fails
 	text string // a part of the error
 }
 
 var plots = append(deaths(), []plot{
-	{"garbage", says("\x00\xff{]"), "acquire", "no message of the protocol"},
-	{"number", says("17"), "acquire", "no message of the protocol"},
+	{"garbage", says("\x00\xff{]"), "acquire", "not a message of the protocol"},
+	{"number", says("17"), "acquire", "not a message of the protocol"},
 	{"null", says("null"), "acquire", "something other than hello"},
-	{"echo", func(r *rogue) int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 }, "acquire", "no message of the protocol"},
-	{"half", func(r *rogue) int { fmt.Fprint(r.out, `{"event":"hel`); return 0 }, "acquire", "half a line"},
+	{"echo", func(r *rogue) int { _, _ = io.Copy(os.Stdout, os.Stdin); return 0 }, "acquire", "not a message of the protocol"},
+	{"half", func(r *rogue) int { fmt.Fprint(r.out, `{"event":"hel`); return 0 }, "acquire", "incomplete last line"},
 	{"long", func(r *rogue) int {
 		r.say(`{"event":"%s"}`, strings.Repeat("x", 10<<20))
 		return r.dwell()
-	}, "acquire", "more than 64 KiB"},
+	}, "acquire", "longer than 64 KiB"},
 	{"endless", func(r *rogue) int {
 		for {
 			if _, err := fmt.Fprint(r.out, strings.Repeat("x", 4<<10)); err != nil {
 				return 1
 			}
 		}
-	}, "acquire", "more than 64 KiB"},
-	{"mute", (*rogue).dwell, "acquire", "said no hello within"},
+	}, "acquire", "longer than 64 KiB"},
+	{"mute", (*rogue).dwell, "acquire", "did not send hello within"},
 	{"unopened", says(hello("unopened")), "acquire", "did not answer open"},
-	{"protocol2", says(`{"event":"hello","protocol":[2,3],"scheme":"protocol2"}`), "acquire", "another protocol"},
+	{"protocol2", says(`{"event":"hello","protocol":[2,3],"scheme":"protocol2"}`), "acquire", "does not speak protocol 1"},
 	{"stranger", says(hello("other")), "acquire", "another scheme"},
 	{"nohello", says(`{"id":1,"result":{}}`), "acquire", "something other than hello"},
 	{"twohellos", says(hello("twohellos"), hello("twohellos")), "acquire", "a second hello"},
@@ -179,15 +179,15 @@ var plots = append(deaths(), []plot{
 		return r.dwell()
 	}, "acquire", "before open"},
 	{"tokenless", line("tokenless", methodAcquire, `{"id":ID,"result":{"ttl_ns":1}}`), "acquire", "without a token"},
-	{"negtoken", line("negtoken", methodAcquire, `{"id":ID,"result":{"token":-1}}`), "acquire", "no message"},
-	{"hugetoken", line("hugetoken", methodAcquire, `{"id":ID,"result":{"token":18446744073709551616}}`), "acquire", "no message"},
+	{"negtoken", line("negtoken", methodAcquire, `{"id":ID,"result":{"token":-1}}`), "acquire", "not a message"},
+	{"hugetoken", line("hugetoken", methodAcquire, `{"id":ID,"result":{"token":18446744073709551616}}`), "acquire", "not a message"},
 	{"negttl", line("negttl", methodAcquire, `{"id":ID,"result":{"token":1,"ttl_ns":-1}}`), "acquire", "out of range"},
 	{"hugettl", line("hugettl", methodAcquire, `{"id":ID,"result":{"token":1,"ttl_ns":9223372036854775807}}`), "acquire", "out of range"},
-	{"badstatus", line("badstatus", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"pid":-1}}}`), "acquire", "makes no sense"},
-	{"badsince", line("badsince", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"since":"never"}}}`), "acquire", "no message"},
-	{"badwaiting", line("badwaiting", methodAcquire, `{"event":"waiting","id":ID,"waiting":{"lease_ns":-1}}`), "wait", "without details"},
-	{"nowaiting", line("nowaiting", methodAcquire, `{"event":"waiting","id":ID}`), "wait", "without details"},
-	{"idlewaiting", line("idlewaiting", methodRenew, `{"event":"waiting","id":ID,"waiting":{}}`), "renew", "not asked for"},
+	{"badstatus", line("badstatus", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"pid":-1}}}`), "acquire", "an invalid status"},
+	{"badsince", line("badsince", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"since":"never"}}}`), "acquire", "not a message"},
+	{"badwaiting", line("badwaiting", methodAcquire, `{"event":"waiting","id":ID,"waiting":{"lease_ns":-1}}`), "wait", "invalid details"},
+	{"nowaiting", line("nowaiting", methodAcquire, `{"event":"waiting","id":ID}`), "wait", "invalid details"},
+	{"idlewaiting", line("idlewaiting", methodRenew, `{"event":"waiting","id":ID,"waiting":{}}`), "renew", "not requested"},
 	{"earlylost", line("earlylost", methodAcquire, `{"event":"lost","error":{"class":"lost"}}`), "acquire", "was not granted"},
 	{"barelost", line("barelost", methodRenew, `{"event":"lost"}`), "renew", "without an error"},
 	{"can", func(r *rogue) int {
@@ -199,48 +199,48 @@ var plots = append(deaths(), []plot{
 		r.say(helloFor, "cannumber")
 		r.say(`{"id":%s,"result":{"can":[7]}}`, r.next(methodOpen))
 		return r.dwell()
-	}, "acquire", "no message"},
+	}, "acquire", "not a message"},
 	{"stateless", line("stateless", methodInspect, `{"id":ID,"result":{}}`), "inspect", "without a state"},
-	{"badstate", line("badstate", methodInspect, `{"id":ID,"result":{"state":{"waiters":-1}}}`), "inspect", "makes no sense"},
+	{"badstate", line("badstate", methodInspect, `{"id":ID,"result":{"state":{"waiters":-1}}}`), "inspect", "an invalid state"},
 	{"badplace", line("badplace", methodInspect, `{"id":ID,"result":{"state":{"queue":[{"priority":1001}]}}}`), "inspect", "priority out of range"},
-	{"longqueue", line("longqueue", methodInspect, `{"id":ID,"result":{"state":{"queue":[`+strings.Repeat(`{},`, 64)+`{}]}}}`), "inspect", "queue that is too long"},
+	{"longqueue", line("longqueue", methodInspect, `{"id":ID,"result":{"state":{"queue":[`+strings.Repeat(`{},`, 64)+`{}]}}}`), "inspect", "too many places"},
 	{"longrecord", line("longrecord", methodRecord, `{"id":ID,"result":{"record":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}}`), "record", "record that is too long"},
-	{"badrecord", line("badrecord", methodRecord, `{"id":ID,"result":{"record":{}}}`), "record", "no message"},
+	{"badrecord", line("badrecord", methodRecord, `{"id":ID,"result":{"record":{}}}`), "record", "not a message"},
 	{"earlyasked", line("earlyasked", methodAcquire, `{"event":"asked","text":"x"}`), "acquire", "was not granted"},
-	{"bareasked", line("bareasked", methodRenew, `{"event":"asked"}`), "renew", "without a text"},
-	{"longasked", line("longasked", methodRenew, `{"event":"asked","text":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}`), "renew", "without a text"},
+	{"bareasked", line("bareasked", methodRenew, `{"event":"asked"}`), "renew", "missing or too long"},
+	{"longasked", line("longasked", methodRenew, `{"event":"asked","text":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}`), "renew", "missing or too long"},
 	{"longpage", line("longpage", methodList, `{"id":ID,"result":{"page":[`+strings.Repeat(`{"name":"n"},`, 64)+`{"name":"n"}]}}`), "list", "too many locks"},
 	{"longpages", line("longpages", methodList, `{"event":"listed","id":ID,"page":[`+strings.Repeat(`{"name":"n"},`, 63)+`{"name":"n"}]}`+"\n"+`{"id":ID,"result":{"page":[{"name":"n"}]}}`), "list", "too many locks"},
-	{"badname", line("badname", methodList, `{"id":ID,"result":{"page":[{"name":"../n"}]}}`), "list", "a name that no lock has"},
-	{"badlisted", line("badlisted", methodList, `{"event":"listed","id":ID,"page":[{"name":"n","status":{"pid":-1}}]}`), "list", "a status that makes no sense"},
-	{"badstart", line("badstart", methodList, `{"id":ID,"result":{"page":[{"name":"n","status":{"start":"sideways"}}]}}`), "list", "a status that makes no sense"},
+	{"badname", line("badname", methodList, `{"id":ID,"result":{"page":[{"name":"../n"}]}}`), "list", "an invalid lock name"},
+	{"badlisted", line("badlisted", methodList, `{"event":"listed","id":ID,"page":[{"name":"n","status":{"pid":-1}}]}`), "list", "an invalid status"},
+	{"badstart", line("badstart", methodList, `{"id":ID,"result":{"page":[{"name":"n","status":{"start":"sideways"}}]}}`), "list", "an invalid status"},
 	{"listedrecord", line("listedrecord", methodList, `{"id":ID,"result":{"page":[{"name":"n","record":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}]}}`), "list", "a record that is too long"},
 	{"longcursor", line("longcursor", methodList, `{"id":ID,"result":{"next":"`+strings.Repeat("x", locks.MaxCursor+1)+`"}}`), "list", "cursor that is too long"},
-	{"straylisted", line("straylisted", methodRenew, `{"event":"listed","id":ID}`), "renew", "not asked for"},
+	{"straylisted", line("straylisted", methodRenew, `{"event":"listed","id":ID}`), "renew", "not requested"},
 	{"straychanged", line("straychanged", methodRenew, `{"event":"changed","id":ID}`), "renew", "not watched"},
 	{"barechanged", line("barechanged", methodWatch, `{"event":"changed"}`), "watch", "not watched"},
 	{"unbegun", line("unbegun", methodWatch, `{"id":ID,"result":{}}`), "watch", "has not begun"},
 	{"serverless", line("serverless", methodProbe, `{"id":ID,"result":{}}`), "probe", "without servers"},
 	{"manyservers", line("manyservers", methodProbe, `{"id":ID,"result":{"servers":{"servers":[`+strings.Repeat(`{},`, 32)+`{}]}}}`), "probe", "too many servers"},
 	{"manyfindings", line("manyfindings", methodProbe, `{"id":ID,"result":{"servers":{"findings":[`+strings.Repeat(`{"level":"ok"},`, 32)+`{}]}}}`), "probe", "too many findings"},
-	{"badrtt", line("badrtt", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"rtt_ns":-1}]}}}`), "probe", "makes no sense"},
-	{"badclass", line("badclass", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"class":"lost"}]}}}`), "probe", "makes no sense"},
-	{"badlevel", line("badlevel", methodProbe, `{"id":ID,"result":{"servers":{"findings":[{"level":"fine"}]}}}`), "probe", "neither well nor not"},
+	{"badrtt", line("badrtt", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"rtt_ns":-1}]}}}`), "probe", "an invalid server"},
+	{"badclass", line("badclass", methodProbe, `{"id":ID,"result":{"servers":{"servers":[{"class":"lost"}]}}}`), "probe", "an invalid server"},
+	{"badlevel", line("badlevel", methodProbe, `{"id":ID,"result":{"servers":{"findings":[{"level":"fine"}]}}}`), "probe", "invalid level"},
 	{"dies-watched", func(r *rogue) int {
 		r.say(`%s`, strings.ReplaceAll(`{"event":"changed","id":ID}`, "ID", r.well("dies-watched", methodWatch)))
 		return 3
 	}, "", ""},
-	{"restless", func(r *rogue) int { // it tells of changes as fast as it can
+	{"restless", func(r *rogue) int { // reports changes as fast as it can
 		id := r.well("restless", methodWatch)
 		for range 100_000 {
 			r.say(`{"event":"changed","id":%s}`, id)
 		}
 		return r.dwell()
 	}, "", ""},
-	{"tenacious", func(r *rogue) int { // it goes on to watch, whatever it is told
+	{"tenacious", func(r *rogue) int { // continues to watch after a cancel
 		id := r.well("tenacious", methodWatch)
 		r.say(`{"event":"changed","id":%s}`, id)
-		renew := r.next(methodRenew) // the cancel may come before it, or after
+		renew := r.next(methodRenew) // the cancel may come before or after it
 		r.say(`{"event":"changed","id":%s}`, id)
 		r.say(`{"id":%s,"result":{}}`, renew)
 		return r.dwell()
@@ -268,7 +268,7 @@ var plots = append(deaths(), []plot{
 		r.well("leaves-child", methodRenew)
 		return leave(exec.Command("sleep", "60"))
 	}, "renew", "(exit status 3)"},
-	{"leaves-daemon", func(r *rogue) int { // which cannot be found
+	{"leaves-daemon", func(r *rogue) int { // the daemon cannot be found
 		r.well("leaves-daemon", methodRenew)
 		daemon := exec.Command("sleep", "40")
 		detach(daemon)
@@ -292,7 +292,7 @@ var plots = append(deaths(), []plot{
 			flood(os.Stderr)
 		}
 	}, "", ""},
-	{"chatty", func(r *rogue) int { // about waiting, as fast as it can
+	{"chatty", func(r *rogue) int { // reports that it waits, as fast as it can
 		id := r.well("chatty", methodAcquire)
 		for i := range 100_000 {
 			r.say(`{"event":"waiting","id":%s,"waiting":{"status":{"held":true},"position":%d}}`, id, 100_000-i)
@@ -311,7 +311,7 @@ var plots = append(deaths(), []plot{
 		}
 		return r.dwell()
 	}, "", ""},
-	{"silent", func(r *rogue) int { // it reads, and never answers a renewal
+	{"silent", func(r *rogue) int { // reads, and never answers a renewal
 		r.well("silent", methodRenew)
 		return r.dwell()
 	}, "", ""},
@@ -322,25 +322,25 @@ var plots = append(deaths(), []plot{
 		r.say(`{"id":%s,"error":{"class":"denied","op":"open","backend":"blab://%[2]s","message":"%[2]s","hint":"%[2]s"}}`, r.next(methodOpen), all)
 		return r.dwell()
 	}, "", ""},
-	{"stops-first", func(r *rogue) int { stopMyself(); return 0 }, "acquire", "said no hello within"},
+	{"stops-first", func(r *rogue) int { stopMyself(); return 0 }, "acquire", "did not send hello within"},
 }...)
 
-// deaths are plots that end with each of the methods.
+// deaths returns plots that end at each of the methods.
 func deaths() (all []plot) {
-	for _, m := range methods()[1:] { // open is another story
+	for _, m := range methods()[1:] { // the death at open is a plot above
 		role := "dies-" + strings.ReplaceAll(m.name, "_", "-")
 		all = append(all, plot{role, dies(role, m.name), m.name, "(exit status 3): last words"})
 	}
 	return all
 }
 
-// TestRogues meets each of them. All end in bounded time as a backend that is
-// not available, and nothing of them is left.
+// TestRogues runs each plot. Each must end in bounded time as an unavailable backend, and
+// leave nothing behind.
 func TestRogues(t *testing.T) {
 	t.Parallel()
 	for _, p := range plots {
 		if p.at == "" {
-			continue // it has a test of its own
+			continue // it has its own test
 		}
 		t.Run(p.role, func(t *testing.T) {
 			t.Parallel()

@@ -14,16 +14,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// linger bounds what a helper still does after its input has ended: finish a
-// release that it was told to make, and leave the queue.
+// linger bounds how long a helper may continue after its input has ended, to finish a
+// release and to leave the queue.
 const linger = 5 * time.Second
 
-// maxCalls is how many requests may be under way at once. The core needs
-// three, and has a few more that it gave up.
+// maxCalls is how many requests may be under way at once. The core needs three, and may
+// have given up a few more.
 const maxCalls = 64
 
-// A server is the helper's end of the pipe. What the core sends is not trusted
-// either: a line that the protocol does not allow ends the session.
+// A server is the helper's end of the pipe. It does not trust the core either: a line
+// that the protocol does not allow ends the session.
 type server struct {
 	scheme string
 	open   locks.Opener
@@ -33,7 +33,7 @@ type server struct {
 	wmu sync.Mutex // one line at a time
 	out io.Writer
 
-	opened  chan struct{} // closed when open has been answered, and what follows is set
+	opened  chan struct{} // closed when open has been answered, and the fields below are set
 	openErr error
 	reopen  func(context.Context) (locks.Lock, error)
 
@@ -42,7 +42,7 @@ type server struct {
 	turns   map[string]turn // of each method
 
 	mu      sync.Mutex
-	began   bool // open was asked for
+	began   bool // open was requested
 	handle  *handle
 	calls   map[string]*call // under way, by id
 	waiting chan locks.Waiting
@@ -55,10 +55,10 @@ type call struct {
 	*request
 	server *server
 	cancel context.CancelFunc
-	handle *handle // what it is about, once it is its turn
+	handle *handle // what the call is about, once it is its turn
 
 	result  result
-	granted *handle // what it made ours; nil: nothing
+	granted *handle // what the call made ours, or nil
 }
 
 func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
@@ -82,8 +82,8 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 	return s
 }
 
-// serve answers requests until the input ends, or makes no sense: then it says
-// why. It releases nothing of its own accord.
+// serve answers requests until the input ends or is invalid; then it returns why. It
+// releases nothing on its own.
 func (s *server) serve(in io.Reader, version string) error {
 	s.send(message{Event: eventHello, Protocol: []int{protocol}, Scheme: s.scheme, Version: version})
 	lines := newLines(in)
@@ -98,7 +98,7 @@ func (s *server) serve(in io.Reader, version string) error {
 	return err
 }
 
-// line takes one line.
+// line handles one line.
 func (s *server) line(line []byte) error {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -128,7 +128,7 @@ func validID(id json.RawMessage) bool {
 	return err == nil
 }
 
-// start runs a request beside the others.
+// start runs a request concurrently with the others.
 func (s *server) start(r *request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *server) run(ctx context.Context, c *call) {
 	delete(s.calls, string(c.ID))
 	s.mu.Unlock()
 	c.say(m)
-	// Only now may come what follows from the answer.
+	// What follows from the answer may only come now.
 	if c.Method == methodOpen {
 		s.openErr = err
 		close(s.opened)
@@ -188,8 +188,8 @@ func (c *call) say(m message) {
 	c.server.send(m)
 }
 
-// cancel ends the context of a call. One that is not under way was answered
-// while the core gave it up.
+// cancel ends the context of a call. If it is not under way, it was answered while the
+// core gave it up.
 func (s *server) cancel(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +198,8 @@ func (s *server) cancel(id string) {
 	}
 }
 
-// finish ends the calls under way after the input has ended. A release goes
-// on: whoever asked for it knew the job dead.
+// finish ends the calls under way after the input has ended. A release continues: whoever
+// requested it knew that the job was dead.
 func (s *server) finish() {
 	close(s.ended)
 	s.mu.Lock()
@@ -217,19 +217,19 @@ func (s *server) finish() {
 	closedWithin(done, linger)
 }
 
-// send writes a line. Its error would mean that the core is gone, which the
-// end of the input says, too; until then a release may still be asked for.
+// send writes a line. An error would mean that the core is gone, but the end of the input
+// says so too, and until then a release may still be requested.
 func (s *server) send(m message) {
 	line, err := encode(m)
 	if err != nil {
-		panic(err) // all that a backend says was made to fit
+		panic(err) // whatever a backend returns was made to fit
 	}
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
 	_, _ = s.out.Write(line)
 }
 
-// A turn is held by the one call that a backend's method sees.
+// A turn is held by the one call of a method that the backend is making.
 type turn chan struct{}
 
 func (t turn) take(ctx context.Context) error {

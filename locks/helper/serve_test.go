@@ -18,13 +18,13 @@ import (
 
 const openLine = `{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","ttl_ns":15000000000,"connect_timeout_ns":1000000000}`
 
-// openAble opens a fake that declares these abilities.
+// openAble returns the line that opens a fake with these abilities.
 func openAble(can ...string) string {
 	return strings.Replace(openLine, "fake:", "fake:///?"+url.Values{"can": can}.Encode(), 1)
 }
 
-// A line of the core, in a conversation with a server, begins with "> ", and
-// the answer that must come with "< ".
+// converse runs a server. In the script, "> " begins a line from the core, and "< " the
+// answer that must follow.
 func converse(t *testing.T, open locks.Opener, script string) (logged string, err error) {
 	t.Helper()
 	in, toServer := io.Pipe()
@@ -56,8 +56,8 @@ func converse(t *testing.T, open locks.Opener, script string) (logged string, er
 	return log.String(), <-done
 }
 
-// isIdle checks that nothing goes on once a server has returned, which lingers only
-// for so long.
+// isIdle checks that nothing is under way when a server has returned. The server lingers
+// only for a limited time.
 func (s *server) isIdle(t *testing.T) {
 	t.Helper()
 	idle := make(chan struct{})
@@ -180,7 +180,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestBadRequests end the session with a word.
+// TestBadRequests checks that each ends the session with a message.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	for lines, want := range map[string]string{
@@ -199,7 +199,7 @@ func TestBadRequests(t *testing.T) {
 		openLine + "\n" + strings.Replace(openLine, `"id":1`, `"id":2`, 1):      "a second open",
 		openLine + "\n" + `{"id":2,"method":"renew","timeout_ns":-1}`:           "negative time limit",
 		openLine + "\n" + strings.Repeat(`{"id":2,"method":"acquire"}`+"\n", 2): "two requests",
-		strings.Repeat("x", maxLine):                                            "more than 64 KiB",
+		strings.Repeat("x", maxLine):                                            "longer than 64 KiB",
 		openLine + "\n" + many(`{"id":%d,"method":"acquire"}`, maxCalls+2):      "requests at once",
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -228,7 +228,7 @@ func many(format string, n int) string {
 	return b.String()
 }
 
-// A script is a backend whose methods are given by the test.
+// A script is a backend whose methods the test provides.
 type script struct {
 	fake
 	acquire func(context.Context) (locks.Grant, error)
@@ -240,7 +240,7 @@ func (s *script) Release(ctx context.Context) error                        { ret
 
 func (s *script) open(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil }
 
-// A client is a core that does as the test says.
+// A client is a core that the test controls.
 type client struct {
 	t    *testing.T
 	in   *io.PipeWriter
@@ -288,7 +288,8 @@ func (c *client) leave() {
 	checkClass(c.t, "serve", receive(c.t, c.done), nil)
 }
 
-// TestGrantAfterTheEnd: what becomes ours when the core has gone is given back.
+// TestGrantAfterTheEnd checks that a lock that becomes ours after the core is gone is
+// released.
 func TestGrantAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	asked, released := make(chan struct{}), false
@@ -311,13 +312,13 @@ func TestGrantAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestOpenInVain: the backend is asked to open even if the input has ended meanwhile.
-// What was waiting for that finds a lock, or why there is none.
+// TestOpenInVain checks that the backend is opened even if the input has ended meanwhile.
+// Calls that waited for that find a lock, or the reason why there is none.
 func TestOpenInVain(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 50 { // as a select takes any of what is ready
+	for range 50 { // because a select picks any ready case
 		s := newServer("fake", openFake, io.Discard, io.Discard)
 		var open request
 		if err := json.Unmarshal([]byte(openLine), &open); err != nil {
@@ -330,8 +331,8 @@ func TestOpenInVain(t *testing.T) {
 	}
 }
 
-// TestHeldAtTheEnd: the job may be running still, so a lock that the core knows
-// to be held is left alone.
+// TestHeldAtTheEnd checks that a lock that the core knows to be held is left alone,
+// because the job may still be running.
 func TestHeldAtTheEnd(t *testing.T) {
 	t.Parallel()
 	s := &script{
@@ -345,8 +346,8 @@ func TestHeldAtTheEnd(t *testing.T) {
 	c.leave()
 }
 
-// TestReleaseOutlivesTheEnd: a release that was asked for goes on although the
-// input ends meanwhile, whoever asked.
+// TestReleaseOutlivesTheEnd checks that a requested release continues although the input
+// ends meanwhile, whoever requested it.
 func TestReleaseOutlivesTheEnd(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}), make(chan struct{})
@@ -365,7 +366,7 @@ func TestReleaseOutlivesTheEnd(t *testing.T) {
 	c.hear(`"id":"guard","result"`)
 }
 
-// TestRenewEndsWithTheInput: nothing keeps a lease alive for a dead core.
+// TestRenewEndsWithTheInput checks that nothing keeps a lease alive for a dead core.
 func TestRenewEndsWithTheInput(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
@@ -380,8 +381,8 @@ func TestRenewEndsWithTheInput(t *testing.T) {
 	}
 }
 
-// TestOneRenewAtATime: a backend need not expect a second renewal beside one
-// that the core gave up.
+// TestOneRenewAtATime checks that a backend does not see a second renewal while it still
+// runs one that the core gave up.
 func TestOneRenewAtATime(t *testing.T) {
 	t.Parallel()
 	s := &serial{script: script{fake: fake{u: &url.URL{}}}}
@@ -398,7 +399,7 @@ func TestOneRenewAtATime(t *testing.T) {
 	}
 }
 
-// A serial counts how many renewals there are at once.
+// A serial counts concurrent renewals.
 type serial struct {
 	script
 	now, most atomic.Int32
@@ -408,6 +409,6 @@ func (s *serial) Renew(context.Context) error {
 	n := s.now.Add(1)
 	defer s.now.Add(-1)
 	s.most.Store(max(s.most.Load(), n))
-	time.Sleep(time.Millisecond) // long enough for another to come in
+	time.Sleep(time.Millisecond) // long enough for another to begin
 	return nil
 }

@@ -14,47 +14,46 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// maxPending is how many requests may wait for an answer. Those beyond the few
-// of a campaign or a term are such that were given up, and that the helper has
-// not answered either. So many lines, and those that give them up, have room in
-// any pipe, with one that has a text among them, of 25 KiB if each of its bytes
-// is escaped: a write does not block, even if the helper does not read. (Only
-// open can be too long for that; the time that a helper has to answer it bounds
-// that, too.)
+// maxPending is how many requests may wait for an answer. A campaign or a term needs a
+// few; the others were given up but the helper has not answered them. Any pipe has room
+// for so many lines, for those that give them up, and for one that has a text, of 25 KiB
+// if each of its bytes is escaped: a write does not block even if the helper does not
+// read. (Only open can be too long for that. The time limit for its answer bounds that as
+// well.)
 const maxPending = 16
 
-// A session is the core's end of the pipe: it pairs answers with requests and
-// checks each line. What goes wrong first ends it, for good.
+// A session is the core's end of the pipe: it pairs answers with requests and checks each
+// line. The first error ends it for good.
 type session struct {
 	scheme  string
-	where   locks.Error // what an error says of backend and name
+	where   locks.Error // backend and name for errors
 	methods table
-	clean   func(string) string // what is done to a text before it is shown
+	clean   func(string) string // applied to a text before it is shown
 	kill    func()              // ends the helper
 	lost    chan error          // holds at most one
 	asked   chan []byte         // holds the last
-	texts   turn                // of the requests that may be long
-	greeted chan struct{}       // closed when hello was seen, or never will be
-	ready   chan struct{}       // and when open was answered, or never will be
+	texts   turn                // for the requests that may be long
+	greeted chan struct{}       // closed when hello has arrived, or never will
+	ready   chan struct{}       // closed when open has been answered, or never will be
 
 	wmu  sync.Mutex // one line at a time
 	in   io.WriteCloser
-	over bool // nothing is written any more
+	over bool // nothing more is written
 
-	mu      sync.Mutex
-	stage   stage
-	last    int64              // id
-	pending map[int64]*pending // by id
-	version string             // of the helper, as its hello said
-	secrets []string
-	can     []locks.Ability
-	grant   *locks.Grant // of the acquire that succeeded
-	term    string       // by which another session can go on with that; "": none can
-	served  bool         // an acquire or a renewal has succeeded
-	looking *pending     // the last request to watch
-	settled bool         // a release was asked for, or the loss reported
-	doubt   bool         // the session ended before an acquire was answered
-	err     error        // why the session ended
+	mu       sync.Mutex
+	stage    stage
+	last     int64              // id
+	pending  map[int64]*pending // by id
+	version  string             // of the helper, as its hello said
+	secrets  []string
+	can      []locks.Ability
+	grant    *locks.Grant // of the acquire that succeeded
+	term     string       // by which another session can continue; "" if none can
+	served   bool         // an acquire or a renewal has succeeded
+	watching *pending     // the last watch request
+	settled  bool         // a release was requested, or the loss reported
+	doubt    bool         // the session ended before an acquire was answered
+	err      error        // why the session ended
 }
 
 // A stage is how far the start of a session has come.
@@ -62,8 +61,8 @@ type stage int
 
 const (
 	started stage = iota
-	greeted       // hello was seen
-	opened        // and open was answered
+	greeted       // hello has arrived
+	opened        // and open has been answered
 )
 
 // A pending is a request that waits for its answer.
@@ -73,11 +72,11 @@ type pending struct {
 	id     int64
 	method *method
 	try    bool
-	gaveUp bool // nobody waits any more
+	gaveUp bool // nobody waits for the answer
 
-	waiting chan locks.Waiting // the latest news for a waiting acquire
-	look    *look              // of a request to watch, and of no other
-	done    chan struct{}      // closed when the answer is there: err, or one of these
+	waiting chan locks.Waiting // the latest report for a waiting acquire
+	watch   *watch             // only for watch
+	done    chan struct{}      // closed when the answer has arrived: err, or one of the fields below
 	result  result
 	page    []locks.Listed // of list
 	err     error
@@ -100,23 +99,23 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 	}
 }
 
-// hurry gives the helper so long to say hello, and again, and a moment more, to answer
-// open. It returns when that was answered or the session has ended.
+// hurry gives the helper the limit to send hello, and again the limit, and a moment more,
+// to answer open. It returns when open has been answered or the session has ended.
 func (s *session) hurry(limit time.Duration) {
 	switch {
 	case !closedWithin(s.greeted, limit):
-		s.fail(fmt.Errorf("leaderrun-%s said no hello within %v", s.scheme, limit))
+		s.fail(fmt.Errorf("leaderrun-%s did not send hello within %v", s.scheme, limit))
 	case !closedWithin(s.ready, limit+withdrawTimeout):
 		s.fail(fmt.Errorf("leaderrun-%s did not answer open", s.scheme))
 	}
 }
 
-// send writes a request. It is done when the pending's channel is closed.
+// send writes a request. Its answer closes the channel of the pending.
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	m := s.methods.named(r.Method)
 	p := &pending{session: s, method: m, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
 	if r.Method == methodWatch {
-		p.look = newLook()
+		p.watch = newWatch()
 	}
 	if err := s.register(p); err != nil {
 		if m.long() {
@@ -131,19 +130,19 @@ func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	return p, nil
 }
 
-// answered wakes whoever waits for an answer; mu is held.
+// answered wakes the caller that waits for an answer; mu is held.
 func (s *session) answered(p *pending) {
 	close(p.done)
-	p.look.end()
+	p.watch.end()
 	if p.method.long() {
 		s.texts.leave()
 	}
 }
 
-// verb is what errors call a method.
+// verb returns a method's name for errors.
 func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
 
-// failed is the error of a call.
+// failed returns the error of a call.
 func failed(where locks.Error, method string, class, err error) *locks.Error {
 	where.Op, where.Class, where.Err = verb(method), class, err
 	return &where
@@ -177,7 +176,7 @@ func (s *session) write(id int64, r request) {
 	if s.over {
 		return
 	}
-	// An error says that the helper is gone, of which its output tells more.
+	// An error means that the helper is gone; its output says more about that.
 	_, _ = s.in.Write(line)
 }
 
@@ -186,7 +185,7 @@ func (s *session) giveUp(p *pending) {
 	s.mu.Lock()
 	again := p.gaveUp
 	p.gaveUp = true
-	p.look.end()
+	p.watch.end()
 	_, unanswered := s.pending[p.id]
 	s.mu.Unlock()
 	if unanswered && !again {
@@ -194,16 +193,15 @@ func (s *session) giveUp(p *pending) {
 	}
 }
 
-// read takes the helper's lines until they end, which is io.EOF, or one makes
-// no sense.
+// read takes the helper's lines until they end, which is io.EOF, or one is invalid.
 func (s *session) read(r io.Reader) error {
 	lines := newLines(r)
 	for n := 1; lines.Scan(); n++ {
-		// The line stays out of the message: it may be an echo of the URL, with
-		// its password.
+		// The message leaves the line out: it may be an echo of the URL, with its
+		// password.
 		var m message
 		if json.Unmarshal(lines.Bytes(), &m) != nil {
-			return fmt.Errorf("leaderrun-%s sent line %d, which is no message of the protocol", s.scheme, n)
+			return fmt.Errorf("leaderrun-%s sent line %d, which is not a message of the protocol", s.scheme, n)
 		}
 		if err := s.take(&m); errors.As(err, new(openFailure)) {
 			s.end(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestForget: what is known of a term that nobody was told of does not spill
-// into the next.
+// TestForget checks that the state of a term whose grant was not delivered does not spill
+// into the next term.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s := newSession("fake", locks.Error{}, closer{io.Discard})
@@ -39,17 +39,17 @@ func TestForget(t *testing.T) {
 	hear(`{"id":3,"result":{"token":2}}` + "\n")
 	select {
 	case err := <-s.lost:
-		t.Errorf("the new term is lost, as the old one was: %v", err)
+		t.Errorf("the new term was lost with the old one: %v", err)
 	default:
 	}
 	hear(`{"event":"lost","error":{"message":"m"}}` + "\n")
 	checkClass(t, "lost", receive(t, s.lost), locks.ErrLost)
 }
 
-// TestLastNews: what is told just before the grant is heard, too.
+// TestLastNews checks that a report that arrives just before the grant is delivered.
 func TestLastNews(t *testing.T) {
 	t.Parallel()
-	for range 50 { // as a select takes any of what is ready
+	for range 50 { // because a select picks any ready case
 		told := 0
 		l := &Lock{report: func(locks.Waiting) { told++ }, at: new(instance)}
 		l.at.session = newSession("fake", locks.Error{}, answerer{func() {
@@ -66,15 +66,15 @@ func TestLastNews(t *testing.T) {
 	}
 }
 
-// An answerer answers what is written before the writer goes on.
+// An answerer answers each line before Write returns.
 type answerer struct{ answer func() }
 
 func (a answerer) Write(line []byte) (int, error) { a.answer(); return len(line), nil }
 func (a answerer) Close() error                   { return nil }
 
-// TestHelperIsFirst: the helper has the same deadline as the core, and may
-// notice it earlier. The error is that of the context nevertheless; but what
-// is certain is not lost over it.
+// TestHelperIsFirst: the helper has the same deadline as the core, and may notice it
+// first. The error must wrap the context's error nevertheless, without losing what is
+// certain.
 func TestHelperIsFirst(t *testing.T) {
 	t.Parallel()
 	l := new(Lock)
@@ -95,8 +95,8 @@ func TestHelperIsFirst(t *testing.T) {
 	}
 }
 
-// TestHelperSaysWhy: what the helper says of a request whose time is over is in the error,
-// also if it is said a moment later.
+// TestHelperSaysWhy checks that the error contains what the helper reports about a
+// request whose time is over, even if that arrives a moment later.
 func TestHelperSaysWhy(t *testing.T) {
 	t.Parallel()
 	l := &Lock{where: locks.Error{Backend: "fake://h"}}
@@ -132,8 +132,8 @@ func newLate(t *testing.T) late {
 
 func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
 
-// TestForm holds the lines as the package documentation shows them: what is
-// written in shell picks them apart with patterns.
+// TestForm checks that lines look as in the package documentation, because helpers in
+// shell pick them apart with patterns.
 func TestForm(t *testing.T) {
 	t.Parallel()
 	o := locks.Options{Name: "jobs/nightly", Holder: "host/123/x7", TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second, Version: "v1.2.0", RunID: "5e0f31c2a97b4d68"}

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestFlood: 100 MB on standard error hold nothing up.
+// TestFlood checks that 100 MB on standard error block nothing.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	r := &records{}
@@ -27,12 +27,12 @@ func TestFlood(t *testing.T) {
 	if got, most := r.count(), (int(took/time.Second)+2)*(maxLogRate+1); got > most {
 		t.Errorf("%d records in %v; want at most %d", got, took, most)
 	}
-	if last := r.last(); !strings.Contains(last, "left out") {
+	if last := r.last(); !strings.Contains(last, "dropped lines") {
 		t.Errorf("the last record is %q", last)
 	}
 }
 
-// TestKillDuringFlood: a flood, or a log that is stuck, delays no call and no
+// TestKillDuringFlood checks that neither a flood nor a blocked log delays a call or a
 // kill.
 func TestKillDuringFlood(t *testing.T) {
 	t.Parallel()
@@ -51,10 +51,10 @@ func TestKillDuringFlood(t *testing.T) {
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("the kill took %v", took)
 		}
-		err := l.Renew(t.Context()) // it may be the first to wait for the end
+		err := l.Renew(t.Context()) // this call may be the first to wait for the end
 		checkClass(t, "renew", err, locks.ErrUnavailable)
 		if took := time.Since(begun); took > 2*time.Second {
-			t.Errorf("that the helper is dead was known after %v", took)
+			t.Errorf("the helper's death was noticed after %v", took)
 		}
 		if stuck {
 			close(r.block)
@@ -62,7 +62,7 @@ func TestKillDuringFlood(t *testing.T) {
 	}
 }
 
-// TestChatty: news that nobody has seen yet are replaced, not kept.
+// TestChatty checks that a report that nobody has received is replaced by the next.
 func TestChatty(t *testing.T) {
 	t.Parallel()
 	told, last := 0, 0
@@ -80,8 +80,8 @@ func TestChatty(t *testing.T) {
 	}
 }
 
-// TestStopped: a helper that stands still holds up no call beyond its context,
-// and is ended like any other.
+// TestStopped checks that a stopped helper delays no call beyond its context, and is
+// ended like any other.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "stops://h/", options())
@@ -94,7 +94,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestSilent: what a helper never answers does not heap up.
+// TestSilent checks that unanswered requests do not accumulate.
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"silent", "stops"} {
@@ -110,20 +110,20 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestUnread: what is written to a helper that does not read has room in the
-// smallest pipe there is.
+// TestUnread checks that the smallest pipe there is has room for what is written to a
+// helper that does not read.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	var wrote counter
 	s := newSession("fake", locks.Error{}, &wrote)
 	ctx := within(t, 24*time.Hour)
-	s.last = 1 << 40 // longer ids than there will ever be
+	s.last = 1 << 40 // ids longer than any real one
 	for range 100 * maxPending {
 		if p, err := s.send(ctx, request{Method: methodRenew}); err == nil {
 			s.giveUp(p)
 		}
 	}
-	if wrote > 2<<10 { // of 4 KiB; open needs some, too
+	if wrote > 2<<10 { // of 4 KiB; open needs some as well
 		t.Errorf("%d bytes are in the pipe", wrote)
 	}
 }
@@ -142,7 +142,7 @@ func TestSlow(t *testing.T) {
 	checkClass(t, "release", l.Release(t.Context()), nil)
 }
 
-// TestHandshakeIsBounded also where nobody calls Acquire.
+// TestHandshakeIsBounded checks that it is, even if nobody calls Acquire.
 func TestHandshakeIsBounded(t *testing.T) {
 	t.Parallel()
 	o := options()

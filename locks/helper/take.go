@@ -10,13 +10,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// take checks a message of the helper and passes it to whoever waits for it.
-// An error is a breach of the protocol.
+// take checks a message from the helper and passes it to the caller that waits for it. An
+// error is a violation of the protocol.
 func (s *session) take(m *message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return s.err // what comes after the end is not looked at
+		return s.err // messages after the end are ignored
 	}
 	if s.stage == started && m.Event != eventHello {
 		return errors.New("something other than hello at the start")
@@ -40,7 +40,7 @@ func (s *session) take(m *message) error {
 	return errors.New("an unknown event")
 }
 
-// maxVersion is the longest version that is kept of a hello, in bytes.
+// maxVersion is how many bytes of the version in a hello are kept.
 const maxVersion = 128
 
 func (s *session) takeHello(m *message) error {
@@ -48,7 +48,7 @@ func (s *session) takeHello(m *message) error {
 	case s.stage != started:
 		return errors.New("a second hello")
 	case !slices.Contains(m.Protocol, protocol):
-		return fmt.Errorf("it speaks another protocol than %d; core and helper must be of one version", protocol)
+		return fmt.Errorf("it does not speak protocol %d; install core and helper of the same version", protocol)
 	case m.Scheme != s.scheme:
 		return errors.New("a hello for another scheme")
 	}
@@ -62,15 +62,15 @@ func (s *session) takeWaiting(m *message) error {
 	p := s.find(m)
 	switch {
 	case p == nil || p.method.name != methodAcquire || p.try:
-		return errors.New("waiting for something that was not asked for")
+		return errors.New("waiting for something that was not requested")
 	case m.Waiting == nil || !sane(m.Waiting):
-		return errors.New("waiting without details that make sense")
+		return errors.New("waiting with invalid details")
 	}
 	replace(p.waiting, *m.Waiting)
 	return nil
 }
 
-// sane reports whether the numbers are ones that can be.
+// sane reports whether the numbers are valid.
 func sane(w *locks.Waiting) bool {
 	s := w.Status
 	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && s.TTL >= 0 && s.Waiters >= 0 &&
@@ -97,7 +97,7 @@ func (s *session) takeAnswer(m *message) error {
 	case (m.Result == nil) == (m.Error == nil):
 		return errors.New("an answer that is not either a result or an error")
 	case m.Error != nil && m.Error.Status != nil && !sane(&locks.Waiting{Status: *m.Error.Status}):
-		return errors.New("a status that makes no sense")
+		return errors.New("an invalid status")
 	}
 	if m.Error != nil {
 		p.err = s.fromWire(p.method.name, m.Error)
@@ -105,7 +105,7 @@ func (s *session) takeAnswer(m *message) error {
 		return err
 	}
 	if p.gaveUp && p.method.name == methodRenew && errors.Is(p.err, locks.ErrLost) {
-		s.lose(p.err) // nobody else would hear of it
+		s.lose(p.err) // no other call would report it
 	}
 	delete(s.pending, p.id)
 	s.answered(p)
@@ -156,7 +156,7 @@ func (p *pending) takeOpened(r *result) error {
 	}
 	for _, name := range r.SecretEnv {
 		if name == "" || len(name) > 128 || strings.ContainsAny(name, "=\x00") {
-			return errors.New("a secret variable that none can be called")
+			return errors.New("a secret variable with an invalid name")
 		}
 	}
 	if len(r.Can) > 64 {
@@ -168,7 +168,7 @@ func (p *pending) takeOpened(r *result) error {
 	return nil
 }
 
-// find returns the request that a message is about; nil if there is none.
+// find returns the request that a message is about, or nil if there is none.
 func (s *session) find(m *message) *pending {
 	id, err := strconv.ParseInt(string(m.ID), 10, 64)
 	if err != nil {

@@ -16,7 +16,7 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 
 // SetRecord implements locks.Recorder.
 func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
-	err := l.tell(ctx, request{Method: methodSetRecord, Text: string(text)})
+	err := l.do(ctx, request{Method: methodSetRecord, Text: string(text)})
 	if err != nil && l.last().session.isReleased() {
 		return failed(l.where, methodSetRecord, locks.ErrLost, errReleased)
 	}
@@ -25,7 +25,7 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 
 // Ask implements locks.Asker.
 func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
-	return l.tell(ctx, request{Method: methodAsk, Token: token, Text: string(text)})
+	return l.do(ctx, request{Method: methodAsk, Token: token, Text: string(text)})
 }
 
 // Asked implements locks.Asker.
@@ -46,26 +46,26 @@ func answerRecord(ctx context.Context, r locks.Recorder, c *call) error {
 	case text == nil:
 		return nil
 	case locks.CheckText(text) != nil:
-		return errors.New("what is stored as the record is none")
+		return errors.New("the stored record is not valid text")
 	}
 	record := string(text)
 	c.result.Record = &record
 	return nil
 }
 
-// takeAsked keeps what the holder is asked, if it is the last.
+// takeAsked keeps the latest request to the holder.
 func (s *session) takeAsked(m *message) error {
 	switch {
 	case s.grant == nil:
 		return errors.New("a request to the holder of a lock that was not granted")
 	case m.Text == nil || len(*m.Text) > locks.MaxRecord:
-		return errors.New("a request to the holder without a text of the length allowed")
+		return errors.New("a request to the holder with a text that is missing or too long")
 	}
 	replace(s.asked, []byte(*m.Text))
 	return nil
 }
 
-// asked is what the holder is asked; nil if its backend never tells.
+// asked returns the requests to the holder, or nil if its backend never reports any.
 func (h *handle) asked() <-chan []byte {
 	if a, ok := h.lock.(locks.Asker); ok {
 		return a.Asked()
@@ -73,17 +73,17 @@ func (h *handle) asked() <-chan []byte {
 	return nil
 }
 
-// passOn reports what the holder is asked. What no Ask can have left is not.
+// passOn reports a request to the holder, unless no Ask can have left it.
 func (s *server) passOn(h *handle, text []byte) {
 	if len(text) > locks.MaxRecord || !utf8.Valid(text) {
-		s.log.Debug("a request to the holder that makes no sense", "bytes", len(text))
+		s.log.Debug("ignored an invalid request to the holder", "bytes", len(text))
 		return
 	}
 	request := string(text)
 	s.report(h, message{Event: eventAsked, Text: &request})
 }
 
-// bytesOf returns a text that there may be none of; nil then.
+// bytesOf returns a text as bytes, or nil if there is none.
 func bytesOf(text *string) []byte {
 	if text == nil {
 		return nil

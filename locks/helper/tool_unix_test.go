@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestToolEnvironment: what is in ours for the job or for a backend is nothing to a
-// program that keeps no locks.
+// TestToolEnvironment checks that a tool, which keeps no locks, does not get variables
+// for the job or for a backend.
 func TestToolEnvironment(t *testing.T) {
 	t.Setenv("ETCDCTL_PASSWORD", "secret")
 	t.Setenv("TZ", "Europe/Vienna")
@@ -28,7 +28,7 @@ func TestToolEnvironment(t *testing.T) {
 	}
 	_ = tool.Input().Close()
 	if !tool.End(limit) {
-		t.Fatal("it did not end")
+		t.Fatal("the tool did not end")
 	}
 	got := read(t, told)
 	for _, name := range []string{"ETCDCTL_PASSWORD=", "HOME="} {
@@ -37,21 +37,22 @@ func TestToolEnvironment(t *testing.T) {
 		}
 	}
 	if !strings.Contains(got, "TZ=Europe/Vienna\n") {
-		t.Errorf("it has no time zone: %s", got)
+		t.Errorf("the tool has no time zone: %s", got)
 	}
 }
 
-// TestToolThatCannotBeKilled is one in uninterruptible sleep. It is not waited for.
+// TestToolThatCannotBeKilled checks that End does not wait for a tool in uninterruptible
+// sleep.
 func TestToolThatCannotBeKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tool := &Tool{p: &process{reaped: true}, ended: make(chan struct{})}
 		start := time.Now()
 		if tool.End(time.Second) {
-			t.Error("it is said to have ended")
+			t.Error("End reports that the tool has ended")
 		}
 		if took := time.Since(start); took != time.Second+killTimeout {
-			t.Errorf("it was waited for for %v", took)
+			t.Errorf("End waited %v", took)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func TestToy(t *testing.T) {
 		t.Errorf("release of a lock that is not ours: %v", err)
 	}
 	if err := a.Renew(t.Context()); err != nil {
-		t.Errorf("renew after a stranger's release: %v", err)
+		t.Errorf("renew after a release by another holder: %v", err)
 	}
 	for range 2 {
 		if err := a.Release(t.Context()); err != nil {

@@ -4,9 +4,9 @@ package helper
 
 import "github.com/leaderrun/leaderrun/locks/program/trust"
 
-// trusted returns the program that path names, links resolved. It refuses one
-// that somebody other than root and we could have put there: a helper is told
-// passwords, and its word is what the core acts upon.
+// trusted returns the program that path names, with links resolved. It refuses one that
+// anybody except root and us could have put there, because a helper gets passwords and
+// the core acts on its word.
 func trusted(path string) (string, error) {
 	target, fi, err := trust.File(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
-// TestTrusted refuses what somebody else could have put there.
+// TestTrusted checks that trusted refuses what somebody else could have put there.
 func TestTrusted(t *testing.T) {
 	t.Parallel()
 	root := os.Geteuid() == 0
@@ -21,7 +21,7 @@ func TestTrusted(t *testing.T) {
 		name     string
 		mode     os.FileMode // of the file
 		dir      os.FileMode
-		uid, gid int // of the file; -1: ours
+		uid, gid int // of the file; -1 means ours
 		refused  bool
 	}{
 		{"ours alone", 0o700, 0o755, -1, -1, false},
@@ -64,8 +64,8 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// TestTrustedLink refuses a link that others could have made, however good what
-// it leads to.
+// TestTrustedLink checks that trusted refuses a link that others could have made, however
+// good its target.
 func TestTrustedLink(t *testing.T) {
 	t.Parallel()
 	_, path := put(t, "zk", 0o755)
@@ -94,8 +94,8 @@ func TestTrustedLink(t *testing.T) {
 	}
 }
 
-// TestTrustedWay refuses what others could put another program in place of: they own a
-// directory on the way, or a link that is followed on it.
+// TestTrustedWay checks that trusted refuses a program that others could replace, because
+// they own a directory on the way or a link that is followed on it.
 func TestTrustedWay(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

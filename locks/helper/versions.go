@@ -12,9 +12,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Versions returns what List does and the tools, but for those that are linked in, and
-// starts each program to hear which version it is of. It blocks until all have said
-// that, or ctx ends.
+// Versions returns the same as List and the tools, except for those that are linked in,
+// and starts each program to learn its version. It blocks until all have reported it, or
+// ctx ends.
 func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
 	all := Programs{Libexec: p.Libexec, Known: slices.Concat(p.Known, tools), Linked: p.Linked}
 	list := slices.DeleteFunc(all.List(), func(f Program) bool { return slices.Contains(linked, f.Scheme) })
@@ -36,10 +36,10 @@ func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
 	return list
 }
 
-// helperVersion is what a helper says in its hello, which comes unasked. Nothing is
-// said to it: it is for no lock.
+// helperVersion returns the version from a helper's hello, which comes unasked. It sends
+// the helper nothing, because there is no lock.
 func helperVersion(ctx context.Context, path, scheme string) (version string, err error) {
-	err = hear(ctx, path, prefix+scheme, environment(), nil, func(proc *process) error {
+	err = firstOutput(ctx, path, prefix+scheme, environment(), nil, func(proc *process) error {
 		s := newSession(scheme, locks.Error{}, proc.input.w)
 		failed := s.read(proc.stdout)
 		var noHello error
@@ -51,16 +51,16 @@ func helperVersion(ctx context.Context, path, scheme string) (version string, er
 	return version, err
 }
 
-// toolVersion is the second word of what a tool says when it is asked.
+// toolVersion returns the second word of what a tool prints as its version.
 func toolVersion(ctx context.Context, path, name string) (version string, err error) {
-	err = hear(ctx, path, path, toolEnvironment(), []string{"--version"}, func(proc *process) error {
+	err = firstOutput(ctx, path, path, toolEnvironment(), []string{"--version"}, func(proc *process) error {
 		lines := newLines(proc.stdout)
 		if !lines.Scan() {
 			return io.EOF
 		}
 		words := strings.Fields(lines.Text())
 		if len(words) < 2 || words[0] != prefix+name {
-			return fmt.Errorf("%s%s does not tell its version", prefix, name)
+			return fmt.Errorf("%s%s does not report its version", prefix, name)
 		}
 		version = plain(cut(words[1], maxVersion))
 		return nil
@@ -68,9 +68,9 @@ func toolVersion(ctx context.Context, path, name string) (version string, err er
 	return version, err
 }
 
-// hear starts a program without input and has its output read. If that ends too soon,
-// io.EOF, it returns how the program ended instead. The program is gone then.
-func hear(ctx context.Context, path, name string, env, args []string, read func(*process) error) error {
+// firstOutput starts a program without input and has its output read. If the output ends
+// too soon (io.EOF), it returns how the program ended instead. The program is then gone.
+func firstOutput(ctx context.Context, path, name string, env, args []string, read func(*process) error) error {
 	proc, err := startProcess(path, name, env, nil, args...)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func hear(ctx context.Context, path, name string, env, args []string, read func(
 	}
 	<-proc.exited
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s did not say its version in time", proc.name)
+		return fmt.Errorf("%s did not report its version in time", proc.name)
 	}
 	closedWithin(logged, drainTimeout)
 	return proc.exitError(f.lastLines())

@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
-// TestVersions hears what each program says that is installed, and why one cannot be
-// used; what is linked is not started.
+// TestVersions checks that each installed program reports its version, or why it cannot
+// be used, and that linked backends are not started.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	p := stageFor(t, "fake", "file", "garbage", "half", "stranger", "twohellos")
@@ -22,8 +22,8 @@ func TestVersions(t *testing.T) {
 		{"fake", version.Number(), ""},
 		{"twohellos", "1", ""},
 		{"absent", "", "the helper program leaderrun-absent is not installed"},
-		{"garbage", "", "leaderrun-garbage sent line 1, which is no message of the protocol"},
-		{"half", "", "leaderrun-half sent half a line, and then the end"},
+		{"garbage", "", "leaderrun-garbage sent line 1, which is not a message of the protocol"},
+		{"half", "", "leaderrun-half sent an incomplete last line"},
 		{"stranger", "", "leaderrun-stranger sent line 1: a hello for another scheme"},
 		{"metrics", "", "the helper program leaderrun-metrics is not installed"},
 	} {
@@ -36,17 +36,17 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: got version %q and error %q, want %q and %q", tt.scheme, f.Version, err, tt.version, tt.err)
 		}
 		if started := f.Path != ""; started == strings.Contains(tt.err, "not installed") {
-			t.Errorf("%s: it is at %q", tt.scheme, f.Path)
+			t.Errorf("%s: the path is %q", tt.scheme, f.Path)
 		}
 	}
 	for _, linked := range []string{"file", "probe"} {
 		if f, ok := got[linked]; ok {
-			t.Errorf("what is linked in was looked for: %+v", f)
+			t.Errorf("a linked backend was searched for: %+v", f)
 		}
 	}
 }
 
-// TestVersionInTime: a program that says nothing is not waited for without end.
+// TestVersionInTime checks that a silent program is not waited for forever.
 func TestVersionInTime(t *testing.T) {
 	t.Parallel()
 	p := stageFor(t, "deaf")
@@ -56,11 +56,11 @@ func TestVersionInTime(t *testing.T) {
 		if f.Scheme != "deaf" {
 			continue
 		}
-		if f.Err == nil || f.Err.Error() != "leaderrun-deaf did not say its version in time" {
+		if f.Err == nil || f.Err.Error() != "leaderrun-deaf did not report its version in time" {
 			t.Errorf("got version %q and error %v", f.Version, f.Err)
 		}
 		if took := time.Since(begun); took > limit {
-			t.Errorf("it was waited for for %v", took)
+			t.Errorf("Versions waited %v", took)
 		}
 		return
 	}

@@ -14,11 +14,11 @@ import (
 // protocol is the version of the protocol that this package speaks.
 const protocol = 1
 
-// maxLine is the greatest length of a line, its newline included, in bytes.
+// maxLine is the limit of a line in bytes, including the newline.
 const maxLine = 64 << 10
 
-// maxTTL is the longest lease that a helper may report. The longest that is
-// asked for is 24 h; a server may round that up.
+// maxTTL is the longest lease that a helper may report. The longest that the core asks
+// for is 24 h, which a server may round up.
 const maxTTL = 7 * 24 * time.Hour
 
 // The methods of a request.
@@ -51,20 +51,20 @@ const (
 	eventChanged = "changed"
 )
 
-// A request is a line from the core to the helper. The order of the fields is
-// the order on the wire, on which a helper written in shell may rely.
+// A request is a line from the core to the helper. The order of the fields is the order
+// on the wire, on which a helper in shell may rely.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 
 	Try     bool          `json:"try,omitempty"`        // acquire
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // any; positive, or 0: no limit
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // any; 0 means no limit
 	Token   uint64        `json:"token,omitempty"`      // ask, break
 	Text    string        `json:"text,omitempty"`       // set_record, ask
 	Cursor  string        `json:"cursor,omitempty"`     // list
 	All     bool          `json:"all,omitempty"`        // watch
 
-	// What follows belongs to open.
+	// The fields below belong to open.
 	Protocol       int           `json:"protocol,omitempty"`
 	URL            string        `json:"url,omitempty"`
 	Name           string        `json:"name,omitempty"`
@@ -80,8 +80,8 @@ type request struct {
 	Term           string        `json:"term,omitempty"`
 }
 
-// A message is a line from the helper to the core: an event, or the answer to
-// the request with that id.
+// A message is a line from the helper to the core: an event, or the answer to the request
+// with that id.
 type message struct {
 	Event string          `json:"event,omitempty"`
 	ID    json.RawMessage `json:"id,omitempty"`
@@ -98,31 +98,30 @@ type message struct {
 	Error  *wireError `json:"error,omitempty"`  // or an error, as lost has
 }
 
-// A result is what a successful request brought; most bring
-// nothing.
+// A result is that of a successful request. For most it is empty.
 type result struct {
 	SecretEnv []string        `json:"secret_env,omitempty"` // open
 	Can       []locks.Ability `json:"can,omitempty"`        // open
 
-	Token uint64        `json:"token,omitempty"` // acquire, and so on
+	Token uint64        `json:"token,omitempty"` // acquire, as are the next fields
 	TTL   time.Duration `json:"ttl_ns,omitempty"`
 	Clean bool          `json:"clean,omitempty"`
 	Term  string        `json:"term,omitempty"`
 
 	State  *locks.State `json:"state,omitempty"`  // inspect
-	Record *string      `json:"record,omitempty"` // record; nil: there is none
+	Record *string      `json:"record,omitempty"` // record; nil if there is none
 
 	Page    []listed       `json:"page,omitempty"` // list
 	Next    string         `json:"next,omitempty"`
 	Servers *locks.Servers `json:"servers,omitempty"` // probe
 }
 
-// grant is what acquire brought.
+// grant returns the result of acquire.
 func (r *result) grant() *locks.Grant {
 	return &locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
 }
 
-// value returns what p points at, or what is zero if there is nothing.
+// value returns what p points at, or the zero value if p is nil.
 func value[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -130,10 +129,10 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// What is wrong with a line, or with the last one.
+// The errors of a line, or of the last line.
 var (
-	errLineTooLong = errors.New("a line of more than 64 KiB")
-	errHalfLine    = errors.New("half a line, and then the end")
+	errLineTooLong = errors.New("a line longer than 64 KiB")
+	errHalfLine    = errors.New("an incomplete last line")
 )
 
 // newLines reads lines. Its memory is bounded by maxLine.
@@ -144,8 +143,8 @@ func newLines(r io.Reader) *bufio.Scanner {
 	return s
 }
 
-// splitLine is bufio.ScanLines, but refuses a last line without a newline: its
-// writer died while it wrote.
+// splitLine is like bufio.ScanLines, but refuses a last line without a newline: its
+// writer died while writing it.
 func splitLine(data []byte, atEOF bool) (int, []byte, error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -156,7 +155,7 @@ func splitLine(data []byte, atEOF bool) (int, []byte, error) {
 	return 0, nil, nil
 }
 
-// lineError says why a scanner from newLines stopped; nil at a proper end.
+// lineError returns why a scanner from newLines stopped, or nil at a proper end.
 func lineError(s *bufio.Scanner) error {
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
 		return errLineTooLong
@@ -164,7 +163,7 @@ func lineError(s *bufio.Scanner) error {
 	return s.Err()
 }
 
-// encode makes a line of a request or a message.
+// encode returns the line for a request or a message.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,4 +1,4 @@
-// Leaderrun-file is a helper program for the file backend, which has none else.
+// Leaderrun-file is a helper program for the file backend, which normally needs none.
 package main
 
 import (

@@ -10,10 +10,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// What a fake does for an operator.
+// The fake's methods for operators.
 
-// List tells of as many locks as ?locks= says, with long texts, or of two, on the
-// first of two pages. The cursor of the next page is as ?next= says.
+// List returns ?locks= locks with long texts or, without that, two locks on the first of
+// two pages. The cursor of the next page is ?next=.
 func (f *fake) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
 	if n, _ := strconv.Atoi(f.q.Get("locks")); n > 0 {
 		return f.crowd(n), f.q.Get("next"), f.do(ctx, "list")
@@ -42,8 +42,7 @@ func (f *fake) crowd(n int) (page []locks.Listed) {
 	return page
 }
 
-// Watch tells of as many changes as ?changes= says, and then ends with ctx, or
-// with ?end by itself.
+// Watch reports ?changes= changes and then ends with ctx, or by itself with ?end.
 func (f *fake) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if err := f.do(ctx, fmt.Sprintf("watch %v", all)); err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func (f *fake) Break(ctx context.Context, token uint64) error {
 	return f.do(ctx, "break")
 }
 
-// Probe tells of one server, or of as many as ?servers= says, with long texts.
+// Probe returns one server, or ?servers= servers with long texts.
 func (f *fake) Probe(ctx context.Context) (locks.Servers, error) {
 	all := locks.Servers{
 		Product:  "fake",

@@ -14,7 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
-// TestAbilities cross the pipe: those that the helper declares and that we know.
+// TestAbilities checks that the abilities that the helper declares, and that we know,
+// cross the pipe.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?can=record&can=fly&can=ask", options())
@@ -22,12 +23,12 @@ func TestAbilities(t *testing.T) {
 	if want := []locks.Ability{locks.CanRecord, locks.CanAsk}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
-	checkClass(t, "what it has", locks.Require(t.Context(), l, "x", locks.CanAsk, locks.CanRecord), nil)
-	checkClass(t, "what it has not", locks.Require(t.Context(), l, "x", locks.CanInspect), locks.ErrUsage)
+	checkClass(t, "an ability that it has", locks.Require(t.Context(), l, "x", locks.CanAsk, locks.CanRecord), nil)
+	checkClass(t, "an ability that it lacks", locks.Require(t.Context(), l, "x", locks.CanInspect), locks.ErrUsage)
 }
 
-// TestAbilitiesOfNone: a helper that knows of no abilities has none, and one
-// that cannot open says why.
+// TestAbilitiesOfNone checks that a helper that knows of no abilities has none, and that
+// one that cannot open says why.
 func TestAbilitiesOfNone(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/", options())
@@ -36,14 +37,15 @@ func TestAbilitiesOfNone(t *testing.T) {
 	}
 	l = start(t, "fake://h/?open=denied", options())
 	_, err := l.Abilities(t.Context())
-	checkClass(t, "abilities of what cannot be opened", err, locks.ErrDenied)
+	checkClass(t, "abilities of a lock that cannot be opened", err, locks.ErrDenied)
 
 	ctx := within(t, 50*time.Millisecond)
 	_, err = start(t, "fake://h/?open=hang", options()).Abilities(ctx)
-	checkClass(t, "abilities of what does not answer", err, context.DeadlineExceeded)
+	checkClass(t, "abilities without an answer", err, context.DeadlineExceeded)
 }
 
-// TestVersion is what hello says, also of a helper that cannot open the lock.
+// TestVersion checks that the version comes from hello, even of a helper that cannot open
+// the lock.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"fake://h/", "fake://h/?open=denied"} {
@@ -53,10 +55,10 @@ func TestVersion(t *testing.T) {
 	}
 	ctx := within(t, 50*time.Millisecond)
 	_, err := start(t, "fake://h/?open=hang", options()).Version(ctx)
-	checkClass(t, "version of what does not answer", err, context.DeadlineExceeded)
+	checkClass(t, "version without an answer", err, context.DeadlineExceeded)
 }
 
-// TestVersionIsNotTrusted, and there is none without a hello.
+// TestVersionIsNotTrusted also checks that there is no version without a hello.
 func TestVersionIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	s := newSession("fake", locks.Error{}, closer{io.Discard})
@@ -99,7 +101,7 @@ func TestRecordAndAsk(t *testing.T) {
 	}
 }
 
-// TestLongQueueFitsALine, and the places that are left out are the last.
+// TestLongQueueFitsALine checks that the last places of a long queue are left out.
 func TestLongQueueFitsALine(t *testing.T) {
 	t.Parallel()
 	l := start(t, "fake://h/?can=inspect&queue=1000", options())
@@ -108,7 +110,7 @@ func TestLongQueueFitsALine(t *testing.T) {
 		t.Fatalf("got %d places, %v", len(st.Queue), err)
 	}
 	if st.PID != 0 || st.TTL != 0 || st.Waiters != 0 || st.Start != "" {
-		t.Errorf("what makes no sense is told: %+v", st.Status)
+		t.Errorf("invalid data was passed on: %+v", st.Status)
 	}
 	for _, p := range st.Queue {
 		if p.Priority != -locks.MaxPriority || !p.Since.IsZero() || p.Holder == "" {
@@ -117,8 +119,8 @@ func TestLongQueueFitsALine(t *testing.T) {
 	}
 }
 
-// TestRecordThatIsNone: what somebody stored where a record should be is an
-// error, and the session goes on.
+// TestRecordThatIsNone checks that an invalid stored record is an error, and that the
+// session continues.
 func TestRecordThatIsNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"%ff", strings.Repeat("x", locks.MaxRecord+1)} {
@@ -132,8 +134,8 @@ func TestRecordThatIsNone(t *testing.T) {
 	}
 }
 
-// TestAskedOfAnEarlierTerm is forgotten with the term that nobody was told of,
-// and of what was not received the last is kept.
+// TestAskedOfAnEarlierTerm checks that a request to the holder is forgotten with a term
+// whose grant was not delivered, and that the last of several requests is kept.
 func TestAskedOfAnEarlierTerm(t *testing.T) {
 	t.Parallel()
 	s := newSession("fake", locks.Error{}, closer{io.Discard})
@@ -156,8 +158,7 @@ func TestAskedOfAnEarlierTerm(t *testing.T) {
 	}
 }
 
-// TestNoEventAfterRelease: what a backend tells of a term that was released is
-// not passed on.
+// TestNoEventAfterRelease checks that events about a released term are not passed on.
 func TestNoEventAfterRelease(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
@@ -171,7 +172,7 @@ func TestNoEventAfterRelease(t *testing.T) {
 	}
 }
 
-// TestBreakAndForget cross the pipe, and so do their answers.
+// TestBreakAndForget checks that the calls and their answers cross the pipe.
 func TestBreakAndForget(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/notes"
@@ -183,12 +184,12 @@ func TestBreakAndForget(t *testing.T) {
 	checkClass(t, "break", l.Break(t.Context(), 7), locks.ErrLost)
 	err := l.Forget(t.Context())
 	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.PID != 7 {
-		t.Errorf("forget of a lock that is held: got %v", err)
+		t.Errorf("forget of a held lock: got %v", err)
 	}
-	checkNotLost(t, l) // what somebody else lost is not ours
+	checkNotLost(t, l) // the loss is another holder's
 }
 
-// TestPID: the holder that others see is this process, and not its helper.
+// TestPID checks that others see this process as the holder, not its helper.
 func TestPID(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[int]int{0: os.Getpid(), 7: 7} {
@@ -201,7 +202,7 @@ func TestPID(t *testing.T) {
 	}
 }
 
-// TestPriorityAndNoResign reach the backend.
+// TestPriorityAndNoResign checks that both reach the backend.
 func TestPriorityAndNoResign(t *testing.T) {
 	t.Parallel()
 	o := options()

@@ -7,18 +7,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
-// tasks are what a helper takes until it has the threads that it needs. One that cannot
-// have them is ended by the Go runtime, with pages of text.
+// tasks is how many tasks a helper needs until it has all its threads. If it cannot have
+// them, the Go runtime ends it with pages of text.
 const tasks = 16
 
-// A helper may be killed while the lock that it keeps is well: for want of memory, or
-// by mistake. By what the server knows the holder (a lease, a session, a nonce), the
-// helper has told us with the grant. So another one can go on with the term: it is told
-// that when it opens the lock. This extends no lease: we ask for each renewal, as
-// before, and the deadline stays what it was.
+// A helper may be killed while its lock is fine: when memory is short, or by mistake.
+// With the grant, the helper sent us everything by which the server knows the holder (a
+// lease, a session, a nonce). Another helper that gets this when it opens the lock can
+// continue the term. This extends no lease: we ask for each renewal as before, and the
+// deadline stays the same.
 
-// serving returns the instance to ask: the latest, or if that has ended and left a term
-// behind, one that follows it.
+// serving returns the instance to ask: the latest, or, if that has ended and left a term
+// behind, a replacement.
 func (l *Lock) serving() *instance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,13 +28,13 @@ func (l *Lock) serving() *instance {
 	}
 	if err := l.follow(l.at); err != nil {
 		l.log.Debug("cannot start another helper", "err", err)
-		return l.at // which says how it ended
+		return l.at // reports how it ended
 	}
-	l.log.Warn("the helper has ended, and another goes on with the lock", "err", why)
+	l.log.Warn("the helper has ended; another one continues with the lock", "err", why)
 	return l.at
 }
 
-// follow starts an instance that goes on with the term of another.
+// follow starts an instance that continues the term of another.
 func (l *Lock) follow(before *instance) error {
 	path, err := l.programs.Find(l.scheme)
 	if err != nil {
@@ -53,7 +53,7 @@ func (l *Lock) follow(before *instance) error {
 	return l.launch(p, s)
 }
 
-// orphaned returns why a session has ended that left a term behind, and nil otherwise.
+// orphaned returns why a session ended that left a term behind, or nil.
 func (s *session) orphaned() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,26 +63,26 @@ func (s *session) orphaned() error {
 	return s.err
 }
 
-// hasTerm reports that there is a term with which another session can go on; mu is held.
+// hasTerm reports whether there is a term that another session can continue; mu is held.
 func (s *session) hasTerm() bool {
 	return s.grant != nil && s.grant.TTL > 0 && s.term != "" && !errors.Is(s.err, errReleased) && !errors.Is(s.err, errClosed)
 }
 
-// hasServed reports that the helper could do what it is for.
+// hasServed reports whether the helper has done its work at least once.
 func (s *session) hasServed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.served
 }
 
-// stopWriting leaves the pipe to another session. What is under way is written first.
+// stopWriting leaves the pipe to another session, after any write under way.
 func (s *session) stopWriting() {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
 	s.over = true
 }
 
-// handOver makes next go on with the term, and returns what its helper needs for that.
+// handOver makes next continue the term, and returns what its helper needs for that.
 func (s *session) handOver(next *session) (term string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

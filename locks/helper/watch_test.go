@@ -21,12 +21,13 @@ func over(t *testing.T, changed <-chan struct{}) {
 				return
 			}
 		case <-deadline:
-			t.Fatal("the channel of a watch that is over is open")
+			t.Fatal("the channel did not close")
 		}
 	}
 }
 
-// TestWatch tells of changes, and ends with its context, in the helper, too.
+// TestWatch checks that a watch reports changes and ends with its context, in the helper
+// as well.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/notes"
@@ -37,7 +38,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	receive(t, changed)
-	checkClass(t, "renew, beside a watch", l.Renew(t.Context()), nil)
+	checkClass(t, "renew during a watch", l.Renew(t.Context()), nil)
 	cancel()
 	over(t, changed)
 	if !awaitNote(t, path, "watch ended") || !strings.Contains(read(t, path), "watch true\n") {
@@ -48,7 +49,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestSecondWatch ends the first, and takes its place.
+// TestSecondWatch checks that a second watch ends the first and replaces it.
 func TestSecondWatch(t *testing.T) {
 	t.Parallel()
 	l := start(t, able("fake://h/?changes=1"), options())
@@ -61,12 +62,12 @@ func TestSecondWatch(t *testing.T) {
 	}
 	over(t, first)
 	if _, goesOn := <-second; !goesOn {
-		t.Error("the second watch has ended with the first")
+		t.Error("the second watch ended with the first")
 	}
 }
 
-// TestWatchEnds: by the backend's own choice, with the handle, and with the
-// helper.
+// TestWatchEnds checks that a watch ends when the backend stops, with the handle, and
+// with the helper.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -91,14 +92,14 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// TestWatchFails: why, is told, and nothing is watched.
+// TestWatchFails checks that the error says why, and that nothing is watched.
 func TestWatchFails(t *testing.T) {
 	t.Parallel()
 	for class, want := range map[string]error{"usage": locks.ErrUsage, "denied": locks.ErrDenied} {
 		changed, err := start(t, able("fake://h/?watch="+class), options()).Watch(t.Context(), true)
 		checkClass(t, "watch", err, want)
 		if changed != nil {
-			t.Error("there is a channel, although nothing is watched")
+			t.Error("got a channel although nothing is watched")
 		}
 	}
 	ctx := within(t, 50*time.Millisecond)
@@ -106,7 +107,8 @@ func TestWatchFails(t *testing.T) {
 	checkClass(t, "watch", err, context.DeadlineExceeded)
 }
 
-// TestRestless: changes that nobody has received are one, and hold nothing up.
+// TestRestless checks that changes that nobody has received merge into one, and delay
+// nothing.
 func TestRestless(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "restless://h/", options())
@@ -129,8 +131,8 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestTenacious: a helper that does not stop to watch is not heard any more, and
-// costs no more than one of the requests that may wait.
+// TestTenacious: a helper that does not stop watching is ignored, and costs no more than
+// one of the requests that may wait.
 func TestTenacious(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "tenacious://h/", options())
@@ -145,8 +147,8 @@ func TestTenacious(t *testing.T) {
 	checkPending(t, l, 1)
 }
 
-// TestChangeBeforeTheFirstLook: a change that comes with the news that the helper
-// looks is not taken for that news.
+// TestChangeBeforeTheFirstLook: a change that arrives right after the event that the
+// watch has begun is not mistaken for it.
 func TestChangeBeforeTheFirstLook(t *testing.T) {
 	t.Parallel()
 	s := newSession("fake", locks.Error{}, closer{io.Discard})
@@ -162,10 +164,10 @@ func TestChangeBeforeTheFirstLook(t *testing.T) {
 {"event":"changed","id":2}
 {"event":"changed","id":2}
 `))
-	receive(t, p.look.changed)
+	receive(t, p.watch.changed)
 	select {
-	case <-p.look.changed:
-		t.Error("changes that nobody has received are more than one")
+	case <-p.watch.changed:
+		t.Error("several changes were waiting to be received")
 	default:
 	}
 }

@@ -21,7 +21,7 @@ func held(t *testing.T, query string) (l *Lock, log string) {
 	return l, log
 }
 
-// killed kills the helper, and returns what it was once it is gone.
+// killed kills the helper, waits until it is gone, and returns its instance.
 func killed(t *testing.T, l *Lock) *instance {
 	t.Helper()
 	in := l.last()
@@ -30,8 +30,8 @@ func killed(t *testing.T, l *Lock) *instance {
 	return in
 }
 
-// TestAdopt kills a helper: another goes on with what it kept, and can be told the last
-// words by whoever had the input of the first.
+// TestAdopt kills a helper. Another must continue the term, and a process that had the
+// input of the first helper must be able to send it a release.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	l, log := held(t, "")
@@ -40,15 +40,15 @@ func TestAdopt(t *testing.T) {
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrenew\n")
 	if pid := l.last().process.child.pid; !l.Keeps(pid) || l.Keeps(first.process.child.pid) {
-		t.Error("it is not known which process keeps the lock")
+		t.Error("Keeps does not know the process that keeps the lock")
 	}
 	if _, err := input.Write(words); err != nil {
-		t.Errorf("the last words: %v", err)
+		t.Errorf("write the release: %v", err)
 	}
 	eventually(t, "the lock is released", func() bool { return strings.HasSuffix(read(t, log), "release\n") })
 }
 
-// TestReuse: what was meant for one helper is not read by the next.
+// TestReuse checks that input for one helper is not read by the next.
 func TestReuse(t *testing.T) {
 	t.Parallel()
 	p, err := newPipe()
@@ -64,11 +64,12 @@ func TestReuse(t *testing.T) {
 	}
 	got := make([]byte, 10)
 	if n, err := p.r.Read(got); string(got[:n]) != "yes\n" || err != nil {
-		t.Errorf("the next one reads %q, %v", got[:n], err)
+		t.Errorf("the next helper reads %q, %v", got[:n], err)
 	}
 }
 
-// TestAdoptedUnasked: nobody waits for the next renewal to hear of the lock.
+// TestAdoptedUnasked checks that a replacement starts before the next renewal asks for
+// it.
 func TestAdoptedUnasked(t *testing.T) {
 	t.Parallel()
 	l, _ := held(t, "adopted=lost")
@@ -76,7 +77,7 @@ func TestAdoptedUnasked(t *testing.T) {
 	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
 }
 
-// TestReleasedByAnother: it is never too late to release.
+// TestReleasedByAnother checks that a replacement can release the lock.
 func TestReleasedByAnother(t *testing.T) {
 	t.Parallel()
 	l, log := held(t, "")
@@ -86,14 +87,15 @@ func TestReleasedByAnother(t *testing.T) {
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrelease\n")
 }
 
-// TestNotAdopted: what cannot be gone on with fails as it would without another helper,
-// and one that cannot begin is not started over and over.
+// TestNotAdopted checks that a lock whose term cannot be continued fails as it would
+// without a replacement, and that a helper that cannot work is not restarted over and
+// over.
 func TestNotAdopted(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]error{
 		"adopt=panic": locks.ErrUnavailable,
 		"adopt=usage": locks.ErrUsage,
-		"ttl=0s":      locks.ErrUnavailable, // it was lost with its helper
+		"ttl=0s":      locks.ErrUnavailable, // the lock was lost with its helper
 		"term=":       locks.ErrUnavailable,
 	} {
 		t.Run(fmt.Sprintf("%.12s", query), func(t *testing.T) {
@@ -102,10 +104,10 @@ func TestNotAdopted(t *testing.T) {
 			for i := range 3 {
 				dead := killed(t, l)
 				if dead.process.is(dead.process.child.pid) {
-					t.Error("a helper that is gone is known by its process id, which may be the job's by now")
+					t.Error("Keeps accepts the process id of a dead helper, which may by now be the job's")
 				}
 				if i > 0 && l.last() != dead {
-					t.Error("a helper that has done nothing is followed by another unasked")
+					t.Error("a helper that has done nothing was replaced before the next request")
 				}
 				checkClass(t, "renew", l.Renew(t.Context()), want)
 			}

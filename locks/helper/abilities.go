@@ -19,8 +19,8 @@ func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	}
 }
 
-// Version returns the version that the helper said it is of, also when it could
-// not open the lock. It blocks until the helper has answered, or ctx ends.
+// Version returns the version that the helper reported, even if it could not open the
+// lock. It blocks until the helper has answered, or ctx ends.
 func (l *Lock) Version(ctx context.Context) (string, error) {
 	s := l.last().session
 	select {
@@ -33,15 +33,15 @@ func (l *Lock) Version(ctx context.Context) (string, error) {
 
 // Break implements locks.Breaker.
 func (l *Lock) Break(ctx context.Context, token uint64) error {
-	return l.tell(ctx, request{Method: methodBreak, Token: token})
+	return l.do(ctx, request{Method: methodBreak, Token: token})
 }
 
 // Forget implements locks.Forgetter.
 func (l *Lock) Forget(ctx context.Context) error {
-	return l.tell(ctx, request{Method: methodForget})
+	return l.do(ctx, request{Method: methodForget})
 }
 
-// abilities returns what the answer to open said.
+// abilities returns those from the answer to open.
 func (s *session) abilities() ([]locks.Ability, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *session) abilities() ([]locks.Ability, error) {
 	return slices.Clone(s.can), nil
 }
 
-// greeting returns what hello said, or why there was none.
+// greeting returns the version from hello, or the reason why there was no hello.
 func (s *session) greeting() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
