@@ -1,6 +1,6 @@
-// Package clock reads the boot clock: it runs at a steady rate through
-// suspend, and setting the date does not move it. Go's time.Now stops while a
-// Linux machine is suspended (golang/go#24595), which a lease does not.
+// Package clock reads the boot clock, which runs at a steady rate through suspend and is
+// not affected by setting the date. Go's time.Now stops while a Linux machine is
+// suspended (golang/go#24595), but a lease does not.
 package clock
 
 import (
@@ -9,56 +9,55 @@ import (
 	"time"
 )
 
-// An Instant is a moment on the boot clock of this machine, in nanoseconds
-// from an arbitrary start. It means nothing on another machine or after a
-// reboot. The zero Instant is before every reading.
+// An Instant is a moment on this machine's boot clock, in nanoseconds from an arbitrary
+// start. It means nothing on another machine or after a reboot. The zero Instant is
+// before every reading.
 type Instant int64
 
-// Never is a moment that does not come. Nothing can be added to it.
+// Never is a moment that does not come. Do not add to it.
 const Never Instant = math.MaxInt64
 
-// Add returns the moment d later.
+// Add returns the moment that is d later.
 func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 
 // Sub returns the time from j to i.
 func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
 
-// A Clock tells the time.
+// A Clock returns the present moment.
 type Clock interface{ Now() Instant }
 
-// Boot is the machine's boot clock: CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC
-// on macOS (which runs through sleep there) and the BSDs, the interrupt time
-// on Windows.
+// Boot is the machine's boot clock: CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC on macOS
+// (where it runs during sleep) and the BSDs, the interrupt time on Windows.
 type Boot struct{}
 
-// Now reads the clock. It panics if the system has none.
+// Now reads the clock. It panics if the system has no such clock.
 func (Boot) Now() Instant { return bootNow() }
 
-// Bubble is a clock for a bubble of testing/synctest, where package time tells a time
-// that is simulated. Elsewhere it would stop in suspend.
+// Bubble is a clock for a bubble of testing/synctest, where package time simulates time.
+// Outside of a bubble it would stop in suspend.
 type Bubble struct{}
 
-// Now is what time.Now tells.
+// Now returns time.Now as an Instant.
 func (Bubble) Now() Instant { return Instant(time.Now().UnixNano()) }
 
-// Bounds of how long a Timer does not look at its clock.
+// The bounds of how long a Timer waits before it reads its clock again.
 const (
 	soonest = 10 * time.Millisecond
 	latest  = time.Second
 )
 
-// recheck is how late a Timer may notice that the machine was suspended, when so
-// much is left: an eighth of it, and so less than the margins at the end of a lease,
-// which are two fifteenths of one that is shorter than 15 s.
+// recheck returns how late a Timer may notice that the machine was suspended: an eighth
+// of the time left. This is less than the margins at the end of a lease, which are two
+// fifteenths of a lease shorter than 15 s.
 func recheck(left time.Duration) time.Duration {
 	return min(left, latest, max(left/8, soonest))
 }
 
-// A Timer fires once, when a clock has reached a moment. It looks at that
-// clock at least once a second, and more often when the moment is near, as Go's own
-// timers stand still in suspend.
+// A Timer fires once, when a clock has reached a moment. It reads that clock at least
+// once a second, and more often when the moment is near, because Go's own timers stop in
+// suspend.
 type Timer struct {
-	C <-chan struct{} // closed when the moment has come
+	C <-chan struct{} // closed when the Timer fires
 
 	clock Clock
 	at    Instant
@@ -79,7 +78,7 @@ func NewTimer(c Clock, at Instant) *Timer {
 	return t
 }
 
-// Stop ends the timer: C is then not closed any more.
+// Stop ends the timer. C is not closed after that.
 func (t *Timer) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// TestBootIsUptime compares with /proc/uptime, which runs through suspend.
+// TestBootIsUptime compares the clock with /proc/uptime, which includes suspend.
 func TestBootIsUptime(t *testing.T) {
 	before := clock.Boot{}.Now()
 	text, err := os.ReadFile("/proc/uptime")
@@ -22,7 +22,7 @@ func TestBootIsUptime(t *testing.T) {
 		t.Fatal(err)
 	}
 	uptime := clock.Instant(seconds * float64(time.Second))
-	const rounding = 10 * time.Millisecond // it has two decimals
+	const rounding = 10 * time.Millisecond // /proc/uptime has two decimals
 	if uptime < before.Add(-2*rounding) || uptime > after.Add(2*rounding) {
 		t.Errorf("the clock reads %v to %v, and the uptime is %v", before, after, uptime)
 	}

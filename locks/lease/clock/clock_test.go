@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A fake clock runs with the time of a synctest bubble, at a rate of its own,
-// and can jump as the boot clock seems to while the machine is suspended.
+// A fake clock follows the time of a synctest bubble at its own rate. It can jump, as the
+// boot clock seems to when the machine has been suspended.
 type fake struct {
 	start   time.Time
 	percent int64
@@ -59,17 +59,17 @@ func TestTimerForThePast(t *testing.T) {
 		c := newFake(100)
 		for _, after := range []time.Duration{0, -1, -time.Hour} {
 			if !fired(clock.NewTimer(c, c.Now().Add(after))) {
-				t.Errorf("a timer for %v from now has not fired at once", after)
+				t.Errorf("a timer for %v from now did not fire at once", after)
 			}
 		}
 		if !fired(clock.NewTimer(c, 0)) {
-			t.Error("a timer for the zero Instant has not fired at once")
+			t.Error("a timer for the zero Instant did not fire at once")
 		}
 	})
 }
 
-// TestTimerNoticesSuspend has the clock jump over the moment, at various times
-// after the last look at it. Go's own timers know nothing of that.
+// TestTimerNoticesSuspend makes the clock jump over the moment, at various times after
+// the Timer has read it. Go's own timers do not notice the jump.
 func TestTimerNoticesSuspend(t *testing.T) {
 	for _, at := range []time.Duration{0, time.Millisecond, 700 * time.Millisecond, time.Second - 1, 90*time.Second + 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -89,14 +89,14 @@ func TestTimerNoticesSuspend(t *testing.T) {
 	}
 }
 
-// TestTimerNoticesSuspendSoon: the nearer the moment is, the sooner a timer notices
-// that the clock has jumped over it.
+// TestTimerNoticesSuspendSoon checks that a timer notices a jump over its moment the
+// sooner, the nearer the moment is.
 func TestTimerNoticesSuspendSoon(t *testing.T) {
 	for _, left := range []time.Duration{100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newFake(100)
 			timer := clock.NewTimer(c, c.Now().Add(left))
-			time.Sleep(time.Nanosecond) // until it has just looked
+			time.Sleep(time.Nanosecond) // until the timer has just read the clock
 			c.jump(left - 2)
 			jumped := time.Now()
 			<-timer.C
@@ -107,8 +107,8 @@ func TestTimerNoticesSuspendSoon(t *testing.T) {
 	}
 }
 
-// TestTimerAfterJumpShort has the jump end before the moment: what is left is
-// waited for, not what was left before.
+// TestTimerAfterJumpShort makes the jump end before the moment. The Timer must wait only
+// for the time that is left after the jump.
 func TestTimerAfterJumpShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFake(100)
@@ -122,7 +122,8 @@ func TestTimerAfterJumpShort(t *testing.T) {
 	})
 }
 
-// TestTimerOnAnotherRate fires by its clock and not by Go's, never early.
+// TestTimerOnAnotherRate checks that a Timer fires by its clock, not by Go's, and never
+// early.
 func TestTimerOnAnotherRate(t *testing.T) {
 	for _, percent := range []int64{50, 90, 99, 101, 110, 200} {
 		synctest.Test(t, func(t *testing.T) {
@@ -151,12 +152,12 @@ func TestTimerStop(t *testing.T) {
 		timer = clock.NewTimer(c, c.Now())
 		timer.Stop()
 		if !fired(timer) {
-			t.Error("what has fired has not stayed so after Stop")
+			t.Error("C is open after the timer fired and was stopped")
 		}
 	})
 }
 
-// TestTimerZero: the zero Timer never fires, and may be stopped.
+// TestTimerZero checks that the zero Timer never fires, and may be stopped.
 func TestTimerZero(t *testing.T) {
 	var timer clock.Timer
 	timer.Stop()
@@ -167,8 +168,7 @@ func TestTimerZero(t *testing.T) {
 	}
 }
 
-// TestTimerStopRaces stops timers at the moment when they fire, for the race
-// detector.
+// TestTimerStopRaces stops timers at the moment when they fire, for the race detector.
 func TestTimerStopRaces(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 200 {

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// QueryInterruptTimePrecise counts 100 ns units since the start, time in sleep
-// and hibernation included; the "unbiased" variant leaves that out.
+// QueryInterruptTimePrecise counts units of 100 ns since the start, including time in
+// sleep and hibernation. The "unbiased" variant leaves that out.
 var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
 
 func bootNow() Instant {
 	var t uint64
-	_, _, _ = queryInterruptTime.Call(uintptr(unsafe.Pointer(&t))) // it has no result
+	_, _, _ = queryInterruptTime.Call(uintptr(unsafe.Pointer(&t))) // no result
 	return Instant(t * 100)
 }

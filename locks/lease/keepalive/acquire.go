@@ -11,11 +11,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// Acquire campaigns for the lock and keeps it from then on. It blocks until
-// the lock is ours (with try: until it is known whether it is), or ctx ends.
-// The lease outlives ctx: it ends by Release, or by loss.
+// Acquire campaigns for the lock, and keeps it from then on. It blocks until the lock is
+// ours or ctx ends; with try, until it is known whether the lock is ours. The lease
+// outlives ctx: it ends with Release or with a loss.
 //
-// Errors are those of locks.Lock's Acquire. On an error nothing is held.
+// Errors are those of Acquire in locks.Lock. If there is an error, nothing is held.
 func Acquire(ctx context.Context, lock locks.Lock, try bool, o Options) (*Lease, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Boot{}
@@ -44,13 +44,13 @@ type campaign struct {
 	sent clock.Instant // t_s: when Acquire, or the last acknowledged renewal, was sent
 }
 
-// outcome is what lock.Acquire returned.
+// outcome is the result of lock.Acquire.
 type outcome struct {
 	grant locks.Grant
 	err   error
 }
 
-// wait runs lock.Acquire, and beside it renews the place in the queue.
+// wait runs lock.Acquire, and renews the place in the queue meanwhile.
 func (c *campaign) wait(parent context.Context, try bool) (locks.Grant, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -64,7 +64,7 @@ func (c *campaign) wait(parent context.Context, try bool) (locks.Grant, error) {
 	defer func() { due.Stop() }()
 	var (
 		renewing attempt
-		gone     error // why the place in the queue is gone
+		gone     error // why we lost the place in the queue
 	)
 	for {
 		select {
@@ -87,10 +87,10 @@ func (c *campaign) wait(parent context.Context, try bool) (locks.Grant, error) {
 	}
 }
 
-// due makes the timer for the renewal of the place after the one sent at the
-// given moment. R lies between them even if that one failed: nothing runs yet
-// that would be in danger, and all who wait would ask a server that is down. A
-// permanent lock has nothing to renew, and waiting for it wakes nobody up.
+// due returns the timer for the next renewal of the place, R after the last one was sent,
+// even if that failed: nothing is running that would be in danger, and if the server is
+// down, every waiter would ask it. A permanent lock needs no renewal, and waiting for it
+// needs no timer.
 func (c *campaign) due(sent clock.Instant) *clock.Timer {
 	if locks.IsPermanent(c.lock) {
 		return new(clock.Timer)
@@ -98,10 +98,9 @@ func (c *campaign) due(sent clock.Instant) *clock.Timer {
 	return clock.NewTimer(c.o.Clock, sent.Add(c.o.Interval))
 }
 
-// decide weighs what Acquire returned against the loss of the place in the
-// queue. An Acquire that fails gives its place up, and a renewal beside it may
-// then find it gone: Acquire's own error says more, unless it is only the echo
-// of our cancelling it.
+// decide weighs the result of Acquire against the loss of the place in the queue. An
+// Acquire that fails gives up its place, so that a concurrent renewal may find it gone.
+// Acquire's own error then says more, unless it only results from our cancelling it.
 func (c *campaign) decide(parent context.Context, a outcome, gone error) (locks.Grant, error) {
 	switch {
 	case gone == nil:
@@ -115,7 +114,7 @@ func (c *campaign) decide(parent context.Context, a outcome, gone error) (locks.
 	}
 }
 
-// confirm makes sure that what was granted may be handed over.
+// confirm checks that what was granted may be used.
 func (c *campaign) confirm(ctx context.Context, grant locks.Grant) error {
 	if grant.TTL < 0 {
 		return fmt.Errorf("%w: granted a ttl of %v", locks.ErrUnavailable, grant.TTL)
@@ -134,10 +133,9 @@ func (c *campaign) confirm(ctx context.Context, grant locks.Grant) error {
 	}
 }
 
-// refresh renews a lease that already ran while we queued and is due for
-// renewal, before anything is started under it; it tries for as long as the
-// lease may last. A lease that has never been promised to anybody cannot be
-// resurrected wrongly: the server's word counts.
+// refresh renews a lease that began while we were queued and is due for renewal, before
+// anything is started under it. It tries for as long as the lease may last. Even after
+// that the server's word counts, because nobody has relied on this lease yet.
 func (c *campaign) refresh(ctx context.Context, ttl time.Duration) error {
 	giveUp := c.o.Clock.Now().Add(ttl)
 	for {
@@ -163,13 +161,13 @@ func (c *campaign) refresh(ctx context.Context, ttl time.Duration) error {
 	}
 }
 
-// undo gives up what was granted but may not be used, for the given reason,
-// and returns that. It is bounded by A; what it cannot undo ends by itself.
+// undo gives up a grant that may not be used, and returns the given reason. It is bounded
+// by A. If it fails, the lease ends by itself.
 func (c *campaign) undo(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.Attempt)
 	defer cancel()
 	if err := c.lock.Release(ctx); err != nil {
-		return fmt.Errorf("%w (giving the lock up: %v)", why, err) // of one class: that of the reason
+		return fmt.Errorf("%w (giving the lock up: %v)", why, err) // only the reason's class
 	}
 	return why
 }
@@ -179,8 +177,8 @@ func (c *campaign) renew(ctx context.Context) attempt {
 	return startAttempt(ctx, c.o.Clock.Now(), c.o.Attempt, c.lock.Renew)
 }
 
-// answered takes the outcome of an attempt. Only a success moves the stamp,
-// and to the moment of sending. It returns the error of a definite loss.
+// answered takes the outcome of an attempt. Only a success moves the stamp, and it moves
+// it to the moment of sending. answered returns the error of a definite loss.
 func (c *campaign) answered(a attempt, err error) error {
 	switch {
 	case err == nil:

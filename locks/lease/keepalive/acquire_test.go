@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// refused campaigns and expects to fail with the given error.
+// refused campaigns, and expects the given error.
 func (r *rig) refused(ctx context.Context, try bool, why error) error {
 	r.t.Helper()
 	l, err := keepalive.Acquire(ctx, r, try, r.o)
@@ -26,7 +26,7 @@ func TestFirstDeadlineCountsFromTheCall(t *testing.T) {
 		r.acquire = r.atOnce(step{out: 700 * time.Millisecond, back: 2 * time.Second})
 		l := r.hold()
 		r.deadline(l, r.e(0))
-		r.did("renew") // it is not due yet
+		r.did("renew") // not due yet
 		if got := l.Grant(); got != r.grant() {
 			t.Errorf("grant: got %+v, want %+v", got, r.grant())
 		}
@@ -41,15 +41,15 @@ func TestPlaceInQueueIsRenewed(t *testing.T) {
 		r.renew = func(int) step { return step{out: 300 * time.Millisecond, back: 300 * time.Millisecond} }
 		l := r.hold()
 		r.did("renew", seconds(3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39)...)
-		r.deadline(l, r.e(39*time.Second)) // not from 40 s, when the lock became ours
+		r.deadline(l, r.e(39*time.Second)) // not counted from 40 s, when the lock became ours
 		r.until(43 * time.Second)
 		r.deadline(l, r.e(42*time.Second))
 		r.lives(l)
 	})
 }
 
-// A renewal under way when the lock becomes ours is cancelled, and as it was
-// due, another comes before the start.
+// TestRenewalUnderWayAtTheGrant: a renewal under way when the lock becomes ours is
+// cancelled, and because it was due, another follows before the start.
 func TestRenewalUnderWayAtTheGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.after(10 * time.Second)
@@ -88,7 +88,8 @@ func TestFailedRenewalOfAPlaceDoesNotCount(t *testing.T) {
 	}
 }
 
-// An outage that the place in the queue survives costs nothing.
+// TestPlaceSurvivesAnOutage: an outage that the place in the queue survives has no
+// effect.
 func TestPlaceSurvivesAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.after(59 * time.Second)
@@ -114,7 +115,7 @@ func TestTry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = func(_ context.Context, try bool) (locks.Grant, error) {
 			if !try {
-				t.Error("the backend was not told that this is a try")
+				t.Error("try did not reach the backend")
 			}
 			return locks.Grant{}, &locks.HeldError{Status: locks.Status{Holder: "web1"}}
 		}
@@ -129,8 +130,8 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// What an Acquire of unknown outcome may have left behind is nobody's lease,
-// and ends by itself.
+// TestAmbiguousAcquire: whatever an Acquire of unknown outcome has left behind is not our
+// lease, and ends by itself.
 func TestAmbiguousAcquire(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.atOnce(step{unanswered: true})
@@ -139,7 +140,7 @@ func TestAmbiguousAcquire(t *testing.T) {
 		r.renew = func(int) step { return silence }
 		r.refused(ctx, false, context.DeadlineExceeded)
 		if lapsed, _ := r.server.ended(); lapsed {
-			t.Fatal("the lease has run out before the test began")
+			t.Fatal("the lease ended before the test began")
 		}
 		r.wait(time.Minute)
 		r.did("renew", seconds(3)...)
@@ -154,7 +155,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		r.acquire = r.after(time.Hour)
 		r.renew = func(int) step { return step{back: time.Second} }
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(9500*time.Millisecond, cancel) // beside a renewal
+		time.AfterFunc(9500*time.Millisecond, cancel) // during a renewal
 		r.refused(ctx, false, context.Canceled)
 		if got, want := r.now(), 9500*time.Millisecond; got != want {
 			t.Errorf("Acquire returned at %v, want %v", got, want)

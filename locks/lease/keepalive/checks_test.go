@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// hold has the lease, or the test fails. It is released in the end.
+// hold acquires the lease or fails the test, and releases it in the end.
 func (r *rig) hold() *keepalive.Lease {
 	r.t.Helper()
 	l, err := keepalive.Acquire(r.t.Context(), r, false, r.o)
@@ -26,7 +26,7 @@ func (r *rig) hold() *keepalive.Lease {
 	return l
 }
 
-// until sleeps, on Go's clock, until so long after the start.
+// until sleeps, on Go's clock, until d after the start.
 func (r *rig) until(d time.Duration) {
 	time.Sleep(d - time.Since(r.start))
 	synctest.Wait()
@@ -38,11 +38,10 @@ func (r *rig) wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// e is the deadline of a lease that was last renewed by a request sent at the
-// given true time.
+// e returns the deadline of a lease whose last renewal was sent at the given true time.
 func (r *rig) e(sent time.Duration) clock.Instant { return r.boot.at(sent).Add(trusted) }
 
-// did checks when all calls of one kind were made.
+// did checks the times of all calls of one kind.
 func (r *rig) did(op string, want ...time.Duration) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -66,7 +65,7 @@ func (r *rig) deadline(l *keepalive.Lease, want clock.Instant) {
 	}
 }
 
-// lives checks that the term goes on.
+// lives checks that the term continues.
 func (r *rig) lives(l *keepalive.Lease) {
 	r.t.Helper()
 	select {
@@ -79,14 +78,14 @@ func (r *rig) lives(l *keepalive.Lease) {
 	}
 }
 
-// ends waits for the end of the term and checks when, in true time, and why it
-// came; and then until all that it set off is done.
+// ends waits for the end of the term, checks when (in true time) and why it ended, and
+// then waits until everything that the end started is done.
 func (r *rig) ends(l *keepalive.Lease, at time.Duration, why error) {
 	r.t.Helper()
 	select {
 	case <-l.Done():
 	case <-time.After(time.Hour):
-		r.t.Fatalf("the term goes on, want its end at %v", at)
+		r.t.Fatalf("the term did not end, want its end at %v", at)
 	}
 	if got := r.now(); got != at {
 		r.t.Errorf("the term ended at %v, want %v", got, at)
@@ -103,7 +102,7 @@ func (r *rig) is(got, want error) {
 	}
 }
 
-// seconds makes durations of true time.
+// seconds returns durations.
 func seconds(s ...float64) []time.Duration {
 	d := make([]time.Duration, len(s))
 	for i := range s {

@@ -10,19 +10,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// spacing is the least time from the sending of one attempt to the sending of
-// the next after a failure: a sixth of R. An attempt that used up its time
-// limit is followed by the next at once.
+// spacing is the least time, after a failure, from the sending of one attempt to the
+// sending of the next: a sixth of R. If an attempt used up its time limit, the next
+// follows at once.
 func spacing(o Options) time.Duration { return o.Interval / 6 }
 
-// An attempt is one Renew under way, in a goroutine of its own.
+// An attempt is one Renew under way, in its own goroutine.
 type attempt struct {
 	sent   clock.Instant
-	answer chan error // its one outcome, then closed; nil: none is under way
+	answer chan error // its one outcome, then closed; nil if none is under way
 }
 
-// startAttempt calls renew. Its limit counts on Go's clock, which stands still
-// in suspend: only how soon we try again depends on it, never what is trusted.
+// startAttempt calls renew. The limit counts on Go's clock, which stops in suspend. That
+// only affects how soon we try again, never how long the lease is trusted.
 func startAttempt(ctx context.Context, sent clock.Instant, limit time.Duration, renew func(context.Context) error) attempt {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	a := attempt{sent: sent, answer: make(chan error, 1)}
@@ -34,7 +34,7 @@ func startAttempt(ctx context.Context, sent clock.Instant, limit time.Duration, 
 	return a
 }
 
-// keep starts a term that was granted to a request sent at the given moment.
+// keep starts a term. The request that was granted was sent at the given moment.
 func keep(lock locks.Lock, grant locks.Grant, sent clock.Instant, o Options) *Lease {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Lease{
@@ -54,9 +54,9 @@ func keep(lock locks.Lock, grant locks.Grant, sent clock.Instant, o Options) *Le
 	return l
 }
 
-// run is the renewal loop of one term. It returns why the term ended. Nothing
-// in it blocks: what might (a Renew, the logger, Renewed) happens in the
-// attempt, so that E is noticed whatever else is stuck.
+// run is the renewal loop of one term. It returns why the term ended. It never blocks:
+// whatever may block (Renew, the logger, Renewed) happens in the attempt, so that the
+// loop always notices E.
 func (l *Lease) run(ctx context.Context, sent clock.Instant) error {
 	due, expiry := l.timer(sent.Add(l.o.Interval)), l.expiry()
 	defer func() { due.Stop(); expiry.Stop() }()
@@ -91,14 +91,14 @@ func (l *Lease) run(ctx context.Context, sent clock.Instant) error {
 	}
 }
 
-// left is the time from now to E.
+// left returns the time from now to E.
 func (l *Lease) left() time.Duration {
 	e, _ := l.Deadline()
 	return e.Sub(l.o.Clock.Now())
 }
 
-// timer makes one of the loop's timers. A lease that cannot end while this
-// process lives needs none.
+// timer returns one of the loop's timers. A lease that cannot end while this process
+// lives needs none.
 func (l *Lease) timer(at clock.Instant) *clock.Timer {
 	if l.grant.TTL == 0 {
 		return new(clock.Timer)
@@ -106,14 +106,13 @@ func (l *Lease) timer(at clock.Instant) *clock.Timer {
 	return clock.NewTimer(l.o.Clock, at)
 }
 
-// expiry makes the timer for E as it is now.
+// expiry returns the timer for the present E.
 func (l *Lease) expiry() *clock.Timer {
 	e, _ := l.Deadline()
 	return l.timer(e)
 }
 
-// renew begins one attempt. The answer that the loop gets is what the attempt
-// meant for the term.
+// renew begins one attempt. Its answer is what the attempt meant for the term.
 func (l *Lease) renew(ctx context.Context, limit time.Duration) attempt {
 	sent := l.o.Clock.Now()
 	return startAttempt(ctx, sent, limit, func(ctx context.Context) error {
@@ -121,9 +120,9 @@ func (l *Lease) renew(ctx context.Context, limit time.Duration) attempt {
 	})
 }
 
-// answered takes the outcome of a renewal that was sent at the given moment:
-// nil if it moved the deadline. An answer after the end of the term changes
-// nothing, and nobody is told of it.
+// answered takes the outcome of a renewal that was sent at the given moment. It returns
+// nil if the renewal moved the deadline. An answer after the end of the term changes
+// nothing and is not reported.
 func (l *Lease) answered(sent clock.Instant, err error) error {
 	r := Renewal{Sent: sent, Done: l.o.Clock.Now()}
 	l.mu.Lock()
@@ -142,15 +141,15 @@ func (l *Lease) answered(sent clock.Instant, err error) error {
 		return err
 	}
 	if errors.Is(err, locks.ErrLost) {
-		l.end(err) // before the report, which may block
+		l.end(err) // before the report, because that may block
 	}
 	l.report(r)
 	return err
 }
 
-// late is the outcome of a renewal that was answered after E. Even an
-// acknowledgement comes too late: somebody may have led in between, and what
-// the server extended is not ours to use any more.
+// late returns the outcome of a renewal that was answered after E. Even a success comes
+// too late: somebody may have led in between, so we must not use what the server
+// extended.
 func late(err error) error {
 	if err == nil {
 		return ErrExpired
@@ -158,8 +157,7 @@ func late(err error) error {
 	return fmt.Errorf("%w: %v", ErrExpired, err)
 }
 
-// asLost is what Lost delivered, as an error that ends the term whatever it
-// says.
+// asLost makes any error from Lost one that ends the term.
 func asLost(err error) error {
 	if errors.Is(err, locks.ErrLost) {
 		return err
@@ -167,8 +165,8 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %v", locks.ErrLost, err)
 }
 
-// report logs a renewal and tells Renewed. The log warns of the first failure
-// in a row; the rest is for who looks closely.
+// report logs a renewal and calls Renewed. Only the first failure in a row is a warning;
+// the rest is for debugging.
 func (l *Lease) report(r Renewal) {
 	left := r.Deadline.Sub(r.Done)
 	switch {
@@ -176,7 +174,7 @@ func (l *Lease) report(r Renewal) {
 		l.o.Logger.Info("renewing again", "left", left)
 	case r.Err == nil:
 		l.o.Logger.Debug("renewed", "took", r.Done.Sub(r.Sent), "left", left)
-	case l.failing || errors.Is(r.Err, locks.ErrLost): // the end of a term is told by who ends it
+	case l.failing || errors.Is(r.Err, locks.ErrLost): // the end of a term is reported elsewhere
 		l.o.Logger.Debug("renewal failed", "left", left, "err", r.Err)
 	default:
 		l.o.Logger.Warn("renewal failed, will retry", "left", left, "err", r.Err)

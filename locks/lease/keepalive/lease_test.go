@@ -26,7 +26,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// Renewals are R apart from sending to sending, however long the answers take.
+// TestCadence checks that renewals are sent R apart, however long the answers take.
 func TestCadence(t *testing.T) {
 	for _, slow := range []time.Duration{0, 10 * time.Millisecond, 1999 * time.Millisecond} {
 		t.Run(slow.String(), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDeadlineCountsFromTheSending(t *testing.T) {
 		r.renew = func(int) step { return step{out: time.Second, back: 900 * time.Millisecond} }
 		l := r.hold()
 		r.until(4800 * time.Millisecond)
-		r.deadline(l, r.e(0)) // the server has renewed, but we do not know it
+		r.deadline(l, r.e(0)) // the server has renewed, but we do not know that yet
 		r.until(5 * time.Second)
 		r.deadline(l, r.e(3*time.Second))
 		want := keepalive.Renewal{Sent: r.boot.at(3 * time.Second), Done: r.boot.at(4900 * time.Millisecond), Left: 10085 * time.Millisecond, Deadline: r.e(3 * time.Second)}
@@ -66,7 +66,8 @@ func TestDeadlineCountsFromTheSending(t *testing.T) {
 	})
 }
 
-// An outage shorter than the window costs nothing; attempts are R/6 apart.
+// TestOutageInsideTheWindow: an outage shorter than the window has no effect; attempts
+// are R/6 apart.
 func TestOutageInsideTheWindow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(n int) step {
@@ -92,7 +93,8 @@ func TestOutageInsideTheWindow(t *testing.T) {
 	})
 }
 
-// Errors never move the deadline, at which the term ends to the nanosecond.
+// TestErrorsUntilExpiry checks that errors never move the deadline, and that the term
+// ends at the deadline to the nanosecond.
 func TestErrorsUntilExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(int) step { return step{err: errDown} }
@@ -108,8 +110,8 @@ func TestErrorsUntilExpiry(t *testing.T) {
 	})
 }
 
-// A server, or a helper, that says nothing: n = 2 attempts of A end before
-// D_signal, which is 8 s before the end of the lease, and none outlasts E.
+// TestSilence: against a silent server or helper, n = 2 attempts of A end before D_signal,
+// which is 8 s before the end of the lease, and no attempt outlasts E.
 func TestSilence(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(int) step { return silence }
@@ -127,7 +129,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// The server has renewed each time, but we cannot know it.
+// TestLostAnswers: the server has renewed each time, but we cannot know that.
 func TestLostAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(int) step { return step{unanswered: true} }
@@ -140,8 +142,8 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// A backend that ignores its context cannot hold up the end of the term, and
-// its success after that resurrects nothing.
+// TestAnswerAfterExpiry: a backend that ignores its context cannot delay the end of the
+// term, and its later success does not bring the lease back.
 func TestAnswerAfterExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.server.lax = true
@@ -175,13 +177,13 @@ func TestRenewalFindsTheLeaseLost(t *testing.T) {
 		r.until(time.Minute)
 		r.did("renew", seconds(3, 6)...)
 		if got := r.renewals[1].Err; got != lost {
-			t.Errorf("Renewed was told %v, want %v", got, lost)
+			t.Errorf("Renewed got %v, want %v", got, lost)
 		}
 	})
 }
 
-// The backend's early notice ends the term at once, also beside a renewal, and
-// whatever it says.
+// TestNoticeOfLoss: a loss reported by the backend ends the term at once, even during a
+// renewal, and whatever the error is.
 func TestNoticeOfLoss(t *testing.T) {
 	deleted := fmt.Errorf("%w: the key was deleted", locks.ErrLost)
 	for name, test := range map[string]struct {
@@ -205,7 +207,7 @@ func TestNoticeOfLoss(t *testing.T) {
 				}
 				r.ends(l, 4*time.Second, locks.ErrLost)
 				if n := r.renewing.Load(); n != 0 {
-					t.Errorf("%d renewals go on", n)
+					t.Errorf("%d renewals are still under way", n)
 				}
 				r.until(time.Minute)
 				r.did("renew", seconds(3)...)
@@ -214,7 +216,7 @@ func TestNoticeOfLoss(t *testing.T) {
 	}
 }
 
-// A lock that cannot end while we live has no deadline and is not renewed, but
+// TestNoTTL: a lock that cannot end while we live has no deadline and is not renewed, but
 // can be lost.
 func TestNoTTL(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -227,13 +229,13 @@ func TestNoTTL(t *testing.T) {
 		if e, ok := l.Deadline(); ok {
 			t.Errorf("deadline: got %v, want none", e)
 		}
-		r.did("renew", seconds(3, 6, 9)...) // while it waited
+		r.did("renew", seconds(3, 6, 9)...) // while Acquire waited
 		r.lost <- locks.ErrLost
 		r.ends(l, time.Hour, locks.ErrLost)
 	})
 }
 
-// A permanent says in advance that its lock cannot end.
+// A permanent declares in advance that its lock cannot end.
 type permanent struct{ *rig }
 
 func (permanent) Permanent() bool { return true }
@@ -251,7 +253,7 @@ func TestPermanentIsNotRenewedWhileWaiting(t *testing.T) {
 	})
 }
 
-// A Renewed, or a log, that blocks keeps no lease from ending.
+// TestBlockedReport: a blocked Renewed or log does not keep the lease from ending.
 func TestBlockedReport(t *testing.T) {
 	for name, test := range map[string]struct {
 		renewal step

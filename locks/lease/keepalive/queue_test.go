@@ -29,16 +29,17 @@ func TestPlaceLostWhileWaiting(t *testing.T) {
 		r.renew = lostAt(3, step{})
 		err := r.refused(t.Context(), false, errPlace)
 		if errors.Is(err, context.Canceled) {
-			t.Errorf("got %v: nobody cancelled this", err)
+			t.Errorf("got %v, but the caller cancelled nothing", err)
 		}
 		r.wait(time.Minute)
-		r.did("renew", seconds(3, 6, 9)...) // and never again
+		r.did("renew", seconds(3, 6, 9)...) // and none after that
 		r.did("release")                    // nothing was granted
 	})
 }
 
-// The backend grants the lock although, as a renewal has learned meanwhile,
-// the place is gone. The grant is undone, whichever of the two is seen first.
+// TestGrantRacesWithLossOfPlace: the backend grants the lock although a renewal has
+// meanwhile found the place gone. The grant is undone, whichever of the two is seen
+// first.
 func TestGrantRacesWithLossOfPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		grant   time.Duration
@@ -64,8 +65,8 @@ func TestGrantRacesWithLossOfPlace(t *testing.T) {
 	}
 }
 
-// An Acquire that fails gives up its place. That a renewal then finds the
-// place gone must not hide why.
+// TestOwnFailureIsNotMaskedByTheLossItCauses: an Acquire that fails gives up its place. A
+// renewal that then finds the place gone must not hide the first error.
 func TestOwnFailureIsNotMaskedByTheLossItCauses(t *testing.T) {
 	for name, test := range map[string]struct {
 		failed  time.Duration
@@ -90,7 +91,7 @@ func TestOwnFailureIsNotMaskedByTheLossItCauses(t *testing.T) {
 			r.renew = lostAt(3, step{back: 200 * time.Millisecond, deaf: true})
 			r.acquire = func(ctx context.Context, _ bool) (locks.Grant, error) {
 				<-ctx.Done()
-				time.Sleep(time.Second) // gives the place up
+				time.Sleep(time.Second) // gives up the place
 				return locks.Grant{}, ctx.Err()
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 9100*time.Millisecond)
@@ -102,8 +103,8 @@ func TestOwnFailureIsNotMaskedByTheLossItCauses(t *testing.T) {
 	})
 }
 
-// A loss that the backend reports before the lease was handed over is an
-// error, not a lease that ends at once.
+// TestLostBeforeTheHandOver: a loss that the backend reports before the lease is handed
+// over is an error, not a lease that ends at once.
 func TestLostBeforeTheHandOver(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.lost <- errPlace
@@ -112,8 +113,9 @@ func TestLostBeforeTheHandOver(t *testing.T) {
 	})
 }
 
-// A lease that ran out by our clock while we queued, as nobody was promised
-// it, is ours if the server says so, counted from when it was asked.
+// TestServerDecidesOnAStalePlace: a lease that ran out by our clock while we were queued
+// is ours if the server says so, counted from when it was asked, because nobody had
+// relied on it.
 func TestServerDecidesOnAStalePlace(t *testing.T) {
 	for _, lax := range []bool{true, false} {
 		t.Run(fmt.Sprintf("lax %t", lax), func(t *testing.T) {

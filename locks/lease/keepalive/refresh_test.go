@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// A backend without a queue has its lease from some moment within Acquire: it
-// counts from a renewal.
+// TestRefreshBeforeTheStart: the lease of a backend without a queue began at some moment
+// within Acquire, so it counts from a renewal.
 func TestRefreshBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.polling(100 * time.Second)
@@ -48,7 +48,8 @@ func TestRefreshIsRetried(t *testing.T) {
 	})
 }
 
-// An answer slower than R is as fresh as one can be had from that server.
+// TestRefreshFromASlowServer: an answer slower than R is the freshest that such a server
+// can give.
 func TestRefreshFromASlowServer(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.o.Interval = time.Second
@@ -110,8 +111,8 @@ func TestRefreshFails(t *testing.T) {
 	}
 }
 
-// An attempt that the caller's leaving has ended is not followed by another.
-// Which of two ready channels a select takes is random, so this tries often.
+// TestRefreshEndsWithContext: if the caller's context ends an attempt, no other follows.
+// A select takes a random one of two ready channels, so the test repeats this often.
 func TestRefreshEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -127,8 +128,8 @@ func TestRefreshEndsWithContext(t *testing.T) {
 	}
 }
 
-// What is undone although it may not be possible says so in one line, and
-// keeps the class of the reason.
+// TestUndoFails: a failed undo is reported in one line, and the error keeps the class of
+// the reason.
 func TestUndoFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.polling(59 * time.Second)
@@ -149,7 +150,7 @@ func TestUndoFails(t *testing.T) {
 	})
 }
 
-// What is undone is undone although the caller has gone.
+// TestUndoOutlivesContext: a grant is undone even after the caller's context has ended.
 func TestUndoOutlivesContext(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.polling(59 * time.Second)

@@ -49,8 +49,8 @@ func TestReleaseConcurrently(t *testing.T) {
 	})
 }
 
-// A renewal beside a release is cancelled; whatever comes of it changes
-// nothing, and once Release has returned it is over.
+// TestReleaseWhileRenewing: Release cancels a concurrent renewal. Its outcome changes
+// nothing, and it is over once Release has returned.
 func TestReleaseWhileRenewing(t *testing.T) {
 	for name, test := range map[string]struct {
 		renewal step
@@ -74,20 +74,20 @@ func TestReleaseWhileRenewing(t *testing.T) {
 				if got := r.now(); got != test.until {
 					t.Errorf("Release returned at %v, want %v", got, test.until)
 				}
-				r.did("release", seconds(4)...) // it did not wait for the renewal
+				r.did("release", seconds(4)...) // Release did not wait for the renewal
 				r.is(l.Err(), keepalive.ErrReleased)
 				r.deadline(l, r.e(0))
 				r.until(time.Minute)
 				r.did("renew", seconds(3)...)
 				if len(r.renewals) != 0 {
-					t.Errorf("Renewed was told %v", r.renewals)
+					t.Errorf("Renewed got %v", r.renewals)
 				}
 			})
 		})
 	}
 }
 
-// A lease that was lost is given up, too, and the reason stays.
+// TestReleaseAfterLoss: a lost lease is given up as well, and its Err stays the same.
 func TestReleaseAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(int) step { return silence }
@@ -112,7 +112,7 @@ func TestReleaseFails(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		r.is(l.Release(ctx), context.DeadlineExceeded)
-		r.is(l.Release(ctx), context.DeadlineExceeded) // which has ended already
+		r.is(l.Release(ctx), context.DeadlineExceeded) // ctx has already ended
 		r.ends(l, time.Second, keepalive.ErrReleased)
 
 		r.release = step{}
@@ -120,6 +120,6 @@ func TestReleaseFails(t *testing.T) {
 			t.Errorf("another attempt: %v", err)
 		}
 		r.until(time.Minute)
-		r.did("renew") // a lock that could not be given up is left to its TTL
+		r.did("renew") // a lock that could not be released ends with its TTL
 	})
 }

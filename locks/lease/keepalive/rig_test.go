@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// The timing of most tests, and of leaderrun by default.
+// The timing of most tests, and leaderrun's defaults.
 const (
 	ttl      = 15 * time.Second
 	interval = 3 * time.Second
@@ -25,8 +25,8 @@ const (
 
 var errDown = errors.New("connection refused")
 
-// A rig is a Lock that does what a test tells it to, on a model of a server,
-// and keeps a record of all that was asked of it.
+// A rig is a Lock that does what a test says, on a model of a server, and records every
+// call.
 type rig struct {
 	*world
 	t      *testing.T
@@ -35,7 +35,7 @@ type rig struct {
 	o      keepalive.Options
 
 	acquire func(ctx context.Context, try bool) (locks.Grant, error)
-	renew   func(n int) step // what becomes of the n-th Renew, from 1
+	renew   func(n int) step // the outcome of the n-th Renew, from 1
 	release step
 	lost    chan error
 	network sync.WaitGroup
@@ -53,11 +53,11 @@ type rig struct {
 type call struct {
 	op    string
 	at    time.Duration // true time
-	limit time.Duration // until the end of its context; 0: it has none
+	limit time.Duration // until the end of its context; 0 if it has no limit
 }
 
-// bubble runs a test in a world of its own. Whatever is left running in it at
-// its end fails the test.
+// bubble runs a test in its own world. Anything that still runs there at the end fails
+// the test.
 func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(t, newRig(t)) })
@@ -94,7 +94,7 @@ func (r *rig) Release(ctx context.Context) error {
 func (r *rig) Lost() <-chan error { return r.lost }
 func (r *rig) Close() error       { return nil }
 
-// note records a call and returns how many of its kind there have been.
+// note records a call and returns how many of its kind there were so far.
 func (r *rig) note(ctx context.Context, op string) int {
 	c := call{op: op, at: r.now()}
 	if end, ok := ctx.Deadline(); ok {
@@ -113,7 +113,7 @@ func (r *rig) renewed(n keepalive.Renewal) {
 	r.renewals = append(r.renewals, n)
 }
 
-// atOnce is an Acquire that is granted a lease when its request arrives.
+// atOnce returns an Acquire that is granted a lease when its request arrives.
 func (r *rig) atOnce(s step) func(context.Context, bool) (locks.Grant, error) {
 	return func(ctx context.Context, _ bool) (locks.Grant, error) {
 		if err := s.run(ctx, &r.network, r.server.grant); err != nil {
@@ -123,8 +123,8 @@ func (r *rig) atOnce(s step) func(context.Context, bool) (locks.Grant, error) {
 	}
 }
 
-// after is an Acquire that has a place in the queue, under a lease, at once,
-// and the lock when the given time has passed.
+// after returns an Acquire that at once has a place in the queue, under a lease, and that
+// has the lock after the given time.
 func (r *rig) after(wait time.Duration) func(context.Context, bool) (locks.Grant, error) {
 	return func(ctx context.Context, _ bool) (locks.Grant, error) {
 		_ = r.server.grant()
@@ -132,8 +132,7 @@ func (r *rig) after(wait time.Duration) func(context.Context, bool) (locks.Grant
 	}
 }
 
-// polling is an Acquire without a queue, that has its lease from the moment it
-// has the lock.
+// polling returns an Acquire without a queue, whose lease begins when it has the lock.
 func (r *rig) polling(wait time.Duration) func(context.Context, bool) (locks.Grant, error) {
 	return func(ctx context.Context, _ bool) (locks.Grant, error) {
 		g, err := r.turn(ctx, wait)
@@ -170,7 +169,7 @@ func (h recorder) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-// logged returns the messages of at least a level.
+// logged returns the messages at or above a level.
 func (r *rig) logged(level slog.Level) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // seedVariable names the environment variable that replays one random schedule.
 const seedVariable = "KEEPALIVE_SEED"
 
-// schedules is how many TestSchedules tries.
+// schedules returns how many schedules TestSchedules tries.
 func schedules() int {
 	if os.Getenv("LEADERRUN_TEST_LONG") == "1" {
 		return 3000
@@ -26,9 +26,9 @@ func schedules() int {
 	return 500
 }
 
-// The central claim of this package, on random schedules of delays, vanished
-// requests and answers, errors, evictions, suspends and clock rates: whenever
-// a lease is not Done and its deadline has not come, the server's lease runs.
+// TestSchedules checks the central claim of this package, on random schedules of delays,
+// lost requests and answers, errors, evictions, suspends and clock rates: whenever a
+// lease is not Done and its deadline has not come, the server's lease runs.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	if text := os.Getenv(seedVariable); text != "" {
@@ -51,14 +51,14 @@ func TestSchedules(t *testing.T) {
 			renewed += s.advanced
 		})
 	}
-	t.Logf("%d schedules: the deadline advanced %d times, %d terms ended by themselves", all, renewed, ends)
+	t.Logf("%d schedules: the deadline advanced %d times, %d terms ended early", all, renewed, ends)
 	if ends < all/10 || ends > all*9/10 || renewed < 3*all {
-		t.Error("these schedules are too kind, or too harsh, to show anything")
+		t.Error("these schedules are too easy, or too hard, to prove anything")
 	}
 }
 
-// A clock that is wrong by more than ρ breaks the claim, and the checks see
-// it: they can fail.
+// TestSchedulesCanFail: a clock that is wrong by more than ρ breaks the claim, and the
+// checks must notice.
 func TestSchedulesCanFail(t *testing.T) {
 	t.Parallel()
 	for _, ppm := range []int64{-100_000, -1200} {
@@ -69,20 +69,19 @@ func TestSchedulesCanFail(t *testing.T) {
 			s.fail = func(string, ...any) { s.failed.Store(true) }
 			s.run()
 			if !s.failed.Load() {
-				t.Errorf("a clock of %d ppm was not found out", ppm)
+				t.Errorf("a clock error of %d ppm was not noticed", ppm)
 			}
 		})
 	}
 }
 
-// A schedule is one random course of events. Its own goroutine suspends the
-// machine and looks at the lease; the rest of the randomness is in the script
-// of the network.
+// A schedule is one random course of events. Its own goroutine suspends the machine and
+// looks at the lease. The rest of the randomness is in the outcomes of requests.
 type schedule struct {
 	*rig
 	seed   uint64
-	random *rand.Rand // the schedule's own goroutine's
-	script *rand.Rand // the network's
+	random *rand.Rand // used only by the schedule's own goroutine
+	script *rand.Rand // used only by the network
 	calm   bool       // no faults
 	faults int        // percent of requests that go wrong
 	fail   func(format string, args ...any)
@@ -90,7 +89,7 @@ type schedule struct {
 	lease    atomic.Pointer[keepalive.Lease]
 	last     clock.Instant // the deadline as last seen
 	advanced int
-	ended    bool // the term ended by itself
+	ended    bool // the term ended before its release
 	failed   atomic.Bool
 }
 
@@ -124,17 +123,17 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	return s
 }
 
-// upTo is a random duration below d.
+// upTo returns a random duration below d.
 func (s *schedule) upTo(d time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(d)))
 }
 
-// rate is a clock's error within ρ, often the worst.
+// rate returns a clock error within ρ, often the largest.
 func (s *schedule) rate() int64 {
 	return []int64{-500, 500, 0, s.random.Int64N(1001) - 500}[s.random.IntN(4)]
 }
 
-// step is what becomes of a request.
+// step returns the outcome of a request.
 func (s *schedule) step(int) step {
 	if s.calm || s.script.IntN(100) >= s.faults {
 		if s.script.IntN(2) == 0 {
@@ -169,7 +168,7 @@ func (s *schedule) delay(below time.Duration) time.Duration {
 	return time.Duration(s.script.Int64N(int64(below)))
 }
 
-// Renew checks that nothing is renewed after the term, or after E.
+// Renew checks that nothing is renewed after the term or after E.
 func (s *schedule) Renew(ctx context.Context) error {
 	if l := s.lease.Load(); l != nil {
 		e, _ := l.Deadline()
@@ -190,7 +189,7 @@ func (s *schedule) run() {
 	lease, err := keepalive.Acquire(ctx, s, false, s.o)
 	if err != nil {
 		if s.calm {
-			s.fail("acquire on a calm day: %v", err)
+			s.fail("acquire without faults: %v", err)
 		}
 		before := len(s.calls)
 		s.wait(2 * s.server.ttl)
@@ -209,9 +208,9 @@ func (s *schedule) run() {
 			s.suspend(s.upTo(s.server.ttl * 3 / 2))
 		}
 	}
-	const slow = 40 * time.Millisecond // for an answer on a calm day
+	const slow = 40 * time.Millisecond // for an answer without faults
 	if s.calm && s.ended && s.o.Attempt > slow && s.o.Interval+slow < keepalive.Trusted(s.server.ttl) {
-		s.fail("lost on a calm day: %v", lease.Err())
+		s.fail("lost without faults: %v", lease.Err())
 	}
 	_ = lease.Release(context.Background())
 	if err := lease.Err(); err == nil || lease.Release(context.Background()) != nil {
@@ -219,9 +218,9 @@ func (s *schedule) run() {
 	}
 }
 
-// look checks the lease as it is now, and reports whether its term goes on.
+// look checks the present state of the lease, and reports whether its term continues.
 func (s *schedule) look(l *keepalive.Lease) bool {
-	// In this order, as time and the attempt run on beside it.
+	// Read in this order, because time and the attempt advance meanwhile.
 	lapsed, _ := s.server.ended()
 	now := s.boot.Now()
 	e, _ := l.Deadline()
@@ -234,7 +233,7 @@ func (s *schedule) look(l *keepalive.Lease) bool {
 	}
 	switch {
 	case lapsed && open && now < e && !s.server.isEvicted():
-		s.fail("the server's lease has run out, ours is trusted for another %v", e.Sub(now))
+		s.fail("the server's lease has ended, but ours is trusted for another %v", e.Sub(now))
 	case open != (err == nil) && open:
 		s.fail("Err is %v before Done", err)
 	case !open && l.Err() == nil:
@@ -254,15 +253,15 @@ func (s *schedule) look(l *keepalive.Lease) bool {
 	return open
 }
 
-// check compares a deadline with the end of the server's lease, which was
-// extended before we could know it.
+// check compares a deadline with the end of the server's lease. The server extends its
+// lease before we learn of it.
 func (s *schedule) check(e clock.Instant) {
 	lapsed, end := s.server.ended()
 	switch ours := s.boot.when(e); {
-	case s.server.isEvicted(): // an operator's doing, outside the claim
+	case s.server.isEvicted(): // an operator did this, which is outside the claim
 	case ours > end:
 		s.fail("trusted until %v, beyond the end of the server's lease at %v", time.Duration(ours), time.Duration(end))
 	case lapsed && s.boot.Now() < e:
-		s.fail("trusted until %v although the server's lease ran out before", time.Duration(ours))
+		s.fail("trusted until %v although the server's lease ended before that", time.Duration(ours))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// Go's timers stand still in suspend. That the lease has run out meanwhile is
-// noticed within a second, and nothing is renewed any more.
+// TestSuspend: Go's timers stop in suspend. If the lease has ended meanwhile, that is
+// noticed within a second, and nothing more is renewed.
 func TestSuspend(t *testing.T) {
 	for _, at := range []float64{0.1, 2.95, 3.05, 4.2, 5.9} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
@@ -36,8 +36,8 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// A renewal that comes due in suspend is not sent if the lease has run out,
-// even if that is noticed first by the timer of the renewal.
+// TestNoRenewalAfterExpiry: a renewal that comes due in suspend is not sent if the lease
+// has ended, even if the timer of the renewal is the first to fire.
 func TestNoRenewalAfterExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.server.lax = true
@@ -52,8 +52,8 @@ func TestNoRenewalAfterExpiry(t *testing.T) {
 	})
 }
 
-// An acknowledgement that was under way in suspend is too late, even if it is
-// seen before the expiry.
+// TestAnswerSeenAfterSuspend: an acknowledgement that was under way during suspend is too
+// late, even if it is seen before the expiry.
 func TestAnswerSeenAfterSuspend(t *testing.T) {
 	for name, answer := range map[string]error{"success": nil, "error": errDown} {
 		t.Run(name, func(t *testing.T) {
@@ -66,14 +66,14 @@ func TestAnswerSeenAfterSuspend(t *testing.T) {
 				r.ends(l, 23200*time.Millisecond, keepalive.ErrExpired)
 				r.deadline(l, r.e(0))
 				if got := r.renewals[0].Err; !errors.Is(got, keepalive.ErrExpired) {
-					t.Errorf("Renewed was told %v, want %v", got, keepalive.ErrExpired)
+					t.Errorf("Renewed got %v, want %v", got, keepalive.ErrExpired)
 				}
 			})
 		})
 	}
 }
 
-// lastRenewal is when Renew was called last.
+// lastRenewal returns when Renew was last called.
 func (r *rig) lastRenewal() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +85,8 @@ func (r *rig) lastRenewal() time.Duration {
 	return 0
 }
 
-// between checks a moment after a suspend, as timers look at the clock only now and
-// then.
+// between checks a time a moment after a suspend, because timers read the clock only now
+// and then.
 func (r *rig) between(at, from, to time.Duration) {
 	r.t.Helper()
 	if at < from || at > to {
@@ -94,8 +94,8 @@ func (r *rig) between(at, from, to time.Duration) {
 	}
 }
 
-// A suspend that leaves enough of the lease costs nothing: the renewal comes
-// within a second after it.
+// TestShortSuspend: a suspend that leaves enough of the lease has no effect: the renewal
+// follows within a second.
 func TestShortSuspend(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		l := r.hold()
@@ -109,7 +109,7 @@ func TestShortSuspend(t *testing.T) {
 	})
 }
 
-// A suspend in the queue is nothing to count on, either.
+// TestSuspendWhileWaiting: after a suspend in the queue a renewal follows at once.
 func TestSuspendWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = r.after(5500 * time.Millisecond)
@@ -121,9 +121,9 @@ func TestSuspendWhileWaiting(t *testing.T) {
 	})
 }
 
-// The timers follow the boot clock, also where Go's runs at another rate: the
-// term ends at E as the boot clock shows it, late by no more than what the
-// rates differ by in the second between two looks.
+// TestClockRate: timers follow the boot clock even if Go's clock runs at another rate.
+// The term ends at E on the boot clock, late by no more than the rates differ in the
+// second between two readings.
 func TestClockRate(t *testing.T) {
 	for _, ppm := range []int64{-100_000, -500, 0, 500, 100_000} {
 		t.Run(fmt.Sprint(ppm), func(t *testing.T) {

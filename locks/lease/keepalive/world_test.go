@@ -9,12 +9,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// epoch is where the boot clocks of the tests start: not where Go's do.
+// epoch is where the boot clocks of the tests start. It differs from where Go's clocks
+// start.
 const epoch clock.Instant = clock.Instant(1000 * time.Hour)
 
-// A world is the true time of one test: that of its synctest bubble, which Go's
-// timers follow, and all that was slept through in suspend, of which they know
-// nothing.
+// A world is the true time of one test: the time of its synctest bubble, which Go's
+// timers follow, plus all suspends, which they do not notice.
 type world struct {
 	start time.Time
 
@@ -22,21 +22,21 @@ type world struct {
 	slept time.Duration
 }
 
-// now is the true time since the start.
+// now returns the true time since the start.
 func (w *world) now() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.start) + w.slept
 }
 
-// suspend lets d pass without Go's timers.
+// suspend lets d pass, except for Go's timers.
 func (w *world) suspend(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slept += d
 }
 
-// A skewed clock goes wrong by so many parts per million.
+// A skewed clock is wrong by a number of parts per million.
 type skewed struct {
 	w   *world
 	ppm int64
@@ -44,26 +44,26 @@ type skewed struct {
 
 func (c skewed) Now() clock.Instant { return c.at(c.w.now()) }
 
-// at is what the clock shows at a true time.
+// at returns what the clock shows at a true time.
 func (c skewed) at(t time.Duration) clock.Instant {
 	return epoch.Add(t + t/1e6*time.Duration(c.ppm) + t%1e6*time.Duration(c.ppm)/1e6)
 }
 
-// when is the true time, in nanoseconds, at which the clock shows i.
+// when returns the true time, in nanoseconds, at which the clock shows i.
 func (c skewed) when(i clock.Instant) float64 {
 	return float64(i.Sub(epoch)) / (1 + float64(c.ppm)/1e6)
 }
 
-// A server keeps one lease by its own clock, and really ends it.
+// A server keeps one lease by its own clock, and ends it.
 type server struct {
 	clock skewed
 	ttl   time.Duration
-	lax   bool // renews a lease that has run out, as some servers do
+	lax   bool // renews a lease that has ended, as some servers do
 
 	mu      sync.Mutex
-	expiry  clock.Instant // 0: there is no lease
-	lapsed  bool          // it ran out once: somebody else may have led since
-	evicted bool          // an operator took it away
+	expiry  clock.Instant // 0 if there is no lease
+	lapsed  bool          // the lease ended once: somebody else may have led since
+	evicted bool          // an operator took the lease away
 }
 
 // grant starts the lease.
@@ -110,16 +110,16 @@ func (s *server) evict() error {
 	return locks.ErrLost
 }
 
-// promise forgets that the lease ran out before anybody was promised it: that
-// the server renewed it later means that nobody else has led since.
+// promise forgets that the lease ended before anybody relied on it. If the server renews
+// it later, nobody else has led since.
 func (s *server) promise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lapsed = false
 }
 
-// ended reports that the lease has run out at some time, and when it will if
-// it has not, in nanoseconds of true time.
+// ended reports whether the lease has ever ended and, if not, when it will, in
+// nanoseconds of true time.
 func (s *server) ended() (lapsed bool, at float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,19 +133,19 @@ func (s *server) isEvicted() bool {
 	return s.evicted
 }
 
-// A step is what becomes of one request. The zero step is answered at once.
+// A step is the outcome of one request. The zero step is answered at once.
 type step struct {
 	out, back  time.Duration // until the request arrives; until its answer does
 	lost       bool          // the request vanishes
-	unanswered bool          // the answer does: what was asked has been done
+	unanswered bool          // the answer vanishes, but the request is done
 	err        error         // a proxy's answer; the server is not asked
 	deaf       bool          // the call ignores its context
 }
 
-// silence is a server that is not there, or a helper that says nothing.
+// silence is a server that is unreachable, or a helper that sends nothing.
 var silence = step{lost: true}
 
-// run sends a request over the network, to be served there.
+// run sends a request over the network to the server.
 func (s step) run(ctx context.Context, network *sync.WaitGroup, serve func() error) error {
 	answer := make(chan error, 1)
 	network.Go(func() {
