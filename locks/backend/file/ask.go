@@ -10,25 +10,25 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A request to the holder is a file beside the lock file, put there in one step,
-// which says for which token it is. Then the lock file is touched: its holder
-// watches that, and need not wake up for what happens to other locks.
+// A request to the holder is a file beside the lock file, put there in one step, that
+// names the token that it is for. Then the requester touches the lock file, which its
+// holder watches: so a holder does not wake up for requests about other locks.
 
 const askSuffix = ".ask"
 
-// maxAsk is the greatest size of such a file: "TOKEN ID\n" and the text.
+// maxAsk is the size limit of such a file: "TOKEN ID\n" and the text.
 const maxAsk = locks.MaxRecord + 64
 
-// Ask implements [locks.Asker]. It leaves nothing if another, or nobody, holds
-// the lock.
+// Ask implements [locks.Asker]. It leaves nothing if another holder, or nobody, has the
+// lock.
 func (l *Locker) Ask(ctx context.Context, token uint64, text []byte) error {
 	if err := locks.CheckText(text); err != nil {
 		return err
 	}
 	content := append(strconv.AppendUint(nil, token, 10), ' ')
-	content = append(content, newName()...) // the same text may be asked twice
+	content = append(content, newName()...) // the same text may be sent twice
 	content = append(append(content, '\n'), text...)
-	_, err := away(ctx, l, "ask", func() (struct{}, error) {
+	_, err := interruptible(ctx, l, "ask", func() (struct{}, error) {
 		st, err := l.look()
 		if err != nil || !st.Held || st.Token != token {
 			return struct{}{}, err
@@ -42,15 +42,15 @@ func (l *Locker) Ask(ctx context.Context, token uint64, text []byte) error {
 	return err
 }
 
-// Asked implements [locks.Asker]: at once on Linux, and elsewhere within
+// Asked implements [locks.Asker]. Requests arrive at once on Linux, and elsewhere within
 // [askInterval].
 func (l *Locker) Asked() <-chan []byte { return l.asked }
 
-// askInterval is how often a holder looks for a request where it cannot watch.
+// askInterval is how often a holder looks for a request if it cannot watch.
 const askInterval = 2 * time.Second
 
-// listen returns what is to be called when there may be a request to the holder
-// of a token. It delivers each once, to whoever receives, and keeps the last.
+// listen returns a function to call when there may be a request to the holder of a token.
+// The function delivers each request once, and keeps the last one that was not received.
 func (l *Locker) listen(token uint64) func() {
 	heard := ""
 	return func() {
@@ -72,7 +72,7 @@ func (l *Locker) listen(token uint64) func() {
 	}
 }
 
-// poll calls look now and then, until ctx ends.
+// poll calls look now and then until ctx ends.
 func poll(ctx context.Context, look func()) {
 	tick := time.NewTicker(askInterval)
 	defer tick.Stop()

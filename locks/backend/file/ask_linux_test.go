@@ -1,4 +1,4 @@
 package file
 
-// askDelay: a holder is told at once.
+// askDelay: a holder learns of a request at once.
 const askDelay = 0

@@ -14,7 +14,8 @@ func ask(t *testing.T, l *Locker, token uint64, text string) {
 	}
 }
 
-// TestAskBeforeTheWatch: who asks in the first moments of a term is heard, too.
+// TestAskBeforeTheWatch checks that a request in the first moments of a term is
+// delivered.
 func TestAskBeforeTheWatch(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -26,7 +27,7 @@ func TestAskBeforeTheWatch(t *testing.T) {
 	}
 }
 
-// TestAskLeavesNothing for a token that nobody holds the lock with.
+// TestAskLeavesNothing checks that a request for a token without a holder leaves no file.
 func TestAskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -40,7 +41,8 @@ func TestAskLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAskOfOthers: what is old, for another, or not to be trusted is not heard.
+// TestAskOfOthers checks that old requests, those to other holders and untrusted ones are
+// ignored.
 func TestAskOfOthers(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -56,7 +58,7 @@ func TestAskOfOthers(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 	for _, spoil := range []func() error{
-		func() error { return nil }, // it was heard
+		func() error { return nil }, // it was delivered
 		func() error { return os.WriteFile(path, []byte("8 b\nx"), 0o600) },
 		func() error { return os.WriteFile(path, []byte("07 b\nx"), 0o600) },
 		func() error { return os.WriteFile(path, []byte("7 b\n\xff"), 0o600) },

@@ -6,13 +6,13 @@ import (
 	"hash/fnv"
 )
 
-// blockSize, in bytes, is at least the unit in which any disk writes: a write
-// that is cut short damages no other block than its own.
+// blockSize, in bytes, is at least the unit in which any disk writes: an interrupted
+// write damages only its own block.
 const blockSize = 4096
 
-// sealBlock makes a block of one line of text: a checksum, the text, and blanks
-// up to a newline, so that a lock file can be looked at with cat. The checksum
-// guards against what is torn or damaged, not against what is forged.
+// sealBlock makes a block of one line of text: a checksum, the text, and blanks up to a
+// newline, so that cat can show a lock file. The checksum detects interrupted writes and
+// damage, not forgery.
 func sealBlock(text []byte) []byte {
 	b := bytes.Repeat([]byte(" "), blockSize)
 	copy(b, fmt.Appendf(nil, "%016x %s", checksum(text), text))
@@ -20,7 +20,7 @@ func sealBlock(text []byte) []byte {
 	return b
 }
 
-// openBlock returns the text in a block, or "" if it is not as it was written.
+// openBlock returns the text in a block, or "" if the block is damaged.
 func openBlock(b []byte) string {
 	if len(b) != blockSize {
 		return ""
@@ -32,8 +32,8 @@ func openBlock(b []byte) string {
 	return string(text)
 }
 
-// checksum is FNV-1a, which any change of a single byte changes, and which needs
-// no table to be built.
+// checksum returns the FNV-1a hash, which changes with any single byte and needs no
+// table.
 func checksum(text []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(text) // never fails

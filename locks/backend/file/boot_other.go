@@ -2,6 +2,6 @@
 
 package file
 
-// bootID tells nothing. The BSDs have kern.boottime, but without a battery-backed
-// clock that may be the same after each boot.
+// bootID returns "". The BSDs have kern.boottime, but without a battery-backed clock that
+// may be the same after each boot.
 func bootID() string { return "" }

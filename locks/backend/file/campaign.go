@@ -8,10 +8,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A campaign is one call of Acquire. The work is done by a goroutine that
-// Acquire abandons when its context ends: a blocked flock, or a hanging disk,
-// cannot be interrupted. What the goroutine has won by then it gives back; it
-// has no other owner, and ends with the call that blocks it.
+// A campaign is one call of Acquire. A goroutine does the work, and Acquire abandons it
+// when its context ends, because a blocked flock or a hanging disk cannot be interrupted.
+// If the abandoned goroutine gets the lock, it gives it back. It ends when the blocking
+// call does.
 type campaign struct {
 	l         *Locker
 	try       bool
@@ -66,12 +66,12 @@ func (c *campaign) run() {
 	case c.result <- result{t, err}:
 	case <-c.abandoned:
 		if err == nil {
-			_ = t.release() // nobody is left to be told; closing has freed the lock in any case
+			_ = t.release() // the caller is gone; closing has freed the lock in any case
 		}
 	}
 }
 
-// win makes attempts until one settles the matter.
+// win makes attempts until one is decisive.
 func (c *campaign) win() (*term, error) {
 	for {
 		t, err := c.attempt()
@@ -79,20 +79,20 @@ func (c *campaign) win() (*term, error) {
 			return t, err
 		}
 		if c.isAbandoned() {
-			return nil, context.Canceled // nobody will see it
+			return nil, context.Canceled // never seen
 		}
 	}
 }
 
-// attempt locks the file that is at path now. Without term and error, path
-// leads elsewhere by the time it is locked: whoever comes next would lock
-// another file, so this one is worth nothing.
+// attempt locks the file that is at path now. It returns neither a term nor an error if
+// path leads to another file by the time this one is locked: the next contender would
+// lock the other file, so this lock is worthless.
 func (c *campaign) attempt() (*term, error) {
 	dir, err := openDir(c.l.place)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }() // it was only read
+	defer func() { _ = dir.Close() }() // only read
 	if err := c.l.checkLocal(dir); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (c *campaign) attempt() (*term, error) {
 	}
 	t, err := c.lock(dir, f)
 	if t == nil {
-		_ = f.Close() // the reason is in err, if there is one
+		_ = f.Close() // err has the reason, if any
 	}
 	return t, err
 }
@@ -115,7 +115,7 @@ func (c *campaign) lock(dir, f *os.File) (*term, error) {
 		return nil, err
 	}
 	if c.isAbandoned() {
-		return nil, context.Canceled // nobody will see it
+		return nil, context.Canceled // never seen
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -127,17 +127,16 @@ func (c *campaign) lock(dir, f *os.File) (*term, error) {
 	return c.l.enter(dir, f, info)
 }
 
-// Somebody who has a lock without being entered in the ledger is about to enter
-// himself, or is an abandoned waiter about to give the lock back. Either takes
-// microseconds, or milliseconds if the disk must be waited for; so he is looked
-// at again before he is called the holder. So is the lock if those who have it
-// share it: they only inspect it.
+// A contender that has the lock but is not in the ledger is either about to enter itself,
+// or an abandoned waiter that is about to give the lock back. Either takes microseconds,
+// or milliseconds if it waits for the disk. So we look again before we call it the
+// holder. We also look again if the lock is shared: those who share it only inspect it.
 const (
 	glances       = 20
 	glanceSpacing = 2 * time.Millisecond
 )
 
-// flock locks f. If somebody else has it, c.try decides.
+// flock locks f. If another process has the lock, c.try decides.
 func (c *campaign) flock(f *os.File) error {
 	for n := 1; ; n++ {
 		ok, err := tryLock(f)
@@ -156,8 +155,8 @@ func (c *campaign) flock(f *os.File) error {
 	}
 }
 
-// isInspected reports that nobody holds the lock in f, to which others have just
-// been a hindrance, nor ourselves.
+// isInspected reports whether nobody holds the lock in f, so that only inspections kept
+// us from getting it. We must not hold it either.
 func isInspected(f *os.File) bool {
 	free, err := isUnlocked(f)
 	return free && err == nil
@@ -168,7 +167,7 @@ func (c *campaign) wait(f *os.File, status locks.Status) error {
 	case c.held <- status:
 		return waitLock(f)
 	case <-c.abandoned:
-		return context.Canceled // nobody will see it
+		return context.Canceled // never seen
 	}
 }
 
@@ -189,9 +188,9 @@ func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 		return nil, err
 	}
 	if past == unreadable {
-		l.log.Warn("the lock file was unreadable; its token goes on from the clock", "path", l.path, "token", e.token)
+		l.log.Warn("the lock file was unreadable; its tokens continue from the clock", "path", l.path, "token", e.token)
 	}
-	if past == unheard || past == unreadable {
+	if past == noHolder || past == unreadable {
 		if err := syncDir(dir); err != nil {
 			return nil, err
 		}

@@ -19,12 +19,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
-// TestConformance evicts nobody: who waits for a lock whose file is deleted goes
-// on waiting until its holder is gone, which the suite does not expect. See
-// TestLost, TestUnlinkRace and TestWaiterOutlastsDeletion.
+// TestConformance does not evict holders: a waiter for a lock whose file is deleted waits
+// until the holder is gone, which the suite does not expect. See TestLost, TestUnlinkRace
+// and TestWaiterOutlastsDeletion.
 func TestConformance(t *testing.T) { lockstest.Run(t, conformance()) }
 
-// TestOneSlot is the same for a lock of one slot.
+// TestOneSlot does the same for a lock with one slot.
 func TestOneSlot(t *testing.T) { lockstest.RunOneSlot(t, conformance()) }
 
 func conformance() lockstest.Config {
@@ -67,7 +67,7 @@ func conformance() lockstest.Config {
 	return lockstest.Config{
 		Open: Open,
 		URL:  func(t testing.TB) *url.URL { return dirURL(testDir(t)) },
-		// A closed file is all that the system sees of a death.
+		// For the system, a death only means that the file is closed.
 		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) { _ = l.Close() },
 		Hostile: []func(testing.TB, *url.URL, string){
 			spoil(""),
@@ -120,7 +120,7 @@ func conformance() lockstest.Config {
 	}
 }
 
-// files are all that there are in a store.
+// files returns the names of all files in a store.
 func files(t testing.TB, u *url.URL) []string {
 	all, err := filepath.Glob(filepath.Join(u.Path, "*"))
 	if err != nil {
@@ -129,7 +129,7 @@ func files(t testing.TB, u *url.URL) []string {
 	return all
 }
 
-// abilities are those that this system allows.
+// abilities returns those that this system supports.
 func abilities() []locks.Ability {
 	if watches {
 		return fileinfo.Info.Abilities

@@ -14,14 +14,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestProcesses has many processes take the lock, 10 times each.
+// TestProcesses makes many processes take the lock, 10 times each.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	crowd(t, often(50, 200))
 }
 
-// TestUnlinkRace has them delete the file while they hold it, so that others
-// wait for a lock that is worth nothing.
+// TestUnlinkRace makes them delete the file while they hold it, so that others wait for a
+// worthless lock.
 func TestUnlinkRace(t *testing.T) {
 	t.Parallel()
 	crowd(t, often(15, 30), unlinkVar+"=1")
@@ -42,7 +42,7 @@ func crowd(t *testing.T, n int, env ...string) {
 	wg.Wait()
 }
 
-// TestUnlinkRaceInside is the same among goroutines, which get closer.
+// TestUnlinkRaceInside does the same with goroutines, which race more closely.
 func TestUnlinkRaceInside(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -93,7 +93,8 @@ func TestWaiterUsesNoCPU(t *testing.T) {
 	}
 }
 
-// TestKilledHolder frees the lock for a waiter at once.
+// TestKilledHolder checks that the death of the holder frees the lock for a waiter at
+// once.
 func TestKilledHolder(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -121,7 +122,7 @@ func openFiles(t *testing.T, path string) int {
 	return n
 }
 
-// BenchmarkUncontended is all that a run costs here: open, acquire, release.
+// BenchmarkUncontended measures all that a run costs here: open, acquire, release.
 func BenchmarkUncontended(b *testing.B) {
 	dir := testDir(b)
 	for b.Loop() {
@@ -139,7 +140,7 @@ func BenchmarkUncontended(b *testing.B) {
 	}
 }
 
-// BenchmarkHandOver is the time from a release to the waiter's grant.
+// BenchmarkHandOver measures the time from a release to the waiter's grant.
 func BenchmarkHandOver(b *testing.B) {
 	dir := testDir(b)
 	a := open(b, dir)
@@ -155,7 +156,7 @@ func BenchmarkHandOver(b *testing.B) {
 			won <- time.Now()
 		}()
 		<-asked
-		time.Sleep(time.Millisecond) // until it is in flock
+		time.Sleep(time.Millisecond) // until the waiter is in flock
 		released := time.Now()
 		release(b, a)
 		total += (<-won).Sub(released)

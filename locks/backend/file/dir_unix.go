@@ -16,9 +16,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
-// openDir opens the directory of the locks, and makes it if it is absent. It
-// trusts no other user, and follows no symbolic link there that another could have
-// made, or could change.
+// openDir opens the directory of the locks, or makes it if it is absent. It trusts no
+// other user, and follows no symbolic link that another user could have made or could
+// change.
 func openDir(p place) (*os.File, error) {
 	f, err := findDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +30,7 @@ func openDir(p place) (*os.File, error) {
 	return f, err
 }
 
-// findDir opens the directory of the locks if it is there.
+// findDir opens the directory of the locks if it exists.
 func findDir(p place) (*os.File, error) {
 	f, err := peekDir(p.dir)
 	if err != nil {
@@ -39,14 +39,14 @@ func findDir(p place) (*os.File, error) {
 	return trusted(f, fs.ModeDir)
 }
 
-// peekDir opens a directory, trusted or not.
+// peekDir opens a directory even if it is not trusted.
 func peekDir(path string) (*os.File, error) {
 	f, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil || !isLink(path) {
 		return f, err
 	}
 	to, err := trust.Dir(path)
-	if err != nil { // which, if nothing is there, is not that the directory could be made
+	if err != nil { // an absent target must not look as if the directory could be made
 		return nil, fault(locks.ErrDenied, "write the path that it leads to, or "+ownDir, "%q is a symbolic link that is not followed: %v", path, err)
 	}
 	return openAt(unix.AT_FDCWD, to, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -54,7 +54,7 @@ func peekDir(path string) (*os.File, error) {
 
 func trustDir(dir *os.File) error { return checkOwner(dir, fs.ModeDir) }
 
-// ownership says whose a directory is.
+// ownership describes the owner and the permissions of a directory.
 func ownership(dir *os.File) string {
 	info, err := dir.Stat()
 	if err != nil {
@@ -63,7 +63,7 @@ func ownership(dir *os.File) string {
 	return fmt.Sprintf("it belongs to uid %d and has the mode %#o", info.Sys().(*syscall.Stat_t).Uid, info.Mode().Perm())
 }
 
-// mayWrite is why nothing can be made in a directory, or nil.
+// mayWrite returns why nothing can be made in a directory, or nil.
 func mayWrite(dir *os.File) error {
 	err := unix.Faccessat(unix.AT_FDCWD, dir.Name(), unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	if err != nil {
@@ -72,7 +72,8 @@ func mayWrite(dir *os.File) error {
 	return nil
 }
 
-// lockDir locks a directory until it is closed, unless somebody else has.
+// lockDir locks a directory until it is closed, or fails if another process has locked
+// it.
 func lockDir(dir *os.File) error {
 	_, err := tryShared(dir)
 	return err
@@ -87,7 +88,7 @@ func makeDir(p place) error {
 	}
 	err := os.Mkdir(p.dir, 0o700)
 	switch {
-	case errors.Is(err, fs.ErrExist): // somebody was faster
+	case errors.Is(err, fs.ErrExist): // another process was faster
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return noParent(parent)
@@ -95,8 +96,8 @@ func makeDir(p place) error {
 	return err
 }
 
-// openIn opens a file in dir that is at path. It waits for nobody, as to read a
-// pipe would.
+// openIn opens the file in dir that is at path. It does not block, as opening a pipe
+// would.
 func openIn(dir *os.File, path string, flags int) (*os.File, error) {
 	f, err := openAt(int(dir.Fd()), path, flags|unix.O_NONBLOCK)
 	if err != nil {
@@ -105,8 +106,8 @@ func openIn(dir *os.File, path string, flags int) (*os.File, error) {
 	return trusted(f, 0)
 }
 
-// renameIn renames a file in dir. What has the new name is replaced, and no link
-// is followed.
+// renameIn renames a file in dir. It replaces a file with the new name, and follows no
+// link.
 func renameIn(dir *os.File, from, to string) error {
 	err := unix.Renameat(int(dir.Fd()), filepath.Base(from), int(dir.Fd()), filepath.Base(to))
 	if err != nil {
@@ -120,8 +121,8 @@ func removeIn(dir *os.File, path string) error {
 	return unix.Unlinkat(int(dir.Fd()), filepath.Base(path), 0)
 }
 
-// openAt opens path itself, never what a symbolic link in its place leads to.
-// With a dir, only the last element of path is used, within dir.
+// openAt opens path itself, never the target of a symbolic link in its place. With a dir,
+// it uses only the last element of path, within dir.
 func openAt(dir int, path string, flags int) (*os.File, error) {
 	name := path
 	if dir != unix.AT_FDCWD {
@@ -132,7 +133,7 @@ func openAt(dir int, path string, flags int) (*os.File, error) {
 		switch {
 		case err == nil:
 			if flags&unix.O_NONBLOCK != 0 {
-				_ = unix.SetNonblock(fd, false) // else package os sets up the poller, in vain for a file
+				_ = unix.SetNonblock(fd, false) // otherwise package os sets up the poller, which a file does not need
 			}
 			return os.NewFile(uintptr(fd), path), nil
 		case !errors.Is(err, unix.EINTR):
@@ -141,11 +142,11 @@ func openAt(dir int, path string, flags int) (*os.File, error) {
 	}
 }
 
-// explain returns why path could not be opened: for a symbolic link the system
-// has many words.
+// explain returns why path could not be opened. Systems report a symbolic link in many
+// ways.
 func explain(path string, err error) error {
 	if isLink(path) {
-		return fault(locks.ErrDenied, "no link is followed there: write the path that it leads to", "%q is a symbolic link", path)
+		return fault(locks.ErrDenied, "write the path that the link leads to; leaderrun does not follow it there", "%q is a symbolic link", path)
 	}
 	return err
 }
@@ -155,8 +156,8 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// trusted returns f if it is of the given type and nobody but us and root can
-// change it, and closes it otherwise.
+// trusted returns f if it has the given type and nobody except us and root can change it.
+// Otherwise it closes f.
 func trusted(f *os.File, want fs.FileMode) (*os.File, error) {
 	err := checkOwner(f, want)
 	if err != nil {
@@ -178,12 +179,12 @@ func checkOwner(f *os.File, want fs.FileMode) error {
 	case owner != 0 && int(owner) != os.Geteuid():
 		return fault(locks.ErrDenied, ownDir, "%q belongs to another user (uid %d)", f.Name(), owner)
 	case info.Mode().Perm()&0o022 != 0:
-		return fault(locks.ErrDenied, "take the permission away (chmod go-w), or "+ownDir, "%q can be written by other users", f.Name())
+		return fault(locks.ErrDenied, "run chmod go-w, or "+ownDir, "%q can be written by other users", f.Name())
 	}
 	return nil
 }
 
-// syncDir makes the entries of a directory durable, where that can be asked for.
+// syncDir makes the entries of a directory durable, on systems where it can.
 func syncDir(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, unix.EINVAL) {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// openDir opens the directory of the locks, and makes it if it is absent. Who
-// may write it is not checked.
+// openDir opens the directory of the locks, or makes it if it is absent. It does not
+// check who may write there.
 func openDir(p place) (*os.File, error) {
 	if err := makeDir(p); err != nil {
 		return nil, err
@@ -16,23 +16,23 @@ func openDir(p place) (*os.File, error) {
 	return findDir(p)
 }
 
-// findDir opens the directory of the locks if it is there.
+// findDir opens the directory of the locks if it exists.
 func findDir(p place) (*os.File, error) { return os.Open(p.dir) }
 
-// peekDir, trustDir, ownership, mayWrite and lockDir look at less than elsewhere.
+// peekDir, trustDir, ownership, mayWrite and lockDir check less than elsewhere.
 
 func peekDir(path string) (*os.File, error) { return os.Open(path) }
 
 func trustDir(*os.File) error { return nil }
 
-func ownership(*os.File) string { return "who may write it is not checked" }
+func ownership(*os.File) string { return "leaderrun does not check who may write it" }
 
 func mayWrite(*os.File) error { return nil }
 
 func lockDir(*os.File) error { return nil }
 
-// forgets is false: an open file cannot be deleted.
-const forgets = false
+// canForget is false: an open file cannot be deleted.
+const canForget = false
 
 func makeDir(p place) error {
 	if p.parents {
@@ -48,13 +48,12 @@ func makeDir(p place) error {
 	return err
 }
 
-// openIn opens a file. The prefix keeps a name such as "con" from meaning a
-// device.
+// openIn opens a file. The prefix keeps a name such as "con" from denoting a device.
 func openIn(_ *os.File, path string, flags int) (*os.File, error) {
 	return os.OpenFile(`\\?\`+path, flags, 0o600)
 }
 
-// renameIn renames a file. What has the new name is replaced.
+// renameIn renames a file. It replaces a file with the new name.
 func renameIn(_ *os.File, from, to string) error { return os.Rename(`\\?\`+from, `\\?\`+to) }
 
 func removeIn(_ *os.File, path string) error { return os.Remove(`\\?\` + path) }

@@ -8,14 +8,14 @@ import (
 
 // An entry is the latest state of a lock. The zero entry is below all others.
 type entry struct {
-	token    uint64 // the greatest one in use
-	reserved uint64 // the greatest one that is known to be durable
-	free     bool   // its holder has released it
-	boot     string // when that was
+	token    uint64 // the greatest token in use
+	reserved uint64 // the greatest token known to be durable
+	free     bool   // the holder has released the lock
+	boot     string // the boot in which the entry was written
 	holder   string // a holder, as JSON
 }
 
-// noBoot stands for a boot that cannot be told.
+// noBoot stands for an unknown boot.
 const noBoot = "-"
 
 // encode returns "TOKEN RESERVED held|free BOOT {holder}".
@@ -30,7 +30,7 @@ func (e entry) encode() []byte {
 	return fmt.Appendf(nil, "%d %d %s %s %s", e.token, e.reserved, state, boot, e.holder)
 }
 
-// decodeEntry returns the zero entry for what is none.
+// decodeEntry parses an entry. It returns the zero entry for an invalid text.
 func decodeEntry(text string) entry {
 	f := strings.SplitN(text, " ", 5)
 	if len(f) != 5 || f[2] != "held" && f[2] != "free" {

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestEntryFits: the longest texts, each of whose bytes needs the longest escape.
+// TestEntryFits uses the longest texts, in which each byte needs the longest escape.
 func TestEntryFits(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", "\x00", "\x7f", "\xff", "\u0085", "é", "\"", "😀"} {
@@ -59,8 +59,8 @@ func FuzzHolder(f *testing.F) {
 	})
 }
 
-// FuzzContent makes a lock of any content at all: it may be refused, but then
-// with a reason, and the tokens rise.
+// FuzzContent makes a lock file of arbitrary content. The lock may be refused, but then
+// with a reason, and its tokens must rise.
 func FuzzContent(f *testing.F) {
 	m := &memory{}
 	g := testLedger(m, "boot", start)
@@ -104,7 +104,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// FuzzBlock: what was sealed comes back, and one changed byte is noticed.
+// FuzzBlock checks that a sealed text comes back, and that one changed byte is noticed.
 func FuzzBlock(f *testing.F) {
 	f.Add([]byte("1 2 held boot {}"), 3, byte(1))
 	f.Fuzz(func(t *testing.T, text []byte, at int, change byte) {

@@ -9,25 +9,25 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// What helps, in several cases.
+// Parts of hints for several cases.
 const (
 	elsewhere = "name another directory with -b file:///dir"
 	ownDir    = "name a directory of your own with -b file:///dir"
 	foreign   = "leaderrun did not make this: delete it once nothing uses it, or " + elsewhere
 )
 
-// fault makes an error with its class and a hint. What is missing is added by
-// [Locker.fail].
+// fault returns an error with its class and a hint. [Locker.fail] adds the rest.
 func fault(class error, hint, format string, args ...any) error {
 	return &locks.Error{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// noParent says that a directory is not there in which ours is to be made.
+// noParent returns the error that the directory in which ours would be made does not
+// exist.
 func noParent(parent string) error {
-	return fault(locks.ErrUsage, "make it first: only the last element of a path is made", "directory %q does not exist", parent)
+	return fault(locks.ErrUsage, "make it first: leaderrun makes only the last element of a path", "directory %q does not exist", parent)
 }
 
-// fail makes the error that leaves the backend.
+// fail returns the error that leaves the backend.
 func (l *Locker) fail(op string, err error) error {
 	var e *locks.Error
 	if !errors.As(err, &e) {
@@ -38,7 +38,7 @@ func (l *Locker) fail(op string, err error) error {
 	return e
 }
 
-// classify returns what can be done about an error of the system, and its class.
+// classify returns a hint for an error of the system, and its class.
 func classify(err error) (hint string, class error) {
 	switch {
 	case errors.Is(err, locks.ErrHeld):
@@ -52,11 +52,11 @@ func classify(err error) (hint string, class error) {
 	case errors.Is(err, syscall.EROFS):
 		return elsewhere + ", on a file system that is writable", locks.ErrDenied
 	case errors.Is(err, syscall.EFBIG):
-		return "raise this process's limit of the size of files (ulimit -f)", locks.ErrDenied
+		return "raise the limit of file sizes for this process (ulimit -f)", locks.ErrDenied
 	case errors.Is(err, syscall.EIO):
 		return "the disk may be failing: see the kernel's log", locks.ErrUnavailable
 	case errors.Is(err, syscall.EMFILE):
-		return "raise this process's limit of open files (ulimit -n)", locks.ErrUnavailable
+		return "raise the limit of open files for this process (ulimit -n)", locks.ErrUnavailable
 	case errors.Is(err, syscall.ENFILE):
 		return "the system's limit of open files is reached", locks.ErrUnavailable
 	case isForeign(err):
@@ -76,17 +76,17 @@ func isAny(err error, targets ...syscall.Errno) bool {
 	return false
 }
 
-// isAbsent reports that a path leads to nothing.
+// isAbsent reports whether the error means that there is nothing at a path.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// isForeign reports that what was opened is nothing that can be read or written
-// like a file. ENXIO is that of a socket.
+// isForeign reports whether the error means that the opened thing cannot be read or
+// written like a file. ENXIO is the error for a socket.
 func isForeign(err error) bool { return isAny(err, syscall.EISDIR, syscall.ENXIO) }
 
-// isDistrusted reports that something was not used for what it is, and not because
-// the system refused to, or failed.
+// isDistrusted reports whether the error means that we refused to trust something, as
+// opposed to a failure of the system.
 func isDistrusted(err error) bool {
 	_, ours := errors.AsType[*locks.Error](err)
 	return ours || isForeign(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// testPatience bounds what must happen at some time.
+// testPatience bounds the wait for anything that must happen at some time.
 const testPatience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func needs(t *testing.T, met bool, what string) {
 	switch {
 	case met:
 	case os.Getenv("CI") == "true":
-		t.Fatalf("in CI, and without %s", what)
+		t.Fatalf("in CI without %s", what)
 	default:
 		t.Skipf("without %s", what)
 	}
@@ -44,7 +44,7 @@ func testDir(t testing.TB) string { return filepath.Join(t.TempDir(), "locks") }
 
 func dirURL(dir string) *url.URL { return &url.URL{Scheme: "file", Path: dir} }
 
-// open makes a handle on the lock "a" in dir, which the test's end closes.
+// open makes a handle on the lock "a" in dir, and closes it when the test ends.
 func open(t testing.TB, dir string) *Locker {
 	t.Helper()
 	return openWith(t, dir, locks.Options{Name: "a", Holder: "host/1/" + t.Name(), Version: "v1", RunID: "5e0f31c2a97b4d68"})
@@ -60,7 +60,7 @@ func openWith(t testing.TB, dir string, o locks.Options) *Locker {
 	return l.(*Locker)
 }
 
-// on has a handle find its files on a certain file system.
+// on makes a handle believe that its files are on a certain file system.
 func on(fs fileSystem) func(*os.File) (fileSystem, error) {
 	return func(*os.File) (fileSystem, error) { return fs, nil }
 }
@@ -81,7 +81,7 @@ func release(t testing.TB, l *Locker) {
 	}
 }
 
-// ways are those in which a lock file ceases to be the one that others lock.
+// ways returns the ways in which a lock file ceases to be the one that others lock.
 func ways() map[string]func(path string) error {
 	return map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -103,7 +103,7 @@ func pass(t testing.TB, dir string) locks.Grant {
 	return g
 }
 
-// waiting starts an Acquire on l and returns once it waits. The channel gets its
+// waiting starts an Acquire on l and returns once it waits. The channel receives the
 // result.
 func waiting(t *testing.T, ctx context.Context, l *Locker) <-chan error {
 	t.Helper()
@@ -133,7 +133,7 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
-// eventually polls until ok.
+// eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
@@ -143,8 +143,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// refusal checks the error of an operation that was refused: its class, that it
-// says all of these words, and that there is a hint.
+// refusal checks the error of a refused operation: its class, that it contains all of the
+// words, and that it has a hint.
 func refusal(t *testing.T, err, class error, words ...string) {
 	t.Helper()
 	if !errors.Is(err, class) {

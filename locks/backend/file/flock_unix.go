@@ -18,7 +18,7 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// tryShared takes a lock that others may share, unless one has it for himself.
+// tryShared takes a shared lock on f unless another process has an exclusive one.
 func tryShared(f *os.File) (bool, error) {
 	err := flock(f, unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -27,10 +27,10 @@ func tryShared(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// waitLock sleeps until f is ours.
+// waitLock waits until it has locked f.
 func waitLock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
-// unlock frees f, also for other processes that share the open file.
+// unlock unlocks f, also for other processes that share the open file.
 func unlock(f *os.File) error { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {

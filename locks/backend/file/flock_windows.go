@@ -9,11 +9,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// lockedByte is what is locked, at 2^62 bytes: a lock on Windows keeps others
-// from reading what it covers, so it must cover nothing that is there.
+// lockedByte returns the byte to lock, at 2^62 bytes. A lock on Windows keeps others from
+// reading what it covers, so it must not cover any content.
 func lockedByte() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
-// tryLock locks f unless it is locked, or carried on for a holder that has died.
+// tryLock locks f unless it is locked, or carried on after its holder's death.
 func tryLock(f *os.File) (bool, error) {
 	ok, err := tryHolder(f)
 	if !ok {
@@ -26,7 +26,7 @@ func tryLock(f *os.File) (bool, error) {
 	return ok, err
 }
 
-// tryHolder tries only to become the one who may wait for those who carry it on.
+// tryHolder takes the holder's lock on f, even if the lock is still carried on.
 func tryHolder(f *os.File) (bool, error) {
 	return isFree(lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY))
 }
@@ -38,8 +38,8 @@ func isFree(err error) (bool, error) {
 	return err == nil, err
 }
 
-// tryShared takes a lock that others may share, unless one has it for himself, or
-// it is carried on for a holder that has died.
+// tryShared takes a shared lock on f unless another process has an exclusive one, or the
+// lock is carried on after its holder's death.
 func tryShared(f *os.File) (bool, error) {
 	ok, err := isFree(lockFile(f, windows.LOCKFILE_FAIL_IMMEDIATELY))
 	if !ok {
@@ -52,7 +52,7 @@ func tryShared(f *os.File) (bool, error) {
 	return ok, err
 }
 
-// waitLock sleeps until f is ours.
+// waitLock waits until it has locked f.
 func waitLock(f *os.File) error {
 	if err := lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK); err != nil {
 		return err
@@ -60,7 +60,7 @@ func waitLock(f *os.File) error {
 	return locks.AwaitCarrier(f, false)
 }
 
-// unlock frees f.
+// unlock unlocks f.
 func unlock(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockedByte())
 }

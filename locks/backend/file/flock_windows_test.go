@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A lock whose holder has died is held as long as somebody carries it on.
+// TestCarried: a lock whose holder has died is held as long as a process carries it on.
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -28,11 +28,11 @@ func TestCarried(t *testing.T) {
 	go func() {
 		err := waitLock(waiter)
 		if err == nil && !free.Load() {
-			err = errors.New("a lock that is carried on was had")
+			err = errors.New("acquired a lock that is carried on")
 		}
 		won <- err
 	}()
-	for { // the waiter has the first lock by now, and waits for the other
+	for { // the waiter has the first lock by now, and waits for the second
 		ok, err := tryHolders(openAgain(t, path))
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestCarried(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := locks.Carry(waiter); err != nil {
-		t.Errorf("its holder cannot give it to anyone: %v", err)
+		t.Errorf("the holder cannot hand the lock on: %v", err)
 	}
 }
 

@@ -22,8 +22,8 @@ func forget(t *testing.T, l *Locker) {
 	}
 }
 
-// TestForget deletes all files of the lock and none of others, also when there are
-// none, or not even a directory.
+// TestForget checks that Forget deletes all files of the lock and none of others, and
+// that it succeeds if there are no files or not even a directory.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -50,7 +50,7 @@ func TestForget(t *testing.T) {
 			t.Errorf("left: %q", left)
 		}
 		if after := pass(t, dir); after.Token <= g.Token || g.Token <= before.Token {
-			t.Errorf("tokens: %d, %d, and after it was forgotten %d", before.Token, g.Token, after.Token)
+			t.Errorf("tokens: %d, %d, and after Forget %d", before.Token, g.Token, after.Token)
 		}
 	}
 	if _, err := other.Record(t.Context()); err != nil || inspect(t, other).Token != g.Token {
@@ -58,7 +58,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestForgetHeld deletes nothing, whoever holds the lock.
+// TestForgetHeld checks that Forget deletes nothing while anybody holds the lock.
 func TestForgetHeld(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -82,8 +82,9 @@ func TestForgetHeld(t *testing.T) {
 	}
 }
 
-// TestForgetBehindTheClock deletes nothing while a new file's tokens, which start from
-// the clock, would be below those that were used, in this boot or an earlier one.
+// TestForgetBehindTheClock checks that Forget deletes nothing while the tokens of a new
+// file, which start from the clock, would be below those already used, in this boot or an
+// earlier one.
 func TestForgetBehindTheClock(t *testing.T) {
 	t.Parallel()
 	for name, boot := range map[string]string{"this boot": "", "another boot": "another", "no boot id": noBoot} {
@@ -101,7 +102,7 @@ func TestForgetBehindTheClock(t *testing.T) {
 				t.Errorf("got %v, hint %q", err, locks.Hint(err))
 			}
 			if after := pass(t, dir); after.Token != before.Token+1 {
-				t.Errorf("token %d after %d: the file was not left as it is", after.Token, before.Token)
+				t.Errorf("token %d after %d: Forget changed the file", after.Token, before.Token)
 			}
 			l.now = time.Now
 			forget(t, l)
@@ -112,14 +113,14 @@ func TestForgetBehindTheClock(t *testing.T) {
 	}
 }
 
-// TestForgetInspected: who only looks is no holder.
+// TestForgetInspected checks that an inspection does not count as a holder.
 func TestForgetInspected(t *testing.T) {
 	t.Parallel()
 	forget(t, inspected(t, testDir(t)))
 }
 
-// TestForgetRace has others take the lock while it is forgotten all the time: there
-// is never more than one holder, and tokens rise.
+// TestForgetRace forgets the lock all the time while others take it: there is never more
+// than one holder, and tokens rise.
 func TestForgetRace(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)

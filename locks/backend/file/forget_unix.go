@@ -11,15 +11,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// forgets says that an open file can be deleted. Windows does not let us.
-const forgets = true
+// canForget is true: an open file can be deleted. Windows does not allow that.
+const canForget = true
 
-// Forget implements [locks.Forgetter]. It deletes the lock file while it has the
-// lock, and that last of all. So whoever opened it before, and gets the lock on it
-// after us, finds that the path does not lead to it any more, and begins anew: see
-// campaign.lock. Who has opened no file yet makes another.
+// Forget implements [locks.Forgetter]. It deletes the lock file last, while it holds the
+// lock. So a contender that opened the file before, and gets the lock on it after us,
+// finds that the path no longer leads to it, and starts again: see campaign.lock. A
+// contender that opens it later makes a new file.
 func (l *Locker) Forget(ctx context.Context) error {
-	_, err := away(ctx, l, "forget", func() (struct{}, error) { return struct{}{}, l.forget(ctx) })
+	_, err := interruptible(ctx, l, "forget", func() (struct{}, error) { return struct{}{}, l.forget(ctx) })
 	return err
 }
 
@@ -31,7 +31,7 @@ func (l *Locker) forget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // a lock file that comes back after a power failure does no harm
+	defer func() { _ = dir.Close() }() // a lock file that comes back after a power failure is harmless
 	for ctx.Err() == nil {
 		if done, err := l.forgetIn(dir); done || err != nil {
 			return err
@@ -40,13 +40,13 @@ func (l *Locker) forget(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// forgetIn is done unless the file that it has locked is not the lock's any more.
+// forgetIn returns false for done if the file that it locked is no longer the lock's.
 func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
-	f, err := l.openLock(dir) // makes it if it is absent: else what is beside it could be a holder's
+	f, err := l.openLock(dir) // make it if it is absent, or the files beside it could be a holder's
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = f.Close() }() // it was only locked
+	defer func() { _ = f.Close() }() // only locked
 	c := campaign{l: l, try: true}
 	if err := c.flock(f); err != nil {
 		return false, err
@@ -69,8 +69,8 @@ func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
 	return true, nil
 }
 
-// mayStartAnew is an error unless the clock has passed every token in use: those of
-// the next file start from it.
+// mayStartAnew returns an error unless the clock has passed every token in use, because
+// the tokens of the next file start from it.
 func (g ledger) mayStartAnew() error {
 	last, err := g.last()
 	if err != nil {
@@ -84,7 +84,7 @@ func (g ledger) mayStartAnew() error {
 	if last.boot != g.boot || g.boot == "" {
 		used = max(copies[0], copies[1], last.reserved, last.token)
 	}
-	letPass(used, g.clock())
+	awaitClock(used, g.clock())
 	if used > g.clock() {
 		return fault(locks.ErrUnavailable,
 			"set this machine's clock; or, if nothing refuses old tokens of this lock, delete its file",

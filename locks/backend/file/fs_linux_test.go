@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestFileSystems takes what is known to be local, and nothing else; fs=any lets in
-// what is not known, and nothing that is made for several machines.
+// TestFileSystems checks that only file systems known to be local are accepted, and with
+// fs=any also unknown ones, but never one made for several machines.
 func TestFileSystems(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -63,8 +63,8 @@ func TestFileSystems(t *testing.T) {
 	}
 }
 
-// TestAnyFileSystem: where it is not known what keeps what is written, each token is on
-// disk before it is used, and who holds the lock is told all the same.
+// TestAnyFileSystem: if it is unknown what keeps the written data, each token is on disk
+// before it is used, and the holder is shown as usual.
 func TestAnyFileSystem(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -85,7 +85,7 @@ func TestAnyFileSystem(t *testing.T) {
 	}
 }
 
-// TestFileSystemOf asks for the file system that a file is on.
+// TestFileSystemOf checks which file system a file is on.
 func TestFileSystemOf(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("/proc")
@@ -96,11 +96,11 @@ func TestFileSystemOf(t *testing.T) {
 	}
 }
 
-// TestMountedOver: a file of another file system is mounted over one in a directory
-// that is local.
+// TestMountedOver: a file of another file system is mounted over a file in a local
+// directory.
 func TestMountedOver(t *testing.T) {
 	t.Parallel()
-	huge := mounted(t, "hugetlbfs", "mode=0700") // known to nobody here
+	huge := mounted(t, "hugetlbfs", "mode=0700") // not in our table
 	_, err := open(t, huge).Acquire(t.Context(), true)
 	refusal(t, err, locks.ErrUsage, huge, "0x958458f6", "not known to be local")
 
@@ -131,7 +131,7 @@ func TestMountedOver(t *testing.T) {
 	refusal(t, err, locks.ErrUsage, l.beside(recordSuffix), "0x958458f6")
 }
 
-// mount mounts a tmpfs of the given size and returns where.
+// mount mounts a tmpfs of the given size and returns the directory.
 func mount(t *testing.T, options string) string {
 	t.Helper()
 	return mounted(t, "tmpfs", options)
@@ -146,7 +146,7 @@ func mounted(t *testing.T, kind, options string) string {
 	return dir
 }
 
-// fill leaves no room in the file system of dir.
+// fill leaves no space in the file system of dir.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filler")
@@ -173,13 +173,13 @@ func TestFullDisk(t *testing.T) {
 	_, err := open(t, dir).Acquire(t.Context(), true)
 	refusal(t, err, locks.ErrUnavailable, dir, "no space left on device")
 	again := openWith(t, dir, locks.Options{Name: "old"})
-	hold(t, again) // its room is there
+	hold(t, again) // its space is already allocated
 	release(t, again)
 	free()
 	pass(t, dir)
 }
 
-// TestFullDirectory has no inode left.
+// TestFullDirectory runs without any inodes left.
 func TestFullDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(mount(t, "nr_inodes=2,mode=0755"), "locks")
@@ -206,7 +206,8 @@ func TestReadOnly(t *testing.T) {
 	found(t, probing(t, open(t, filepath.Join(top, "new"))), "directory", "error", "read-only file system")
 }
 
-// TestProbeVolume finds what is lost at a reboot, and how little is left.
+// TestProbeVolume checks the findings about what is lost at a reboot, and about the space
+// left.
 func TestProbeVolume(t *testing.T) {
 	t.Parallel()
 	for options, level := range map[string]string{"size=1m": "error", "size=32m": "warning", "size=1g": "ok", "size=1g,nr_inodes=10": "error", "size=1g,nr_inodes=100": "warning", "size=1g,nr_inodes=0": "ok"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A holder is what others may know about who holds a lock: never the command,
+// A holder is what others may know about the holder of a lock. It never has the command,
 // whose arguments may be secret.
 type holder struct {
 	ID      string    `json:"holder"`
@@ -23,17 +23,17 @@ type holder struct {
 	RunID   string    `json:"run_id"`
 
 	NoResign bool   `json:"no_resign"`
-	Start    string `json:"start"` // as [locks.Status] has it
+	Start    string `json:"start"` // as in [locks.Status]
 }
 
 func newHolder(o locks.Options, now time.Time) holder {
-	host, _ := os.Hostname() // for people only; "" will do
+	host, _ := os.Hostname() // for people only; may be ""
 	return holder{ID: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign}
 }
 
-// encode returns h as JSON, its texts cut so that an entry fits in its block
-// even if each byte of them becomes six. It is written out by hand, as the first
-// use of encoding/json in a process takes 0.1 ms.
+// encode returns h as JSON, with its texts cut so that an entry fits in its block even if
+// each byte becomes six. The code is written by hand, because the first use of
+// encoding/json in a process takes 0.1 ms.
 func (h holder) encode() string {
 	b := []byte(`{"holder":`)
 	b = appendQuoted(b, cut(h.ID, 400))
@@ -57,14 +57,14 @@ func (h holder) encode() string {
 	return string(append(b, '}'))
 }
 
-// status tells who made the entry.
+// status returns what the entry says about the holder.
 func (e entry) status() locks.Status {
 	var h holder
 	if json.Unmarshal([]byte(e.holder), &h) != nil {
 		return locks.Status{Held: true}
 	}
 	if h.Start != locks.StartClean && h.Start != locks.StartTakeover {
-		h.Start = "" // as of an older leaderrun, which did not write it
+		h.Start = "" // an older leaderrun did not write it
 	}
 	return locks.Status{
 		Held:   true,
@@ -82,8 +82,8 @@ func (e entry) status() locks.Status {
 
 func cut(s string, n int) string { return s[:min(len(s), n)] }
 
-// appendQuoted appends s as a JSON string. Control characters are escaped, also
-// those that JSON would allow, so that a lock file can be looked at.
+// appendQuoted appends s as a JSON string. It also escapes control characters that JSON
+// allows, so that a lock file can be shown on a terminal.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {

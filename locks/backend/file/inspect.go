@@ -9,15 +9,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Abilities implements [locks.Able]. Who waits is known to the kernel alone. There
-// is no Breaker: a lock ends with the processes that have its file open, and if
-// that were deleted under a holder, two could hold the lock.
+// Abilities implements [locks.Able]. Only the kernel knows the waiters. There is no
+// Breaker: a lock ends with the processes that have its file open, and if the file were
+// deleted under a holder, two could hold the lock.
 func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
 	has := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}
 	if watches {
 		has = append(has, locks.CanWatch)
 	}
-	if forgets {
+	if canForget {
 		has = append(has, locks.CanForget)
 	}
 	return has, nil
@@ -25,7 +25,7 @@ func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
 
 // Inspect implements [locks.Inspector].
 func (l *Locker) Inspect(ctx context.Context) (locks.State, error) {
-	return away(ctx, l, "inspect", l.look)
+	return interruptible(ctx, l, "inspect", l.look)
 }
 
 // look makes nothing, not even the directory.
@@ -37,13 +37,14 @@ func (l *Locker) look() (locks.State, error) {
 	if err != nil {
 		return locks.State{}, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	for n := 1; ; n++ {
 		free, err := isUnlocked(f)
 		if free || err != nil {
 			return locks.State{}, err
 		}
-		// As in campaign.flock, who is not entered yet is about to be.
+		// As in campaign.flock, a holder that is not in the ledger is about to enter
+		// itself.
 		status, entered := ledger{store: f, boot: l.bootOf(f)}.status()
 		if entered || n == glances {
 			return locks.State{Status: status}, nil
@@ -52,14 +53,12 @@ func (l *Locker) look() (locks.State, error) {
 	}
 }
 
-// isUnlocked reports whether nobody holds the lock in f, of which we must hold
-// none. It takes a shared lock for a moment. A contender that does not wait may
-// meet that, and knows it by the same test: where one shared lock can be had, a
-// second can, too, and not where there is a holder.
+// isUnlocked reports whether nobody, including us, holds the lock in f. It takes a shared
+// lock for a moment. A contender that does not wait may meet this lock, and recognizes it
+// by the same test: a second shared lock succeeds, but fails if there is a holder.
 //
-// The alternatives are worse. F_OFD_GETLK knows nothing of flock(2), and
-// /proc/locks leaves out the processes of other pid namespaces, so it would
-// call free what another container holds.
+// The alternatives are worse. F_OFD_GETLK does not see flock(2). /proc/locks omits
+// processes of other pid namespaces, so a lock held by another container would look free.
 func isUnlocked(f *os.File) (bool, error) {
 	ok, err := tryShared(f)
 	if !ok {
@@ -68,19 +67,18 @@ func isUnlocked(f *os.File) (bool, error) {
 	return true, unlock(f)
 }
 
-// openBeside opens the file of this lock with a suffix. What is absent is not
-// made, and what is not to be trusted is not opened.
+// openBeside opens the file of this lock with the given suffix. It does not make an
+// absent file, and does not open an untrusted one.
 func (l *Locker) openBeside(suffix string, flags int) (*os.File, error) {
 	dir, err := l.findLocalDir()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }() // it was only read
+	defer func() { _ = dir.Close() }() // only read
 	return l.openLocal(dir, l.beside(suffix), flags)
 }
 
-// findLocalDir opens the directory of the locks if it is there, and one that flock
-// works in.
+// findLocalDir opens the directory of the locks if it exists and flock works there.
 func (l *Locker) findLocalDir() (*os.File, error) {
 	dir, err := findDir(l.place)
 	if err != nil {
@@ -93,9 +91,9 @@ func (l *Locker) findLocalDir() (*os.File, error) {
 	return dir, nil
 }
 
-// away runs f and returns when it has, or when ctx ends: a disk that hangs
+// interruptible runs f and returns when f has, or when ctx ends, because a hanging disk
 // cannot be interrupted.
-func away[T any](ctx context.Context, l *Locker, op string, f func() (T, error)) (T, error) {
+func interruptible[T any](ctx context.Context, l *Locker, op string, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
 		err   error

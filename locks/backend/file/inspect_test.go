@@ -23,7 +23,7 @@ func inspect(t *testing.T, l *Locker) locks.State {
 	return st
 }
 
-// TestInspectMakesNothing, and finds a lock free that was never held.
+// TestInspectMakesNothing also checks that a lock that was never held is free.
 func TestInspectMakesNothing(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -38,12 +38,12 @@ func TestInspectMakesNothing(t *testing.T) {
 		t.Errorf("ask: %v", err)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory is there: %v", err)
+		t.Errorf("the directory exists: %v", err)
 	}
 }
 
-// TestInspectAfterACrash: what the lock file says of a holder who is dead is not
-// believed.
+// TestInspectAfterACrash checks that a dead holder in the lock file is not reported as
+// the holder.
 func TestInspectAfterACrash(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -52,13 +52,13 @@ func TestInspectAfterACrash(t *testing.T) {
 	if st := inspect(t, w); !st.Held || st.Holder != a.o.Holder {
 		t.Errorf("got %+v", st)
 	}
-	_ = a.Close() // as death would
+	_ = a.Close() // like a death
 	if st := inspect(t, w); st.Held || st.Holder != "" {
 		t.Errorf("got %+v", st)
 	}
 }
 
-// TestInspectHeldByNobodyWeKnow: some other program has locked the file.
+// TestInspectHeldByNobodyWeKnow: another program has locked the file.
 func TestInspectHeldByNobodyWeKnow(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -70,15 +70,15 @@ func TestInspectHeldByNobodyWeKnow(t *testing.T) {
 	}
 }
 
-// TestInspectedWhileTried: who tries comes upon another's look at the lock of a
-// dead holder. It looks once more before it calls the dead one the holder.
+// TestInspectedWhileTried: a try meets an inspection of a lock whose holder has died. It
+// must look once more before it reports the dead holder.
 func TestInspectedWhileTried(t *testing.T) {
 	t.Parallel()
 	hold(t, inspected(t, testDir(t)))
 }
 
-// inspected returns a handle on the lock of a dead holder at which another looks just
-// when the handle tries it.
+// inspected returns a handle on the lock of a dead holder. An inspection takes place just
+// when the handle tries the lock.
 func inspected(t *testing.T, dir string) *Locker {
 	t.Helper()
 	dead, l := open(t, dir), open(t, dir)
@@ -92,16 +92,16 @@ func inspected(t *testing.T, dir string) *Locker {
 	if err := flock(f, unix.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
-	l.boot = func() string { // asked for once the lock was not to be had
+	l.boot = func() string { // called when the lock was not free
 		_ = unlock(f)
 		return bootID()
 	}
 	return l
 }
 
-// TestInspectIsNoHolder has many inspect a lock whose holder has died without a
-// release, at all times. Who does not wait gets it even so, although the lock file
-// names a holder.
+// TestInspectIsNoHolder runs many inspections of a lock whose holder died without a
+// release. A contender that does not wait must get it nevertheless, although the lock
+// file names a holder.
 func TestInspectIsNoHolder(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -127,8 +127,8 @@ func TestInspectIsNoHolder(t *testing.T) {
 	}
 }
 
-// TestSharedByAnother is a program that shares the lock for long: then it is held
-// by somebody whom nobody knows, and not inspected.
+// TestSharedByAnother: a program that shares the lock for long counts as an unknown
+// holder, not as an inspection.
 func TestSharedByAnother(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)

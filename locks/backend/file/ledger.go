@@ -13,25 +13,23 @@ import (
 //	0, 1  the reserve, twice: a number that no token in use exceeds
 //	2     the latest entry: a token, the number reserved, and the holder
 //
-// The two copies of the reserve are made durable, one after the other, before
-// the first token above the old number is used. For the entry nobody waits: it
-// counts only in the boot it was written in, where the page cache is the truth.
-// So at each write, whether the process dies there or the power fails, there is
-// a copy on disk that covers every token in use.
+// The two copies of the reserve are made durable, one after the other, before the first
+// token above the old number is used. Nobody waits for the entry to become durable: it
+// counts only in the boot it was written in, in which the page cache is reliable. So
+// whenever the process dies or the power fails, a copy on disk covers every token in use.
 //
-// An entry names the reserve it draws from only after both copies are durable.
-// A reserve that no entry of this boot names may be one whose writer died before
-// the sync, or whose sync failed: it is a lower bound for what comes next, and
-// otherwise not relied upon.
+// An entry names the reserve it draws from only after both copies are durable. If no
+// entry of this boot names a reserve, its writer may have died before the sync, or the
+// sync may have failed. Then it is only a lower bound for the next reserve.
 //
-// The file is only read and written by who has locked it, but for status.
+// Only the process that has locked the file reads and writes it, except for status.
 type ledger struct {
 	store store
-	boot  string // this boot of the system; "" if it cannot be told
+	boot  string // this boot of the system; "" if unknown
 	now   func() time.Time
 }
 
-// A store is what a ledger is kept in: the lock file.
+// A store is where a ledger is kept: the lock file.
 type store interface {
 	io.ReaderAt
 	io.WriterAt
@@ -40,19 +38,19 @@ type store interface {
 
 const entryBlock = 2
 
-// A past is what the ledger tells about the holder before.
+// A past is what the ledger says about the previous holder.
 type past int
 
 const (
-	unreleased past = iota // or not known
+	unreleased past = iota // or unknown
 	released
-	unheard    // there was none: the file is new
-	unreadable // there is something, but no reserve could be made out
+	noHolder   // there was none: the file is new
+	unreadable // there is content, but no readable reserve
 )
 
-// clean reports that the holder before is known to have released the lock, or
-// that there was none.
-func (p past) clean() bool { return p == unheard || p == released }
+// clean reports whether the previous holder is known to have released the lock, or there
+// was none.
+func (p past) clean() bool { return p == noHolder || p == released }
 
 // next enters h as the new holder, with a token above all earlier ones.
 func (g ledger) next(h holder) (entry, past, error) {
@@ -91,8 +89,8 @@ func (g ledger) free(e entry) error {
 	return g.write(entryBlock, e.encode())
 }
 
-// status tells what is known about the holder. It is called without the lock, so
-// the holder may not have entered himself yet.
+// status returns what is known about the holder. It is called without the lock, so the
+// holder may not have entered itself yet.
 func (g ledger) status() (s locks.Status, entered bool) {
 	e, err := g.last()
 	if err != nil || e.free || e.boot != g.boot {
@@ -101,7 +99,7 @@ func (g ledger) status() (s locks.Status, entered bool) {
 	return e.status(), e.token > 0
 }
 
-// last returns the latest entry, or the zero entry if it cannot be made out.
+// last returns the latest entry, or the zero entry if it is unreadable.
 func (g ledger) last() (entry, error) {
 	text, err := g.read(entryBlock)
 	if err != nil {
@@ -110,7 +108,7 @@ func (g ledger) last() (entry, error) {
 	return decodeEntry(text), nil
 }
 
-// read returns the text in a block, "" if it is not intact.
+// read returns the text in a block, or "" if the block is damaged.
 func (g ledger) read(i int) (string, error) {
 	b := make([]byte, blockSize)
 	n, err := g.store.ReadAt(b, int64(i)*blockSize)

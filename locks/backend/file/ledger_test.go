@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A memory is a store without a disk behind it.
+// A memory is a store without a disk.
 type memory struct{ data []byte }
 
 func (m *memory) ReadAt(p []byte, off int64) (int, error) {
@@ -39,7 +39,7 @@ func (m *memory) Sync() error { return nil }
 // start is when the ledgers of these tests are made, in microseconds.
 const start = 1_000_000_000
 
-// testLedger returns a ledger whose clock stands still.
+// testLedger returns a ledger with a stopped clock.
 func testLedger(s store, boot string, clock int64) ledger {
 	return ledger{store: s, boot: boot, now: func() time.Time { return time.UnixMicro(clock) }}
 }
@@ -79,7 +79,7 @@ func TestPast(t *testing.T) {
 		}
 		return e
 	}
-	expect(g, unheard)
+	expect(g, noHolder)
 	e := expect(g, unreleased)
 	if err := g.free(e); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(testLedger(m, "another boot", start), unreleased)
-	for range 2 { // after the first, it may have been any boot
+	for range 2 { // after the first, the boot is unknown
 		if err := g.free(expect(testLedger(m, "", start), unreleased)); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestOtherBoot(t *testing.T) {
 		}
 		e = next
 	}
-	// Each of those without a boot id had to reserve, so it took only one token.
+	// Each ledger without a boot id had to reserve, so it took only one token.
 	if got := e.reserved - e.token; got != 0 {
 		t.Errorf("without a boot id, %d tokens are reserved and not used", got)
 	}
@@ -148,8 +148,8 @@ func TestCounterEnds(t *testing.T) {
 	}
 }
 
-// TestClockIsNotOvertaken: a lock's first range is lost, and at once its file is
-// deleted, so that the counter starts over from the clock.
+// TestClockIsNotOvertaken: a lock loses its first range, and its file is deleted at once,
+// so that the counter starts over from the clock.
 func TestClockIsNotOvertaken(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -164,9 +164,9 @@ func TestClockIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// TestDamage cuts the file short at every length, and interrupts the writing of
-// each block at every byte. With one block damaged the token rises even if the
-// clock was set back, with more by the clock.
+// TestDamage cuts the file short at every length, and interrupts the writing of each
+// block at every byte. With one damaged block the token must rise even if the clock was
+// set back; with more, it rises by the clock.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
@@ -189,13 +189,13 @@ func TestDamage(t *testing.T) {
 	for i := range len(after) {
 		block := i / blockSize * blockSize
 		if inBlank := i-block > 300; inBlank && i%97 != 0 {
-			continue // one blank is as good as another
+			continue // blanks may differ
 		}
 		check(after[:i], start+2*reserveStep, "cut to", i)
 		torn := slices.Clone(after)
 		copy(torn[i:block+blockSize], before[i:])
 		if block/blockSize == entryBlock && bytes.Equal(torn[block:], before[block:]) {
-			continue // the entry is wholly an older one: no interrupted write does that
+			continue // the entry is an older one as a whole: no interrupted write causes that
 		}
 		check(torn, 1, "torn at", i)
 		torn[i] ^= 1

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestLinkedDir: a directory through a link that only we can have made is the
-// directory that it leads to, for all that is done there.
+// TestLinkedDir: a directory through a link that only we can have made is the same as its
+// target for every operation.
 func TestLinkedDir(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -22,7 +22,7 @@ func TestLinkedDir(t *testing.T) {
 	w, changed := watch(t, link, true)
 	l := open(t, link)
 	hold(t, l)
-	told(t, changed, "the lock is held", func() bool { return inspect(t, w).Held })
+	awaitChange(t, changed, "the lock is held", func() bool { return inspect(t, w).Held })
 	setRecord(t, l, "text")
 	wantRecord(t, open(t, dir), "text")
 	if _, err := open(t, dir).Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
@@ -40,9 +40,9 @@ func TestLinkedDir(t *testing.T) {
 	refusal(t, within(t, l.Lost(), "Lost"), locks.ErrLost, l.path)
 }
 
-// TestStateDirectory has what a unit with StateDirectory=job and DynamicUser=yes
-// finds: a link of root's to a directory of its own, in one of root's which systemd
-// makes accessible to the unit, and to nobody else.
+// TestStateDirectory checks what a unit with StateDirectory=job and DynamicUser=yes
+// finds: a link of root's to the unit's own directory, in a directory of root's which
+// systemd makes accessible only to the unit.
 func TestStateDirectory(t *testing.T) {
 	t.Parallel()
 	needs(t, os.Geteuid() == 0, "root")
@@ -70,7 +70,7 @@ func TestStateDirectory(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.Chmod(private, 0o700); err != nil { // as it is outside of the unit
+	if err := os.Chmod(private, 0o700); err != nil { // as outside of the unit
 		t.Fatal(err)
 	}
 	printed(t, acquire(link), locks.ErrDenied, link+`" is a symbolic link that is not followed`, "permission denied")

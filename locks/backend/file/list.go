@@ -9,19 +9,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A listing reads the names in the directory once, at its first page, and looks at
-// the locks page by page, in the order of their files' names. The cursor is the
-// last of these. What is made meanwhile need not be in it; a handle that is given
-// the cursor of another reads the names anew.
+// A listing reads the names in the directory once, for its first page, and then looks at
+// the locks page by page, in the order of their file names. The cursor is the last of
+// these. Files made meanwhile may be missing. A handle that gets the cursor of another
+// handle reads the names again.
 
-// List implements [locks.Lister]. Whatever has a lock file is listed, and what has
-// nothing but a record.
+// List implements [locks.Lister]. It lists whatever has a lock file or a record.
 func (l *Locker) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
 	type answer struct {
 		page []locks.Listed
 		next string
 	}
-	a, err := away(ctx, l, "list locks", func() (a answer, err error) {
+	a, err := interruptible(ctx, l, "list locks", func() (a answer, err error) {
 		a.page, a.next, err = l.list(ctx, cursor)
 		return a, err
 	})
@@ -57,7 +56,7 @@ func (l *Locker) list(ctx context.Context, cursor string) (page []locks.Listed, 
 	return page, "", nil
 }
 
-// stemsAfter returns those of the listing under way that come after a cursor.
+// stemsAfter returns the names of the current listing that come after a cursor.
 func (l *Locker) stemsAfter(cursor string) ([]string, error) {
 	l.mu.Lock()
 	stems := l.stems
@@ -82,8 +81,8 @@ func (l *Locker) listing(stems []string) {
 	l.stems = stems
 }
 
-// readStems returns what the files in the directory that may be a lock's begin
-// with, sorted.
+// readStems returns, sorted, the stems of the files in the directory that may belong to a
+// lock.
 func (l *Locker) readStems() ([]string, error) {
 	dir, err := l.findLocalDir()
 	if isAbsent(err) {
@@ -92,7 +91,7 @@ func (l *Locker) readStems() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }() // it was only read
+	defer func() { _ = dir.Close() }() // only read
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return nil, err
@@ -116,19 +115,19 @@ func cutSuffixes(s string, suffixes ...string) (string, bool) {
 	return s, false
 }
 
-// other is a handle on another lock in the same directory, to look at it.
+// other returns a handle on another lock in the same directory, to look at it.
 func (l *Locker) other(name string) *Locker {
 	o := newLocker(l.place, locks.Options{Name: name, Logger: l.log})
 	o.fileSystem, o.boot, o.now = l.fileSystem, l.boot, l.now
 	return o
 }
 
-// listed tells of the lock of this handle. It is false if that is gone, or if
-// nobody could use its file as a lock, which is logged.
+// listed returns the lock of this handle. It returns false if the lock is gone, or if its
+// file cannot be used as a lock, which it logs.
 func (l *Locker) listed() (locks.Listed, bool, error) {
 	st, err := l.look()
 	if isDistrusted(err) {
-		l.log.Warn("a file that cannot be a lock is left out", "path", l.path, "err", err)
+		l.log.Warn("skipping a file that cannot be a lock", "path", l.path, "err", err)
 		return locks.Listed{}, false, nil
 	}
 	if err != nil {
@@ -136,7 +135,7 @@ func (l *Locker) listed() (locks.Listed, bool, error) {
 	}
 	text, err := l.readRecord()
 	if err != nil {
-		l.log.Warn("a record cannot be read", "path", l.beside(recordSuffix), "err", err)
+		l.log.Warn("cannot read a record", "path", l.beside(recordSuffix), "err", err)
 	}
 	if _, err := os.Lstat(l.path); text == nil && isAbsent(err) {
 		return locks.Listed{}, false, nil

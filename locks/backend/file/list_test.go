@@ -18,20 +18,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// list returns all pages of a listing by a new handle, by their names.
+// list returns all pages of a listing by a new handle, by name.
 func list(t *testing.T, dir string) map[string]locks.Listed {
 	t.Helper()
 	all, _ := drive.List(t, open(t, dir))
 	return all
 }
 
-// TestList tells of a lock that is held, one whose holder died, one that has been
-// released, and a slot, by their names.
+// TestList lists a held lock, one whose holder died, a released one, and a slot.
 func TestList(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	if got := list(t, dir); len(got) > 0 {
-		t.Errorf("where there is no directory yet: %v", got)
+		t.Errorf("without a directory: %v", got)
 	}
 	handles := map[string]*Locker{}
 	for _, name := range []string{"jobs/Nightly:a", "dead", "old", "jobs#12"} {
@@ -56,8 +55,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListPages: each of many locks is on one page, whether the handle that asks
-// for a page is the one that had the page before or not.
+// TestListPages checks that each of many locks is on exactly one page, whether or not the
+// same handle asks for each page.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -89,7 +88,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// touch makes an empty file, unless there is one.
+// touch makes an empty file if it does not exist.
 func touch(dir, name string) error {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -98,7 +97,8 @@ func touch(dir, name string) error {
 	return f.Close()
 }
 
-// TestListReadsTheNamesOnce for all pages, and anew for the next listing.
+// TestListReadsTheNamesOnce checks that the names are read once for all pages, and again
+// for the next listing.
 func TestListReadsTheNamesOnce(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -123,20 +123,20 @@ func TestListReadsTheNamesOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if slices.ContainsFunc(page, func(one locks.Listed) bool { return one.Name == "z" }) {
-				t.Error("what came after the first page is listed: the names were read again")
+				t.Error("a file made after the first page is listed: the names were read again")
 			}
 		}
 		if err := os.Remove(filepath.Join(dir, "z.lock")); err != nil {
 			t.Fatal(err)
 		}
 		if l.stems != nil {
-			t.Error("after the last page the names are still known")
+			t.Error("the names were kept after the last page")
 		}
 	}
 }
 
-// TestListLeavesOut what is no lock, or nobody could use as one, and does not wait
-// for anybody. What has only a record is listed.
+// TestListLeavesOut checks that a listing leaves out what is not a lock, or cannot be
+// used as one, and does not block. It includes what has only a record.
 func TestListLeavesOut(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(shortDir(t), "locks")
@@ -162,7 +162,7 @@ func TestListLeavesOut(t *testing.T) {
 	}
 }
 
-// TestListRefuses a directory that is not to be trusted.
+// TestListRefuses checks that an untrusted directory is refused.
 func TestListRefuses(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -174,8 +174,8 @@ func TestListRefuses(t *testing.T) {
 	refusal(t, err, locks.ErrDenied, dir)
 }
 
-// FuzzNameOf: the name of a lock comes back from its file's, and nothing else is
-// taken for a lock's file.
+// FuzzNameOf checks that the name of a lock comes back from that of its file, and that no
+// other file is taken for a lock's.
 func FuzzNameOf(f *testing.F) {
 	for _, s := range []string{"a", "Jobs/x:y@z", "a#12", "jobs^g0", "a+b", "b,3", "^", "^^", "a^0200", strings.Repeat("Z/", 99) + "z"} {
 		f.Add(s)

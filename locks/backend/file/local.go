@@ -6,22 +6,22 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A fileSystem is what is known of the type of one.
+// A fileSystem is what is known about a type of file system.
 type fileSystem struct {
-	name  string // "ext4"; for a type that is not known, its number
+	name  string // "ext4"; the number of an unknown type
 	reach reach
 }
 
-// A reach says whether other machines may see what is on a file system.
+// A reach says whether other machines may see a file system.
 type reach int
 
 const (
-	unknown reach = iota // it depends on how it is used, or the type is not known
-	local                // they cannot
-	shared               // it is made for that
+	unknown reach = iota // depends on its use, or the type is unknown
+	local                // they cannot see it
+	shared               // made for several machines
 )
 
-// lost says when what is on a file system is lost, if it is.
+// lost says when the content of the file system is lost, or returns "" if it is not.
 func (fs fileSystem) lost() string {
 	switch fs.name {
 	case "tmpfs", "ramfs":
@@ -32,11 +32,12 @@ func (fs fileSystem) lost() string {
 	return ""
 }
 
-// checkLocal refuses a directory or a file on a file system that is not known to
-// be local, unless the user knows better. On one that several machines see, flock(2)
-// may be local to each client, and a page cache is not the truth.
+// checkLocal refuses a directory or a file on a file system that is not known to be
+// local, unless the user overrides that. If several machines see it, flock(2) may be
+// local to each client, and the page cache is not reliable.
 //
-// A lock file is asked, too, and not only its directory: another file may be mounted
+// The lock file is checked as well as its directory, because another file may be mounted
+// over it.
 // over it.
 func (l *Locker) checkLocal(f *os.File) error {
 	fs, err := l.fileSystem(f)
@@ -58,7 +59,7 @@ func (l *Locker) checkLocal(f *os.File) error {
 		"%q is on a file system of the type %s, where file locks cannot be relied upon%s", f.Name(), fs.name, despite)
 }
 
-// openLock opens the lock file in dir, and makes it if it is absent.
+// openLock opens the lock file in dir, or makes it if it is absent.
 func (l *Locker) openLock(dir *os.File) (*os.File, error) {
 	return l.openLocal(dir, l.path, os.O_RDWR|os.O_CREATE)
 }
@@ -76,13 +77,13 @@ func (l *Locker) openLocal(dir *os.File, path string, flags int) (*os.File, erro
 	return f, nil
 }
 
-const localDir = "name a directory on a local disk with -b file:///dir, or use a backend that is made for several machines"
+const localDir = "name a directory on a local disk with -b file:///dir, or use a backend for several machines"
 
-// bootOf identifies this boot of the system for the lock file f; "" if it cannot
-// be told, or if what is written to f may be lost within one boot, with the server
-// or the process that keeps it.
+// bootOf identifies this boot of the system for the lock file f. It returns "" if the
+// boot is unknown, or if f may lose data within one boot, together with the server or
+// process that keeps it.
 func (l *Locker) bootOf(f *os.File) string {
-	if l.place.anyFS { // else checkLocal has let in what is local, and nothing else
+	if l.place.anyFS { // otherwise checkLocal has accepted only local ones
 		if fs, err := l.fileSystem(f); err != nil || fs.reach != local {
 			return ""
 		}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystemOf tells of the file system of f. That the system calls it local is not
-// enough: it also says so of some that are served by a process, or by a host.
+// fileSystemOf returns the file system of f. It is not enough that the system calls it
+// local: it says so even of some that a process or a host serves.
 func fileSystemOf(f *os.File) (fileSystem, error) {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystemOf tells of the file system of f.
+// fileSystemOf returns the file system of f.
 func fileSystemOf(f *os.File) (fileSystem, error) {
 	var st unix.Statfs_t
 	if err := statfs(f, &st); err != nil {
@@ -29,7 +29,7 @@ func statfs(f *os.File, st *unix.Statfs_t) error {
 	}
 }
 
-// byMagic finds a type of file system by its magic number, see statfs(2).
+// byMagic returns the type of file system with a magic number, see statfs(2).
 func byMagic(magic uint32) fileSystem {
 	for _, t := range types {
 		if t.magic == magic {
@@ -39,17 +39,17 @@ func byMagic(magic uint32) fileSystem {
 	return fileSystem{name: fmt.Sprintf("%#x", magic)}
 }
 
-// types are those that are known. The numbers, and most of the verdicts, are those
-// of stat.c in GNU coreutils and of linux/magic.h; three differ from stat.c. There
-// 9p is local. FUSE is remote, and may here be said to be local: it is what its
-// server makes it. An overlay is remote, as other things than flock(2) matter there;
-// but that is the overlay's own and never passed on, and what one machine has as
-// its upper layer no other can use meanwhile (Documentation/filesystems/overlayfs).
+// types are the known types. The numbers, and most verdicts, are from stat.c in GNU
+// coreutils and from linux/magic.h. Three verdicts differ from stat.c. There 9p is local.
+// There FUSE is remote, but here it is unknown, because that depends on its server. There
+// an overlay is remote, for reasons other than flock(2). But flock(2) on an overlay stays
+// within it, and no other machine can use its upper layer meanwhile
+// (Documentation/filesystems/overlayfs).
 var types = [...]struct {
 	magic uint32
 	fileSystem
 }{
-	{unix.EXT4_SUPER_MAGIC, fileSystem{"ext4", local}}, // or ext2 or ext3, which have the same
+	{unix.EXT4_SUPER_MAGIC, fileSystem{"ext4", local}}, // ext2 and ext3 have the same number
 	{unix.XFS_SUPER_MAGIC, fileSystem{"xfs", local}},
 	{unix.BTRFS_SUPER_MAGIC, fileSystem{"btrfs", local}},
 	{unix.TMPFS_MAGIC, fileSystem{"tmpfs", local}},
@@ -78,14 +78,14 @@ var types = [...]struct {
 	{unix.MINIX2_SUPER_MAGIC, fileSystem{"minix", local}},
 	{0x2478, fileSystem{"minix", local}},
 	{unix.MINIX3_SUPER_MAGIC, fileSystem{"minix", local}},
-	{unix.SQUASHFS_MAGIC, fileSystem{"squashfs", local}}, // where nothing can be written; that is told later
+	{unix.SQUASHFS_MAGIC, fileSystem{"squashfs", local}}, // read-only, which is reported later
 	{0xe0f5e1e2, fileSystem{"erofs", local}},
 	{unix.ISOFS_SUPER_MAGIC, fileSystem{"iso9660", local}},
 
 	{unix.FUSE_SUPER_MAGIC, fileSystem{"FUSE", unknown}}, // also virtiofs, and clients of GlusterFS
 	{unix.V9FS_MAGIC, fileSystem{"9p", unknown}},
-	{0xa501fcf5, fileSystem{"VxFS", unknown}}, // of one machine, or of a cluster
-	{0x53464846, fileSystem{"WSL", unknown}},  // also where Windows has a network drive
+	{0xa501fcf5, fileSystem{"VxFS", unknown}}, // one machine or a cluster
+	{0x53464846, fileSystem{"WSL", unknown}},  // also for a Windows network drive
 
 	{unix.NFS_SUPER_MAGIC, fileSystem{"NFS", shared}},
 	{unix.SMB_SUPER_MAGIC, fileSystem{"SMB", shared}},
@@ -106,7 +106,7 @@ var types = [...]struct {
 	{0x61636673, fileSystem{"ACFS", shared}},
 	{0xbeefdead, fileSystem{"StorNext", shared}},
 	{0x013111a8, fileSystem{"IBRIX", shared}},
-	{0x786f4256, fileSystem{"vboxsf", shared}}, // this, and the next two: a host's, in its guests
+	{0x786f4256, fileSystem{"vboxsf", shared}}, // this and the next two belong to a host, and are seen in its guests
 	{0xbacbacbc, fileSystem{"vmhgfs", shared}},
 	{0x7c7c6673, fileSystem{"prl_fs", shared}},
 }

@@ -4,5 +4,5 @@ package file
 
 import "os"
 
-// fileSystemOf knows nothing.
+// fileSystemOf does not know the file system.
 func fileSystemOf(*os.File) (fileSystem, error) { return fileSystem{name: "unknown"}, nil }

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// fileSystemOf tells of the file system of f. A cluster's shared volume (CSVFS) is a
-// fixed drive, too, and so is what a process serves; so its name matters as well.
+// fileSystemOf returns the file system of f. A cluster's shared volume (CSVFS) also
+// counts as a fixed drive, and so does a file system that a process serves, so the name
+// matters as well.
 func fileSystemOf(f *os.File) (fileSystem, error) {
 	var name [windows.MAX_PATH + 1]uint16
 	var path, root [windows.MAX_LONG_PATH]uint16

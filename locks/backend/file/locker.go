@@ -21,8 +21,8 @@ type Locker struct {
 	place place
 	path  string // of the lock file
 
-	fileSystem func(*os.File) (fileSystem, error) // on which a file is
-	boot       func() string                      // identifies this boot of the system; "" if it cannot be told
+	fileSystem func(*os.File) (fileSystem, error) // returns the file system of a file
+	boot       func() string                      // identifies this boot of the system; "" if unknown
 	now        func() time.Time
 
 	lost   chan error
@@ -31,12 +31,12 @@ type Locker struct {
 
 	mu     sync.Mutex
 	served bool     // the handle's one term has begun
-	term   *term    // nil before and after it
-	stems  []string // what the listing under way found in the directory; nil: there is none
+	term   *term    // nil before and after the term
+	stems  []string // the names of the current listing, or nil
 }
 
-// Open makes a Locker. It is a [locks.Opener], for the scheme "file"; it does
-// not touch the file system yet.
+// Open makes a Locker. It is a [locks.Opener] for the scheme "file". It does not touch
+// the file system yet.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	p, err := whichPlace(u, os.Getenv)
 	if err != nil {
@@ -66,8 +66,8 @@ func newLocker(p place, o locks.Options) *Locker {
 	return l
 }
 
-// Acquire takes the lock; see [locks.Lock]. It always returns as soon as ctx
-// ends, even if the disk hangs.
+// Acquire takes the lock; see [locks.Lock]. It always returns as soon as ctx ends, even
+// if the disk hangs.
 func (l *Locker) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	t, err := l.campaign(ctx, try)
 	if err == nil {
@@ -84,7 +84,7 @@ func (l *Locker) begin(t *term) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(); err != nil {
-		_ = t.release() // the caller gets the reason; closing has freed the lock in any case
+		_ = t.release() // the caller gets the other error; closing has freed the lock in any case
 		return err
 	}
 	l.served, l.term = true, t
@@ -94,7 +94,7 @@ func (l *Locker) begin(t *term) error {
 	return nil
 }
 
-// usable says why Acquire cannot be called, or not succeed, any more.
+// usable returns why Acquire can no longer be called or succeed, or nil.
 func (l *Locker) usable() error {
 	select {
 	case <-l.closed:
@@ -102,7 +102,7 @@ func (l *Locker) usable() error {
 	default:
 	}
 	if l.served {
-		return errors.New("the handle has served its term")
+		return errors.New("the handle has already served its term")
 	}
 	return nil
 }
@@ -110,9 +110,8 @@ func (l *Locker) usable() error {
 // Renew returns locks.ErrNoLease: the lock lasts as long as we do.
 func (l *Locker) Renew(context.Context) error { return locks.ErrNoLease }
 
-// Release frees the lock at once, for every process that has [Locker.File]. It
-// waits only for a SetRecord that goes on: that must not write when the lock is
-// another's.
+// Release frees the lock at once, for every process that has [Locker.File]. It waits only
+// for a SetRecord under way, which must not write once the lock is another holder's.
 func (l *Locker) Release(ctx context.Context) error {
 	t := l.current()
 	if t == nil {
@@ -135,13 +134,13 @@ func (l *Locker) Release(ctx context.Context) error {
 	return nil
 }
 
-// Lost reports, on Linux, that the lock file is gone. It is nil elsewhere.
+// Lost reports, on Linux, that the lock file is gone. On other systems it returns nil.
 func (l *Locker) Lost() <-chan error { return l.lost }
 
-// File returns the open file that carries the lock, nil when it is not held.
-// A process that is given it, such as the guard, keeps the lock held until it,
-// too, has closed it or died, or until Release. It must not unlock it; on Windows
-// it must call [locks.Carry]. The file is closed by Release and Close.
+// File returns the open file that carries the lock, or nil if the lock is not held. A
+// process that is given the file, such as the guard, keeps the lock held until it has
+// closed the file or died, or until Release. It must not unlock the file; on Windows it
+// must call [locks.Carry]. Release and Close close the file.
 func (l *Locker) File() *os.File {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +150,8 @@ func (l *Locker) File() *os.File {
 	return l.term.file
 }
 
-// Close closes the lock file and ends a pending Acquire. That frees the lock,
-// as our death would, unless another process has [Locker.File].
+// Close closes the lock file and ends a pending Acquire. Like our death, this frees the
+// lock unless another process has [Locker.File].
 func (l *Locker) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func TestHeldTellsWho(t *testing.T) {
 	}
 }
 
-// locked has a program other than leaderrun lock the file of l, which exists.
+// locked makes another program lock the file of l, which exists.
 func locked(t *testing.T, l *Locker) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(l.path, os.O_RDWR, 0)
@@ -47,7 +47,7 @@ func locked(t *testing.T, l *Locker) *os.File {
 	return f
 }
 
-// TestHeldByNobodyWeKnow: who has locked the file is not entered in it.
+// TestHeldByNobodyWeKnow: the process that has locked the file is not entered in it.
 func TestHeldByNobodyWeKnow(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -64,32 +64,33 @@ func TestHeldByNobodyWeKnow(t *testing.T) {
 	refused(b)
 	_ = f.Close()
 	hold(t, a)
-	c.boot = func() string { return "another" } // a reboot, as c sees it
+	c.boot = func() string { return "another" } // c sees a reboot
 	refused(c)
 }
 
-// TestSecondGlance: who has locked the file and is not entered gives it back.
+// TestSecondGlance: a process that has locked the file, but is not entered in it, gives
+// it back.
 func TestSecondGlance(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	l := open(t, dir)
 	pass(t, dir)
 	f := locked(t, l)
-	l.boot = func() string { // asked for on the way from one glance to the next
+	l.boot = func() string { // called between the first and the second look
 		_ = unlock(f)
 		return bootID()
 	}
 	hold(t, l)
 }
 
-// TestCancelledWinner is cancelled when the lock is already his.
+// TestCancelledWinner cancels an Acquire that already has the lock.
 func TestCancelledWinner(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	l := open(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	returned := make(chan struct{})
-	l.now = func() time.Time { // asked for on the way from the lock to the entry
+	l.now = func() time.Time { // called between the lock and the entry
 		cancel()
 		<-returned
 		return time.Now()
@@ -100,7 +101,7 @@ func TestCancelledWinner(t *testing.T) {
 	close(returned)
 	eventually(t, "the abandoned winner closes the file", func() bool { return openFiles(t, l.path) == 0 })
 	if g := pass(t, dir); !g.Clean {
-		t.Error("he has not released the lock")
+		t.Error("the abandoned winner has not released the lock")
 	}
 }
 
@@ -119,7 +120,7 @@ func TestCancelledWaiterTakesNothing(t *testing.T) {
 	eventually(t, "the abandoned waiter closes the file", func() bool { return openFiles(t, a.path) == 0 })
 	next := pass(t, dir)
 	if next.Clean {
-		t.Error("the grant is clean, though the holder has not released")
+		t.Error("the grant is clean although the holder did not release")
 	}
 	if next.Token != g.Token+1 {
 		t.Errorf("token %d after %d: the abandoned waiter took one", next.Token, g.Token)
@@ -145,13 +146,13 @@ func TestOneTermPerHandle(t *testing.T) {
 	hold(t, l)
 	release(t, l)
 	if _, err := l.Acquire(t.Context(), true); err == nil {
-		t.Error("a second term on the same handle")
+		t.Error("the same handle served a second term")
 	}
 	pass(t, dir)
 }
 
-// TestWaiterOutlastsDeletion: the file of a held lock is deleted. Who waits for
-// it goes on until its holder is gone, and then for the new one's.
+// TestWaiterOutlastsDeletion: the file of a held lock is deleted. A waiter waits until
+// its holder is gone, and then for the holder of the new file.
 func TestWaiterOutlastsDeletion(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -168,7 +169,7 @@ func TestWaiterOutlastsDeletion(t *testing.T) {
 	hold(t, c)
 	select {
 	case err := <-done:
-		t.Fatalf("beside the old holder, and the new one: %v", err)
+		t.Fatalf("acquired while the old and the new holder have locks: %v", err)
 	default:
 	}
 	release(t, a)
@@ -179,7 +180,7 @@ func TestWaiterOutlastsDeletion(t *testing.T) {
 	}
 }
 
-// TestFileOutlivesClose is what the guard relies on: whoever has the open file
+// TestFileOutlivesClose checks what the guard relies on: a process that has the open file
 // keeps the lock held, and Release frees it for all.
 func TestFileOutlivesClose(t *testing.T) {
 	t.Parallel()
@@ -192,7 +193,7 @@ func TestFileOutlivesClose(t *testing.T) {
 				t.Error("there is a file before Acquire")
 			}
 			hold(t, l)
-			guard := inRole(t, "hold", testDir(t)) // any process that has the file
+			guard := inRole(t, "hold", testDir(t)) // stands for any process that has the file
 			guard.ExtraFiles = []*os.File{l.File()}
 			in, err := guard.StdinPipe()
 			if err != nil {
@@ -231,7 +232,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// TestClean: a new lock, after a release, and after a death.
+// TestClean checks Clean of a new lock, after a release, and after a death.
 func TestClean(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -247,7 +248,7 @@ func TestClean(t *testing.T) {
 		t.Errorf("after the death of the holder of token %d: %+v", token, g)
 	}
 	if g := pass(t, dir); !g.Clean {
-		t.Error("after the release that followed, the grant is not clean")
+		t.Error("after the following release, the grant is not clean")
 	}
 }
 
@@ -274,7 +275,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestDeletedFile deletes the file of a free lock, which is then as new.
+// TestDeletedFile deletes the file of a free lock, which is then like a new lock.
 func TestDeletedFile(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)

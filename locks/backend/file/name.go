@@ -9,23 +9,23 @@ import (
 
 const suffix = ".lock"
 
-// fileName maps the name of a lock to that of its file.
+// fileName returns the name of a lock's file.
 func fileName(name string) string { return fileStem(name) + suffix }
 
-// capitals is the alphabet for telling which letters of a name are capitals.
+// capitals is the alphabet that encodes which letters of a name are capitals.
 var capitals = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// fileStem is what the names of all files of a lock begin with, and what comes
-// after it is one of the suffixes, which has one dot, at its start. Two different
-// names never meet, not even on a file system that ignores case: letters are
-// lower case, and a name that has capitals says which they were, one bit a
-// letter, after a "^". "/" is a "+", ":", for Windows, a "=", and "#", as a shell
-// may take it for a comment, a ",". None of the four occurs in a lock's name. At
-// most 245 bytes, where most file systems take 255 with the suffix.
+// fileStem returns the beginning of the names of all files of a lock. One of the suffixes
+// follows, which has one dot, at its start. Different names never collide, not even on a
+// file system that ignores case: letters are lower case, and after a "^" a name with
+// capitals encodes which letters they were, one bit per letter. "/" becomes "+"; ":"
+// becomes "=", for Windows; "#" becomes ",", because a shell may take it for a comment.
+// None of these four occurs in a lock's name. The stem has at most 245 bytes; most file
+// systems allow 255 with the suffix.
 func fileStem(name string) string {
 	file := make([]byte, len(name))
 	upper := make([]byte, (len(name)+7)/8)
-	last := 0 // how many bytes of upper say anything
+	last := 0 // how many bytes of upper are needed
 	for i, c := range []byte(name) {
 		switch {
 		case c == '/':
@@ -47,8 +47,7 @@ func fileStem(name string) string {
 	return string(file) + "^" + capitals.EncodeToString(upper[:last])
 }
 
-// nameOf is the inverse of fileStem. It is false for what that makes of no lock's
-// name.
+// nameOf is the inverse of fileStem. It returns false for anything else.
 func nameOf(stem string) (string, bool) {
 	base, code, _ := strings.Cut(stem, "^")
 	upper, err := capitals.DecodeString(code)

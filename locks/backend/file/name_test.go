@@ -27,8 +27,8 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// FuzzFileName compares two names: different ones never share a file, not even
-// where case is ignored, and each is one element of a path.
+// FuzzFileName compares two names: different ones never share a file, even if case is
+// ignored, and each is one element of a path.
 func FuzzFileName(f *testing.F) {
 	long := strings.Repeat("A/", 99)
 	for _, pair := range [][2]string{

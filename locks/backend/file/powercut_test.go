@@ -13,19 +13,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// A disk is a store that forgets what was not synced when its power fails: of
-// each sector that was written since, any version may be left, or the beginning
-// of one and the end of another. It can also fail to sync, or have its writer
-// die, at any operation.
+// A disk is a store that loses what was not synced when its power fails. Of each sector
+// written since, any version may remain, or the beginning of one and the end of another.
+// A sync can fail, and the writer can die, at any operation.
 type disk struct {
-	memory  // what a read sees: the page cache
+	memory  // what reads see: the page cache
 	rng     *rand.Rand
 	sector  int              // bytes
-	durable []byte           // what is on the disk
-	pending map[int][][]byte // versions of a sector, the oldest being on the disk
+	durable []byte           // the content of the disk
+	pending map[int][][]byte // versions of a sector, the oldest of which is on the disk
 
 	dead bool
-	fuse int  // operations until the writer dies; negative: it does not
+	fuse int  // operations until the writer dies; negative if it does not
 	sick bool // syncs may fail
 }
 
@@ -40,7 +39,7 @@ func newDisk(seed uint64, sector int) *disk {
 
 var errDied = errors.New("died")
 
-// step counts an operation and reports whether the writer dies in it.
+// step counts an operation and reports whether the writer dies during it.
 func (d *disk) step() bool {
 	d.dead = d.dead || d.fuse == 0
 	d.fuse--
@@ -61,7 +60,7 @@ func (d *disk) WriteAt(p []byte, off int64) (int, error) {
 
 func (d *disk) put(p []byte, off int64) {
 	if grow := 3*blockSize - len(d.data); grow > 0 {
-		d.data = append(d.data, make([]byte, grow)...) // of a file that is cut short, see TestDamage
+		d.data = append(d.data, make([]byte, grow)...) // for a file that was cut short, see TestDamage
 		d.durable = slices.Clone(d.data)
 	}
 	for s := int(off) / d.sector; s*d.sector < int(off)+len(p); s++ {
@@ -79,14 +78,14 @@ func (d *disk) at(image []byte, sector int) []byte {
 	return image[sector*d.sector : (sector+1)*d.sector]
 }
 
-// Sync may fail as on Linux: the writes are given up, though reads still see
-// them, and the next sync succeeds.
+// Sync may fail as on Linux: the writes are given up, but reads still see them, and the
+// next sync succeeds.
 func (d *disk) Sync() error {
 	if d.dead {
 		return errDied
 	}
 	if d.step() {
-		return errDied // some of it may be on the disk: see cut
+		return errDied // some of the data may be on the disk: see cut
 	}
 	if d.sick && d.rng.IntN(4) == 0 {
 		d.settle()
@@ -99,26 +98,26 @@ func (d *disk) Sync() error {
 	return nil
 }
 
-// cut is a power failure.
+// cut makes the power fail.
 func (d *disk) cut() {
 	d.settle()
 	d.data = slices.Clone(d.durable)
 }
 
-// settle decides what becomes of what was not synced.
+// settle decides what remains of the data that was not synced.
 func (d *disk) settle() {
 	for s, versions := range d.pending {
 		begin, end := versions[d.rng.IntN(len(versions))], versions[d.rng.IntN(len(versions))]
-		cut := d.rng.IntN(2 * 60) // most often in the text
+		cut := d.rng.IntN(2 * 60) // usually within the text
 		copy(d.at(d.durable, s), end)
 		copy(d.at(d.durable, s), begin[:cut])
 	}
 	clear(d.pending)
 }
 
-// TestPowerCut lets writers die, syncs fail, power fail and blocks go bad at
-// every operation. The clock is set back at the start, so that a counter which
-// leans on it is found out.
+// TestPowerCut makes writers die, syncs fail, power fail and blocks go bad at every
+// operation. The clock is set back at the start, so that a counter that relies on it is
+// detected.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for _, sector := range []int{512, blockSize} {
@@ -144,7 +143,7 @@ func ordeal(d *disk) error {
 		for i := d.rng.IntN(4); i >= 0 && err == nil; i-- {
 			var e entry
 			if e, _, err = g.next(holder{ID: "h"}); err != nil {
-				break // he died, or had to give up
+				break // the writer died, or had to give up
 			}
 			if e.token <= last {
 				return fmt.Errorf("token %d after %d", e.token, last)
@@ -165,8 +164,8 @@ func ordeal(d *disk) error {
 	return nil
 }
 
-// use releases the lock, or not, or has a lot of others acquire it until all
-// that is reserved is used. It returns the last token used.
+// use releases the lock, or does not, or makes many others acquire it until all reserved
+// tokens are used. It returns the last token used.
 func (g ledger) use(e entry, rng *rand.Rand) uint64 {
 	switch rng.IntN(3) {
 	case 0:
@@ -181,9 +180,9 @@ func (g ledger) use(e entry, rng *rand.Rand) uint64 {
 	return e.token
 }
 
-// TestSingleCopy begins with one copy on the disk, the other and the entry being
-// damaged; or so it is on the disk, and reads see a greater number in the other
-// copy, whose sync has failed. Then power fails during the next acquisition, at
+// TestSingleCopy begins with one copy on the disk, while the other copy and the entry are
+// damaged. In a variant, that is the state of the disk, and reads see a greater number in
+// the other copy, whose sync has failed. Then power fails during the next acquisition, at
 // each operation.
 func TestSingleCopy(t *testing.T) {
 	t.Parallel()
@@ -214,8 +213,8 @@ func TestSingleCopy(t *testing.T) {
 	}
 }
 
-// rot damages one copy of the reserve, on the disk and in the cache, if both
-// are in order. It comes after an acquisition, so that both must be durable.
+// rot damages one copy of the reserve, on the disk and in the cache, if both are intact.
+// It follows an acquisition, so both must be durable.
 func (d *disk) rot() {
 	copies, _, err := testLedger(d, "", 0).copies()
 	if err != nil || copies[0] == 0 || copies[1] == 0 {
@@ -226,7 +225,7 @@ func (d *disk) rot() {
 	d.durable[i] ^= 1
 }
 
-// often is how often to repeat something, in every day's tests and in the long ones.
+// often returns how often to repeat a test, in normal and in long runs.
 func often(short, long int) int {
 	if tester.Long() {
 		return long

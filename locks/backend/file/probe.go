@@ -14,37 +14,37 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// What is left of a file system before it is told: as an error, when a few more
-// locks may fill it (each takes 12 KiB), and before that as a warning.
+// The thresholds for reporting the space left on a file system: an error when a few more
+// locks may fill it (each takes 12 KiB), and a warning before that.
 const (
 	fewBytes, lowBytes   = 4 << 20, 64 << 20
 	fewInodes, lowInodes = 16, 1000
 )
 
-// A volume is how much is left on a file system.
+// A volume is the space left on a file system.
 type volume struct {
-	counted bool   // it is known what is left:
-	bytes   uint64 // for us
-	inodes  uint64 // or unlimited
+	counted bool   // the fields below are known
+	bytes   uint64 // free for us
+	inodes  uint64 // free, or unlimited
 }
 
-// unlimited: there are as many inodes as there is room for.
+// unlimited means that there are as many inodes as there is space for.
 const unlimited = math.MaxUint64
 
-// Probe implements [locks.Prober]: the one server is the directory. It makes
-// nothing, not even that.
+// Probe implements [locks.Prober]. The one server is the directory. Probe makes nothing,
+// not even the directory.
 func (l *Locker) Probe(ctx context.Context) (locks.Servers, error) {
-	return away(ctx, l, "look at the directory of", func() (locks.Servers, error) {
+	return interruptible(ctx, l, "look at the directory of", func() (locks.Servers, error) {
 		p := probe{locks.Servers{Product: "file", User: user(), Servers: []locks.Server{{Address: l.place.dir}}}}
 		p.look(l)
 		return p.Servers, nil
 	})
 }
 
-// A probe collects what is found.
+// A probe collects findings.
 type probe struct{ locks.Servers }
 
-// fail notes that something is wrong, and says whether.
+// fail adds a finding if err is not nil, and reports whether it did.
 func (p *probe) fail(check string, err error) bool {
 	if err == nil {
 		return false
@@ -57,8 +57,8 @@ func (p *probe) fail(check string, err error) bool {
 	return true
 }
 
-// what is an error's text; of one that is not complete yet, as fail makes it, only
-// what happened.
+// what returns the text of an error. For an error from fault, which is incomplete, it
+// returns only what happened.
 func what(err error) string {
 	var e *locks.Error
 	if errors.As(err, &e) {
@@ -75,7 +75,7 @@ func (p *probe) look(l *Locker) {
 	}
 	server := &p.Servers.Servers[0]
 	if err == nil {
-		defer func() { _ = dir.Close() }() // it was only read
+		defer func() { _ = dir.Close() }() // only read
 		err = trustDir(dir)
 	}
 	if p.fail("directory", err) {
@@ -86,14 +86,14 @@ func (p *probe) look(l *Locker) {
 	if !p.fail("directory", mayWrite(dir)) {
 		p.Find("directory", "ok", ownership(dir), "")
 	}
-	if p.volume(l, dir) { // else to lock it may take long
+	if p.volume(l, dir) { // otherwise locking may take long
 		server.RTT, err = roundTrip(l.place)
 		p.fail("lock", err)
 	}
-	p.Findings = append(p.Findings, notices()...)
+	p.Findings = append(p.Findings, inotifyFindings()...)
 }
 
-// absent looks whether the directory can be made.
+// absent checks whether the directory can be made.
 func (p *probe) absent(l *Locker) {
 	parent := filepath.Dir(l.place.dir)
 	above, err := os.Open(parent)
@@ -105,35 +105,35 @@ func (p *probe) absent(l *Locker) {
 		err = noParent(parent)
 	}
 	if err == nil {
-		defer func() { _ = above.Close() }() // it was only read
+		defer func() { _ = above.Close() }() // only read
 		err = mayWrite(above)
 	}
 	if p.fail("directory", err) {
 		return
 	}
-	p.Find("directory", "ok", "it is not there yet; the first run makes it", "")
+	p.Find("directory", "ok", "it does not exist yet; the first run makes it", "")
 	p.volume(l, above)
 }
 
-// volume looks at the file system of a directory, and says whether locks can be
-// kept there.
+// volume checks the file system of a directory, and reports whether locks can be kept
+// there.
 func (p *probe) volume(l *Locker, dir *os.File) bool {
 	const check = "file system"
 	v, err := volumeOf(dir)
 	if p.fail(check, err) {
 		return false
 	}
-	fs, _ := l.fileSystem(dir) // an error is told next
+	fs, _ := l.fileSystem(dir) // an error is reported next
 	p.Servers.Servers[0].Version = fs.name
 	if p.fail(check, l.checkLocal(dir)) {
 		return false
 	}
 	switch lost := fs.lost(); {
 	case lost != "":
-		p.Find(check, "warning", fmt.Sprintf("%s: what is there is lost %s, also the records of --once-per; tokens then start again from the clock", fs.name, lost),
-			"name a directory on a disk that stays with -b file:///dir, unless nobody minds")
+		p.Find(check, "warning", fmt.Sprintf("%s: its content is lost %s, including the records of --once-per; tokens then start over from the clock", fs.name, lost),
+			"if this matters, name a directory on a persistent disk with -b file:///dir")
 	case fs.reach == unknown:
-		p.Find(check, "warning", fs.name+": it is not known to be local to this machine, and is used as fs=any is said",
+		p.Find(check, "warning", fs.name+": it is not known to be local to this machine, but fs=any allows it",
 			"make sure that no other machine can see it, or name a directory on a local disk with -b file:///dir")
 	default:
 		p.Find(check, "ok", fs.name, "")
@@ -162,8 +162,8 @@ func (p *probe) room(v volume) {
 	p.Find("room", level, text+" are left", fix)
 }
 
-// roundTrip is how long it takes to open, lock and close the directory, the second
-// time. To lock a directory means nothing to anybody here.
+// roundTrip returns how long it takes to open, lock and close the directory, the second
+// time. Nothing else locks the directory.
 func roundTrip(p place) (took time.Duration, err error) {
 	for range 2 {
 		start := time.Now()
@@ -172,7 +172,7 @@ func roundTrip(p place) (took time.Duration, err error) {
 			return 0, err
 		}
 		err = lockDir(f)
-		_ = f.Close() // it was only read
+		_ = f.Close() // only read
 		if err != nil {
 			return 0, err
 		}
@@ -181,7 +181,7 @@ func roundTrip(p place) (took time.Duration, err error) {
 	return took, nil
 }
 
-// user is as whom we make files.
+// user returns the name of the user who would own our files.
 func user() string {
 	if uid := os.Geteuid(); uid >= 0 {
 		return fmt.Sprintf("uid %d", uid)

@@ -23,21 +23,21 @@ func probing(t *testing.T, l *Locker) locks.Servers {
 		t.Errorf("got %+v", got)
 	}
 	if e := got.Servers[0].Error; strings.Contains(e, `"" on`) {
-		t.Errorf("%q names no lock and no backend", e)
+		t.Errorf("%q repeats the lock or the backend", e)
 	}
 	for _, f := range got.Findings {
 		if strings.Contains(f.Text, `"" on`) {
-			t.Errorf("%q names no lock and no backend", f.Text)
+			t.Errorf("%q repeats the lock or the backend", f.Text)
 		}
 		if (f.Level == "ok") != (f.Fix == "") {
-			t.Errorf("what is well needs no fix, and nothing else goes without: %+v", f)
+			t.Errorf("a finding that is ok must have no fix, and any other must have one: %+v", f)
 		}
 	}
 	return got
 }
 
-// found checks that a check was found to be of a level, with a text that has these
-// words, and a fix.
+// found checks that there is a finding of a check with the given level, with all of the
+// words in its text, and with a fix.
 func found(t *testing.T, s locks.Servers, check, level string, words ...string) {
 	t.Helper()
 	i := slices.IndexFunc(s.Findings, func(f locks.Finding) bool { return f.Check == check && f.Level == level })
@@ -52,7 +52,7 @@ func found(t *testing.T, s locks.Servers, check, level string, words ...string) 
 	}
 }
 
-// TestProbe changes nothing.
+// TestProbe checks that Probe changes nothing.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -77,8 +77,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeParents: where all of the path is made, a parent that is not there is
-// no harm.
+// TestProbeParents: if the whole path can be made, a missing parent is not an error.
 func TestProbeParents(t *testing.T) {
 	t.Parallel()
 	p := place{dir: filepath.Join(t.TempDir(), "a", "b", "locks")}
@@ -87,7 +86,7 @@ func TestProbeParents(t *testing.T) {
 	found(t, probing(t, newLocker(p, locks.Options{Name: "a"})), "directory", "ok")
 }
 
-// TestProbeFindsDistrust tells what keeps anybody from using the directory.
+// TestProbeFindsDistrust checks the findings about a directory that nobody can use.
 func TestProbeFindsDistrust(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(dir string) error{
@@ -108,8 +107,8 @@ func TestProbeFindsDistrust(t *testing.T) {
 	}
 }
 
-// TestProbeFindsForeign tells of a file system where locks cannot be kept, or perhaps
-// not.
+// TestProbeFindsForeign checks the findings about file systems on which locks cannot be
+// kept, or perhaps not.
 func TestProbeFindsForeign(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)

@@ -11,14 +11,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The record is a file beside the lock file. A new one is written under another
-// name, made durable, and renamed over the old one, by whoever holds the lock.
+// The record is a file beside the lock file. The holder of the lock writes a new one
+// under another name, makes it durable, and renames it over the old one.
 
 const recordSuffix = ".record"
 
 // Record implements [locks.Recorder].
 func (l *Locker) Record(ctx context.Context) ([]byte, error) {
-	return away(ctx, l, "read the record", l.readRecord)
+	return interruptible(ctx, l, "read the record", l.readRecord)
 }
 
 func (l *Locker) readRecord() ([]byte, error) {
@@ -32,8 +32,7 @@ func (l *Locker) readRecord() ([]byte, error) {
 	return text, nil
 }
 
-// SetRecord implements [locks.Recorder]. While it goes on, the lock is not
-// released.
+// SetRecord implements [locks.Recorder]. The lock is not released while it runs.
 func (l *Locker) SetRecord(ctx context.Context, text []byte) error {
 	if err := locks.CheckText(text); err != nil {
 		return err
@@ -42,31 +41,31 @@ func (l *Locker) SetRecord(ctx context.Context, text []byte) error {
 	if t == nil {
 		return l.fail("set the record", locks.LostError("the lock is not held"))
 	}
-	text = append([]byte{}, text...) // the caller may have it back before we are done
-	_, err := away(ctx, l, "set the record", func() (struct{}, error) { return struct{}{}, l.setIn(ctx, t, text) })
+	text = append([]byte{}, text...) // the caller may reuse it before we are done
+	_, err := interruptible(ctx, l, "set the record", func() (struct{}, error) { return struct{}{}, l.setIn(ctx, t, text) })
 	return err
 }
 
-// setIn sets the record in a term, unless that has ended meanwhile.
+// setIn sets the record in a term, unless the term has ended meanwhile.
 func (l *Locker) setIn(ctx context.Context, t *term, text []byte) error {
 	if err := t.busy.take(ctx); err != nil {
 		return err
 	}
 	defer t.busy.leave()
 	if l.current() != t {
-		return locks.LostError("the lock is not held any more")
+		return locks.LostError("the lock is no longer held")
 	}
 	return l.replace(recordSuffix, text, t.check, true)
 }
 
-// current returns the term, nil before and after it.
+// current returns the term, or nil before and after it.
 func (l *Locker) current() *term {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.term
 }
 
-// check returns ErrLost if path leads elsewhere: somebody else may hold the lock
+// check returns ErrLost if path leads elsewhere: another may hold the lock on the file
 // that is there.
 func (t *term) check() error {
 	current, err := isCurrent(t.path, t.info)
@@ -76,12 +75,12 @@ func (t *term) check() error {
 	return err
 }
 
-// beside is the path of the file of this lock with a suffix.
+// beside returns the path of the file of this lock with the given suffix.
 func (l *Locker) beside(suffix string) string {
 	return filepath.Join(l.place.dir, fileStem(l.o.Name)+suffix)
 }
 
-// readBeside returns the content of a file of this lock, nil if it is absent.
+// readBeside returns the content of a file of this lock, or nil if it is absent.
 func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 	f, err := l.openBeside(suffix, os.O_RDONLY)
 	if isAbsent(err) {
@@ -90,7 +89,7 @@ func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
 		return nil, err
@@ -101,14 +100,14 @@ func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 	return text, nil
 }
 
-// replace puts a new file in the place of one of this lock, in one step, if the
-// check just before that has no objection.
+// replace replaces a file of this lock in one step, if check, called just before that,
+// returns nil.
 func (l *Locker) replace(suffix string, content []byte, check func() error, durable bool) error {
 	dir, err := l.findLocalDir()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // what was to reach the disk has been synced
+	defer func() { _ = dir.Close() }() // what must reach the disk has been synced
 	path := filepath.Join(l.place.dir, newName())
 	if err := write(dir, path, content, durable); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (l *Locker) replace(suffix string, content []byte, check func() error, dura
 		err = renameIn(dir, path, l.beside(suffix))
 	}
 	if err != nil {
-		_ = removeIn(dir, path) // at worst it lies about
+		_ = removeIn(dir, path) // at worst it stays there
 		return err
 	}
 	if !durable {
@@ -127,7 +126,7 @@ func (l *Locker) replace(suffix string, content []byte, check func() error, dura
 	return syncDir(dir)
 }
 
-// newName is one that no lock, nor anything of one, has: those have no "~".
+// newName returns a name that no lock and none of a lock's files has: those have no "~".
 func newName() string { return "~" + rand.Text() }
 
 func write(dir *os.File, path string, content []byte, durable bool) error {
@@ -143,13 +142,13 @@ func write(dir *os.File, path string, content []byte, durable bool) error {
 		err = closed
 	}
 	if err != nil {
-		_ = removeIn(dir, path) // at worst it lies about
+		_ = removeIn(dir, path) // at worst it stays there
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// A turn is held by the one who writes for a term, or ends it.
+// A turn is held by whoever writes for a term, or ends it.
 type turn chan struct{}
 
 func (t turn) take(ctx context.Context) error {

@@ -27,13 +27,12 @@ func wantRecord(t *testing.T, l *Locker, want string) {
 	}
 }
 
-// TestRecordOfADeletedLock: from the moment that the lock file is another's, the
-// record is not ours to set.
+// TestRecordOfADeletedLock: once the lock file is another's, we must not set the record.
 func TestRecordOfADeletedLock(t *testing.T) {
 	t.Parallel()
 	for name, remove := range ways() {
 		if strings.HasPrefix(name, "directory") {
-			continue // the record is gone with it
+			continue // the record is gone as well
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,8 +59,8 @@ func noTemporaries(t *testing.T, dir string) {
 	}
 }
 
-// TestRecordIsNotALink: one that leads elsewhere is not read, and is replaced
-// without harm to what it leads to.
+// TestRecordIsNotALink: a record that is a link is not read. Replacing it does not change
+// the link's target.
 func TestRecordIsNotALink(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -76,7 +75,7 @@ func TestRecordIsNotALink(t *testing.T) {
 	setRecord(t, l, "mine")
 	wantRecord(t, l, "mine")
 	if got, err := os.ReadFile(secret); err != nil || string(got) != "secret" {
-		t.Errorf("what the link leads to has become %q, %v", got, err)
+		t.Errorf("the target of the link has become %q, %v", got, err)
 	}
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("the record is %v, %v", info.Mode(), err)
@@ -84,7 +83,7 @@ func TestRecordIsNotALink(t *testing.T) {
 	noTemporaries(t, dir)
 }
 
-// TestRecordOfOthers is not read.
+// TestRecordOfOthers checks that an untrusted record is not read.
 func TestRecordOfOthers(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -98,8 +97,8 @@ func TestRecordOfOthers(t *testing.T) {
 	refusal(t, err, locks.ErrDenied, "can be written by other users")
 }
 
-// hanging has a handle hang when it next asks for a file system, as on the way to the
-// record, until goOn is closed.
+// hanging makes a handle hang when it next asks for a file system, as it does before it
+// writes the record, until goOn is closed.
 func hanging(l *Locker) (begun, goOn chan struct{}) {
 	begun, goOn = make(chan struct{}), make(chan struct{})
 	l.fileSystem = func(*os.File) (fileSystem, error) { close(begun); <-goOn; return fileSystem{"ext4", local}, nil }
@@ -107,7 +106,7 @@ func hanging(l *Locker) (begun, goOn chan struct{}) {
 }
 
 // TestReleaseWaitsForTheRecord: a record under way is written before the lock is
-// another's, or not at all. A disk that hangs stands for any slow one.
+// another's, or not at all. A hanging disk stands for any slow one.
 func TestReleaseWaitsForTheRecord(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -120,7 +119,7 @@ func TestReleaseWaitsForTheRecord(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.Release(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("Release beside SetRecord: got %v; want context.Canceled", err)
+		t.Errorf("Release during SetRecord: got %v; want context.Canceled", err)
 	}
 	if _, err := open(t, dir).Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("got %v; want ErrHeld", err)
@@ -135,7 +134,7 @@ func TestReleaseWaitsForTheRecord(t *testing.T) {
 	wantRecord(t, next, "last")
 }
 
-// TestRecordTooLate: the term ended while a SetRecord waited for its turn.
+// TestRecordTooLate: the term ends while a SetRecord waits for its turn.
 func TestRecordTooLate(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -150,7 +149,8 @@ func TestRecordTooLate(t *testing.T) {
 	wantRecord(t, l, "before")
 }
 
-// TestCloseBesideTheRecord returns at once; the lock is free when that is written.
+// TestCloseBesideTheRecord: Close returns at once; the lock is free when the record has
+// been written.
 func TestCloseBesideTheRecord(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -173,7 +173,7 @@ func TestCloseBesideTheRecord(t *testing.T) {
 	wantRecord(t, other, "last")
 }
 
-// TestNamesOfFiles: those of one lock are none of another's.
+// TestNamesOfFiles checks that locks do not share files.
 func TestNamesOfFiles(t *testing.T) {
 	t.Parallel()
 	owner := map[string]string{}

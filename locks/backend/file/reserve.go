@@ -13,20 +13,20 @@ import (
 const (
 	// reserveStep is how many tokens are reserved at a time.
 	reserveStep = 1000
-	// maxToken is the greatest token: a system that checks tokens may keep them
-	// in a signed integer.
+	// maxToken is the greatest token: a system that checks tokens may keep them in a
+	// signed integer.
 	maxToken = math.MaxInt64
 )
 
-// A reserve is a range of tokens that are free to be used.
+// A reserve is a range of unused tokens.
 type reserve struct {
-	from   uint64 // the last token that may be in use
-	to     uint64 // the last one reserved
-	seeded past   // unheard or unreadable, if from comes from the clock
+	from   uint64 // the last token that may have been used
+	to     uint64 // the last reserved token
+	seeded past   // noHolder or unreadable, if from comes from the clock
 }
 
-// reserve makes a new range durable: above all that can be read of the old one
-// and, if neither copy of it can, above the clock.
+// reserve makes a new range durable: above all that can be read of the old one or, if
+// neither copy is readable, above the clock.
 func (g ledger) reserve(last entry) (reserve, error) {
 	copies, seeded, err := g.copies()
 	if err != nil {
@@ -37,11 +37,11 @@ func (g ledger) reserve(last entry) (reserve, error) {
 	if seeded != unreleased {
 		r.from = max(r.from, clock)
 	} else {
-		letPass(r.from, clock)
+		awaitClock(r.from, clock)
 	}
 	step := uint64(reserveStep)
 	if g.boot == "" {
-		step = 1 // the rest of the range could not be told from a used one
+		step = 1 // the rest of the range would look as if it had been used
 	}
 	if r.from > maxToken-step {
 		return reserve{}, fault(locks.ErrUnavailable,
@@ -52,19 +52,19 @@ func (g ledger) reserve(last entry) (reserve, error) {
 	return r, g.commit(copies, r.to)
 }
 
-// clock is the wall clock, as a token.
+// clock returns the wall clock as a token.
 func (g ledger) clock() uint64 { return uint64(max(g.now().UnixMicro(), 1)) }
 
-// letPass waits until the clock has passed a token, if that is ahead by no more
-// than one step, as when a lock a millisecond old skips the rest of its first
-// range. A counter must not overtake the clock: see the package's documentation.
-func letPass(token, clock uint64) {
+// awaitClock waits until the clock has passed a token, if that is ahead by at most one
+// step, as when a lock that is a millisecond old skips the rest of its first range. A
+// counter must not overtake the clock: see the package's documentation.
+func awaitClock(token, clock uint64) {
 	if clock < token && token <= clock+reserveStep {
 		time.Sleep(time.Duration(token-clock) * time.Microsecond)
 	}
 }
 
-// copies reads both copies of the reserve. A damaged one is 0. If both are,
+// copies reads both copies of the reserve. A damaged copy is 0. If both are damaged,
 // seeded says why.
 func (g ledger) copies() (copies [2]uint64, seeded past, err error) {
 	for i := range copies {
@@ -79,14 +79,14 @@ func (g ledger) copies() (copies [2]uint64, seeded past, err error) {
 	}
 	n, err := g.store.ReadAt(make([]byte, 1), 0)
 	if n == 0 && errors.Is(err, io.EOF) {
-		return copies, unheard, nil
+		return copies, noHolder, nil
 	}
 	return copies, unreadable, nil
 }
 
-// commit makes the copies say to, one after the other, the lesser first, so that
-// at every moment an intact one is on disk. Before that it writes once more what
-// they say now: the sync of whoever wrote it may have failed, or never come.
+// commit sets the copies to the new number, one after the other, the lesser first, so
+// that an intact copy is always on disk. Before that it writes their present content
+// again, because the sync of the previous writer may have failed, or never happened.
 func (g ledger) commit(copies [2]uint64, to uint64) error {
 	lesser, greater := 0, 1
 	if copies[1] < copies[0] {
@@ -106,8 +106,7 @@ func (g ledger) commit(copies [2]uint64, to uint64) error {
 	return nil
 }
 
-// sync writes those of the copies that are not damaged and waits until they are
-// on disk.
+// sync writes those of the copies that are not damaged, and waits until they are on disk.
 func (g ledger) sync(copies [2]uint64, which ...int) error {
 	for _, i := range which {
 		if copies[i] == 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The test binary runs itself in a role, for what needs processes. The
-// variables tell it which, and with what lock.
+// The test binary runs itself in a role, for tests that need processes. The variables
+// name the role and the lock.
 const (
 	roleVar   = "LEADERRUN_TEST_ROLE"
 	urlVar    = "LEADERRUN_TEST_DIR"
@@ -62,7 +62,7 @@ func inRole(t testing.TB, role, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs it, and returns what it printed.
+// output runs the process, and returns what it printed.
 func output(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.Output()
@@ -72,7 +72,7 @@ func output(t testing.TB, cmd *exec.Cmd) string {
 	return strings.TrimSpace(string(out))
 }
 
-// roleAcquire tries once and prints what came of it.
+// roleAcquire tries once and prints the result.
 func roleAcquire() int {
 	_, err := roleLocker().Acquire(context.Background(), true)
 	fmt.Printf("%v; hint: %s\n", err, locks.Hint(err))
@@ -84,7 +84,7 @@ func roleAcquire() int {
 	return 0
 }
 
-// roleFiles does the same with no file left to open.
+// roleFiles does the same with no descriptor left to open a file.
 func roleFiles() int {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: 3}); err != nil {
 		panic(err)
@@ -95,7 +95,7 @@ func roleFiles() int {
 // passes is how many times a process in the role "pass" takes the lock.
 const passes = 10
 
-// rolePass takes the lock again and again, and enters the fence with it. Now and
+// rolePass takes the lock again and again, and enters the fence while it has it. Now and
 // then it deletes the lock file before the release.
 func rolePass() int {
 	for i := range passes {
@@ -115,14 +115,14 @@ func rolePass() int {
 	return 0
 }
 
-// A fence is a file that shows whether two are in it at once, and whether a
-// token is not above all earlier ones.
+// A fence is a file that detects two holders at once, and a token that is not above all
+// earlier ones.
 type fence string
 
 func (f fence) enter(token uint64) error {
 	door, err := os.OpenFile(string(f)+".door", os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("somebody else is in the fence: %w", err)
+		return fmt.Errorf("another holder is in the fence: %w", err)
 	}
 	defer os.Remove(door.Name())
 	defer door.Close()
@@ -144,7 +144,7 @@ func roleWait() int {
 	go func() { _, err := l.Acquire(ctx, false); done <- err }()
 	<-asked
 	before := cpuTime()
-	time.Sleep(2 * time.Second) // the time is what is measured
+	time.Sleep(2 * time.Second) // this is the measured time
 	fmt.Println(int64(cpuTime() - before))
 	cancel()
 	<-done
@@ -159,7 +159,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// roleHold holds the lock until its input ends, and then dies with it.
+// roleHold holds the lock until its input ends, and then exits with it.
 func roleHold() int {
 	g, err := roleLocker().Acquire(context.Background(), false)
 	fmt.Println(g.Token, err)
@@ -167,8 +167,8 @@ func roleHold() int {
 	return 0
 }
 
-// held starts a process that holds the lock, and returns its token and how to
-// kill it.
+// held starts a process that holds the lock, and returns its token and a function that
+// kills it.
 func held(t *testing.T, dir string) (token uint64, kill func()) {
 	t.Helper()
 	cmd := inRole(t, "hold", dir)
@@ -190,7 +190,7 @@ func held(t *testing.T, dir string) (token uint64, kill func()) {
 	}
 	token, err = strconv.ParseUint(strings.Fields(line)[0], 10, 64)
 	if err != nil || !strings.HasSuffix(line, "<nil>\n") {
-		t.Fatalf("the holder says %q", line)
+		t.Fatalf("the holder printed %q", line)
 	}
 	return token, kill
 }

@@ -31,13 +31,13 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestDistrust has the directory, or the file, be something that is not to be
-// trusted. Nothing is to be written then.
+// TestDistrust makes the directory, or the file, something that must not be trusted. Then
+// nothing may be written.
 func TestDistrust(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		root  bool // only root can prepare it
+		root  bool // only root can prepare this
 		spoil func(dir, path string) error
 		words []string
 	}{
@@ -176,7 +176,7 @@ func TestWrongPath(t *testing.T) {
 	}
 }
 
-// TestParents: all of the default directory is made.
+// TestParents checks that all parents of the default directory are made.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	l := newLocker(place{dir: filepath.Join(t.TempDir(), "a", "b", "locks"), parents: true}, locks.Options{Name: "a"})
@@ -185,7 +185,7 @@ func TestParents(t *testing.T) {
 	_ = l.Close()
 }
 
-// TestDeniedAsNobody runs where we are not root, for whom nothing is unwritable.
+// TestDeniedAsNobody runs as a user who is not root, because root can write everything.
 func TestDeniedAsNobody(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]os.FileMode{"no entry": 0o700, "no writing": 0o755} {
@@ -217,7 +217,7 @@ func TestNoFileLeft(t *testing.T) {
 	printed(t, output(t, inRole(t, "files", dir)), locks.ErrUnavailable, dir, "too many open files", "ulimit")
 }
 
-// printed checks what a process in the role "acquire" says.
+// printed checks what a process in the role "acquire" has printed.
 func printed(t *testing.T, out string, class error, words ...string) {
 	t.Helper()
 	for _, w := range append(words, "class: "+class.Error()) {

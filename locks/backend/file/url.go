@@ -15,13 +15,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
 )
 
-// dirVar names the directory for a URL that names none.
+// dirVar names the directory if the URL does not.
 const dirVar = "LEADERRUN_FILE_DIR"
 
 // A place is where lock files are.
 type place struct {
 	dir     string // absolute, clean
-	parents bool   // its parents, too, are made if they are absent
+	parents bool   // absent parents are made as well
 	anyFS   bool   // its file system need not be known to be local
 }
 
@@ -49,11 +49,11 @@ func whichDir(u *url.URL, getenv func(string) string) (place, error) {
 	case u.Opaque != "":
 		return place{}, usage("file URL: the path is relative; write file:///dir")
 	case u.Host != "" || u.User != nil:
-		return place{}, usage("file URL: there is a host in it; write file:///dir, with three slashes")
+		return place{}, usage("file URL: it has a host; write file:///dir, with three slashes")
 	case u.Fragment != "":
-		return place{}, usage("file URL: a # in the path is written %23")
+		return place{}, usage("file URL: write # in the path as %23")
 	case strings.ContainsFunc(u.Path, unicode.IsControl):
-		return place{}, usage("file URL: there is a control character in the path")
+		return place{}, usage("file URL: the path has a control character")
 	case u.Path != "":
 		return place{dir: localPath(u.Path)}, nil
 	}
@@ -75,16 +75,16 @@ func defaultPlace(getenv func(string) string) (place, error) {
 		home = passwordHome()
 	}
 	if !isHome(home) {
-		return place{}, usage(homeVar() + " names no home, so the directory of the locks is not known; set " + dirVar + ", or write file:///dir")
+		return place{}, usage(homeVar() + " does not name a home directory, so there is no default directory for locks; set " + dirVar + ", or write file:///dir")
 	}
 	return place{dir: filepath.Join(home, ".local", "state", "leaderrun"), parents: true}, nil
 }
 
-// isHome reports whether a directory may be a user's home. In a container with a user
-// of no name it is "/", where nothing can be written.
+// isHome reports whether a directory may be a user's home. In a container whose user has
+// no name it is "/", which is not writable.
 func isHome(dir string) bool { return filepath.IsAbs(dir) && filepath.Clean(dir) != "/" }
 
-// passwordHome is our home as the password database has it, or "".
+// passwordHome returns our home in the password database, or "".
 func passwordHome() string {
 	u, err := passwd.LookupId(strconv.Itoa(os.Geteuid()))
 	if err != nil {
@@ -100,8 +100,8 @@ func homeVar() string {
 	return "HOME"
 }
 
-// localPath makes the path of a URL, which begins with a slash, one of this
-// system: on Windows "/C:/dir" is C:\dir.
+// localPath turns the path of a URL, which begins with a slash, into one of this system:
+// on Windows "/C:/dir" is C:\dir.
 func localPath(p string) string {
 	if runtime.GOOS == "windows" {
 		p = strings.TrimPrefix(p, "/")

@@ -15,14 +15,14 @@ import (
 func TestWhichPlace(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths are those of other systems")
+		t.Skip("the paths are for other systems")
 	}
 	home := place{dir: "/home/u/.local/state/leaderrun", parents: true}
 	noHome, nobody := "", home
 	if dir := passwordHome(); isHome(dir) {
 		nobody.dir = filepath.Join(dir, ".local/state/leaderrun")
 	} else {
-		noHome = "HOME names no home"
+		noHome = "HOME does not name a home directory"
 	}
 	if os.Geteuid() == 0 {
 		home, noHome = place{dir: "/var/lib/leaderrun", parents: true}, ""

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// volumeOf tells how much is left on the file system of a directory.
+// volumeOf returns the space left on the file system of a directory.
 func volumeOf(dir *os.File) (volume, error) {
 	var st unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &st); err != nil {
@@ -16,7 +16,7 @@ func volumeOf(dir *os.File) (volume, error) {
 	}
 	return volume{
 		counted: true,
-		bytes:   uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), // below 0: only root has room
+		bytes:   uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), // below 0 if only root has space
 		inodes:  uint64(max(int64(st.Ffree), 0)),
 	}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// volumeOf tells how much is left on the file system of a directory.
+// volumeOf returns the space left on the file system of a directory.
 func volumeOf(dir *os.File) (volume, error) {
 	var st unix.Statfs_t
 	if err := statfs(dir, &st); err != nil {
@@ -19,7 +19,7 @@ func volumeOf(dir *os.File) (volume, error) {
 		inodes:  st.Ffree,
 	}
 	if st.Files == 0 {
-		v.inodes = unlimited // as in Btrfs
+		v.inodes = unlimited // Btrfs, say
 	}
 	return v, nil
 }

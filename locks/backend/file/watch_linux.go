@@ -2,8 +2,12 @@ package file
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,74 +15,167 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-const watches = true
+// flock(2) causes no event. But a holder writes its name into the lock file once it has
+// locked it, and writes that the lock is free before it unlocks it. When its last process
+// dies, the file that it had written to is closed. All of these cause events of the
+// directory. The latter two come a moment before the lock is free, so an observer may
+// look too early. Therefore each event is reported again a little later.
+//
+// Reading, as Inspect does, causes no event that we watch for: otherwise an observer that
+// inspects after each report would never stop.
 
-// awaitRemoval calls gone once path no longer leads to the file that info
-// describes, unless ctx ends before, and heed when that file was touched. It
-// does not poll. An error says that it cannot tell.
-func awaitRemoval(ctx context.Context, path string, info os.FileInfo, gone, heed func()) error {
-	// A deleted file that is still open has its link count changed, which is
-	// IN_ATTRIB; it is gone (IN_DELETE_SELF) only when it is closed.
-	events, err := notify(subject{path, unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DONT_FOLLOW}, subject{filepath.Dir(path), unix.IN_MOVE_SELF})
+// echoes are the delays after which an event is reported again. The longer one is for a
+// holder that a busy machine keeps from unlocking.
+var echoes = [...]time.Duration{10 * time.Millisecond, 150 * time.Millisecond}
+
+// searchPause is the time between two looks for a missing directory. If no inotify
+// instance is left, it is the time between two reports.
+const searchPause = 250 * time.Millisecond
+
+// A follower reports changes in the directory of the locks.
+type follower struct {
+	*Locker
+	file    string // the name of the one file that matters; "" for any lock and any record
+	changed chan struct{}
+}
+
+// Watch implements [locks.Watcher]. The directory need not exist yet.
+func (l *Locker) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	f := &follower{Locker: l, changed: make(chan struct{}, 1)}
+	if !all {
+		f.file = filepath.Base(l.path)
+	}
+	events, err := interruptible(ctx, l, "watch", f.watch)
+	if isAny(err, syscall.EMFILE, syscall.ENOSPC) {
+		l.log.Info("no inotify watch is left; reporting a possible change every 250ms", "err", err)
+		events, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	go f.run(ctx, events)
+	return f.changed, nil
+}
+
+// run follows the directory, and looks for it when it is gone, until ctx or the handle
+// ends. events is nil if the directory did not exist or could not be watched.
+func (f *follower) run(ctx context.Context, events *os.File) {
+	defer close(f.changed)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-f.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for ctx.Err() == nil {
+		if events != nil {
+			f.follow(ctx, events)
+			_ = events.Close() // only read
+			f.notify()
+		}
+		events = f.search(ctx)
+		f.notify()
+	}
+}
+
+// search waits until the directory exists or, if it cannot be watched, until the next
+// report is due.
+func (f *follower) search(ctx context.Context) *os.File {
+	for {
+		select {
+		case <-time.After(searchPause):
+		case <-ctx.Done():
+			return nil
+		}
+		events, err := f.watch()
+		if events != nil || err != nil {
+			return events
+		}
+	}
+}
+
+// notify sends a value unless one is waiting to be received.
+func (f *follower) notify() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// watch returns a file from which to read the events of the directory, or nil if the
+// directory does not exist.
+func (f *follower) watch() (*os.File, error) {
+	dir, err := f.findLocalDir()
 	if isAbsent(err) {
-		gone()
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = events.Close() }() // it was only read; slow, see patience
+	defer func() { _ = dir.Close() }() // only read
+	const mask = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_DELETE | unix.IN_MOVE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	events, err := notify(subject{f.place.dir, mask | unix.IN_ONLYDIR})
+	if isAbsent(err) {
+		return nil, nil
+	}
+	return events, err
+}
+
+// follow reports events until the directory is gone or ctx ends.
+func (f *follower) follow(ctx context.Context, events *os.File) {
 	defer context.AfterFunc(ctx, func() { _ = events.SetReadDeadline(time.Unix(1, 0)) })()
-	for buf := make([]byte, 4096); ; {
-		// What is watched may be another file, put there just before; so the
-		// path is looked at once the watch stands, and after each event.
-		if current, err := isCurrent(path, info); err == nil && !current {
-			gone()
-			return nil
+	var told time.Time
+	echo := len(echoes)
+	for buf := make([]byte, 16<<10); ; {
+		var next time.Time
+		if echo < len(echoes) {
+			next = told.Add(echoes[echo])
 		}
-		heed()
-		_, err := events.Read(buf)
+		_ = events.SetReadDeadline(next) // if this fails, the read fails
 		if ctx.Err() != nil {
-			return nil
+			return
 		}
-		if err != nil {
-			return err
+		n, err := events.Read(buf)
+		switch matters, gone := f.judge(buf[:max(n, 0)]); {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			echo++
+			f.notify()
+		case err != nil, gone:
+			return
+		case matters:
+			told, echo = time.Now(), 0
+			f.notify()
 		}
 	}
 }
 
-// A subject is something that is watched, for what the mask says: see inotify(7).
-type subject struct {
-	path string
-	mask uint32
-}
-
-// notify returns a file that can be read when something happened to one of the
-// subjects.
-func notify(subjects ...subject) (*os.File, error) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return nil, os.NewSyscallError("inotify_init1", err)
-	}
-	f := os.NewFile(uintptr(fd), "inotify")
-	for _, s := range subjects {
-		if _, err := unix.InotifyAddWatch(fd, s.path, s.mask); err != nil {
-			_ = f.Close() // nothing was read
-			return nil, os.NewSyscallError("inotify_add_watch", err)
+// judge parses events, see inotify(7). It reports whether one of them matters, and
+// whether the directory is gone.
+func (f *follower) judge(events []byte) (matters, gone bool) {
+	for len(events) >= unix.SizeofInotifyEvent {
+		mask := binary.NativeEndian.Uint32(events[4:])
+		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(events[12:]))
+		name := unix.ByteSliceToString(events[unix.SizeofInotifyEvent:end])
+		events = events[end:]
+		switch {
+		case mask&(unix.IN_IGNORED|unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT) != 0:
+			gone = true
+		case mask&unix.IN_Q_OVERFLOW != 0, f.about(name):
+			matters = true
 		}
 	}
-	return f, nil
+	return matters, gone
 }
 
-// notices finds out whether there is anything to watch with.
-func notices() []locks.Finding {
-	f, err := notify()
-	if err != nil {
-		return []locks.Finding{{
-			Check: "inotify", Level: "warning", Text: err.Error() + "; a lock file that is deleted goes unnoticed",
-			Fix: "raise fs.inotify.max_user_instances with sysctl, or end what uses them up",
-		}}
+// about reports whether a file is one that we watch.
+func (f *follower) about(name string) bool {
+	if f.file != "" {
+		return name == f.file
 	}
-	_ = f.Close() // nothing was read
-	return []locks.Finding{{Check: "inotify", Level: "ok"}}
+	return strings.HasSuffix(name, suffix) || strings.HasSuffix(name, recordSuffix)
 }
+
+var _ locks.Watcher = (*Locker)(nil)

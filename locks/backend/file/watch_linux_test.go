@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -15,114 +13,238 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestLost removes the file at once, before there is a watch, and after.
-func TestLost(t *testing.T) {
-	t.Parallel()
-	for name, remove := range ways() {
-		for when, watched := range map[string]bool{"before": false, "after": true} {
-			t.Run(name+" "+when, func(t *testing.T) {
-				t.Parallel()
-				dir := testDir(t)
-				l := open(t, dir)
-				hold(t, l)
-				if watched {
-					eventually(t, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
-				}
-				if err := remove(l.path); err != nil {
-					t.Fatal(err)
-				}
-				start := time.Now()
-				err := within(t, l.Lost(), "Lost")
-				refusal(t, err, locks.ErrLost, l.path)
-				t.Logf("after %v: %v", time.Since(start), err)
-				release(t, l)
-				if g := pass(t, dir); g.Token == 0 {
-					t.Error("no token")
-				}
-			})
+// watch watches with a new handle until the test ends.
+func watch(t *testing.T, dir string, all bool) (*Locker, <-chan struct{}) {
+	t.Helper()
+	l := open(t, dir)
+	changed, err := l.Watch(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, changed
+}
+
+// awaitChange calls ok after each report, and only then, until ok returns true.
+func awaitChange(t *testing.T, changed <-chan struct{}, what string, ok func() bool) {
+	t.Helper()
+	for {
+		if within(t, changed, what); ok() {
+			return
 		}
 	}
 }
 
-// isWatched reports whether this process has an inotify watch on path.
-func isWatched(t *testing.T, path string) bool {
-	t.Helper()
-	info, err := os.Stat(path)
+// settle waits until nothing more is reported about what has happened.
+func settle(changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+		case <-time.After(2 * echoes[len(echoes)-1]):
+			return
+		}
+	}
+}
+
+// TestWatch follows a lock through its life, from before its directory exists. An
+// observer that looks after each report must see the true state in the end.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for name, all := range map[string]bool{"one": false, "all": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := testDir(t)
+			w, changed := watch(t, dir, all)
+			sees := func(what string, token uint64) {
+				t.Helper()
+				awaitChange(t, changed, what, func() bool { st := inspect(t, w); return st.Token == token && st.Held == (token > 0) })
+				settle(changed)
+			}
+			a := open(t, dir)
+			sees("a new holder", hold(t, a).Token)
+			release(t, a)
+			sees("a release", 0)
+			b := open(t, dir)
+			sees("another holder", hold(t, b).Token)
+			_ = b.Close()
+			sees("the end of a handle", 0)
+			token, kill := held(t, dir)
+			sees("another process", token)
+			kill()
+			sees("its death", 0)
+			sees("a holder", hold(t, open(t, dir)).Token)
+			if err := os.Rename(dir, dir+".old"); err != nil {
+				t.Fatal(err)
+			}
+			sees("the directory is gone", 0)
+			sees("a new holder in a new directory", hold(t, open(t, dir)).Token)
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			sees("the new directory is gone", 0)
+		})
+	}
+}
+
+// TestWatchAll also sees a record, and a lock that is deleted.
+func TestWatchAll(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	b := openWith(t, dir, locks.Options{Name: "b"})
+	hold(t, b)
+	_, changed := watch(t, dir, true)
+	setRecord(t, b, "x")
+	awaitChange(t, changed, "a record", func() bool { return string(list(t, dir)["b"].Record) == "x" })
+	settle(changed)
+	release(t, b)
+	awaitChange(t, changed, "a release", func() bool { return !list(t, dir)["b"].Status.Held })
+	settle(changed)
+	if err := b.Forget(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitChange(t, changed, "that a lock is forgotten", func() bool { return len(list(t, dir)) == 0 })
+}
+
+// TestWatchTellsTwice: the last close of a file is an event just before the kernel frees
+// its lock.
+func TestWatchTellsTwice(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	w, changed := watch(t, dir, false)
+	f, err := os.Open(w.path) // reading causes no event
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := fmt.Sprintf(" ino:%x ", info.Sys().(*syscall.Stat_t).Ino)
-	const fds = "/proc/self/fdinfo"
-	all, err := os.ReadDir(fds)
-	needs(t, err == nil, fds)
-	return slices.ContainsFunc(all, func(fd os.DirEntry) bool {
-		text, _ := os.ReadFile(filepath.Join(fds, fd.Name())) // it may be closed by now
-		return bytes.Contains(text, []byte("inotify")) && bytes.Contains(text, []byte(watch))
-	})
+	defer f.Close()
+	if err := waitLock(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := touch(dir, filepath.Base(w.path)); err != nil {
+		t.Fatal(err)
+	}
+	within(t, changed, "the event")
+	if !inspect(t, w).Held {
+		t.Fatal("the lock is free")
+	}
+	if err := unlock(f); err != nil {
+		t.Fatal(err)
+	}
+	awaitChange(t, changed, "that it is free by now", func() bool { return !inspect(t, w).Held })
 }
 
-// TestNotLost changes what does not matter.
-func TestNotLost(t *testing.T) {
+// TestLookingIsNoChange checks that inspecting causes no report, because an observer that
+// inspects after each report would never stop. A request to a holder is not a change, and
+// neither is a change to another lock.
+func TestLookingIsNoChange(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
-	l := open(t, dir)
-	hold(t, l)
-	eventually(t, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
-	other := openWith(t, dir, locks.Options{Name: "b"})
-	hold(t, other)
-	release(t, other)
-	for _, err := range []error{
-		os.Chmod(l.path, 0o640), os.Chtimes(l.path, time.Now(), time.Now()),
-		os.Link(l.path, l.path+".link"), os.Remove(l.path + ".link"), os.Remove(other.path),
-	} {
+	a, w := open(t, dir), open(t, dir)
+	g := hold(t, a)
+	for file, all := range map[string]bool{filepath.Base(a.path): false, "": true} {
+		f := &follower{Locker: w, file: file}
+		events, err := f.watch()
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if _, err := open(t, dir).Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
-		t.Errorf("got %v; want ErrHeld", err)
-	}
-	release(t, l)
-	if isWatched(t, l.path) {
-		t.Error("there is a watch after Release")
-	}
-	select {
-	case err := <-l.Lost():
-		t.Error(err)
-	default:
+		defer events.Close()
+		for range 3 {
+			inspect(t, w)
+			list(t, dir)
+			_, err1 := w.Record(t.Context())
+			_, err2 := w.Probe(t.Context())
+			if err := errors.Join(err1, err2, w.Ask(t.Context(), g.Token, []byte("x"))); err != nil {
+				t.Fatal(err)
+			}
+			if !all {
+				setRecord(t, a, "x")
+				b := openWith(t, dir, locks.Options{Name: "b"})
+				hold(t, b)
+				release(t, b)
+			}
+		}
+		if err := touch(dir, "~marker"); err != nil {
+			t.Fatal(err)
+		}
+		for buf := make([]byte, 4096); ; {
+			n, err := events.Read(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if matters, gone := f.judge(buf[:n]); matters || gone {
+				t.Errorf("all: %v: these events were taken for a change: %q", all, buf[:n])
+			}
+			if bytes.Contains(buf[:n], []byte("~marker")) {
+				break
+			}
+		}
 	}
 }
 
-// TestSleepsUntilAsked: what happens to other locks does not wake a holder up.
-func TestSleepsUntilAsked(t *testing.T) {
+// TestWatchWithoutInotify checks that possible changes are reported again and again.
+func TestWatchWithoutInotify(t *testing.T) {
 	t.Parallel()
-	dir := testDir(t)
-	l, other := open(t, dir), openWith(t, dir, locks.Options{Name: "b"})
-	hold(t, l)
-	g := hold(t, other)
-	info, err := os.Lstat(l.path)
+	l := open(t, testDir(t))
+	l.fileSystem = func(*os.File) (fileSystem, error) { return fileSystem{}, syscall.EMFILE }
+	pass(t, l.place.dir)
+	changed, err := l.Watch(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	heed := make(chan struct{}, 100)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		done <- awaitRemoval(ctx, l.path, info, func() { t.Error("gone") }, func() { heed <- struct{}{} })
-	}()
-	within(t, heed, "the first look")
-	for range 5 {
-		ask(t, other, g.Token, "x")
-		setRecord(t, other, "x")
-		setRecord(t, l, "x")
+	for range 2 {
+		within(t, changed, "a value")
 	}
-	ask(t, l, l.current().entry.token, "x")
-	within(t, heed, "a look when asked")
-	cancel()
-	if err := within(t, done, "the end of the watch"); err != nil {
-		t.Error(err)
+}
+
+// TestWatchEnds checks that a watch ends with its context and with its handle.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	for what, there := range map[string]bool{"a missing directory": false, "an existing directory": true} {
+		if there {
+			pass(t, dir)
+		}
+		for range 2 {
+			l := open(t, dir)
+			ctx, cancel := context.WithCancel(t.Context())
+			changed, err := l.Watch(ctx, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			ends(t, changed, what+": after its context")
+		}
+		l, changed := watch(t, dir, true)
+		_ = l.Close()
+		ends(t, changed, what+": after its handle")
+		if _, err := l.Watch(t.Context(), true); err == nil {
+			t.Errorf("%s: a closed handle still watches", what)
+		}
 	}
-	if n := len(heed); n > 0 {
-		t.Errorf("the holder woke up %d times more", n)
+}
+
+// ends waits until the channel is closed.
+func ends(t *testing.T, changed <-chan struct{}, when string) {
+	t.Helper()
+	for end := time.After(testPatience); ; {
+		select {
+		case _, goesOn := <-changed:
+			if !goesOn {
+				return
+			}
+		case <-end:
+			t.Fatalf("%s, the channel is not closed", when)
+		}
 	}
+}
+
+// TestWatchRefuses checks that an untrusted directory is refused.
+func TestWatchRefuses(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	pass(t, dir)
+	if err := os.Chmod(dir, 0o770); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, dir).Watch(t.Context(), false)
+	refusal(t, err, locks.ErrDenied, dir)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it.
+// Info describes the backend.
 var Info = backend.Info{
 	Scheme:  "file",
 	Folder:  "file",
@@ -22,7 +22,7 @@ var Info = backend.Info{
 	Cost:        "12 KiB of disk per lock ever used, until leaderrun forget deletes them",
 
 	Params: []backend.Param{
-		{Name: "fs", Usage: "a file system that is not known to be local", Words: []string{"any"}, About: backend.Refusal},
+		{Name: "fs", Usage: "accept a file system that is not known to be local", Words: []string{"any"}, About: backend.Refusal},
 	},
 	Variables: []backend.Variable{
 		{Name: "LEADERRUN_FILE_DIR", About: backend.Address},
