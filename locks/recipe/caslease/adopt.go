@@ -4,7 +4,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Term implements [locks.Adopter]: it is the record that each renewal writes.
+// Term implements [locks.Adopter]. It is the state that each renewal writes.
 func (l *Lock) Term() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,14 +11,13 @@ import (
 // base is when the object of these tests was last changed.
 var base = time.Date(2026, 1, 2, 3, 4, 5, 700e6, time.UTC)
 
-// seen is a view of a held lock with a lease of 10 s, whose answer had the given
-// age of the cell by its Date, and was asked for and heard at moments of our
-// boot clock.
-func seen(age time.Duration, sent, heard time.Duration) *view {
+// seenAt returns a view of a held lock with a lease of 10 s. By its Date, the answer showed a
+// cell of the given age. The moments of the request and the answer are by our boot clock.
+func seenAt(age time.Duration, sent, received time.Duration) *view {
 	return &view{
 		Cell:  Cell{Version: "5", Updated: base, Date: base.Add(age)},
 		state: state{Is: held, Nonce: "n", TTLms: 10_000},
-		sent:  clock.Instant(sent), heard: clock.Instant(heard),
+		sent:  clock.Instant(sent), received: clock.Instant(received),
 	}
 }
 
@@ -42,7 +41,7 @@ func TestDateProvesTheEnd(t *testing.T) {
 		{-2 * time.Second, 10 * time.Second},        // before the change: a Date of another clock
 	} {
 		o := observer{traits: stamped()}
-		left, by := o.left(seen(tt.age, 0, 0))
+		left, by := o.left(seenAt(tt.age, 0, 0))
 		if left != tt.left || left < 10*time.Second && by != ByStamps {
 			t.Errorf("an answer %v after the change: left %v, by %v; want %v", tt.age, left, by, tt.left)
 		}
@@ -55,8 +54,8 @@ func TestWatchProvesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, traits := range []*Traits{stamped(), {Expiry: ByWatching}} {
 		version := "5"
-		look := func(sent, heard time.Duration) *view {
-			v := seen(time.Hour, sent, heard)
+		look := func(sent, received time.Duration) *view {
+			v := seenAt(time.Hour, sent, received)
 			if v.Version = version; traits.Expiry == ByStamps {
 				v.Date = time.Time{}
 			}
@@ -87,7 +86,7 @@ func TestEarly(t *testing.T) {
 		{10500 * time.Millisecond, 0},
 		{time.Minute, 10500*time.Millisecond - time.Minute},
 	} {
-		before, after := seen(0, 0, 0), seen(0, 0, 0)
+		before, after := seenAt(0, 0, 0), seenAt(0, 0, 0)
 		after.Updated = base.Add(tt.gap)
 		if got := stamped().early(before, after); got != tt.want {
 			t.Errorf("taken over after %v: too early by %v; want %v", tt.gap, got, tt.want)
@@ -99,26 +98,26 @@ func TestEarly(t *testing.T) {
 // counted from when it first saw them, and never longer for seeing them again.
 func TestRest(t *testing.T) {
 	t.Parallel()
-	l, term := New(nil, *stamped(), locks.Options{}), new(term)
+	l, term, d := New(nil, *stamped(), locks.Options{}), new(term), new(doubt)
 	start := l.now()
-	before, after := seen(time.Hour, time.Duration(start), time.Duration(start)), seen(0, time.Duration(start), time.Duration(start))
-	l.doubt(before, term)
+	before, after := seenAt(time.Hour, time.Duration(start), time.Duration(start)), seenAt(0, time.Duration(start), time.Duration(start))
+	d.begin(before, term)
 	if got := term.state.TTLms; got != 10_000 {
 		t.Errorf("a takeover in doubt speaks of a lease of %d ms; want 10000", got)
 	}
 	after.Updated = base.Add(-time.Hour) // stamps of which nothing can be said
-	if got := l.rest(after); got > 10*time.Second {
+	if got := d.left(after, l.traits); got > 10*time.Second {
 		t.Errorf("the rest is %v; want no more than the lease", got)
 	}
 	after.Updated = base.Add(7 * time.Second)
 	for _, later := range []time.Duration{0, 5 * time.Second} {
-		after.heard = start.Add(later)
-		if got := l.rest(after); got > 3500*time.Millisecond {
+		after.received = start.Add(later)
+		if got := d.left(after, l.traits); got > 3500*time.Millisecond {
 			t.Errorf("seen again %v later the rest is %v; want 3.5s from the start or less", later, got)
 		}
 	}
 	after.Updated = base.Add(11 * time.Second)
-	if got := l.rest(after); got != 0 || l.doubted != nil {
+	if got := d.left(after, l.traits); got != 0 || d.before != nil {
 		t.Errorf("once the stamps show that it was over, the rest is %v", got)
 	}
 }

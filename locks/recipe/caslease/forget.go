@@ -7,44 +7,44 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Forget implements [locks.Forgetter]. A cell that says that it is free is
-// deleted as it is. If it names a holder, only who can have the lock can know that
-// there is none: so that is acquired first, by a handle of its own.
+// Forget implements [locks.Forgetter]. A cell that says that the lock is free is deleted. If
+// the cell names a holder, only a run that can take the lock knows that the holder is gone.
+// So a handle made for that first acquires the lock.
 func (l *Lock) Forget(ctx context.Context) error {
 	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
-	f := forgetting{Lock: l}
+	f := forgetting{lock: l}
 	err := l.insist(bounded, func() error { return f.once(bounded) })
 	f.end(ctx, err)
 	held, isHeld := errors.AsType[*locks.HeldError](err)
-	told, isTold := errors.AsType[*locks.Error](err)
+	explained, isExplained := errors.AsType[*locks.Error](err)
 	switch {
 	case err == nil:
 		return nil
 	case isHeld && ctx.Err() == nil:
 		return held
-	case isTold:
-		told.Op = "forget"
-		return told
+	case isExplained:
+		explained.Op = "forget"
+		return explained
 	}
 	return l.fail(ctx, "forget", err)
 }
 
 // A forgetting is one call of Forget.
 type forgetting struct {
-	*Lock
-	own *Lock // which has the lock to delete it; nil: none was needed
+	lock *Lock
+	own  *Lock // has acquired the lock in order to delete it; nil: that was not needed
 }
 
 func (f *forgetting) once(ctx context.Context) error {
-	v, err := f.readOnce(ctx, Lease)
+	v, err := f.lock.readOnce(ctx, Lease)
 	switch {
 	case err != nil:
 		return err
 	case !v.exists():
 		return f.remove(ctx, Request, nil)
 	}
-	if v.state.Is != free && (f.own == nil || !f.own.ours(v)) {
+	if v.state.Is != free && (f.own == nil || !f.own.wrote(v)) {
 		if v, err = f.acquire(ctx); err != nil {
 			return err
 		}
@@ -55,10 +55,10 @@ func (f *forgetting) once(ctx context.Context) error {
 	return f.remove(ctx, Request, nil)
 }
 
-// acquire returns how the cell is once the lock is ours.
+// acquire acquires the lock and returns its cell.
 func (f *forgetting) acquire(ctx context.Context) (*view, error) {
-	f.end(ctx, errReleased) // what we had is somebody else's
-	own := New(f.store, *f.traits, f.o)
+	f.end(ctx, errReleased) // if we had the lock, somebody else has it now
+	own := New(f.lock.store, *f.lock.traits, f.lock.o)
 	if _, err := own.Acquire(ctx, true); err != nil {
 		return nil, err
 	}
@@ -66,20 +66,21 @@ func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	return own.known(own.term), nil
 }
 
-// remove deletes a cell, if there is one. Without a view, it is read before.
+// remove deletes a cell as it is in a view, if it exists. If the view is nil, remove reads
+// the cell first.
 func (f *forgetting) remove(ctx context.Context, p Part, v *view) error {
 	if v == nil {
 		var err error
-		if v, err = f.readOnce(ctx, p); err != nil || !v.exists() {
+		if v, err = f.lock.readOnce(ctx, p); err != nil || !v.exists() {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.o.ConnectTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, f.lock.o.ConnectTimeout/2)
 	defer cancel()
-	return f.store.Delete(ctx, f.key(p), v.Cell)
+	return f.lock.store.Delete(ctx, f.lock.key(p), v.Cell)
 }
 
-// end gives back what was acquired, if it was not deleted.
+// end releases what acquire acquired, unless its cell was deleted.
 func (f *forgetting) end(ctx context.Context, why error) {
 	if f.own == nil {
 		return
@@ -87,7 +88,7 @@ func (f *forgetting) end(ctx context.Context, why error) {
 	if why != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()
-		_ = f.own.Release(ctx) // else its lease runs out
+		_ = f.own.Release(ctx) // if that fails, its lease runs out
 	}
 	f.own.stop()
 	f.own = nil

@@ -14,49 +14,50 @@ import (
 )
 
 const (
-	// undoTimeout bounds the attempt to undo an Acquire that failed. What it does
-	// not reach ends with the lease.
+	// undoTimeout bounds the attempt to undo an Acquire that failed. If it is too short,
+	// the lease runs out.
 	undoTimeout = time.Second
-	// lingerTime is how long an answer to a write is awaited when Acquire has
-	// been given up.
+	// lingerTime is how long Acquire still waits for the answer to a write after its
+	// context has ended.
 	lingerTime = undoTimeout / 2
 )
 
-// A Lock is a handle on one lock in a store. It implements [locks.Lock], and what of
-// the other interfaces of that package the store can do.
+// A Lock is a handle on one lock in a store. It implements [locks.Lock], and those of the
+// optional interfaces in that package that the store supports.
 type Lock struct {
-	store  Store
-	traits *Traits
-	o      locks.Options
-	ttl    time.Duration
-	log    *slog.Logger
-	id     string // random: what the nonces of all our attempts begin with
-	ear    ear
+	store    Store
+	traits   *Traits
+	o        locks.Options
+	ttl      time.Duration
+	log      *slog.Logger
+	id       string // random: what the nonces of all our attempts begin with
+	watching watching
 
-	asked   chan []byte // of one; it is sent to under mu
+	asked   chan []byte // has room for one; sent to with mu held
 	workers *workers.Workers
 
-	// What Acquire has seen, also an earlier one. Acquire's own, as what follows.
-	observer observer
-	// What a takeover of ours replaced that may have come too early, and when that
-	// is surely over: see doubt.
-	doubted   *view
-	notBefore clock.Instant
+	seen seen // by Acquire, which alone uses it
 
 	mu       sync.Mutex
-	attempts int                // how many nonces were made
+	attempts int                // number of nonces that were made
 	pending  context.CancelFunc // ends the Acquire under way; nil: there is none
 	waiting  bool               // Acquire waits, and no write of its own is under way
 	term     *term              // what was granted; nil: nothing yet
-	final    error              // why the handle is of no more use; nil: it is
+	final    error              // why the handle cannot be used any longer; nil: it can
 
-	renewing  chan struct{} // closed when the renewal under way has ended; nil: there is none
-	listening bool          // a look for requests is under way
-	deaf      bool          // we may not look for requests
+	renewing       chan struct{} // closed when the renewal under way has ended; nil: there is none
+	polling        bool          // a read of requests is under way
+	requestsDenied bool          // we are not allowed to read requests
 }
 
-// New makes a handle on the lock that o names. It contacts nobody, and closes the store
-// when it is closed.
+// A seen is what the campaigns of a handle have seen, which later ones need.
+type seen struct {
+	observer observer
+	doubt    doubt
+}
+
+// New makes a handle on the lock that o names, without contacting the store. The handle
+// closes the store when it is closed.
 func New(s Store, t Traits, o locks.Options) *Lock {
 	l := &Lock{
 		store: s, traits: t.filled(),
@@ -70,13 +71,13 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.observer.traits = l.traits
-	l.ear.init(s)
+	l.seen.observer.traits = l.traits
+	l.watching.init(s)
 	return l
 }
 
-// roundTTL rounds up to the milliseconds of a record; less than a second is less than
-// a request may take.
+// roundTTL rounds up to the milliseconds of a state, and to at least a second, because a
+// request may take that long.
 func roundTTL(ttl time.Duration) time.Duration {
 	return max((ttl + time.Millisecond - 1).Truncate(time.Millisecond), time.Second)
 }
@@ -88,7 +89,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
 	defer end()
-	c := &campaign{Lock: l, try: try, pause: newBackoff(), retry: newBackoff()}
+	c := &campaign{lock: l, seen: &l.seen, try: try, pause: newBackoff(), retry: newBackoff()}
 	t, err := c.run(bounded)
 	if err == nil {
 		err = l.adopt(t)
@@ -107,7 +108,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
 
-// begin returns a context for a campaign, which Release and Close end, too.
+// begin returns a context for a campaign, which Release and Close also end.
 func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -127,7 +128,7 @@ func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, 
 	}, nil
 }
 
-// why returns why the handle is of no more use.
+// why returns why the handle cannot be used any longer, or nil.
 func (l *Lock) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +141,7 @@ func (l *Lock) adopt(t *term) error {
 	defer l.mu.Unlock()
 	if l.final == nil {
 		l.term = t
-		l.hearken(t)
+		l.watchTerm(t)
 	}
 	return l.final
 }
@@ -154,11 +155,10 @@ func (l *Lock) finish(why error) {
 	}
 }
 
-// Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that
-// may have made the lock ours, it succeeds without a request: a place among
-// those who wait cannot end, and whatever is granted later runs from a later
-// moment. That saves the core the renewal, a write, with which it would
-// otherwise have to begin a term whose campaign began long ago.
+// Renew implements [locks.Lock]. While Acquire waits, and has sent nothing that may have
+// made the lock ours, Renew succeeds without a request: a waiter has no place that could
+// end, and a later grant runs from a later moment. That saves the core the renewal, a write,
+// with which it would otherwise have to begin a term whose campaign began long ago.
 func (l *Lock) Renew(ctx context.Context) error {
 	l.mu.Lock()
 	t, final, waiting := l.term, l.final, l.waiting
@@ -179,27 +179,13 @@ func (l *Lock) Renew(ctx context.Context) error {
 	if err := l.renew(ctx2, t); err != nil {
 		return l.fail(ctx, "renew", err)
 	}
-	l.listen(t)
+	l.pollRequests(t)
 	return nil
-}
-
-// renewal notes that a renewal is under way, until end is called.
-func (l *Lock) renewal() (end func()) {
-	done := make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.renewing = done
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.renewing = nil
-		close(done)
-	}
 }
 
 // Release implements [locks.Lock].
 func (l *Lock) Release(ctx context.Context) error {
-	t := l.resign()
+	t := l.endForRelease()
 	if t == nil {
 		return nil
 	}
@@ -211,9 +197,9 @@ func (l *Lock) Release(ctx context.Context) error {
 	return nil
 }
 
-// resign ends the handle, if there is anything to give up, and returns the term
-// that is.
-func (l *Lock) resign() *term {
+// endForRelease ends the handle, if there is anything to release, and returns the term that
+// is to be released, or nil.
+func (l *Lock) endForRelease() *term {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.final == nil && (l.term != nil || l.pending != nil) {
@@ -225,9 +211,9 @@ func (l *Lock) resign() *term {
 	return l.term
 }
 
-// Lost implements [locks.Lock]. It is nil where the store tells nobody that a cell was
-// changed: then only a renewal finds that out.
-func (l *Lock) Lost() <-chan error { return l.ear.lost }
+// Lost implements [locks.Lock]. The channel is nil if the store reports no changes: then
+// only a renewal finds out about a loss.
+func (l *Lock) Lost() <-chan error { return l.watching.lost }
 
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
@@ -240,7 +226,7 @@ func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
 
 func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
-// stop ends what the handle does, and leaves the store open.
+// stop ends the handle and all that it does, but leaves the store open.
 func (l *Lock) stop() {
 	l.finish(workers.ErrClosed)
 	l.workers.End()

@@ -6,35 +6,37 @@ import (
 	"time"
 )
 
-// What a lease relies on must be seen to have moved. The conditions of the next write,
-// and those who watch a cell, rely on its Version; those who judge a lease by the
-// store's clock rely on Updated. So each write of ours that a lease depends on changes
-// something (a nonce, the state, or a counter of renewals), and an answer that does not
-// show it is a failure: what answers may be an emulator that does less than the store.
+// What a lease relies on must be seen to have moved. The conditions of later writes, and
+// runs that watch a cell, rely on its Version; runs that judge a lease by the store's clock
+// rely on Updated. So each write of ours on which a lease depends changes something (a
+// nonce, the state, or the counter of renewals), and an answer that does not show the change
+// is a failure: the server may be an emulator that does less than the real store.
 //
-// If the store's clock was set back, the first write after that fails, and the next
-// ones are compared with what it wrote.
+// If the store's clock was set back, the first write after that fails, and later ones are
+// compared with that one.
 
-// An unmovedError is about a change that was accepted, and that others cannot see.
+// An unmovedError is about a change that the store accepted but that others cannot see.
 type unmovedError struct{ cell, field, before, after, hint string }
 
 func (e *unmovedError) Error() string {
-	return fmt.Sprintf("a change of the %s was accepted, and did not raise its %s (%s, then %s)", e.cell, e.field, e.before, e.after)
+	return fmt.Sprintf("the store accepted a change of the %s but did not raise its %s (%s, then %s)", e.cell, e.field, e.before, e.after)
 }
 
 func (e *unmovedError) fault() Fault { return Fault{Kind: unmoved, Hint: e.hint} }
 
-// changed is why a view cannot be told from an earlier one.
-func (t *Traits) changed(v, since *view) error {
+// checkChanged returns an error if a view's Version does not show that the cell has changed
+// since an earlier view.
+func (t *Traits) checkChanged(v, since *view) error {
 	if v.Version == since.Version || t.Follows != nil && !t.Follows(since.Version, v.Version) {
 		return &unmovedError{t.Cell, t.Version, since.Version, v.Version, t.HintUnmoved}
 	}
 	return nil
 }
 
-// renewed is why a view does not show others that a lease began after an earlier one.
-func (t *Traits) renewed(v, since *view) error {
-	if err := t.changed(v, since); err != nil {
+// checkRenewed returns an error if a view does not show others that a lease began after the
+// one in an earlier view.
+func (t *Traits) checkRenewed(v, since *view) error {
+	if err := t.checkChanged(v, since); err != nil {
 		return err
 	}
 	if t.Expiry != ByWatching && !v.Updated.After(since.Updated) {
@@ -43,7 +45,7 @@ func (t *Traits) renewed(v, since *view) error {
 	return nil
 }
 
-// has reports that a cell has a value already.
+// has reports whether a cell already has a value.
 func (v *view) has(to Value) bool {
 	return (to.State == "" || to.State == v.State) && (to.Record == nil || v.Record != nil && bytes.Equal(to.Record, v.Record))
 }

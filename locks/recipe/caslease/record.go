@@ -3,30 +3,32 @@ package caslease
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// What a Recorder keeps is in the lock's own cell, beside the state. A write of it has
-// the condition of a renewal, so that it fails if the lock is not ours, and no other
-// write of ours touches it.
+// The record is in the lock's own cell, next to the state. A write of it has the same
+// condition as a renewal, so it fails if the lock is not ours, and none of our other writes
+// changes it.
 //
-// It extends no lease: it neither writes the state anew nor moves the moment from
-// which we count. That it moves Updated, and so lets others wait longer, does no harm.
+// It does not extend the lease: it does not write the state again, and it does not move the
+// moment from which we count the lease. It does move Updated, so others may wait longer,
+// which does no harm.
 
-// badRecord reports that what is kept is not a text that leaderrun wrote.
+// badRecord reports whether there is a record that leaderrun did not write.
 func (v *view) badRecord() bool { return v.BadRecord || locks.CheckText(v.Record) != nil }
 
-// Record implements [locks.Recorder].
+// Record implements [locks.Recorder]. It needs a cell that the store can read, but not a
+// state that makes sense.
 func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	v, err := l.glance(ctx, Lease)
 	switch {
 	case err != nil:
 	case v.Foreign != "":
-		err = l.foreign(Lease, v.foreign, l.traits.HintForeign)
-	case v.badRecord(): // to take it for none could mean to run again what was done
-		err = l.foreign(Lease, errors.New("has "+l.traits.Record+" that leaderrun did not write"), l.traits.HintRecord)
+		err = l.inTheWay(Lease, v.unreadable, l.traits.HintForeign)
+	case v.badRecord(): // if it counted as none, work that was done could be done again
+		err = l.inTheWay(Lease, errors.New("has "+l.traits.Record+" that leaderrun did not write"), l.traits.HintRecord)
 	}
 	if err != nil {
 		return nil, l.fail(ctx, "read the record of", err)
@@ -52,7 +54,7 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	default:
 		ctx2, cancel := l.workers.Until(ctx)
 		defer cancel()
-		err = l.keep(ctx2, t, append([]byte{}, text...))
+		err = l.setRecord(ctx2, t, append([]byte{}, text...))
 	}
 	if err != nil {
 		return l.fail(ctx, "write the record of", err)
@@ -60,32 +62,16 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// keep writes the text until a write of it is acknowledged, or surely in vain. A
-// write whose answer was lost is repeated: if it took effect, the repetition is
-// refused, as the cell has changed. Then the cell is read, and if it is still
-// ours, written once more.
-func (l *Lock) keep(ctx context.Context, t *term, text []byte) error {
-	for pause := newBackoff(); ; {
-		err := l.keepOnce(ctx, t, text)
-		if err == nil {
-			return nil
-		}
-		switch kind := l.kind(err); {
-		case kind == Throttled:
-			pause.AtLeast(l.traits.Pace)
-		case kind != Changed && !kind.transient():
-			return err
-		}
-		if why := l.mayWrite(t, l.now()); why != nil { // also when the cell cannot be read
-			return why
-		}
-		if pause.Wait(ctx) != nil {
-			return err
-		}
-	}
+// setRecord writes the record until the store acknowledges it, or we may not write any more.
+// If the answer to a write was lost, the write is repeated. If the first one took effect,
+// the store refuses the second one, because the cell has changed. Then the cell is read,
+// and if it is still ours, the record is written once more.
+func (l *Lock) setRecord(ctx context.Context, t *term, text []byte) error {
+	stop := func(error, time.Duration) error { return l.mayWrite(t, l.now()) } // also if the cell cannot be read
+	return l.repeat(ctx, l.traits.Pace, stop, func() error { return l.setRecordOnce(ctx, t, text) })
 }
 
-func (l *Lock) keepOnce(ctx context.Context, t *term, text []byte) error {
+func (l *Lock) setRecordOnce(ctx context.Context, t *term, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
 	if err := l.afterRenewal(ctx); err != nil {
@@ -99,38 +85,14 @@ func (l *Lock) keepOnce(ctx context.Context, t *term, text []byte) error {
 	if err := l.mayWrite(t, sent); err != nil {
 		return err
 	}
-	l.spaceRenewals(t, sent)
+	l.mu.Lock()
+	t.wrote = sent // the next renewal keeps its distance: see paced
+	l.mu.Unlock()
 	v, err := l.swap(ctx, Lease, at, Value{Record: text})
 	if err == nil || l.stale(err) {
 		l.note(t, at, v, 0)
 	}
 	return err
-}
-
-// afterRenewal waits until no renewal is under way: of two writes on one
-// condition one fails, and that is not to be the renewal. If one begins later it
-// does not wait for us: it fails at most once, reads, and writes again.
-func (l *Lock) afterRenewal(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		done := l.renewing
-		l.mu.Unlock()
-		if done == nil {
-			return nil
-		}
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// spaceRenewals has the next renewal keep clear of a write: see pace.
-func (l *Lock) spaceRenewals(t *term, wrote clock.Instant) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t.wrote = wrote
 }
 
 var _ locks.Recorder = (*Lock)(nil)

@@ -3,36 +3,30 @@ package caslease
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A term is the time for which the lock is ours.
+// A term is the time during which the lock is ours.
 type term struct {
 	state state
-	clean bool // the holder before has released the lock
+	clean bool // the previous holder released the lock
 
-	// Guarded by Lock.mu. A nil view says that it is not known how the cell is:
-	// it has changed since we last saw it.
-	last  *view
-	sent  clock.Instant // when the last write that surely began the lease anew was sent
-	wrote clock.Instant // when the last write that was not a renewal was sent
-	heard string        // the nonce of what we were asked last
+	// Guarded by Lock.mu.
+	last        *view         // of the cell; nil: it has changed since we last saw it
+	sent        clock.Instant // when the last write that certainly began the lease anew was sent
+	wrote       clock.Instant // when the last write that was not a renewal was sent
+	lastRequest string        // the nonce of the last request that was delivered
 }
 
-func randomBelow(d time.Duration) time.Duration { return rand.N(d) }
-
-// newTerm makes the term that would follow on a view.
+// newTerm returns the term that would follow the one in a view.
 func (l *Lock) newTerm(v *view) *term {
 	l.mu.Lock()
 	l.attempts++
 	nonce := fmt.Sprintf("%s.%d", l.id, l.attempts)
 	l.mu.Unlock()
-	var token uint64 // of the first term: only the answer tells
+	var token uint64 // of the first term of a cell: only the answer has it
 	if v.exists() {
 		token = v.token() + 1
 	}
@@ -46,77 +40,28 @@ func (l *Lock) newTerm(v *view) *term {
 	return t
 }
 
-// at notes how the cell is once the term has begun.
-func (t *term) at(v *view) {
+// begin notes the cell as it is when the term has begun.
+func (t *term) begin(v *view) {
 	t.last, t.wrote = v, t.sent
 	if t.state.Token == 0 {
 		t.state.Token = v.First
 	}
 }
 
-// renew extends the lease by one write, which any change of the cell by
-// somebody else makes fail. If it fails, the cell is read: if the term is
-// still ours, the change was an earlier renewal of ours whose answer was lost,
-// or one of a setting that is no concern of ours; then the write is repeated on
-// what was found. So a success always means a write that was sent after Renew
-// was called, and that others can see.
-func (l *Lock) renew(ctx context.Context, t *term) error {
-	if err := l.paced(ctx, t); err != nil {
-		return err
-	}
-	for range 3 {
-		at, err := l.current(ctx, t)
-		if err != nil {
-			return err
-		}
-		sent := l.now()
-		if err := l.mayWrite(t, sent); err != nil {
-			return err
-		}
-		v, err := l.swap(ctx, Lease, at, Value{State: t.state.renewed(at).encode(), Silent: true})
-		if err == nil {
-			err = l.traits.renewed(v, at)
-		}
-		if err == nil {
-			l.note(t, at, v, sent)
-			return l.why()
-		}
-		if !l.stale(err) {
-			return err
-		}
-		l.note(t, at, nil, 0)
-	}
-	return fmt.Errorf("the %s is being changed by someone else all the time", l.traits.Cell)
-}
-
-// mayWrite is why the term must not be written any more, though the store
-// would let us; nil: it may be.
+// mayWrite returns why we must not write the term any more, even if the store would let us,
+// or nil if we may.
 func (l *Lock) mayWrite(t *term, now clock.Instant) error {
-	if why := l.why(); why != nil { // before what Release has made of the cell is taken for ours
+	if why := l.why(); why != nil { // first, so that a release of ours is not taken for a loss
 		return why
 	}
-	if expired(l.provedAt(t), now, l.ttl) { // somebody may have led since
+	if expired(l.leaseSent(t), now, l.ttl) { // somebody may have led since
 		return l.lose(errExpired)
 	}
 	return nil
 }
 
-// paced keeps a renewal clear of the last write that was none (the one that began the
-// term, before which there was another if somebody released the lock, or one of a
-// text), if ctx leaves room for that and for a request.
-func (l *Lock) paced(ctx context.Context, t *term) error {
-	l.mu.Lock()
-	pace := l.traits.Pace
-	d := pace - l.now().Sub(t.wrote)
-	l.mu.Unlock()
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
-		return nil
-	}
-	return backoff.Sleep(ctx, d)
-}
-
-// current is how the cell is, as far as we know; if we do not, it is read.
-// If the term is not ours any more, it is lost.
+// current returns the cell as we know it, or reads it if we do not. If the term is no longer
+// ours, it is lost.
 func (l *Lock) current(ctx context.Context, t *term) (*view, error) {
 	if last := l.known(t); last != nil {
 		return last, nil
@@ -130,7 +75,7 @@ func (l *Lock) known(t *term) *view {
 	return t.last
 }
 
-// check reads how the cell is.
+// check reads the cell. If the term is no longer ours, it is lost.
 func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	was := l.known(t)
 	v, err := l.read(ctx, Lease)
@@ -140,7 +85,7 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	switch {
 	case !v.exists():
 		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was deleted"))
-	case v.foreign != nil:
+	case v.unreadable != nil:
 		return nil, l.lose(locks.LostError("the " + l.traits.Cell + " was overwritten by someone else"))
 	case v.state.Nonce != t.state.Nonce:
 		return nil, l.lose(errTaken)
@@ -151,20 +96,22 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	return v, nil
 }
 
+// lose ends the handle because of a loss, unless it has ended already, and returns why it
+// has ended.
 func (l *Lock) lose(why error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.final == nil {
 		l.final = why
 		l.log.Info("lost the lock", "err", why)
-		l.tell(why)
+		l.reportLoss(why)
 	}
 	return l.final
 }
 
-// note notes how the cell is after it was as we knew it, and when the renewal that
-// made it so was sent; 0: none did. If we know of another by now, the answer came late:
-// a later one says more.
+// note notes how the cell is now, which was as in the view was before, and when the renewal
+// that made it so was sent; 0: it was no renewal. If we know another view by now, this
+// answer came late, and the other one stays.
 func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,50 +121,9 @@ func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
 	}
 }
 
-func (l *Lock) provedAt(t *term) clock.Instant {
+// leaseSent returns when the last write that certainly began the lease anew was sent.
+func (l *Lock) leaseSent(t *term) clock.Instant {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return t.sent
-}
-
-// release marks the lock free, if it is still ours. An answer that was lost is
-// resolved by reading, as often as ctx allows.
-func (l *Lock) release(ctx context.Context, t *term) error {
-	for pause := newBackoff(); ; {
-		err := l.releaseOnce(ctx, t)
-		if err == nil {
-			return nil
-		}
-		switch kind := l.kind(err); {
-		case kind == Changed:
-			continue
-		case kind == Throttled:
-			pause.AtLeast(l.traits.Pace / 2)
-		case !kind.transient():
-			return err
-		}
-		if pause.Wait(ctx) != nil {
-			return err
-		}
-	}
-}
-
-func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
-	defer cancel()
-	at, err := l.current(ctx, t)
-	if gone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if at.state.Is == free { // by an earlier Release
-		return nil
-	}
-	v, err := l.swap(ctx, Lease, at, Value{State: t.state.freed().encode()})
-	if err == nil || l.stale(err) {
-		l.note(t, at, v, 0)
-	}
-	return err
 }

@@ -9,41 +9,42 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A view is what one answer of the store told about a cell.
+// A view is a cell according to one answer of the store, and when that was.
 type view struct {
 	Cell
-	state       state
-	foreign     error         // why the record cannot be read; nil: it can
-	sent, heard clock.Instant // on our boot clock: the request, and its answer
+	state          state
+	unreadable     error         // why the state of a Lease cannot be used; nil: it can
+	sent, received clock.Instant // the request and its answer, by our boot clock
 }
 
 func newView(c Cell) *view {
 	v := &view{Cell: c}
 	if c.Foreign != "" {
-		v.foreign = errors.New(c.Foreign)
+		v.unreadable = errors.New(c.Foreign)
 	} else if v.exists() {
-		v.state, v.foreign = parseState(c.State)
+		v.state, v.unreadable = parseState(c.State)
 	}
 	return v
 }
 
 func (v *view) exists() bool { return v.Version != "" }
 
-// token is that of the term the view shows, or if the lock is free, of the last one.
+// token returns the token of the term in the view, or of the last term if the lock is free.
 //
-// The record has it, but for the first term of a cell, of which only the answer tells
-// when the cell was made. Below Floor no record, whatever it says, can make it fall.
+// The state has the token, except for the first term of a cell: its token is known only
+// from the answer to the write that created the cell. Floor keeps a state that somebody
+// wrote from making the tokens fall.
 func (v *view) token() uint64 { return max(v.state.Token, v.Floor) }
 
-// status is what the record says.
+// status returns what the state says.
 func (v *view) status() locks.Status {
-	if !v.exists() || v.foreign != nil || v.state.Is != held {
+	if !v.exists() || v.unreadable != nil || v.state.Is != held {
 		return locks.Status{}
 	}
-	r := v.state
-	s := locks.Status{Held: true, Holder: r.Holder, RunID: r.RunID, Host: r.Host, PID: r.PID, Since: r.Since, TTL: r.ttl(), Token: r.Token, NoResign: r.NoResign}
-	if r.Start == locks.StartClean || r.Start == locks.StartTakeover {
-		s.Start = r.Start // there is none in what an older leaderrun wrote
+	st := v.state
+	s := locks.Status{Held: true, Holder: st.Holder, RunID: st.RunID, Host: st.Host, PID: st.PID, Since: st.Since, TTL: st.ttl(), Token: st.Token, NoResign: st.NoResign}
+	if st.Start == locks.StartClean || st.Start == locks.StartTakeover {
+		s.Start = st.Start // older versions of leaderrun did not write it
 	}
 	if s.Token == 0 {
 		s.Token = v.First
@@ -51,9 +52,9 @@ func (v *view) status() locks.Status {
 	return s
 }
 
-// present is the same, with what is left of the lease by the store's clock. A Date may
-// be in whole seconds, rounded down, so that this may be up to a second too much, and
-// what is said to be over is over. It is for people: see observer.
+// present returns the status with the time left of the lease by the store's clock. A Date
+// may be rounded down to whole seconds, so this may be up to a second too much; a lease that
+// is over by this has ended. It is for people: decisions are the observer's.
 func (v *view) present() locks.Status {
 	s := v.status()
 	if !s.Held || v.Updated.IsZero() || v.Date.Before(v.Updated.Truncate(time.Second)) {
@@ -61,37 +62,37 @@ func (v *view) present() locks.Status {
 	}
 	s.Left = v.state.ttl() - max(v.Date.Sub(v.Updated), 0)
 	if s.Left == 0 {
-		s.Left = -1 // 0 would say that it is not known
+		s.Left = -1 // 0 would mean unknown
 	}
 	return s
 }
 
 func (l *Lock) key(p Part) Key { return Key{l.o.Name, p} }
 
-// read looks at a cell. That there is none is no error.
+// read reads a cell. A missing cell is not an error.
 func (l *Lock) read(ctx context.Context, p Part) (*view, error) {
 	return l.timed(func() (Cell, error) { return l.store.Read(ctx, l.key(p)) })
 }
 
-// readOnce reads once, but does not wait for ever for an answer: on another
-// connection it may come.
+// readOnce reads a cell, but gives up on an answer that takes too long: a second request, on
+// another connection, may be answered.
 func (l *Lock) readOnce(ctx context.Context, p Part) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
 	return l.read(ctx, p)
 }
 
-// swap changes a cell, if it is as a view showed it. If that changes anything, the
-// answer must show it: see unmovedError.
+// swap changes a cell on the condition that it is still as in a view. If that changes
+// anything, the answer must show it: see unmovedError.
 func (l *Lock) swap(ctx context.Context, p Part, at *view, to Value) (*view, error) {
 	v, err := l.timed(func() (Cell, error) { return l.store.Swap(ctx, l.key(p), at.Cell, to) })
 	if err == nil && !at.has(to) {
-		err = l.traits.changed(v, at)
+		err = l.traits.checkChanged(v, at)
 	}
 	return v, err
 }
 
-// timed makes one request, and notes when.
+// timed makes one request, and notes when it was sent and answered.
 func (l *Lock) timed(request func() (Cell, error)) (*view, error) {
 	sent := l.now()
 	c, err := request()
@@ -99,6 +100,6 @@ func (l *Lock) timed(request func() (Cell, error)) (*view, error) {
 		return nil, err
 	}
 	v := newView(c)
-	v.sent, v.heard = sent, l.now()
+	v.sent, v.received = sent, l.now()
 	return v, nil
 }

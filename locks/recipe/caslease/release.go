@@ -1,0 +1,39 @@
+package caslease
+
+import (
+	"context"
+	"time"
+)
+
+// release marks the lock as free, if it is still ours. If an answer was lost, it reads the
+// cell and tries again, for as long as ctx allows.
+func (l *Lock) release(ctx context.Context, t *term) error {
+	never := func(error, time.Duration) error { return nil }
+	return l.repeat(ctx, l.traits.Pace/2, never, func() error {
+		for { // a cell that has changed is read at once
+			if err := l.releaseOnce(ctx, t); !l.stale(err) {
+				return err
+			}
+		}
+	})
+}
+
+func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+	defer cancel()
+	at, err := l.current(ctx, t)
+	if isLost(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if at.state.Is == free { // by an earlier Release
+		return nil
+	}
+	v, err := l.swap(ctx, Lease, at, Value{State: t.state.freed().encode()})
+	if err == nil || l.stale(err) {
+		l.note(t, at, v, 0)
+	}
+	return err
+}

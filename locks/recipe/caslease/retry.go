@@ -1,0 +1,68 @@
+package caslease
+
+import (
+	"context"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
+
+// repeat repeats a request until it succeeds, or cannot succeed, or ctx ends. After a
+// request that came too soon it pauses for at least pace. Before each pause it calls stop
+// with the error and the longest that the pause may take, and returns the error that stop
+// returns, if any.
+func (l *Lock) repeat(ctx context.Context, pace time.Duration, stop func(err error, pause time.Duration) error, once func() error) error {
+	for pause := newBackoff(); ; {
+		err := once()
+		if err == nil {
+			return nil
+		}
+		kind := l.kind(err)
+		if kind == Throttled {
+			pause.AtLeast(pace)
+		} else if kind != Changed && !kind.transient() {
+			return err
+		}
+		if why := stop(err, pause.Next()); why != nil {
+			return why
+		}
+		if pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// insist repeats a request of somebody who need not have the lock, until it succeeds, or
+// cannot succeed, or the time for an answer is over.
+func (l *Lock) insist(ctx context.Context, once func() error) error {
+	start := l.now()
+	return l.repeat(ctx, l.traits.Pace, func(err error, pause time.Duration) error {
+		switch kind := l.kind(err); {
+		case kind == Changed, kind == Throttled:
+			return nil
+		case kind == Unreachable, l.late(start, pause):
+			return err
+		}
+		return nil
+	}, once)
+}
+
+// patiently makes a request that changes nothing, and repeats it for as long as an answer
+// may take.
+func (l *Lock) patiently(ctx context.Context, request func(context.Context) error) error {
+	ctx, done := l.workers.Until(ctx)
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	return l.insist(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+		defer cancel()
+		return request(ctx)
+	})
+}
+
+// late reports whether it is too late to try something again after a pause, given when it
+// began. The error that says what is wrong must arrive before the caller gives up.
+func (l *Lock) late(start clock.Instant, pause time.Duration) bool {
+	return l.now().Sub(start)+pause > l.o.ConnectTimeout*3/4
+}

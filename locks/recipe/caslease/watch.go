@@ -1,0 +1,174 @@
+package caslease
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
+)
+
+// If the store is a Watcher, a handle watches the lock as soon as it first waits, or has the
+// lock. Then a waiter need not poll, and a holder learns at once about requests, and that the
+// lock was taken from it. All of that is only for speed: we read the cell now and then even if
+// the watch reports nothing, or something wrong, and only what we read counts.
+
+// A watching is a handle's watch for changes.
+type watching struct {
+	watcher Watcher       // nil: the store reports no changes
+	started bool          // guarded by Lock.mu
+	active  atomic.Bool   // changes are being reported at the moment
+	changes chan struct{} // has room for one: something may have changed
+	lost    chan error    // has room for one, or is nil: see Lock.Lost
+}
+
+func (w *watching) init(s Store) {
+	if watcher, ok := s.(Watcher); ok {
+		w.watcher, w.changes, w.lost = watcher, make(chan struct{}, 1), make(chan error, 1)
+	}
+}
+
+// sleep pauses for d, or until something may have changed.
+func (w *watching) sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-w.changes:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// startWatch starts the watch, unless it has been started, and reports whether changes are
+// already being reported.
+func (l *Lock) startWatch() (active bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.startWatchOnce()
+	return l.watching.active.Load()
+}
+
+// startWatchOnce starts the watch, unless it has been started. It is called with mu held.
+func (l *Lock) startWatchOnce() {
+	if l.watching.watcher == nil || l.watching.started || l.final != nil {
+		return
+	}
+	l.watching.started = true
+	_ = l.workers.Go(func(ctx context.Context) {
+		l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active)
+	})
+}
+
+// follow passes the changes that the store reports on to a channel, and sends a value also
+// when it may have missed changes. It returns when ctx ends, or when the store will never
+// report any. The caller may have begun the first watch already: then from is its channel.
+// While changes are being reported, active is true.
+func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to chan<- struct{}, active *atomic.Bool) {
+	for pause := newBackoff(); ; {
+		var err error
+		if from == nil {
+			from, err = l.watching.watcher.Watch(ctx, name)
+		}
+		if err == nil {
+			start := l.now()
+			active.Store(true)
+			workers.Poke(to)
+			for range from {
+				workers.Poke(to)
+			}
+			active.Store(false)
+			if from = nil; l.now().Sub(start) > anyway {
+				pause.Reset()
+			}
+		}
+		if err != nil && ctx.Err() == nil && !l.kind(err).transient() {
+			// No warning: cron would mail it after each run, and polling works, too.
+			l.log.Info("the store does not report changes; polling instead", "err", l.plain(err))
+			return
+		}
+		if pause.Wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// watchTerm makes the holder look when something may have changed. It is called with mu
+// held.
+func (l *Lock) watchTerm(t *term) {
+	if l.watching.watcher == nil {
+		return
+	}
+	l.startWatchOnce()
+	_ = l.workers.Go(func(ctx context.Context) {
+		for {
+			select {
+			case <-l.watching.changes:
+			case <-ctx.Done():
+				return
+			}
+			for pause := newBackoff(); l.checkAfterChange(ctx, t) != nil && pause.Wait(ctx) == nil; {
+			}
+			if l.why() != nil {
+				return
+			}
+		}
+	})
+}
+
+// checkAfterChange finds out whether the lock is still ours, and reads the requests. It
+// returns an error if it should be called again.
+func (l *Lock) checkAfterChange(ctx context.Context, t *term) error {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	if _, err := l.check(ctx, t); err != nil && l.kind(err).transient() {
+		return err
+	}
+	if l.o.NoResign || l.why() != nil {
+		return nil
+	}
+	v, err := l.readOnce(ctx, Request)
+	l.gotRequests(t, v, err)
+	if err != nil && l.kind(err).transient() {
+		return err
+	}
+	return nil
+}
+
+// reportLoss sends a loss to Lost. It is called once, with mu held.
+func (l *Lock) reportLoss(why error) {
+	if l.watching.lost != nil {
+		l.watching.lost <- &locks.Error{Op: "watch", Backend: l.traits.Backend, Name: l.o.Name, Class: locks.ErrLost, Err: why}
+	}
+}
+
+// Watch implements [locks.Watcher].
+func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
+	if l.watching.watcher == nil {
+		return nil, &locks.UsageError{What: "this backend cannot tell when a lock changes"}
+	}
+	name := l.o.Name
+	if all {
+		name = ""
+	}
+	bounded, cancel := l.workers.Until(ctx)
+	first, err := l.watching.watcher.Watch(bounded, name)
+	c := make(chan struct{}, 1)
+	if err == nil {
+		err = l.workers.Go(func(context.Context) {
+			defer close(c)
+			defer cancel()
+			l.follow(bounded, name, first, c, new(atomic.Bool))
+		})
+	}
+	if err != nil {
+		cancel()
+		return nil, l.fail(ctx, "watch", err)
+	}
+	return c, nil
+}
+
+var _ locks.Watcher = (*Lock)(nil)
