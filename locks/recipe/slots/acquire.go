@@ -12,35 +12,40 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// tryPause is between two attempts of a contender that does not wait to have the
+// tryPause is the pause between two attempts of a contender that does not wait to acquire the
 // turnstile.
 const tryPause = 50 * time.Millisecond
 
-// tryLimit is how long such a contender tries, if slots seem to be free: others hold
-// the turnstile for a few requests. It is shorter than the runner's limit for all of it.
-func (c *campaign) tryLimit() time.Duration { return c.o.ConnectTimeout * 3 / 5 }
+// tryLimit is how long such a contender tries, if slots seem to be free: others hold the
+// turnstile for a few requests. It is shorter than the runner's limit for the whole attempt.
+func (c *campaign) tryLimit() time.Duration { return c.lock.o.ConnectTimeout * 3 / 5 }
 
 var errClosed = errors.New("the handle is closed")
 
 // A campaign is one Acquire.
 type campaign struct {
-	*Lock
-	try      bool
-	gate     locks.Lock    // the turnstile's handle
-	entered  bool          // the turnstile is ours
-	lease    time.Duration // of a place in our queues
-	slot     locks.Lock    // a slot that we hold, but may not have; nil: none
-	number   int
-	grant    locks.Grant
-	squatted map[int]bool // slots that are held without a word in the record
-	telling  sync.Mutex   // calls of Options.Waiting
+	lock       *Lock
+	try        bool
+	turnstile  locks.Lock
+	entered    bool          // we have the turnstile
+	lease      time.Duration // of our places in the queues
+	taken      *slot         // not yet in the record, so we may have to give it back; nil: none
+	unrecorded map[int]bool  // slots that are held but are not in the record
+	waitingMu  sync.Mutex    // held for a call of Options.Waiting
+}
+
+// A slot is one that a campaign has taken, or wants to take.
+type slot struct {
+	handle locks.Lock
+	number int
+	grant  locks.Grant
 }
 
 // Acquire implements [locks.Lock].
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &campaign{Lock: l, try: try, squatted: map[int]bool{}}
+	c := &campaign{lock: l, try: try, unrecorded: map[int]bool{}}
 	if err := c.begin(ctx, cancel); err != nil {
 		return locks.Grant{}, err
 	}
@@ -52,44 +57,46 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		c.undo(ctx)
 		return locks.Grant{}, l.reason(err)
 	}
-	return c.grant, nil
+	return c.taken.grant, nil
 }
 
-// begin takes the turnstile's handle, or a new one if that has served.
+// begin takes over the Lock's handle on the turnstile, or opens a new one if that has been
+// used.
 func (c *campaign) begin(ctx context.Context, cancel context.CancelFunc) error {
-	c.mu.Lock()
-	c.cancel, c.gate = cancel, c.Lock.gate
-	closed, served := c.closed, c.Lock.slot != nil
-	c.mu.Unlock()
+	l := c.lock
+	l.mu.Lock()
+	l.cancel, c.turnstile = cancel, l.turnstile
+	closed, used := l.closed, l.slot != nil
+	l.mu.Unlock()
 	switch {
 	case closed:
 		return errClosed
-	case served:
+	case used:
 		return errors.New("the handle has served its term")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.gate == nil {
-		gate, err := c.turnstile(ctx)
+	if c.turnstile == nil {
+		turnstile, err := l.openTurnstile(ctx)
 		if err != nil {
 			return err
 		}
-		c.mu.Lock()
-		c.Lock.gate, c.gate = gate, gate
-		c.mu.Unlock()
+		l.mu.Lock()
+		l.turnstile, c.turnstile = turnstile, turnstile
+		l.mu.Unlock()
 	}
-	if err := c.add(c.gate); err != nil {
+	if err := l.add(c.turnstile); err != nil {
 		return err
 	}
-	if err := locks.Require(ctx, c.gate, "--slots", locks.CanInspect, locks.CanRecord); err != nil {
-		c.drop(c.gate)
+	if err := locks.Require(ctx, c.turnstile, "--slots", locks.CanInspect, locks.CanRecord); err != nil {
+		l.drop(c.turnstile)
 		return err
 	}
 	return nil
 }
 
-// reason is the error of an Acquire that failed with err.
+// reason returns the error of an Acquire that failed with err.
 func (l *Lock) reason(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,27 +106,28 @@ func (l *Lock) reason(err error) error {
 	return err
 }
 
-// run returns without an error when a slot is ours and the record says so.
+// run returns nil when we have taken a slot and the record says so.
 func (c *campaign) run(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
+	n := c.lock.n
 	for {
-		v, err := c.look(ctx, c.gate, c.number)
+		v, err := c.look(ctx)
 		if err != nil {
 			return err
 		}
-		c.compare(v)
-		room := v.room(c.n)
+		c.warnOfOtherN(v)
+		room := v.room(n)
 		switch {
-		case c.slot != nil && room && c.number <= c.n:
+		case c.taken != nil && room && c.taken.number <= n:
 			return c.record(ctx, v)
-		case c.slot != nil:
+		case c.taken != nil:
 			err = c.giveBack(ctx)
 		case room:
 			err = c.take(ctx, v.free())
 		case c.try:
-			err = &locks.HeldError{Status: v.somebody()}
+			err = &locks.HeldError{Status: v.firstHolder()}
 		default:
 			err = c.await(ctx, v)
 		}
@@ -129,13 +137,13 @@ func (c *campaign) run(ctx context.Context) error {
 	}
 }
 
-// enter has the turnstile.
+// enter acquires the turnstile.
 func (c *campaign) enter(ctx context.Context) error {
-	stop := c.narrate(ctx)
+	stop := c.reportPlace(ctx)
 	defer stop()
 	end := time.Now().Add(c.tryLimit())
 	for {
-		g, err := c.gate.Acquire(ctx, c.try)
+		g, err := c.turnstile.Acquire(ctx, c.try)
 		if err == nil {
 			c.entered, c.lease = true, g.TTL
 			return nil
@@ -144,11 +152,11 @@ func (c *campaign) enter(ctx context.Context) error {
 		if !errors.As(err, &held) {
 			return err
 		}
-		// Somebody else is at work, or waits.
-		v, bad := c.glance(ctx, c.gate)
+		// Somebody else has the turnstile: it is taking a slot, or waits for one.
+		v, bad := c.lock.glance(ctx, c.turnstile)
 		switch {
-		case bad == nil && !v.room(c.n):
-			return &locks.HeldError{Status: v.somebody()}
+		case bad == nil && !v.room(c.lock.n):
+			return &locks.HeldError{Status: v.firstHolder()}
 		case !c.try || time.Now().After(end):
 			return err
 		}
@@ -158,25 +166,25 @@ func (c *campaign) enter(ctx context.Context) error {
 	}
 }
 
-// take takes a slot that is free, unless somebody is in it of whom the record
-// says nothing.
+// take takes a slot that seems to be free. If somebody holds it who is not in the record, it
+// notes that.
 func (c *campaign) take(ctx context.Context, number int) error {
-	h, err := c.handle(ctx, number, nil)
+	h, err := c.lock.handle(ctx, number, nil)
 	if err != nil {
 		return err
 	}
-	if err := c.add(h); err != nil {
+	if err := c.lock.add(h); err != nil {
 		return err
 	}
 	g, err := h.Acquire(ctx, true)
 	if err == nil {
-		c.slot, c.number, c.grant = h, number, g
+		c.taken = &slot{h, number, g}
 		return nil
 	}
-	c.drop(h)
+	c.lock.drop(h)
 	_ = h.Close() // it holds nothing
 	if errors.Is(err, locks.ErrHeld) {
-		c.squatted[number] = true
+		c.unrecorded[number] = true
 		return nil
 	}
 	return err

@@ -11,19 +11,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// recheck is how often slots are looked at that we do not wait for.
+// recheck is the mean pause between two looks at slots for which we have no bid.
 const recheck = 3 * time.Second
 
-// A bid is a place in the queue of one slot.
+// A bid is an Acquire of one slot that somebody holds.
 type bid struct {
-	handle locks.Lock
-	number int
-	grant  locks.Grant
-	err    error
+	slot
+	err error
 }
 
-// await returns when one of the slots that are held may have become free. If it
-// was granted to us it is c.slot then.
+// await returns when one of the slots that are held may have become free, or was granted to
+// us. In the second case it is c.taken.
 func (c *campaign) await(ctx context.Context, v *view) error {
 	bids, err := c.bids(ctx, v)
 	if err != nil {
@@ -41,39 +39,38 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 	}
 	won, err := c.first(ctx, settled, v)
 	if won != nil {
-		c.slot, c.number, c.grant = won.handle, won.number, won.grant
+		c.taken = &won.slot
 		bids = slices.DeleteFunc(bids, func(b *bid) bool { return b == won })
 	}
 	for _, b := range bids {
-		c.drop(b.handle)
+		c.lock.drop(b.handle)
 	}
 	cancel()
 	all.Wait()
 	return errors.Join(err, c.withdraw(ctx, bids))
 }
 
-// bids opens the handles to wait with, first of all for those slots that are for
-// us.
+// bids opens a handle on each slot that we wait for.
 func (c *campaign) bids(ctx context.Context, v *view) ([]*bid, error) {
 	var bids []*bid
-	for _, number := range v.sought() {
-		h, err := c.handle(ctx, number, c.tell)
+	for _, number := range v.awaited() {
+		h, err := c.lock.handle(ctx, number, c.reportSlot)
 		if err == nil {
-			err = c.add(h)
+			err = c.lock.add(h)
 		}
 		if err != nil {
 			return nil, errors.Join(err, c.withdraw(ctx, bids))
 		}
-		bids = append(bids, &bid{handle: h, number: number, err: errUnused})
+		bids = append(bids, &bid{slot{handle: h, number: number}, errUnused})
 	}
 	return bids, nil
 }
 
-var errUnused = errors.New("not asked for")
+var errUnused = errors.New("the slot was not requested")
 
-// first returns the first bid that was granted, or nil if something has changed beside
-// that. As long as nothing has, bids are not made anew: a backend may have a thread for
-// each, which cannot be had back before its slot is free.
+// first returns the first bid that was granted, or nil if something else has changed. It
+// keeps the bids until then: a backend may have a thread for each bid, and may not get that
+// back before the slot is free.
 func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bid, error) {
 	for {
 		var again <-chan time.Time
@@ -90,8 +87,8 @@ func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bi
 			}
 			return nil, b.err
 		case <-again:
-			now, err := c.look(ctx, c.gate, c.number)
-			if err != nil || now.room(c.n) || !slices.Equal(now.sought(), v.sought()) {
+			now, err := c.look(ctx)
+			if err != nil || now.room(c.lock.n) || !slices.Equal(now.awaited(), v.awaited()) {
 				return nil, err
 			}
 		case <-ctx.Done():
@@ -100,19 +97,19 @@ func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bi
 	}
 }
 
-// withdraw gives up bids, also those that were granted in the end.
+// withdraw gives up bids, and releases those that were granted in the end.
 func (c *campaign) withdraw(ctx context.Context, bids []*bid) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer cancel()
 	var all sync.WaitGroup
 	errs := make([]error, len(bids))
 	for i, b := range bids {
-		c.drop(b.handle)
+		c.lock.drop(b.handle)
 		all.Go(func() {
 			if b.err == nil {
 				errs[i] = b.handle.Release(ctx)
 			}
-			_ = b.handle.Close() // what was not released ends with its lease
+			_ = b.handle.Close() // if it was not released, its lease runs out
 		})
 	}
 	all.Wait()

@@ -8,47 +8,48 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// undoLimit bounds what is undone when nobody waits for it any more.
+// undoLimit bounds what is undone after the caller's context has ended.
 const undoLimit = time.Second
 
-// giveBack gives a slot up that is ours, and may not be.
+// giveBack releases the slot that we have taken.
 func (c *campaign) giveBack(ctx context.Context) error {
-	h := c.slot
-	c.slot, c.number = nil, 0
-	c.drop(h)
-	defer func() { _ = h.Close() }() // what was not released ends with its lease
+	h := c.taken.handle
+	c.taken = nil
+	c.lock.drop(h)
+	defer func() { _ = h.Close() }() // if it was not released, its lease runs out
 	return h.Release(ctx)
 }
 
-// finish makes the slot ours, and lets the next one through the turnstile.
+// finish makes the slot that we have taken the Lock's, and releases the turnstile.
 func (c *campaign) finish(ctx context.Context) error {
-	c.mu.Lock()
-	closed := c.closed
+	l := c.lock
+	l.mu.Lock()
+	closed := l.closed
 	if !closed {
-		c.Lock.slot, c.Lock.number = c.slot, c.number
-		c.Lock.gate, c.secrets = nil, locks.SecretEnv(c.slot)
-		delete(c.parts, c.gate)
-		delete(c.parts, c.slot)
+		l.slot, l.number = c.taken.handle, c.taken.number
+		l.turnstile, l.secrets = nil, locks.SecretEnv(l.slot)
+		delete(l.parts, c.turnstile)
+		delete(l.parts, l.slot)
 	}
-	c.mu.Unlock()
+	l.mu.Unlock()
 	if closed {
 		return errClosed
 	}
-	c.pass(c.slot)
+	l.forwardLoss(c.taken.handle)
 	c.leave(ctx)
 	return nil
 }
 
-// leave gives the turnstile up.
+// leave releases the turnstile.
 func (c *campaign) leave(ctx context.Context) {
-	err := release(ctx, c.gate, c.o.ConnectTimeout)
+	err := release(ctx, c.turnstile, c.lock.o.ConnectTimeout)
 	if ctx.Err() != nil {
-		err = release(context.WithoutCancel(ctx), c.gate, undoLimit)
+		err = release(context.WithoutCancel(ctx), c.turnstile, undoLimit)
 	}
 	if err != nil {
-		c.log.Warn("others can have a slot only when a lease is over that was not released", "ttl", c.lease, "err", err)
+		c.lock.log.Warn("cannot release the turnstile; others get a slot only after its lease ends", "ttl", c.lease, "err", err)
 	}
-	_ = c.gate.Close() // it was released, or ends with its lease
+	_ = c.turnstile.Close() // it was released, or its lease runs out
 }
 
 func release(ctx context.Context, h locks.Lock, limit time.Duration) error {
@@ -57,25 +58,26 @@ func release(ctx context.Context, h locks.Lock, limit time.Duration) error {
 	return h.Release(ctx)
 }
 
-// undo gives up what an Acquire has got that failed.
+// undo releases what a failed Acquire has acquired.
 func (c *campaign) undo(ctx context.Context) {
-	c.drop(c.gate)
+	l := c.lock
+	l.drop(c.turnstile)
 	if !c.entered { // the handle may be used again
 		return
 	}
 	var all sync.WaitGroup
 	all.Go(func() { c.leave(ctx) })
-	if c.slot != nil {
+	if c.taken != nil {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 			defer cancel()
 			if err := c.giveBack(ctx); err != nil {
-				c.log.Warn("a slot is free only when a lease is over that was not released", "ttl", c.lease, "err", err)
+				l.log.Warn("cannot release a slot; it is free only after its lease ends", "ttl", c.lease, "err", err)
 			}
 		})
 	}
 	all.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Lock.gate = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turnstile = nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
-// writes is how often a record is tried to be written.
+// writes is how often we try to write the record.
 const writes = 3
 
-// record has the record say that the slot is ours, as long as the turnstile is.
-// Slots that are free are left out from then on.
+// record writes into the record that the slot is ours, on the condition that the turnstile
+// still is. It removes the slots that are free.
 func (c *campaign) record(ctx context.Context, v *view) error {
 	record := v.record
 	for number := range record.Slots {
@@ -23,7 +23,7 @@ func (c *campaign) record(ctx context.Context, v *view) error {
 	if record.Slots == nil {
 		record.Slots = map[int]ledger.Slot{}
 	}
-	record.Slots[c.number] = ledger.Slot{N: c.n, Token: c.grant.Token}
+	record.Slots[c.taken.number] = ledger.Slot{N: c.lock.n, Token: c.taken.grant.Token}
 	text, err := record.Encode()
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *campaign) record(ctx context.Context, v *view) error {
 }
 
 func (c *campaign) write(ctx context.Context, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.lock.o.ConnectTimeout)
 	defer cancel()
-	return c.gate.(locks.Recorder).SetRecord(ctx, text) // as required
+	return c.turnstile.(locks.Recorder).SetRecord(ctx, text) // as required
 }

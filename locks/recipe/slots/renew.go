@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// add has a handle renewed from now on. It fails if we are closed already, and
-// then closes the handle.
+// add makes Renew also renew a handle. If the Lock is closed already, add fails and closes
+// the handle.
 func (l *Lock) add(h locks.Lock) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -22,7 +22,7 @@ func (l *Lock) add(h locks.Lock) error {
 	return nil
 }
 
-// drop has handles renewed no more: they are about to be given up.
+// drop makes Renew no longer renew handles, which are about to be released.
 func (l *Lock) drop(handles ...locks.Lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,9 +31,9 @@ func (l *Lock) drop(handles ...locks.Lock) {
 	}
 }
 
-// renewed are the handles that make up what we have: the slot, or, as long as we
-// wait, the turnstile and our places in the queues of slots.
-func (l *Lock) renewed() ([]locks.Lock, error) {
+// toRenew returns the handles that make up what we have: the slot, or while we wait, the
+// turnstile and our places in the queues of slots.
+func (l *Lock) toRenew() ([]locks.Lock, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -49,12 +49,12 @@ func (l *Lock) renewed() ([]locks.Lock, error) {
 	return all, nil
 }
 
-// Renew renews the slot, or all that we wait with. It succeeds only if each part
-// of that has: then whatever we are granted runs from a moment after Renew was
-// called. A slot that is just being asked for has no lease to renew yet, or has
-// one without knowing, from before: so its ErrNoLease is that of the whole.
+// Renew implements [locks.Lock]. It renews the slot, or everything that we wait with. It
+// succeeds only if each part was renewed: then whatever is granted to us runs from a moment
+// after Renew was called. While one slot is still being acquired, its lease is unknown to us,
+// and may have begun before: so ErrNoLease from one part is the result.
 func (l *Lock) Renew(ctx context.Context) error {
-	parts, err := l.renewed()
+	parts, err := l.toRenew()
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func (l *Lock) Renew(ctx context.Context) error {
 	return l.sum(parts, errs)
 }
 
-// sum makes one result of many. What was given up meanwhile does not count.
+// sum returns one result for all parts, without those that were dropped meanwhile.
 func (l *Lock) sum(parts []locks.Lock, errs []error) error {
-	now, err := l.renewed()
+	now, err := l.toRenew()
 	if err != nil {
 		return err
 	}

@@ -1,49 +1,46 @@
-// Package slots makes a lock that up to N hold at once, of locks that one holds
-// at a time, for any backend that can inspect a lock and keep a record beside it.
+// Package slots makes a lock that up to N runs hold at once, of locks that one holds at a
+// time, for any backend that can inspect a lock and keep a record with it.
 //
-// The lock "jobs" becomes the locks "jobs#1", "jobs#2" … , its slots, and
-// "jobs#0", the turnstile. Whoever wants a slot queues for the turnstile, so
-// waiting is fair where the backend is. Only the turnstile's holder takes slots,
-// and so no slot has more than one contender. It keeps the turnstile until it
-// has a slot, and then gives it up.
+// The lock "jobs" becomes the locks "jobs#1", "jobs#2" …, its slots, and "jobs#0", the
+// turnstile. A run that wants a slot queues for the turnstile, so waiting is fair if the
+// backend is. Only the turnstile's holder takes slots, so each slot has at most one
+// contender. It keeps the turnstile until it has a slot, and then releases it.
 //
 // # Which N counts
 //
-// Each run brings its own N, and they may differ while it is being changed. The
-// rule is: nobody holds a slot beside more than N−1 others, by his own N. So the
-// smallest N among the holders and the newcomer counts.
+// Each run brings its own N, and these may differ while somebody changes the option. The
+// rule is: a run holds a slot only while at most N−1 others do, by its own N. So the smallest
+// N among the holders and the newcomer counts.
 //
-// To know the others' N there is a record beside the turnstile, which says for
-// each slot with which N and with which token its last holder took it. It is
-// written under the turnstile's lock: the server refuses it when that is somebody
-// else's by then. A newcomer takes a slot first, then writes, and only then says
-// that it has one. If it cannot write, it gives the slot back. So a contender
-// that was frozen in between, and whose turnstile has passed on to others, never
-// runs beside what they decided without it.
+// The turnstile's record tells a newcomer the others' N: it says for each slot with which N
+// and which token its last holder took it. It is written under the turnstile's lock, so the
+// server refuses the write if somebody else has the turnstile by then. A newcomer first takes
+// a slot, then writes the record, and only then reports the slot to its caller. If it cannot
+// write the record, it releases the slot. So a contender that was frozen in between, and lost
+// the turnstile, never runs in addition to those that were let in without it.
 //
-// A slot that is held with a token which is not in the record is one of which we
-// do not know the N: somebody has written into the record, or a contender died
-// before it could. The safe guess is an N of 1, so that newcomers wait until it
-// is free.
+// If the record does not have the token of a slot that is held, the N of its holder is
+// unknown: somebody else has written into the record, or a contender died before it could
+// write. The safe guess is an N of 1, so newcomers wait until that slot is free.
 //
 // # Crashes
 //
-// A holder that crashes loses its slot as it would lose the backend's lock, and
-// whoever waits gets that slot. A contender that crashes with the turnstile holds
-// the others up until its lease ends.
+// A holder that crashes loses its slot as it would lose the backend's lock, and the first in
+// line gets that slot. A contender that crashes while it has the turnstile delays the others
+// until its lease ends.
 //
 // # Limits
 //
-// Who is first in line waits for what its own N allows, and those behind it wait
-// for it, also if their N would allow a slot now. An operator who deletes the
-// turnstile's record while slots are held makes newcomers wait for those of the
-// first N; holders of slots beyond that are not seen.
+// The first in line waits for as long as its own N requires. Those behind it wait for it,
+// even if their N would allow them a slot now. If an operator deletes the turnstile's record
+// while slots are held, newcomers wait for the first N slots, by their own N, and do not see
+// holders of other slots.
 //
-// On the backend file, which has no leases, one that is stopped at the turnstile
-// (Ctrl-Z) holds up the others until it goes on.
+// The backend file has no leases. There a run that is stopped (Ctrl-Z) while it has the
+// turnstile delays the others until it continues.
 //
-// The first in line waits for at most 8 slots at a time, and looks at the others
-// every few seconds: each handle may be a helper program of its own.
+// The first in line waits for at most 8 slots at a time, and looks at the others every few
+// seconds, because each handle may be a helper program.
 package slots
 
 import (
@@ -64,28 +61,28 @@ type Opener func(context.Context, locks.Options) (locks.Lock, error)
 
 // A Lock is one contender's handle on one of the slots of a lock.
 type Lock struct {
-	n         int
-	o         locks.Options
-	open      Opener
-	log       *slog.Logger
-	permanent bool
-	lost      chan error
-	news      chan locks.Waiting // of the turnstile; the last is kept
-	done      chan struct{}      // closed by Close
-	telling   sync.WaitGroup
+	n          int
+	o          locks.Options
+	open       Opener
+	log        *slog.Logger
+	permanent  bool
+	lost       chan error
+	news       chan locks.Waiting // from the turnstile; only the latest is kept
+	done       chan struct{}      // closed by Close
+	forwarding sync.WaitGroup     // a goroutine that forwards the loss of our slot
 
-	mu      sync.Mutex
-	closed  bool
-	cancel  context.CancelFunc // ends the Acquire under way; nil: there is none
-	gate    locks.Lock         // the turnstile's handle; nil: it has served
-	parts   map[locks.Lock]bool
-	slot    locks.Lock // nil: none is ours
-	number  int
-	secrets []string
-	warned  map[string]bool
+	mu        sync.Mutex
+	closed    bool
+	cancel    context.CancelFunc  // ends the Acquire under way; nil: there is none
+	turnstile locks.Lock          // nil: it has been used
+	parts     map[locks.Lock]bool // the handles that Acquire needs renewed
+	slot      locks.Lock          // nil: we hold none
+	number    int                 // of the slot
+	secrets   []string
+	reported  map[string]bool // what the log has already: see once
 }
 
-// Open makes a Lock on a slot of the lock that o names, of n slots.
+// Open makes a Lock on a slot of the lock that o names, which has n slots.
 func Open(ctx context.Context, n int, open Opener, o locks.Options) (*Lock, error) {
 	if n < 1 || n > locks.MaxSlot {
 		return nil, &locks.UsageError{What: fmt.Sprintf("%d slots are out of range: 1 to %d", n, locks.MaxSlot)}
@@ -93,45 +90,59 @@ func Open(ctx context.Context, n int, open Opener, o locks.Options) (*Lock, erro
 	l := &Lock{
 		n: n, o: o, open: open, log: o.Logger,
 		lost: make(chan error, 1), news: make(chan locks.Waiting, 1), done: make(chan struct{}),
-		parts: map[locks.Lock]bool{}, warned: map[string]bool{},
+		parts: map[locks.Lock]bool{}, reported: map[string]bool{},
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
-	gate, err := l.turnstile(ctx)
+	turnstile, err := l.openTurnstile(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l.gate, l.permanent = gate, locks.IsPermanent(gate)
+	l.turnstile, l.permanent = turnstile, locks.IsPermanent(turnstile)
 	return l, nil
 }
 
-// handle opens a lock of one number.
+// handle opens the lock of one number.
 func (l *Lock) handle(ctx context.Context, number int, waiting func(locks.Waiting)) (locks.Lock, error) {
 	o := l.o
 	o.Name, o.Waiting = locks.SlotName(o.Name, number), waiting
 	return l.open(ctx, o)
 }
 
-// Slot returns the number of the slot that is ours, from 1 on, or 0.
+// openTurnstile opens a handle on the turnstile. Its calls of Waiting go to reportPlace.
+func (l *Lock) openTurnstile(ctx context.Context) (locks.Lock, error) {
+	return l.handle(ctx, 0, func(w locks.Waiting) {
+		select {
+		case <-l.news: // nobody has received the one before
+		default:
+		}
+		select {
+		case l.news <- w:
+		default:
+		}
+	})
+}
+
+// Slot returns the number of the slot that we hold, from 1, or 0 if we hold none.
 func (l *Lock) Slot() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.number
 }
 
-// Holders tells who holds slots, by number, whether we hold one or not. Somebody
-// who has just taken one may be missing.
+// Holders returns who holds slots, by number, whether we hold one or not. A run that has just
+// taken a slot may be missing.
 func (l *Lock) Holders(ctx context.Context) (map[int]locks.Status, error) {
-	gate, done, err := l.visit(ctx)
+	turnstile, done, err := l.visitTurnstile(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := locks.Require(ctx, gate, "--slots", locks.CanInspect, locks.CanRecord); err != nil {
+	if err := locks.Require(ctx, turnstile, "--slots", locks.CanInspect, locks.CanRecord); err != nil {
 		return nil, err
 	}
-	v, err := l.glance(ctx, gate)
+	v, err := l.glance(ctx, turnstile)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +153,7 @@ func (l *Lock) Holders(ctx context.Context) (map[int]locks.Status, error) {
 	return all, nil
 }
 
-// held returns the lock of the slot that is ours, or nil.
+// held returns the lock of the slot that we hold, or nil.
 func (l *Lock) held() locks.Lock {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,12 +163,12 @@ func (l *Lock) held() locks.Lock {
 // Lost implements [locks.Lock].
 func (l *Lock) Lost() <-chan error { return l.lost }
 
-// pass has the loss of a slot told by Lost.
-func (l *Lock) pass(slot locks.Lock) {
+// forwardLoss sends the loss of a slot to Lost.
+func (l *Lock) forwardLoss(slot locks.Lock) {
 	if slot.Lost() == nil {
 		return
 	}
-	l.telling.Go(func() {
+	l.forwarding.Go(func() {
 		select {
 		case err := <-slot.Lost():
 			l.lost <- err
@@ -166,7 +177,7 @@ func (l *Lock) pass(slot locks.Lock) {
 	})
 }
 
-// Release gives the slot up.
+// Release implements [locks.Lock].
 func (l *Lock) Release(ctx context.Context) error {
 	slot := l.held()
 	if slot == nil {
@@ -189,7 +200,7 @@ func (l *Lock) Close() error {
 	if first {
 		close(l.done)
 	}
-	l.telling.Wait()
+	l.forwarding.Wait()
 	var errs []error
 	for _, h := range all {
 		errs = append(errs, h.Close())
@@ -197,10 +208,10 @@ func (l *Lock) Close() error {
 	return errors.Join(errs...)
 }
 
-// all returns each handle that we have; mu is held.
+// all returns all our handles. It is called with mu held.
 func (l *Lock) all() []locks.Lock {
 	all := maps.Clone(l.parts)
-	for _, h := range []locks.Lock{l.gate, l.slot} {
+	for _, h := range []locks.Lock{l.turnstile, l.slot} {
 		if h != nil {
 			all[h] = true
 		}

@@ -11,20 +11,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
-// width is how many handles on slots are open at a time.
+// width is how many handles on slots may be open at a time.
 const width = 8
 
-// A view is what one look has shown.
+// A view is what one look at the slots has shown.
 type view struct {
 	record *ledger.Record
-	known  []int               // the slots that may be held, as far as the record says
-	held   map[int]locks.State // by number, but for ours
-	n      map[int]int         // with which N each was taken
-	// unknown: of one of them we do not know that, and it is set to 1.
+	known  []int               // the slots that may be held, according to the record
+	held   map[int]locks.State // by number, without ours
+	n      map[int]int         // with which N each of them was taken
+	// unknown means that at least one of these N is unknown, and was set to 1.
 	unknown bool
 }
 
-// least is the smallest N of a holder, or 0 if there is no holder.
+// least returns the smallest N of a holder, or 0 if there is no holder.
 func (v *view) least() int {
 	least := 0
 	for number := range v.held {
@@ -35,7 +35,7 @@ func (v *view) least() int {
 	return least
 }
 
-// room reports whether one with the given N may hold a slot beside the others.
+// room reports whether a run with the given N may hold a slot in addition to the holders.
 func (v *view) room(n int) bool {
 	if least := v.least(); least > 0 {
 		n = min(n, least)
@@ -43,7 +43,7 @@ func (v *view) room(n int) bool {
 	return len(v.held) < n
 }
 
-// free is the lowest number of a slot that is free.
+// free returns the lowest number of a free slot.
 func (v *view) free() int {
 	for number := 1; ; number++ {
 		if _, held := v.held[number]; !held {
@@ -52,36 +52,38 @@ func (v *view) free() int {
 	}
 }
 
-// numbers are those of the slots that are held, in order.
+// numbers returns the numbers of the slots that are held, in order.
 func (v *view) numbers() []int { return slices.Sorted(maps.Keys(v.held)) }
 
-// sought are those of them that are waited for.
-func (v *view) sought() []int {
+// awaited returns the numbers of those slots that we wait for.
+func (v *view) awaited() []int {
 	all := v.numbers()
 	return all[:min(len(all), width)]
 }
 
-// somebody is one of the holders.
-func (v *view) somebody() locks.Status {
+// firstHolder returns the holder of the first slot that is held.
+func (v *view) firstHolder() locks.Status {
 	if len(v.held) == 0 {
 		return locks.Status{Held: true}
 	}
 	return v.held[v.numbers()[0]].Status
 }
 
-// look sees who holds slots, but for the one of the given number. It is for who
-// has the turnstile: then nobody else takes slots and writes the record.
-func (c *campaign) look(ctx context.Context, gate locks.Lock, mine int) (*view, error) {
-	v, err := c.read(ctx, gate)
+// look returns who else holds slots. We have the turnstile, so nobody else takes slots or
+// writes the record meanwhile.
+func (c *campaign) look(ctx context.Context) (*view, error) {
+	v, err := c.lock.read(ctx, c.turnstile)
 	if err != nil {
 		return nil, err
 	}
-	wanted := maps.Clone(c.squatted)
+	wanted := maps.Clone(c.unrecorded)
 	for _, number := range v.known {
 		wanted[number] = true
 	}
-	delete(wanted, mine)
-	if err := c.inspect(ctx, v, slices.Sorted(maps.Keys(wanted))); err != nil {
+	if c.taken != nil {
+		delete(wanted, c.taken.number)
+	}
+	if err := c.lock.inspect(ctx, v, slices.Sorted(maps.Keys(wanted))); err != nil {
 		return nil, err
 	}
 	for number, state := range v.held {
@@ -92,17 +94,17 @@ func (c *campaign) look(ctx context.Context, gate locks.Lock, mine int) (*view, 
 			continue
 		}
 		v.unknown = true
-		c.once("unknown", func() {
-			c.log.Warn("a slot is held by somebody who is not in the record; waiting for it", "slot", number, "leader", locks.Printable(state.Holder))
+		c.lock.once("unknown", func() {
+			c.lock.log.Warn("a slot is held but not recorded; waiting for it", "slot", number, "leader", locks.Printable(state.Holder))
 		})
 	}
 	return v, nil
 }
 
-// glance is a look by somebody who does not have the turnstile, at a record that
-// may change meanwhile. Nothing depends on it.
-func (l *Lock) glance(ctx context.Context, gate locks.Lock) (*view, error) {
-	v, err := l.read(ctx, gate)
+// glance returns who holds slots, without the turnstile: the record may change meanwhile. No
+// grant depends on it.
+func (l *Lock) glance(ctx context.Context, turnstile locks.Lock) (*view, error) {
+	v, err := l.read(ctx, turnstile)
 	if err != nil {
 		return nil, err
 	}
@@ -118,26 +120,26 @@ func (l *Lock) glance(ctx context.Context, gate locks.Lock) (*view, error) {
 	return v, nil
 }
 
-// read reads the record. One that makes no sense is none: then nothing is known
-// of the slots' holders.
-func (l *Lock) read(ctx context.Context, gate locks.Lock) (*view, error) {
+// read reads the record. If it is invalid, read treats it as empty: then nothing is known
+// about the slots' holders.
+func (l *Lock) read(ctx context.Context, turnstile locks.Lock) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	v := &view{held: map[int]locks.State{}, n: map[int]int{}}
-	text, err := gate.(locks.Recorder).Record(ctx) // as required
+	text, err := turnstile.(locks.Recorder).Record(ctx) // as required
 	if err != nil {
 		return nil, err
 	}
 	if v.record, err = ledger.Read(text); err != nil {
 		l.once("record", func() {
-			l.log.Warn("the record of the slots makes no sense; waiting until all of them are free", "err", err)
+			l.log.Warn("the record of the slots is invalid; waiting until all slots are free", "err", err)
 		})
 		v.record, v.known = new(ledger.Record), upTo(locks.MaxSlot)
 		return v, nil
 	}
 	delete(v.record.Slots, 0) // that would be the turnstile
 	v.known = slices.Sorted(maps.Keys(v.record.Slots))
-	if len(text) == 0 { // the first of all, or somebody has deleted it
+	if len(text) == 0 { // nobody has written it yet, or somebody has deleted it
 		v.known = upTo(l.n)
 	}
 	return v, nil
@@ -151,7 +153,7 @@ func upTo(n int) []int {
 	return all
 }
 
-// inspect finds out which of the slots are held.
+// inspect finds out which of the numbered slots are held.
 func (l *Lock) inspect(ctx context.Context, v *view, numbers []int) error {
 	var (
 		all  sync.WaitGroup
