@@ -20,7 +20,7 @@ type Cause struct {
 }
 
 // HintSilent is about a server that does not answer.
-const HintSilent = "something there accepts connections and does not answer, or a firewall drops them; check the address"
+const HintSilent = "the address accepts connections but does not answer, or a firewall drops them; check the address"
 
 // Connecting has the causes that are the same for every product.
 func Connecting(product string) []Cause {

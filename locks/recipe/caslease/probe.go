@@ -11,7 +11,7 @@ import (
 func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	prober, ok := l.store.(Prober)
 	if !ok {
-		return locks.Servers{}, &locks.UsageError{What: "this backend cannot tell how its servers are"}
+		return locks.Servers{}, &locks.UsageError{What: "this backend cannot report the state of its servers"}
 	}
 	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()

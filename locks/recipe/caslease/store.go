@@ -224,7 +224,7 @@ func (t Traits) filled() *Traits {
 	}
 	t.Product, t.Cell, t.Record = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Record, "a record")
 	t.Version, t.Updated, t.Probed = cmp.Or(t.Version, "version"), cmp.Or(t.Updated, "time"), cmp.Or(t.Probed, "the store of")
-	t.HintSilent = cmp.Or(t.HintSilent, "something there accepts connections and does not answer, or a firewall drops them")
+	t.HintSilent = cmp.Or(t.HintSilent, "the address accepts connections but does not answer, or a firewall drops them")
 	return &t
 }
 

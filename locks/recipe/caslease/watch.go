@@ -148,7 +148,7 @@ func (l *Lock) reportLoss(why error) {
 // Watch implements [locks.Watcher].
 func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if l.watching.watcher == nil {
-		return nil, &locks.UsageError{What: "this backend cannot tell when a lock changes"}
+		return nil, &locks.UsageError{What: "this backend cannot report changes"}
 	}
 	name := l.o.Name
 	if all {

@@ -1,30 +1,31 @@
-// Package queue makes a lock of any server that keeps sessions and an order: etcd's keys
-// with a lease, ZooKeeper's ephemeral nodes. Such a backend is a [Store] and its [Place],
-// which say how the server is spoken with. What becomes of a campaign is here.
+// Package queue makes a lock of any server that has sessions and an order: etcd's keys with a
+// lease, ZooKeeper's ephemeral nodes. Such a backend is a [Store] and its [Entry], which say
+// how to talk to the server. The life of a campaign is here.
 //
-// A lock is a queue of entries. Each belongs to a session of its own, which is its lease:
-// the server deletes the entry when the session ends, and the entry that was made first
-// leads. Its token is what the server numbers entries by, a number that never falls.
+// A lock is a queue of entries. Each entry belongs to a session of its own, which is its
+// lease: the server deletes the entry when the session ends. The oldest entry leads. Its
+// token is the number that the server gave it, and these numbers never fall.
 //
-// # The life of an entry
+// # The life of a campaign
 //
-// A campaign makes one entry, and is over with it: when it was given up, failed, was
-// released, or was lost. Whoever learns that it is lost, by a renewal, the watch of our own
-// entry, a look at the queue or a refused write, ends it, once: the handle is of no more
-// use from then on, Lost tells why, and nothing is sent any more but what ends the session.
+// A [Campaign] makes one entry. It is over when the entry was given up, failed, was released,
+// or was lost. A loss shows in a renewal, in the watch of our own entry, in a look at the
+// queue, or in a refused write. Whichever comes first ends the campaign, once. From then on
+// the handle cannot be used, Lost reports the reason, and the only request that is still sent
+// is the one that ends the session.
 //
-// A campaign that fails ends its session, whether the caller still has patience or not.
-// What that does not reach is tried again before the next campaign, as the old entry may
-// stand before the new one.
+// A campaign that fails ends its session, even if the caller's context has ended. If that
+// fails, the handle tries again before its next campaign, because the old entry may stand
+// before the new one.
 //
-// Who waits watches only what is just before. That a watch has ended for whatever reason
-// means the same as an event: to look at the queue again, as often as it takes. Our own
-// entry is watched from the moment when we wait, or soon after we lead: a short job does
-// without.
+// A waiter watches only the entry just before its own. If that watch ends, for whatever
+// reason, this is treated like an event: the waiter looks at the queue, and repeats that until
+// it has an answer. We watch our own entry as soon as we wait, or if we lead at once, shortly
+// after that: a short job does without the watch.
 //
-// # Beside the lock
+// # Records and requests
 //
-// A record is written, and a request left, on the condition that an entry leads, which the
-// server checks in the step that writes. The holder hears a request once, by its nonce,
-// and only with the token of its own entry.
+// The server writes a record, and leaves a request, only if an entry leads in the step that
+// writes. The holder gets each request once, by its nonce, and only if it has the token of
+// the holder's own entry.
 package queue

@@ -8,13 +8,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// How a term ended. That an entry or a session ended otherwise, the store tells.
+// Why a term ended. The store has its own errors for an entry or a session that ended.
 const (
 	errReleased = locks.LostError("the handle was released")
 	errNotHeld  = locks.LostError("the handle does not hold the lock")
 )
 
-// fault judges an error, whether it is of a class already or the store's.
+// fault classifies an error, unless it already has a class.
 func (l *Lock) fault(err error) Fault {
 	for _, class := range []error{locks.ErrLost, locks.ErrHeld, locks.ErrUsage} {
 		if errors.Is(err, class) {
@@ -24,8 +24,9 @@ func (l *Lock) fault(err error) Fault {
 	return l.store.Fault(err)
 }
 
-// fail adds what an error needs at the boundary of the backend, but to one that says who
-// holds the lock. If the caller's context has ended, that is what the error wraps.
+// fail returns the error for the caller of a method, with the operation, the lock and a hint.
+// A *locks.HeldError stays as it is. If the caller's context has ended, the error wraps the
+// context's error.
 func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	f := l.fault(err)
 	if held, ok := errors.AsType[*locks.HeldError](err); ok && ctx.Err() == nil {
@@ -38,7 +39,7 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	return e.Ended(ctx, f.Timeout)
 }
 
-// request makes one of the store, unless the handle is closed.
+// request makes a request to the store, unless the handle is closed.
 func (l *Lock) request(ctx context.Context, op string, f func() error) error {
 	err := error(workers.ErrClosed)
 	if !l.workers.Over() {
@@ -55,7 +56,7 @@ func (l *Lock) request(ctx context.Context, op string, f func() error) error {
 
 func (l *Lock) transient(err error) bool { return l.fault(err).Transient }
 
-// plain is the text of an error as [locks.Error] has it, for the log.
+// plain returns an error's text as [locks.Error] has it, for the log.
 func (l *Lock) plain(err error) string {
 	if f := l.fault(err); f.Text != "" {
 		return f.Text

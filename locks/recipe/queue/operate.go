@@ -31,8 +31,8 @@ func (l *Lock) Inspect(ctx context.Context) (s locks.State, err error) {
 	return s, err
 }
 
-// Break implements [locks.Breaker]: the next in line leads, and the holder's guard
-// notices it at once.
+// Break implements [locks.Breaker]. The next in line leads, and the former holder, which
+// watches its entry, notices that at once.
 func (l *Lock) Break(ctx context.Context, token uint64) error {
 	return l.request(ctx, "break", func() error { return l.store.Break(ctx, token) })
 }
@@ -56,7 +56,7 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	s, ok := l.store.(Watcher)
 	if !ok {
-		return nil, cannot("tell when a lock changes")
+		return nil, cannot("report changes")
 	}
 	changes, begun := make(chan struct{}, 1), make(chan error, 1)
 	err := l.workers.Go(func(closed context.Context) {
@@ -85,7 +85,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 func (l *Lock) Probe(ctx context.Context) (s locks.Servers, err error) {
 	p, ok := l.store.(Prober)
 	if !ok {
-		return locks.Servers{}, cannot("tell how its servers are")
+		return locks.Servers{}, cannot("report the state of its servers")
 	}
 	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
