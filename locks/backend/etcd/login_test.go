@@ -147,7 +147,7 @@ func TestPasswordChanges(t *testing.T) {
 			write("")
 			time.Sleep(tokenLife)
 			renew()
-			if !strings.Contains(log.String(), "cannot read a file anew") || strings.Contains(log.String(), "three") {
+			if !strings.Contains(log.String(), "cannot read a file again") || strings.Contains(log.String(), "three") {
 				t.Errorf("it said:\n%s", log.String())
 			}
 			drive.Release(t, a)

@@ -1,4 +1,4 @@
-// Package backoff spaces attempts.
+// Package backoff makes pauses between attempts.
 package backoff
 
 import (
@@ -13,9 +13,9 @@ const (
 	longest  = time.Second
 )
 
-// A Backoff is the pause between attempts: it doubles, between two limits, and
-// is spread by half so that a fleet does not move in step. The zero value is
-// ready for use, by one goroutine.
+// A Backoff is the pause between attempts. It doubles, between two limits, and varies by up
+// to half, so that a fleet does not move in step. The zero value is ready to use, by one
+// goroutine.
 type Backoff struct {
 	Shortest time.Duration // 0: 20 ms
 	Longest  time.Duration // 0: 1 s
@@ -23,26 +23,26 @@ type Backoff struct {
 	next time.Duration
 }
 
-// Next is the most that the next pause can take. At least half of it will be.
+// Next returns the longest that the next pause can take. It will take at least half of that.
 func (b *Backoff) Next() time.Duration { return max(b.next, cmp.Or(b.Shortest, shortest)) }
 
-// Take returns the next pause, for who does the waiting himself.
+// Take returns the next pause, for a caller that waits by other means.
 func (b *Backoff) Take() time.Duration {
 	d := b.Next()
 	b.next = min(2*d, cmp.Or(b.Longest, longest))
 	return d/2 + rand.N(d-d/2)
 }
 
-// Wait pauses; it returns early, with an error, when ctx ends.
+// Wait pauses. If ctx ends, it returns early, with an error.
 func (b *Backoff) Wait(ctx context.Context) error { return Sleep(ctx, b.Take()) }
 
-// AtLeast makes the next pause take at least d.
+// AtLeast makes the next pause at least d.
 func (b *Backoff) AtLeast(d time.Duration) { b.next = max(b.next, 2*d) }
 
 // Reset makes the next pause the shortest.
 func (b *Backoff) Reset() { b.next = 0 }
 
-// Sleep pauses for d; it returns early, with an error, when ctx ends.
+// Sleep pauses for d. If ctx ends, it returns early, with an error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

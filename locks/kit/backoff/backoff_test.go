@@ -51,7 +51,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The least pause there is has no half.
+// TestLeastPause: a pause of 1 ns cannot be halved.
 func TestLeastPause(t *testing.T) {
 	t.Parallel()
 	b := backoff.Backoff{Shortest: 1, Longest: 1}

@@ -1,4 +1,4 @@
-// Package causes explains errors that libraries tell apart by their text alone.
+// Package causes explains errors that can be told apart only by their text.
 package causes
 
 import (
@@ -11,18 +11,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Cause is something that people meet. A backend's test holds each against a real server.
+// A Cause is a cause of errors that users meet. The tests of a backend check each of its
+// causes against a real server.
 type Cause struct {
-	Pattern string // in the text
-	Denied  bool   // the server refused us: ErrDenied, and not ErrUnavailable
-	Text    string // what to say instead; "": what was matched is clear enough
+	Pattern string // part of the error's text
+	Denied  bool   // the server refused us: the class is ErrDenied, not ErrUnavailable
+	Text    string // replaces the error's text; "": that is clear enough
 	Hint    string
 }
 
-// HintSilent is about a server that does not answer.
+// HintSilent is the hint about a server that does not answer.
 const HintSilent = "the address accepts connections but does not answer, or a firewall drops them; check the address"
 
-// Connecting has the causes that are the same for every product.
+// Connecting returns the causes that are the same for every product.
 func Connecting(product string) []Cause {
 	return []Cause{
 		{Pattern: "connection refused", Hint: "check that " + product + " runs there and listens on that address"},
@@ -30,9 +31,10 @@ func Connecting(product string) []Cause {
 	}
 }
 
-// Explain finds the class of an error, a text that fits one line, and a hint. The text is
-// that of the error without what libraries put around it; the first of all causes in it
-// counts. If there is none and only time is known to be up, there was no answer within d.
+// Explain returns the class of an error, a text of one line, and a hint. The given text is the
+// error's, without what libraries put around it. The first cause that it contains counts. If
+// it contains none, and nothing is known except that the time was up, Explain says that there
+// was no answer within d.
 func Explain(err error, text string, all []Cause, onlyTime bool, d time.Duration) *locks.Error {
 	for _, class := range []error{locks.ErrLost, locks.ErrHeld} {
 		if errors.Is(err, class) {

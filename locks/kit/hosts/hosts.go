@@ -1,4 +1,4 @@
-// Package hosts reads the servers that a user names.
+// Package hosts parses lists of servers, as users write them.
 package hosts
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Parse reads a list like "a,b:1,[::1]:2", and gives a port to those without one. An empty
-// list is this machine. Errors wrap locks.ErrUsage; from says where the list was.
+// Parse parses a list like "a,b:1,[::1]:2". Servers without a port get the given one. An empty
+// list means this machine. Errors wrap locks.ErrUsage; from says where the list comes from.
 func Parse(list, from, port string) ([]string, error) {
 	if list == "" {
 		return []string{net.JoinHostPort("127.0.0.1", port)}, nil
@@ -28,10 +28,10 @@ func Parse(list, from, port string) ([]string, error) {
 	return all, nil
 }
 
-func parse(s, usual string) (string, error) {
+func parse(s, defaultPort string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), usual
+		host, port = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"), defaultPort
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", errors.New("has no port between 1 and 65535")

@@ -12,22 +12,24 @@ import (
 	"sync"
 )
 
-// A Value is what one file says, or several that belong together. They are read each time
-// that it is needed, and not only when their time has changed, which not every file system
-// tells in time. While they cannot be read, or are half written, the value is as it was.
+// A Value is parsed from one file, or from several that belong together. The files are read
+// each time that the value is needed, and not only when their modification time has changed,
+// because not every file system updates that in time. While they cannot be read, or are half
+// written, the value stays as it was.
 type Value[T any] struct {
 	setting string
 	parse   func(contents [][]byte) (T, error)
 	files   []string
 
 	mu       sync.Mutex
-	contents [][]byte // what the value was made of
+	contents [][]byte // of the files, from which the value was parsed
 	value    T
-	trouble  string // why the files could not be read the last time
+	trouble  string // why the files could not be read last time
 }
 
-// Open reads files for the first time. Errors begin with the setting that names them. Parse
-// is called when their contents have changed. If the first file is "" there is no Value.
+// Open reads files for the first time. Errors begin with the setting that names the files.
+// Parse is called whenever their contents have changed. If the first file is "", Open returns
+// a nil Value.
 func Open[T any](setting string, parse func(contents [][]byte) (T, error), files ...string) (*Value[T], error) {
 	if files[0] == "" {
 		return nil, nil
@@ -36,8 +38,8 @@ func Open[T any](setting string, parse func(contents [][]byte) (T, error), files
 	return v, v.read()
 }
 
-// Now returns what the files say; no Value is the zero value. The log, if it is not nil, is
-// told once for each reason why they cannot be read any more.
+// Now returns the current value; for a nil Value it is the zero value. If the files can no
+// longer be read, Now logs each reason once; log may be nil.
 func (v *Value[T]) Now(log *slog.Logger) (value T) {
 	if v == nil {
 		return value
@@ -47,7 +49,7 @@ func (v *Value[T]) Now(log *slog.Logger) (value T) {
 	err := v.read()
 	trouble := fmt.Sprint(err)
 	if err != nil && trouble != v.trouble && log != nil {
-		log.Warn("cannot read a file anew; going on with what it said before", "err", trouble)
+		log.Warn("cannot read a file again; using its previous content", "err", trouble)
 	}
 	v.trouble = trouble
 	return v.value
@@ -63,7 +65,7 @@ func (v *Value[T]) read() error {
 		contents = append(contents, b)
 	}
 	if slices.EqualFunc(contents, v.contents, bytes.Equal) {
-		return nil // to parse them may take a while
+		return nil // parsing may take a while
 	}
 	value, err := v.parse(contents)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestValue: a value is what the files have now or, if they cannot be read, had before,
-// which the log says once for each reason.
+// TestValue: a value is what the files contain now, or if they cannot be read, what they
+// contained before. The log has each reason once.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,9 +47,9 @@ func TestValue(t *testing.T) {
 	}
 	var log drive.Log
 	for i, step := range []struct {
-		change       func()
-		want         string
-		told, parsed int // how often, in all
+		change         func()
+		want           string
+		logged, parsed int // how often, in total
 	}{
 		{func() {}, "ab", 0, 2},
 		{func() { write(one, "c") }, "cb", 0, 3},
@@ -61,8 +61,8 @@ func TestValue(t *testing.T) {
 	} {
 		step.change()
 		got := v.Now(slog.New(slog.NewTextHandler(&log, nil)))
-		if told := strings.Count(log.String(), `err="setting: `); got != step.want || told != step.told || parsed != step.parsed {
-			t.Errorf("step %d: got %q, told %d times, parsed %d times; want %+v", i, got, told, parsed, step)
+		if logged := strings.Count(log.String(), `err="setting: `); got != step.want || logged != step.logged || parsed != step.parsed {
+			t.Errorf("step %d: got %q, logged %d times, parsed %d times; want %+v", i, got, logged, parsed, step)
 		}
 	}
 	_ = os.Remove(two)

@@ -2,18 +2,18 @@ package tlsfiles
 
 import "github.com/leaderrun/leaderrun/locks/kit/causes"
 
-// HintTLS is for who speaks no TLS with a server that may want it. The prefix is that of the
-// variables, as in Parse.
+// HintTLS returns the hint for a connection without TLS to a server that may require TLS. The
+// prefix is that of the variables, as in Parse.
 func HintTLS(prefix string) string {
 	return "if the server speaks TLS, give its CA with cacert=FILE or in " + prefix + "CACERT, or set tls=true"
 }
 
-// HintCert is for whom a server wants to know.
+// HintCert returns the hint for a server that requires a client certificate.
 func HintCert(prefix string) string {
 	return "give a client certificate that the server trusts with cert=FILE and key=FILE, or in " + prefix + "CERT and " + prefix + "KEY"
 }
 
-// Causes explains errors of a handshake, which begin with "TLS: ".
+// Causes returns the causes of errors in a handshake. Their texts begin with "TLS: ".
 func Causes(prefix string) []causes.Cause {
 	const (
 		name  = "connect by a name that is in the server's certificate, or give one with servername=NAME"
@@ -23,7 +23,7 @@ func Causes(prefix string) []causes.Cause {
 	cert := HintCert(prefix)
 	all := []causes.Cause{
 		{Pattern: "remote error: tls: certificate required", Denied: true, Text: "TLS: the server wants a client certificate", Hint: cert},
-		// Also said if there was no certificate, by older servers.
+		// Older servers say this also if there was no certificate.
 		{Pattern: "remote error: tls: bad certificate", Denied: true, Text: "TLS: the server wants a client certificate that it trusts", Hint: cert},
 		{Pattern: "certificate signed by unknown authority", Hint: "give the CA that signed the server's certificate with cacert=FILE or in " + prefix + "CACERT"},
 		{Pattern: "certificate has expired or is not yet valid", Hint: "renew the server's certificate, or correct this machine's clock"},

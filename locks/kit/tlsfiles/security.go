@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Security tells the version of TLS that a connection has, "1.3", and when the first of the
-// certificates ends on which it depends: the server's, those that vouch for it, and ours, if
-// there is one. Of several chains one is enough. Without verification it depends on none.
+// Security returns a connection's version of TLS, such as "1.3", and when the first of the
+// certificates expires on which the connection depends: the server's, the CAs', and ours, if
+// we have one. If there are several chains, the one that lasts longest counts. A connection
+// that is not verified depends only on ours.
 func Security(c tls.ConnectionState, ours *tls.Certificate) (version string, ends time.Time) {
 	var all []*x509.Certificate
 	for _, chain := range c.VerifiedChains {
@@ -28,7 +29,7 @@ func Security(c tls.ConnectionState, ours *tls.Certificate) (version string, end
 	return strings.TrimPrefix(tls.VersionName(c.Version), "TLS "), firstEnd(all)
 }
 
-// firstEnd is zero if there are none.
+// firstEnd returns when the first certificate expires, or zero if there is none.
 func firstEnd(all []*x509.Certificate) (end time.Time) {
 	for _, c := range all {
 		if end.IsZero() || c.NotAfter.Before(end) {

@@ -9,19 +9,19 @@ import (
 // Settings are what a URL and the environment say about TLS.
 type Settings struct {
 	Explicit   string // the parameter tls: "true", "false" or ""
-	ServerName string // in the server's certificate; "": the host
+	ServerName string // expected in the server's certificate; "": the host
 	Insecure   bool   // the server's certificate is not verified
 
-	// Files in PEM; "" is none.
-	CA        string // those who may have signed the server's certificate
-	Cert, key string // ours and its key, both or none
+	// Files in PEM; "": none.
+	CA        string // the CAs that may have signed the server's certificate
+	Cert, key string // our certificate and its key: both or neither
 
-	caName, certName string // where they were said
+	caName, certName string // the settings that named them
 }
 
-// Parse reads the parameters tls, servername, cacert, cert and key. In place of the last
-// three there may be variables, whose names begin with a prefix: ETCDCTL_CACERT. Errors wrap
-// locks.ErrUsage.
+// Parse parses the parameters tls, servername, cacert, cert and key. Instead of the last three
+// there may be variables, such as ETCDCTL_CACERT, whose names begin with the prefix. Errors
+// wrap locks.ErrUsage.
 func Parse(u *url.URL, getenv func(string) string, prefix string) (*Settings, error) {
 	s := &Settings{Explicit: u.Query().Get("tls"), ServerName: u.Query().Get("servername")}
 	s.CA, s.caName = locks.Setting(u, getenv, "cacert", prefix+"CACERT")
@@ -36,8 +36,8 @@ func Parse(u *url.URL, getenv func(string) string, prefix string) (*Settings, er
 	return s, nil
 }
 
-// On reports whether to speak TLS: as the parameter tls says, or else if anything was said
-// that only makes sense with TLS.
+// On reports whether to use TLS. If the parameter tls is missing, that is so if there is any
+// setting that makes sense only with TLS.
 func (s *Settings) On() bool {
 	if s.Explicit != "" {
 		return s.Explicit == "true"

@@ -1,5 +1,5 @@
-// Package tlsfiles reads certificates from files that may be replaced while a program
-// runs: a job may run for longer than a certificate is valid, or a CA in use.
+// Package tlsfiles reads certificates from files that may be replaced while a program runs:
+// a job may run for longer than a certificate is valid, or a CA is in use.
 package tlsfiles
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
 
-// A Source makes a configuration for each connection, of what the files say then.
+// A Source makes the configuration of each connection from the present content of the files.
 type Source struct {
-	Log *slog.Logger // told when files cannot be read any more; nil: nobody is
+	Log *slog.Logger // for files that can no longer be read; may be nil
 
 	base  *tls.Config
-	roots *reload.Value[*x509.CertPool]   // nil: those of the system
+	roots *reload.Value[*x509.CertPool]   // nil: the system's
 	pair  *reload.Value[*tls.Certificate] // nil: we have none
 }
 
@@ -31,7 +31,7 @@ func (s *Settings) Open() (*Source, error) {
 	if err != nil {
 		return nil, locks.Usagef("%v", err)
 	}
-	base := &tls.Config{ServerName: s.ServerName, MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // if the user said so
+	base := &tls.Config{ServerName: s.ServerName, MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // only if the user asked for it
 	return &Source{base: base, roots: roots, pair: pair}, nil
 }
 
@@ -58,11 +58,11 @@ func (s *Source) Config() *tls.Config {
 	return c
 }
 
-// Own returns the certificate that a configuration has for us; nil: none.
+// Own returns our certificate in a configuration, or nil if there is none.
 func Own(c *tls.Config) *tls.Certificate {
 	if c.GetClientCertificate == nil {
 		return nil
 	}
-	own, _ := c.GetClientCertificate(nil) // it is as Config made it
+	own, _ := c.GetClientCertificate(nil) // Config made this function, which never fails
 	return own
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// A place is where the files are that are replaced.
+// A place has the files that a test replaces.
 type place struct {
 	t             *testing.T
 	ca, cert, key string
@@ -45,7 +45,7 @@ func (p place) read(path string) string {
 	return string(b)
 }
 
-// install puts a CA there, and a certificate that it has issued.
+// install writes a CA, and a certificate that the CA has issued.
 func (p place) install(ca *realserver.CA, name string) {
 	p.t.Helper()
 	cert, key := ca.Issue(name, realserver.Cert{})
@@ -63,24 +63,24 @@ func (p place) open() *tlsfiles.Source {
 	return s
 }
 
-// holds checks what a configuration has: the CA, and the name in our certificate.
+// holds checks the CA, and the name in our certificate, of a configuration.
 func (p place) holds(c *tls.Config, ca *realserver.CA, name string) {
 	p.t.Helper()
 	if own := tlsfiles.Own(c); own == nil || own.Leaf.Subject.CommonName != name {
-		p.t.Errorf("got another certificate than that of %s", name)
+		p.t.Errorf("the configuration does not have the certificate of %s", name)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(p.read(ca.CertFile)))
 	if !c.RootCAs.Equal(roots) {
-		p.t.Error("another CA is trusted")
+		p.t.Error("the configuration trusts another CA")
 	}
 	if c.ServerName != "here" || c.MinVersion != tls.VersionTLS12 || c.InsecureSkipVerify {
 		p.t.Errorf("the rest is %q, %x, %v", c.ServerName, c.MinVersion, c.InsecureSkipVerify)
 	}
 }
 
-// TestReplaced: each configuration has what the files say then. What cannot be used is as it
-// was, which the log says; the rest is new.
+// TestReplaced: each configuration has the present content of the files. If one of them cannot
+// be used, its previous content stays, and the log says so; the others are new.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	p, first, second := newPlace(t), realserver.NewCA(t), realserver.NewCA(t)
@@ -98,13 +98,13 @@ func TestReplaced(t *testing.T) {
 	_, key := first.Issue("other", realserver.Cert{})
 	p.write(p.key, p.read(key))
 	p.holds(s.Config(), first, "two")
-	p.holds(c, second, "two") // as it was made
+	p.holds(c, second, "two") // an older configuration does not change
 	if text := log.String(); strings.Count(text, "level=WARN") != 2 || !strings.Contains(text, `err="cacert: `) || !strings.Contains(text, `err="cert: `) {
-		t.Errorf("it said:\n%s", text)
+		t.Errorf("the log is:\n%s", text)
 	}
 }
 
-// TestOpen: what cannot be read at first is an error that names the setting.
+// TestOpen: if a file cannot be read at first, the error names the setting.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -135,8 +135,8 @@ func parse(t *testing.T, query string) *tlsfiles.Settings {
 	return s
 }
 
-// TestParse: TLS is spoken if the parameter tls says so, or else if something else was said
-// about it.
+// TestParse: TLS is used if the parameter tls says so, or if that is missing, if there is
+// another setting for TLS.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]bool{
@@ -157,8 +157,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSecurity: of all certificates on which a connection depends the first that ends counts,
-// whose ever it is; of several chains one is enough.
+// TestSecurity: of all certificates on which a connection depends, the first to expire counts,
+// the server's or ours. If there are several chains, the one that lasts longest counts.
 func TestSecurity(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

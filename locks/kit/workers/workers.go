@@ -1,4 +1,4 @@
-// Package workers keeps what a handle does in the background, until it is closed.
+// Package workers runs the background goroutines of a handle until the handle is closed.
 package workers
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// ErrClosed says why nothing more is done for a handle.
+// ErrClosed is the error for whatever is asked of a handle that is closed.
 const ErrClosed = locks.LostError("the handle was closed")
 
-// Workers are those of one handle.
+// Workers are the background goroutines of one handle.
 type Workers struct {
 	life context.Context // the handle's
 	end  context.CancelFunc
@@ -19,15 +19,15 @@ type Workers struct {
 	all  sync.WaitGroup
 }
 
-// New returns none.
+// New returns Workers without a goroutine.
 func New() *Workers {
 	w := &Workers{}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w
 }
 
-// Go runs f with a context that ends with the handle. If that has ended it returns
-// ErrClosed.
+// Go runs f in the background, with a context that ends with the handle. If the handle has
+// ended, Go returns ErrClosed.
 func (w *Workers) Go(f func(context.Context)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,26 +38,26 @@ func (w *Workers) Go(f func(context.Context)) error {
 	return nil
 }
 
-// Until returns a context that ends with the handle, too.
+// Until returns a context that ends with ctx and with the handle.
 func (w *Workers) Until(ctx context.Context) (context.Context, context.CancelFunc) {
 	return Join(ctx, w.life)
 }
 
-// End tells all workers to end. It may be called again.
+// End ends the contexts of all goroutines. It may be called again.
 func (w *Workers) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end()
 }
 
-// Wait waits until they have ended.
+// Wait waits until all goroutines have returned.
 func (w *Workers) Wait() { w.all.Wait() }
 
-// Over reports that the handle has ended.
+// Over reports whether the handle has ended.
 func (w *Workers) Over() bool { return w.life.Err() != nil }
 
-// Join returns a context that ends when another one does, too. If that has ended, so has
-// this, before anything is sent with it.
+// Join returns a context that ends with either of two contexts. If one of them has ended
+// already, so has the new one, so that nothing is sent with it.
 func Join(ctx, other context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if other.Err() != nil {
@@ -67,8 +67,8 @@ func Join(ctx, other context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// Poke puts a value into a channel that has room for one, unless there is one: what
-// nobody has heard of yet is one change.
+// Poke puts a value into a channel that has room for one, unless it is full: changes that
+// nobody has received yet are merged into one.
 func Poke(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

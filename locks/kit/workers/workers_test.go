@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestUntil: a context ends with the handle, and begins ended after that.
+// TestUntil: a context ends with the handle, and one that is made later has ended already.
 func TestUntil(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -15,22 +15,22 @@ func TestUntil(t *testing.T) {
 		ctx, cancel := w.Until(t.Context())
 		defer cancel()
 		if ctx.Err() != nil {
-			t.Error("it has ended before the handle")
+			t.Error("the context has ended before the handle")
 		}
 		w.End()
 		synctest.Wait()
 		if ctx.Err() == nil {
-			t.Error("it has not ended with the handle")
+			t.Error("the context has not ended with the handle")
 		}
 		late, cancel := w.Until(t.Context())
 		defer cancel()
 		if late.Err() == nil {
-			t.Error("something could be sent for a handle that has ended")
+			t.Error("the context of a handle that has ended has not ended")
 		}
 	})
 }
 
-// TestWait: who works is waited for, and nobody begins any more.
+// TestWait: Wait waits for what runs, and after End nothing can be started.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,9 +42,9 @@ func TestWait(t *testing.T) {
 		w.End()
 		w.Wait()
 		if !done {
-			t.Error("nobody waited")
+			t.Error("Wait has not waited")
 		}
-		if err := w.Go(func(context.Context) { t.Error("it runs") }); err != ErrClosed {
+		if err := w.Go(func(context.Context) { t.Error("it was started") }); err != ErrClosed {
 			t.Errorf("got %v", err)
 		}
 	})
