@@ -14,24 +14,24 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The script of a shell asks what there is to complete with
+// A shell's script asks how a word can be completed with
 //
 //	leaderrun completion --cursor=WORD -- [WORD...]
 //
-// where WORD is the part of a word that is before the cursor, and the others are the
-// words before that one. With --quoted they still have their quotes, as typed in a POSIX
-// shell. The first line of the answer is one of these:
+// The first WORD is the part of the word before the cursor, and the others are the words
+// before that one. With --quoted they still have their quotes, as typed in a POSIX shell.
+// The first line of the answer is one of these:
 //
-//	words PREFIX   The word can become each line that follows, with the prefix before
-//	               it. After a tab there may be a description.
+//	words PREFIX   The word can become any of the lines that follow, with the prefix
+//	               before it. A tab and a description may follow the word.
 //	files PREFIX   It can become the name of any file, with the prefix before it.
-//	command N      It belongs to a command that begins with the WORD of that number,
-//	               counting from 0, so that the shell knows more. The lines that follow
-//	               are as above, without a prefix.
+//	command N      It belongs to a command that begins with WORD number N, counting from
+//	               0. The shell knows how to complete commands. More lines may follow, as
+//	               above but without a prefix.
 //
-// Without an answer, or with another one, there is nothing to complete: the program is
-// older than the script, or newer. As all this happens when somebody presses a key, it
-// changes nothing, and no error is printed.
+// If there is no answer, or another one, nothing is completed: the program is older or
+// newer than the script. All this happens when a user presses a key, so it changes nothing
+// and prints no errors.
 
 // completionLimit is how long an answer may take.
 const completionLimit = time.Second
@@ -80,8 +80,8 @@ func printScript(out io.Writer, args []string) error {
 	}
 }
 
-// answer answers in time, or not at all. What it leaves behind then ends with the
-// program.
+// answer prints the answer, or nothing if that takes too long. The goroutine that is then
+// left behind ends with the program.
 func answer(e *env.Env, commands []*options.Command, words []string, cursor string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), completionLimit)
 	defer cancel()
@@ -96,9 +96,8 @@ func answer(e *env.Env, commands []*options.Command, words []string, cursor stri
 	}
 }
 
-// unquoteWord takes the quotes and backslashes out of a word of a POSIX shell that
-// may not be complete. Variables and the like stay as they are: to know what they
-// are, they would have to be run.
+// unquoteWord removes the quotes and backslashes from a word of a POSIX shell, which may be
+// incomplete. Variables and the like stay as they are, because only a shell can expand them.
 func unquoteWord(word string) string {
 	var out []rune
 	var quote, before rune

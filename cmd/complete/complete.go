@@ -15,15 +15,15 @@ import (
 	"github.com/leaderrun/leaderrun/completions"
 )
 
-// A completion is what a word can become, in the form that is in completion.go. Its zero
-// value is nothing.
+// A completion is an answer in the form that command.go describes. Its zero value is no
+// answer.
 type completion struct {
 	kind  string // "words", "files" or "command"
 	what  string // the prefix, or the number of a word
 	words []candidate
 }
 
-// A candidate is one word, and what it means.
+// A candidate is a word and its description.
 type candidate struct{ word, text string }
 
 func (c completion) String() string {
@@ -34,7 +34,7 @@ func (c completion) String() string {
 	b.WriteString(c.kind + " " + c.what + "\n")
 	for _, w := range c.words {
 		if strings.ContainsFunc(w.word+w.text, unicode.IsControl) {
-			continue // it is no line
+			continue // it does not fit in a line
 		}
 		b.WriteString(w.word)
 		if w.text != "" {
@@ -45,19 +45,18 @@ func (c completion) String() string {
 	return b.String()
 }
 
-// A typed is a command line that is being typed: the words that are complete, as a real
-// one would be read.
+// A typed is a command line that is being typed.
 type typed struct {
-	*env.Env
-	*options.Line
-	before []string
-	cursor string
+	*options.Line // of the complete words
+	env           *env.Env
+	before        []string // the complete words
+	cursor        string   // the part of the word before the cursor
 }
 
 // complete finds what the word under the cursor can become.
 func complete(ctx context.Context, e *env.Env, commands []*options.Command, words []string, cursor string) completion {
 	line, err := options.ReadPart(words, commands)
-	t := &typed{Env: e, Line: line, before: words, cursor: cursor}
+	t := &typed{Line: line, env: e, before: words, cursor: cursor}
 	for i := range t.Given { // the shell may not have replaced a tilde
 		if g := &t.Given[i]; g.Name == "config" && strings.HasPrefix(g.Text, "~/") {
 			g.Text = path.Join(os.Getenv("HOME"), g.Text[2:])
@@ -79,7 +78,8 @@ func complete(ctx context.Context, e *env.Env, commands []*options.Command, word
 	return t.word(ctx)
 }
 
-// argument is what follows all options: the job and its arguments, or names of locks.
+// argument completes a word that follows all options: of the job's command, or the name of
+// a lock.
 func (t *typed) argument(ctx context.Context) completion {
 	switch {
 	case t.runs():
@@ -90,14 +90,14 @@ func (t *typed) argument(ctx context.Context) completion {
 	return completion{}
 }
 
-// forgotten are the locks that were not named yet.
+// forgotten completes the name of a lock that is not yet on the line.
 func (t *typed) forgotten(ctx context.Context) completion {
 	return wordsOf(t.cursor, slices.DeleteFunc(t.lockNames(ctx), func(c candidate) bool {
 		return slices.Contains(t.Words, c.word) || slices.Contains(t.Rest, c.word)
 	}))
 }
 
-// runs reports whether words that are no options are a command to run.
+// runs reports whether words that are not options are a command to run.
 func (t *typed) runs() bool {
 	return t.Command.Name == "run" || t.Command.Name == "config" && slices.Equal(t.Words, []string{"show"})
 }
@@ -106,16 +106,16 @@ func commandAt(word int, others ...candidate) completion {
 	return completion{"command", strconv.Itoa(word), others}
 }
 
-// word is the first one that is no option.
+// word completes the first word that is not an option.
 func (t *typed) word(ctx context.Context) completion {
 	switch {
-	case !t.Named && t.cursor == "": // all programs there are would only hide them
+	case !t.Named && t.cursor == "": // they would get lost among all programs
 		return wordsOf("", t.subcommands())
 	case !t.Named:
 		return commandAt(len(t.before), beginning(t.cursor, t.subcommands())...)
 	case t.runs():
 		return commandAt(len(t.before))
-	case t.Command.Name == "config" && t.Words != nil: // and not one that there is
+	case t.Command.Name == "config" && t.Words != nil: // it is not "show"
 		return completion{}
 	case t.Command.Name == "config":
 		return wordsOf(t.cursor, []candidate{{"show", t.Command.Usage}})
@@ -139,7 +139,7 @@ func (t *typed) subcommands() []candidate {
 	return all
 }
 
-// long is "--name", or a value that is joined to it.
+// long completes "--name", or the value in "--name=value".
 func (t *typed) long(ctx context.Context) completion {
 	name, value, joined := strings.Cut(t.cursor, "=")
 	if !joined {
@@ -151,7 +151,7 @@ func (t *typed) long(ctx context.Context) completion {
 	return completion{}
 }
 
-// short is "-", or one or several options, the last with a value, perhaps.
+// short completes "-", or short options, of which the last may have a value.
 func (t *typed) short(ctx context.Context) completion {
 	if t.cursor == "-" {
 		return wordsOf("-", t.optionNames(true))
@@ -169,7 +169,7 @@ func (t *typed) short(ctx context.Context) completion {
 	return completion{kind: "words", words: []candidate{{word: t.cursor}}}
 }
 
-// optionNames are those that can be given, and were not yet.
+// optionNames returns the options that may still be given.
 func (t *typed) optionNames(short bool) []candidate {
 	var all []candidate
 	for _, o := range t.Command.Shown() {
@@ -189,7 +189,7 @@ func wordsOf(cursor string, all []candidate) completion {
 	return completion{kind: "words", words: beginning(cursor, all)}
 }
 
-// beginning returns those that a word can become.
+// beginning returns the candidates that begin with a part of a word.
 func beginning(part string, all []candidate) []candidate {
 	return slices.DeleteFunc(all, func(c candidate) bool { return !strings.HasPrefix(c.word, part) })
 }

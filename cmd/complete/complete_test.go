@@ -23,19 +23,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
 
-// A shelf is a backend that has locks to list, or does not answer.
-type shelf struct {
+// A fakeStore is a backend that lists locks, or does not respond.
+type fakeStore struct {
 	locks.Lock
 	pages  [][]locks.Listed
-	silent chan struct{} // nil: it answers; else List waits for it, whatever its context says
+	silent chan struct{} // if not nil, List waits for it, and ignores its context
 	closed bool
 }
 
-func (s *shelf) Abilities(context.Context) ([]locks.Ability, error) {
+func (s *fakeStore) Abilities(context.Context) ([]locks.Ability, error) {
 	return []locks.Ability{locks.CanList}, nil
 }
 
-func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
+func (s *fakeStore) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
 	if s.silent != nil {
 		<-s.silent
 	}
@@ -46,35 +46,35 @@ func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, 
 	return s.pages[i], cursor + "x", nil
 }
 
-func (s *shelf) Close() error {
+func (s *fakeStore) Close() error {
 	s.closed = true
 	return nil
 }
 
-// A shelved is a program with such a backend, as "shelf" and as the default.
-type shelved struct{ *env.Env }
+// A program is leaderrun with such a backend, as "shelf" and as the default.
+type program struct{ *env.Env }
 
-func newShelved(s *shelf) shelved {
-	p := shelved{&env.Env{Registry: new(locks.Registry), Programs: new(helper.Programs), Out: io.Discard, Console: output.NewConsole(io.Discard)}}
+func newProgram(s *fakeStore) program {
+	p := program{&env.Env{Registry: new(locks.Registry), Programs: new(helper.Programs), Out: io.Discard, Console: output.NewConsole(io.Discard)}}
 	open := func(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil }
 	p.Registry.Register("shelf", open)
 	p.Registry.Register("file", open)
 	return p
 }
 
-// commands are the program's.
-func (p shelved) commands() []*options.Command {
+// commands returns the program's subcommands.
+func (p program) commands() []*options.Command {
 	return slices.Concat([]*options.Command{run.Command(p.Env)}, operate.Commands(p.Env), []*options.Command{
 		doctor.Command(p.Env), {Name: "config", Args: "show", Early: 1, Define: p.plain}, {Name: "backends", Define: p.plain}, Command(p.Env),
 		{Name: "version", Define: p.plain}, {Name: "help", Define: p.plain},
 	})
 }
 
-func (p shelved) plain() ([]options.Option, func(*options.Request) error) { return nil, nil }
+func (p program) plain() ([]options.Option, func(*options.Request) error) { return nil, nil }
 
-// answer completes the last word of a line that begins after "leaderrun ", and returns
-// the first line and the words.
-func (p shelved) answer(t *testing.T, line string) (head, words string) {
+// answer completes the last word of a line, which begins after "leaderrun ". It returns the
+// first line of the answer, and the words.
+func (p program) answer(t *testing.T, line string) (head, words string) {
 	typed := strings.Split(line, " ")
 	last := len(typed) - 1
 	text := complete(t.Context(), p.Env, p.commands(), typed[:last], typed[last]).String()
@@ -138,7 +138,7 @@ func TestCompletion(t *testing.T) {
 		{"check --for 3 ", "words ", "--help"},
 		{"help --mi", "words ", ""},
 		{"completion --cu", "words ", ""},
-		{"--unheard --lo", "", ""},
+		{"--unknown --lo", "", ""},
 
 		// Values, apart and joined.
 		{"--takeover ", "words ", "fast strict"},
@@ -158,7 +158,7 @@ func TestCompletion(t *testing.T) {
 		{"-s SIGTER", "words ", "SIGTERM"},
 		{"-sTER", "words -s", "TERM"},
 		{"-nsTER", "words -ns", "TERM"},
-		{"--unheard=", "", ""},
+		{"--unknown=", "", ""},
 
 		// Files, directories, commands.
 		{"--config ", "files ", ""},
@@ -190,19 +190,19 @@ func TestCompletion(t *testing.T) {
 		{"-b zk://h?mode=fair&m", "words ", ""},
 		{"-b file:///d?", "words ", "file:///d?fs=any"},
 	} {
-		head, words := newShelved(new(shelf)).answer(t, tt.line)
+		head, words := newProgram(new(fakeStore)).answer(t, tt.line)
 		if head != tt.head || words != tt.words {
 			t.Errorf("leaderrun %s:\n got %q %q\nwant %q %q", tt.line, head, words, tt.head, tt.words)
 		}
 	}
 }
 
-// TestCompletionEnds: a backend that does not answer is given up.
+// TestCompletionEnds: completion gives up on a backend that does not respond.
 func TestCompletionEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{silent: make(chan struct{}), pages: make([][]locks.Listed, 1)}
-		p := newShelved(s)
+		s := &fakeStore{silent: make(chan struct{}), pages: make([][]locks.Listed, 1)}
+		p := newProgram(s)
 		var out strings.Builder
 		p.Out = &out
 		start := time.Now()
@@ -214,11 +214,11 @@ func TestCompletionEnds(t *testing.T) {
 	})
 }
 
-// TestCompletionKeepsPasswords: what was typed is not printed again.
+// TestCompletionKeepsPasswords: a password on the line is not printed.
 func TestCompletionKeepsPasswords(t *testing.T) {
 	t.Parallel()
 	const secret = "shelf://me:secret@h/"
-	p := newShelved(&shelf{pages: make([][]locks.Listed, 1)})
+	p := newProgram(&fakeStore{pages: make([][]locks.Listed, 1)})
 	for _, words := range [][]string{{"-b", "etcd://me:secret@h?"}, {"-b", "etcd://me:secret?"}, {"-b", secret, ""}, {"-b", secret, "--l"}, {"-b", secret, "-l", ""}, {"-b", secret},
 		{"-b" + secret}, {"--backend=" + secret}, {"-b", secret, "--", ""}, {"-nb" + secret}, {secret}} {
 		last := len(words) - 1
@@ -228,8 +228,8 @@ func TestCompletionKeepsPasswords(t *testing.T) {
 	}
 }
 
-// FuzzCompletion: whatever is typed, the answer has its form, and names a word that is
-// there.
+// FuzzCompletion: for any line the answer has the right form, and refers to a word that
+// exists.
 func FuzzCompletion(f *testing.F) {
 	for _, seed := range []string{"--lo", "-nl\x00x\x00--\x00git\x00", "-b\x00file:///", "--lock=a", "config\x00show\x00", "-\xff", "--=\x00", "-b\x00shelf://a:b@c\x00-l\x00"} {
 		f.Add(seed)
@@ -237,7 +237,7 @@ func FuzzCompletion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, joined string) {
 		words := strings.Split(joined, "\x00")
 		last := len(words) - 1
-		p := newShelved(&shelf{pages: [][]locks.Listed{{{Name: "a"}}}})
+		p := newProgram(&fakeStore{pages: [][]locks.Listed{{{Name: "a"}}}})
 		text := complete(t.Context(), p.Env, p.commands(), words[:last], words[last]).String()
 		if text == "" {
 			return
@@ -246,7 +246,7 @@ func FuzzCompletion(f *testing.F) {
 		kind, what, _ := strings.Cut(first, " ")
 		switch n, err := strconv.Atoi(what); {
 		case !ended || rest != "" && !strings.HasSuffix(rest, "\n"):
-			t.Errorf("%q: a line is not whole: %q", words, text)
+			t.Errorf("%q: a line is incomplete: %q", words, text)
 		case kind == "command" && (err != nil || n < 0 || n > last):
 			t.Errorf("%q: there is no word %q", words, what)
 		case (kind == "words" || kind == "files") && !strings.HasPrefix(words[last], what):

@@ -19,14 +19,14 @@ import (
 )
 
 // openLimit is how long a backend may take to open, and listLimit how long it may take to
-// open and to list its locks. They differ, and are less than completionLimit, so that
-// there is time to end a helper program, or to kill it if it does not respond.
+// open and to list its locks. listLimit is longer, and both are less than completionLimit,
+// so that there is time to end a helper program, or to kill it if it does not respond.
 const (
 	openLimit = 500 * time.Millisecond
 	listLimit = 700 * time.Millisecond
 )
 
-// value completes an option's value, of which there is a part, after a prefix.
+// value completes a part of an option's value. The prefix precedes it in the same word.
 func (t *typed) value(ctx context.Context, o *options.Option, prefix, part string) completion {
 	words := func(all []candidate) completion {
 		return completion{"words", prefix, beginning(part, all)}
@@ -53,7 +53,7 @@ func (t *typed) value(ctx context.Context, o *options.Option, prefix, part strin
 	return words(plainWords(o.Words()))
 }
 
-// signalNames are spelled as the part is, with SIG or without.
+// signalNames returns names that are spelled like the part, with SIG or without.
 func signalNames(part string) []candidate {
 	prefix := ""
 	if strings.HasPrefix(part, "S") && strings.HasPrefix("SIG", part[:min(3, len(part))]) {
@@ -66,7 +66,7 @@ func signalNames(part string) []candidate {
 	return all
 }
 
-// backends are those that can be used here, by name and as the beginning of a URL.
+// backends returns the installed backends, by name and as the beginning of a URL.
 func (t *typed) backends(part string) []candidate {
 	switch {
 	case strings.Contains(part, "?"):
@@ -74,8 +74,8 @@ func (t *typed) backends(part string) []candidate {
 	case strings.HasPrefix(part, "file://"):
 		return directories(part)
 	}
-	schemes := t.Registry.Schemes()
-	for _, helper := range t.Programs.List() {
+	schemes := t.env.Registry.Schemes()
+	for _, helper := range t.env.Programs.List() {
 		if helper.Err == nil {
 			schemes = append(schemes, helper.Scheme)
 		}
@@ -92,8 +92,8 @@ func (t *typed) backends(part string) []candidate {
 	return all
 }
 
-// parameters are those that a URL lacks, after its last "?" or "&". A URL that may have a
-// password is not shown.
+// parameters returns the URL with each parameter that it lacks, after its last "?" or "&".
+// It does not show a URL that may have a password.
 func parameters(part string) []candidate {
 	u, err := locks.Parse(part)
 	if err != nil || strings.Contains(part, "@") {
@@ -120,7 +120,7 @@ func parameters(part string) []candidate {
 	return all
 }
 
-// directories are those in the one that a part of a file URL names.
+// directories returns the subdirectories of the directory in a part of a file URL.
 func directories(part string) []candidate {
 	dir, base := path.Split(strings.TrimPrefix(part, "file://"))
 	at, err := url.PathUnescape(dir)
@@ -139,7 +139,7 @@ func directories(part string) []candidate {
 	return all
 }
 
-// lockNames are the names of the locks that the backend knows. Subcommands that inspect
+// lockNames returns the names of the locks that the backend knows. Subcommands that inspect
 // locks also accept the name of a slot.
 func (t *typed) lockNames(ctx context.Context) []candidate {
 	backend, err := t.Backend()
@@ -154,7 +154,7 @@ func (t *typed) lockNames(ctx context.Context) []candidate {
 	for _, l := range t.list(ctx, at) {
 		base, slot := locks.CutSlot(l.Name)
 		switch {
-		case locks.CheckSlotName(l.Name) != nil: // somebody else's backend
+		case locks.CheckSlotName(l.Name) != nil: // the backend may not be ours
 		case slot < 0:
 			names[base] = state(l.Status)
 		case names[base] == "":
@@ -181,16 +181,16 @@ func state(s locks.Status) string {
 	return "held by " + locks.Printable(s.Holder)
 }
 
-// list returns the locks of a backend, or nothing if that takes too long or fails.
+// list returns the locks of a backend, or nil if that fails or takes too long.
 func (t *typed) list(ctx context.Context, at *url.URL) (all []locks.Listed) {
 	ctx, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
-	lock, err := t.Registry.Open(ctx, at, locks.Options{
-		Name:           "leaderrun", // any will do
+	lock, err := t.env.Registry.Open(ctx, at, locks.Options{
+		Name:           "leaderrun", // any name is fine
 		Holder:         env.NewID(),
 		TTL:            options.NewValues().TTL.D,
 		ConnectTimeout: openLimit,
-		Version:        t.Version,
+		Version:        t.env.Version,
 	})
 	if err != nil {
 		return nil
@@ -201,7 +201,7 @@ func (t *typed) list(ctx context.Context, at *url.URL) (all []locks.Listed) {
 	}
 	page := func(cursor string) ([]locks.Listed, string, error) { return lock.(locks.Lister).List(ctx, cursor) }
 	if locks.Pages(page, func(page []locks.Listed) { all = append(all, page...) }) != nil {
-		return nil // a part would look like all of them
+		return nil // an incomplete list would look complete
 	}
 	return all
 }

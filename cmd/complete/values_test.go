@@ -11,11 +11,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestCompletionOfLocks: a backend's names may be anybody's, and slots are for those
-// who look at locks.
+// TestCompletionOfLocks: names that no lock can have are left out, and slots are completed
+// only for subcommands that look at locks.
 func TestCompletionOfLocks(t *testing.T) {
 	t.Parallel()
-	s := &shelf{pages: [][]locks.Listed{
+	s := &fakeStore{pages: [][]locks.Listed{
 		{{Name: "jobs#2"}, {Name: "jobs#0"}, {Name: "a:b/c@d", Status: locks.Status{Held: true, Holder: "x\ny"}}},
 		nil,
 		{{Name: "$(reboot)"}, {Name: "abc"}},
@@ -35,21 +35,21 @@ func TestCompletionOfLocks(t *testing.T) {
 		{"--config /nowhere -l ", ""},
 	} {
 		s.closed = false
-		if _, words := newShelved(s).answer(t, tt.line); words != tt.words {
+		if _, words := newProgram(s).answer(t, tt.line); words != tt.words {
 			t.Errorf("leaderrun %s: got %q, want %q", tt.line, words, tt.words)
 		}
 		if tt.words != "" && !s.closed {
 			t.Errorf("leaderrun %s: the backend was not closed", tt.line)
 		}
 	}
-	text := complete(t.Context(), newShelved(s).Env, newShelved(s).commands(), strings.Fields(none+"-l"), "a:").String()
+	text := complete(t.Context(), newProgram(s).Env, newProgram(s).commands(), strings.Fields(none+"-l"), "a:").String()
 	if want := "words \na:b/c@d\theld by x\\ny\n"; text != want {
 		t.Errorf("got %q, want %q", text, want)
 	}
 }
 
-// TestCompletionFromConfig: jobs and the backend are those of the file, if it is one
-// to be trusted.
+// TestCompletionFromConfig: jobs and the backend come from the config file, if it can be
+// trusted.
 func TestCompletionFromConfig(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -57,7 +57,7 @@ func TestCompletionFromConfig(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := newShelved(&shelf{pages: [][]locks.Listed{{{Name: "a"}}}})
+	p := newProgram(&fakeStore{pages: [][]locks.Listed{{{Name: "a"}}}})
 	check := func(args, want string) {
 		t.Helper()
 		if _, words := p.answer(t, "--config "+file+" "+args); words != want {
@@ -77,16 +77,16 @@ func TestCompletionFromConfig(t *testing.T) {
 	check("-b shelf -l ", "")
 }
 
-// freeText are the options whose values cannot be guessed.
+// freeText lists the options whose values cannot be completed.
 var freeText = []string{"id", "slots", "wait", "conflict-exit-code", "connect-timeout", "command", "ttl", "kill-after", "splay",
 	"min-hold", "max-runtime", "restart-delay", "restart-max-delay", "give-up-after", "priority", "health-http", "health-tcp",
 	"health-interval", "health-timeout", "health-retries", "health-start-period", "hook-timeout", "metrics-listen",
 	"interval", "reason", "timeout", "cursor"}
 
-// TestEveryValueIsCompleted would find a new option that nobody has thought of here.
+// TestEveryValueIsCompleted fails for a new option whose values are not completed.
 func TestEveryValueIsCompleted(t *testing.T) {
 	t.Parallel()
-	p := newShelved(&shelf{pages: [][]locks.Listed{{{Name: "a"}}}})
+	p := newProgram(&fakeStore{pages: [][]locks.Listed{{{Name: "a"}}}})
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte("jobs: {a: {}}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestEveryValueIsCompleted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			typed := &typed{Env: p.Env, Line: line, before: []string{"--" + o.Name}}
+			typed := &typed{env: p.Env, Line: line, before: []string{"--" + o.Name}}
 			got := typed.value(t.Context(), &o, "", "")
 			if empty := got.kind == "words" && len(got.words) == 0; empty != free {
 				t.Errorf("leaderrun %s --%s: is there nothing to complete? %v", c.Name, o.Name, empty)

@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/view"
 )
 
-// TestChangeEnvironment: a variable is there once, and nothing of an outer run or
-// watch is taken for news.
+// TestChangeEnvironment: each variable is set once, and those of an enclosing run or watch
+// are removed.
 func TestChangeEnvironment(t *testing.T) {
 	t.Parallel()
 	ours := []string{"PATH=/bin", "LEADERRUN_TOKEN=1", "LEADERRUN_LOCK_NAME=watcher", "LEADERRUN_REASON=old", "LEADERRUN_SOCKET=/s"}

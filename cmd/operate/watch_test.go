@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWriteEnds: a reader that reads nothing does not keep a watch from ending.
+// TestWriteEnds: a stalled reader does not keep a watch from ending.
 func TestWriteEnds(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
@@ -15,7 +15,7 @@ func TestWriteEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- write(ctx, w, []byte("x")) }()
-	if _, err := r.Read(make([]byte, 0)); err != nil { // it is in the midst of writing
+	if _, err := r.Read(make([]byte, 0)); err != nil { // the write has begun
 		t.Fatal(err)
 	}
 	cancel()

@@ -8,17 +8,17 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// What more than one subcommand derives from values.
+// This file has what several subcommands derive from the values.
 
-// Messages say what is printed.
+// Messages returns the settings of the console.
 func (v *Values) Messages() output.Settings {
 	return output.Settings{Verbose: int(v.Verbose), Quiet: v.Quiet, JSON: v.LogFormat.Value == "json", Lock: v.Lock, Backend: v.Backend, Holder: v.ID}
 }
 
-// Timing derives when to renew, to signal and to kill.
+// Timing says when to renew, to signal and to kill.
 func (v *Values) Timing() timing.Timing { return timing.New(v.TTL.D, v.Grace()) }
 
-// Grace is what was asked for; negative if nothing was.
+// Grace returns --kill-after, or a negative duration if it is not given.
 func (v *Values) Grace() time.Duration {
 	if !v.KillAfter.Given {
 		return -1
@@ -26,7 +26,7 @@ func (v *Values) Grace() time.Duration {
 	return v.KillAfter.D
 }
 
-// CheckConnectTimeout refuses what makes no sense.
+// CheckConnectTimeout returns an error if --connect-timeout is out of range.
 func (v *Values) CheckConnectTimeout() error {
 	if v.ConnectTimeout.D <= 0 || v.ConnectTimeout.D > time.Hour {
 		return locks.Usagef("--connect-timeout %v is out of range: more than 0, at most 1h", v.ConnectTimeout.D)

@@ -1,9 +1,9 @@
-// Package options is what a user may ask of leaderrun, and how it is read: one table of
-// options, arguments as getopt reads them, the config file, and between all of these
-// one decision on what counts.
+// Package options has the table of options, and reads them: from arguments, as getopt
+// does, from variables and from the config file. One function decides which of these
+// applies.
 //
 //	Read       arguments → a Line: which subcommand, which options, what follows
 //	Resolve    a Line, variables, the config file → a Request: one Setting for each
-//	           option, with where it is from
-//	Command.Do sets the values, and does what is asked
+//	           option, which says where the value comes from
+//	Command.Do sets the values, and does the subcommand's work
 package options

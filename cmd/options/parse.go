@@ -13,17 +13,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Of the library only the parser is used, and its tree, which knows lines: that
-// adds a twentieth of a millisecond to each start. Anchors, aliases and tags are
-// refused, so that nothing in a file is bigger than it looks.
+// We use only the library's parser and its tree, which knows lines. That adds a twentieth
+// of a millisecond to each start. Anchors, aliases and tags are errors, so that a file
+// cannot expand to something bigger than it looks.
 
-// The keys that are no options.
+// The keys that are not options.
 const (
 	jobsKey    = "jobs"
 	commandKey = "command"
 )
 
-// keys returns the options of a run that may stand in a config file.
+// keys returns the options of a run that may be in a config file.
 func keys() (names []string) {
 	for _, o := range NewValues().Table() {
 		if o.From == Anywhere {
@@ -33,7 +33,7 @@ func keys() (names []string) {
 	return names
 }
 
-// A configReader makes a config of a tree.
+// A configReader turns a tree into a config.
 type configReader struct {
 	file    string
 	options []string // the long names
@@ -60,9 +60,9 @@ func parseConfig(file string, text []byte) (*config, error) {
 	return c, nil
 }
 
-// tooDeep returns the line on which more brackets are open than anyone needs, or
-// 0. The library takes minutes for 64 KiB of them. Those in quotes are counted,
-// too, but are closed as a rule.
+// tooDeep returns the line on which more brackets are open than anyone needs, or 0. The
+// library takes minutes for 64 KiB of them. Brackets in quotes are also counted, but
+// usually closed.
 func tooDeep(text []byte) int {
 	line, open := 1, 0
 	for _, c := range text {
@@ -81,7 +81,7 @@ func tooDeep(text []byte) int {
 	return 0
 }
 
-// syntax is an error of the library, in our form: its own shows the line.
+// syntax returns an error of the library in our form. Its own text repeats the line.
 func (r *configReader) syntax(err error) error {
 	e := &fileError{file: r.file, what: err.Error()}
 	if s, ok := err.(interface {
@@ -118,7 +118,7 @@ func (r *configReader) read(c *config, body ast.Node) error {
 	})
 }
 
-// option notes one option's value.
+// option stores an option's value.
 func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, known []string) error {
 	if !slices.Contains(r.options, key) {
 		err := &locks.UsageError{What: "unknown key " + output.Quote(key), Near: locks.Nearest(key, known)}
@@ -132,8 +132,8 @@ func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, k
 	return nil
 }
 
-// eachKey calls do for each key of a mapping, which may be missing. The library
-// has refused keys that are there twice.
+// eachKey calls do for each key of a mapping, which may be missing. The library returns an
+// error if a key occurs twice.
 func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.MappingValueNode) error) error {
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
@@ -162,7 +162,7 @@ func plainKey(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// scalar returns a single value as it is spelled.
+// scalar returns a single value as it is written.
 func (r *configReader) scalar(n ast.Node, key string) (string, error) {
 	text := ""
 	switch n := n.(type) {
@@ -198,19 +198,19 @@ func line(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// at is an error about a line of the file.
+// at returns an error about a line of the file.
 func (c *config) at(line int, format string, args ...any) error {
 	return &fileError{file: c.file, line: line, what: fmt.Sprintf(format, args...)}
 }
 
-// A command is a job's, in words, not expanded.
+// A command is the command of a job, before variables are expanded.
 type command struct {
 	words []string
 	line  int
 }
 
-// command reads a job's command: a list of words, or a text in which quotes and
-// backslashes work as in a shell, and nothing else does.
+// command reads a job's command: a list of words, or a text with the quotes and backslashes
+// of a shell, but nothing else of a shell.
 func (r *configReader) command(n ast.Node) (*command, error) {
 	c := &command{line: line(n)}
 	list, ok := n.(*ast.SequenceNode)
@@ -225,7 +225,7 @@ func (r *configReader) command(n ast.Node) (*command, error) {
 		}
 	} else {
 		for _, v := range list.Values {
-			if s, ok := v.(*ast.StringNode); ok && s.Value == "" { // an empty argument is one
+			if s, ok := v.(*ast.StringNode); ok && s.Value == "" { // an argument may be empty
 				c.words = append(c.words, "")
 				continue
 			}

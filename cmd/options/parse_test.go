@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
-// TestParseConfigRefuses each thing that a file cannot say, with its line.
+// TestParseConfigRefuses has each error that a config file can have, with its line.
 func TestParseConfigRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ text, want string }{
@@ -70,7 +70,7 @@ func TestParseConfigRefuses(t *testing.T) {
 	}
 }
 
-// TestParseConfig reads values as they are spelled, in each of YAML's ways.
+// TestParseConfig reads values in all the ways in which YAML can write them.
 func TestParseConfig(t *testing.T) {
 	t.Parallel()
 	c, err := parseConfig("f", []byte("# comment\nttl: 30 # more\nwait: 1.50\nnonblock: true\r\nlock: \"a\\tb\"\nid: 'it''s'\nevents: |\n  /x/y\nsignal:\n  TERM\nverbose: 0x1\njobs:\n  j: {ttl: 5, command: 'a \"b c\" \\d \"\" e=$f'}\n  7:\n    command: [a, 1, \"\", 'b c']\n"))
@@ -98,7 +98,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// TestExpand is about what a "$" means.
+// TestExpand checks what a "$" means.
 func TestExpand(t *testing.T) {
 	t.Setenv("SET", "a: [b] ${X} $$")
 	t.Setenv("EMPTY", "")
@@ -123,8 +123,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestEveryOptionIsAKey holds for all options of run but those that ask for
-// something else, or say which file and job.
+// TestEveryOptionIsAKey: all options of run are keys, except those that replace the command,
+// those that choose the file and the job, and --command, which has another meaning there.
 func TestEveryOptionIsAKey(t *testing.T) {
 	t.Parallel()
 	not := []string{HelpName, HelpAllName, VersionName, "config", "job", commandKey}
@@ -136,7 +136,7 @@ func TestEveryOptionIsAKey(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig: whatever a file says, it is read or refused.
+// FuzzParseConfig: any file gives either a config or a fileError.
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte("ttl: 1s\njobs:\n  a: {command: 'x \"y\"', wait: 5}\n  b:\n    command: [a, b]\n"))
 	f.Add([]byte("lock: |\n  x\n<<: *a\n? [a]\n: &b !!str c\n"))

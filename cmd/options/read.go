@@ -10,20 +10,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Arguments are read as getopt_long(3) with a leading "+" reads them, which is
-// how flock(1) and timeout(1) read theirs: options end at the first argument
-// that is not an option, or at "--"; short ones may be joined, with a value last, as in
-// "-nE0". The library would read "-nE0" as one option and look for subcommands
-// even after "--".
+// We read arguments as getopt_long(3) does with a leading "+", like flock(1) and
+// timeout(1): options end at the first argument that is not an option, or at "--". Short
+// options may be joined, and the last may have a value, as in "-nE0". The library would read
+// "-nE0" as one option, and look for subcommands even after "--".
 
 // A Line is a command line.
 type Line struct {
 	Commands []*Command
-	Command  *Command // the one that is named, else the first
+	Command  *Command // the one that is named, or else the first
 	Named    bool
 	Given    []Given
-	Words    []string // arguments that stand before options; see Command.Early
-	Rest     []string // what follows the options; nil: nothing does
+	Words    []string // arguments before options; see Command.Early
+	Rest     []string // what follows the options; nil if nothing does
 	Dashed   bool     // there is a "--"
 }
 
@@ -34,8 +33,7 @@ type Given struct {
 	shown string // as the user wrote the option
 }
 
-// Read reads the arguments of leaderrun. What was read before an error is returned
-// with it.
+// Read reads the arguments of leaderrun. With an error it returns what it has read.
 func Read(args []string, commands []*Command) (*Line, error) {
 	l, err := ReadPart(args, commands)
 	switch {
@@ -49,7 +47,7 @@ func Read(args []string, commands []*Command) (*Line, error) {
 	return l, l.check()
 }
 
-// helpAll are the options of the subcommand help that --help-all stands for.
+// helpAll returns the options of the subcommand help that correspond to --help-all.
 func (l *Line) helpAll() []Given {
 	if l.Count(HelpAllName) == 0 {
 		return nil
@@ -57,8 +55,9 @@ func (l *Line) helpAll() []Given {
 	return []Given{{Option: &Option{Name: "all"}, Text: "true", shown: "--" + HelpAllName}}
 }
 
-// check refuses options that the subcommand does not have, and values, also those of
-// variables, that an option cannot have, even if they do not count.
+// check returns an error for an option that the subcommand does not have, and for a value
+// that an option cannot have. It checks all values, including those of variables, even if
+// they do not apply.
 func (l *Line) check() error {
 	for i, g := range l.Given {
 		o := l.Command.option(g.Name)
@@ -80,13 +79,13 @@ func (l *Line) check() error {
 	return nil
 }
 
-// ReadPart reads arguments that are not all, or that need not make sense together.
+// ReadPart reads arguments that may be incomplete, and does not check the values.
 func ReadPart(args []string, commands []*Command) (*Line, error) {
 	l := &Line{Commands: commands, Command: commands[0], Dashed: slices.Contains(args, "--")}
 	return l, l.read(args)
 }
 
-// read goes on after an error, which it returns: --log-format may follow.
+// read goes on after an error, because --log-format may follow. It returns the first error.
 func (l *Line) read(args []string) (first error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -117,7 +116,7 @@ func (l *Line) read(args []string) (first error) {
 	return first
 }
 
-// long reads "--name", "--name=value" or "--name value".
+// long reads an option of the form "--name", "--name=value" or "--name value".
 func (l *Line) long(arg string, args []string) ([]string, error) {
 	name, value, joined := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 	o := l.Lookup(name)
@@ -127,7 +126,7 @@ func (l *Line) long(arg string, args []string) ([]string, error) {
 	return l.take(o, "--"+name, value, joined, args)
 }
 
-// short reads "-n", "-w10", "-w 10", or several joined.
+// short reads options of the form "-n", "-w10" or "-w 10", or several joined ones.
 func (l *Line) short(arg string, args []string) ([]string, error) {
 	for i, c := range arg[1:] {
 		o := l.Lookup(string(c))
@@ -145,8 +144,8 @@ func (l *Line) short(arg string, args []string) ([]string, error) {
 	return args, nil
 }
 
-// take notes an option, with its value from the next argument if there is none
-// joined to it. A repeated switch counts, as in -vv.
+// take stores an option. If no value is joined to it, the value is the next argument.
+// Repeated switches are counted, as in -vv.
 func (l *Line) take(o *Option, shown, value string, joined bool, args []string) ([]string, error) {
 	switch {
 	case joined:
@@ -173,8 +172,8 @@ func (l *Line) Count(name string) (n int) {
 	return n
 }
 
-// Text returns the value of an option that is on the command line, or else that of its
-// variable. It need not be one that the option can have.
+// Text returns the value of an option on the command line, or else that of its variable. It
+// may be invalid.
 func (l *Line) Text(name string) string {
 	text := os.Getenv((&Option{Name: name}).Variable())
 	for _, g := range l.Given {
@@ -185,8 +184,8 @@ func (l *Line) Text(name string) string {
 	return text
 }
 
-// Lookup finds an option of the command or, while none is named, of any: an
-// option may stand before the subcommand.
+// Lookup finds an option of the subcommand. As long as none is named, it looks in all of
+// them, because options may precede the subcommand.
 func (l *Line) Lookup(name string) *Option {
 	if o := l.Command.option(name); o != nil || l.Named {
 		return o
@@ -209,13 +208,13 @@ func (l *Line) unknown(shown string) error {
 		known = append(known, "--"+o.Name)
 	}
 	err.Near = locks.Nearest(shown, known)
-	if c := l.Command; c.Early > 1 && (shown == "--lock" || shown == "-l") { // as all others have it
+	if c := l.Command; c.Early > 1 && (shown == "--lock" || shown == "-l") { // which most subcommands have
 		return output.WithHint(err, "name locks without an option: leaderrun "+c.Name+" "+c.Args)
 	}
 	return err
 }
 
-// A LackingValue says that the last argument is an option, and its value is not there.
+// A LackingValue says that the last argument is an option without its value.
 type LackingValue struct {
 	*locks.UsageError
 	Option *Option

@@ -29,8 +29,8 @@ jobs:
     quiet: true
 `
 
-// TestResolve: what counts is what the highest rank says, and of two options that
-// contradict each other the one of the higher rank.
+// TestResolve: the value of the highest rank applies, and of two options that contradict
+// each other the one of the higher rank.
 func TestResolve(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte(settingsFile), 0o600); err != nil {
@@ -106,8 +106,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestDo: the values are those that count, and those of options that were given up are
-// as if nobody had said anything.
+// TestDo: the values are those that apply, and options that were dropped have their
+// defaults.
 func TestDo(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "1h")
 	t.Setenv("LEADERRUN_LOCK", "x")
@@ -136,8 +136,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestDefaultConfigs: only absolute directories count, the user's before the
-// machine's, and a file that is not there is passed over.
+// TestDefaultConfigs: only absolute directories are used, the user's before the machine's,
+// and a missing file is ignored.
 func TestDefaultConfigs(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -156,12 +156,11 @@ func TestDefaultConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := openConfig(""); err == nil {
-		t.Error("a default that is there, and no file, is passed over")
+		t.Error("a default that exists but is not a file was ignored")
 	}
 }
 
-// TestNoDirectoryForConfig: a default file is not there, either, if what should be
-// its directory is a file.
+// TestNoDirectoryForConfig: a default file is also missing if its directory is a file.
 func TestNoDirectoryForConfig(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -173,7 +172,7 @@ func TestNoDirectoryForConfig(t *testing.T) {
 	}
 }
 
-// TestConfigSize: a file that is too long is refused, and not read.
+// TestConfigSize: a file that is too long is an error, and is not read.
 func TestConfigSize(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "c.yaml")

@@ -19,7 +19,7 @@ const (
 // Groups are the headings under which help shows options, in this order.
 var Groups = []string{"Which lock", "Waiting", "The job", "Lease and stopping", "As a cron job", "As a service", "Health of the job", "Hooks", "Config file", "Output", "Help"}
 
-// Values are the values of a run's options.
+// Values has the values of a run's options.
 type Values struct {
 	Backend, Lock, ID string
 	Slots             Number
@@ -62,7 +62,7 @@ type Values struct {
 	MetricsListen, MetricsFile string
 }
 
-// NewValues returns the defaults, which are in the table.
+// NewValues returns the defaults of the table.
 func NewValues() *Values {
 	v := new(Values)
 	for _, o := range v.Table() {
@@ -71,7 +71,7 @@ func NewValues() *Values {
 	return v
 }
 
-// Table has the options of a run, in the order of help.
+// Table returns the options of a run, in the order of help.
 func (v *Values) Table() []Option {
 	return slices.Concat(v.lockOptions(), v.cronOptions(), v.serviceOptions(), v.healthOptions(), v.hookOptions(), v.outputOptions())
 }
@@ -146,7 +146,7 @@ func (v *Values) serviceOptions() []Option {
 	}
 }
 
-// The options about health are named as Docker's are.
+// The options about health have the names that Docker uses.
 func (v *Values) healthOptions() []Option {
 	const group = "Health of the job"
 	return []Option{

@@ -2,8 +2,8 @@ package options
 
 import "testing"
 
-// TestDefaultsAreValues: a default that is none would leave its option without one. The
-// values are what help says, and nobody has given them.
+// TestDefaultsAreValues: each default is a valid value, so that it can be set. The values
+// are those in help, and do not count as given.
 func TestDefaultsAreValues(t *testing.T) {
 	t.Parallel()
 	for _, o := range NewValues().Table() {
@@ -16,6 +16,6 @@ func TestDefaultsAreValues(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	if v.TTL.Given || v.Conflict.Given || v.KillAfter.Given || v.Wait.Given {
-		t.Errorf("somebody has given %+v", v)
+		t.Errorf("a default counts as given: %+v", v)
 	}
 }

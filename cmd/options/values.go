@@ -12,13 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// The types of option values. Each is a cli.Generic, whose Set says what is wrong with
-// a value, and not whose it is.
+// The types of option values. Each is a cli.Generic, whose Set says what is wrong with a
+// value, but not which option has it.
 
-// A Duration has a unit, or not: "10" are seconds, as in flock(1) and timeout(1).
+// A Duration may have a unit. A bare number is seconds, as in flock(1) and timeout(1).
 type Duration struct {
 	D     time.Duration
-	Given bool // by anyone
+	Given bool // it is not the default
 }
 
 func (d *Duration) Set(v string) error {
@@ -40,15 +40,15 @@ func (d *Duration) Set(v string) error {
 func (d *Duration) given()         { d.Given = true }
 func (d *Duration) String() string { return d.D.String() }
 
-// A Number is a whole one within limits.
+// A Number is an integer within limits.
 type Number struct {
 	N        int
-	Given    bool // by anyone
+	Given    bool // it is not the default
 	min, max int
-	kind     string // "number", "exit status"
+	kind     string // for errors: "number", "exit status"
 }
 
-// in says what it is, and its limits.
+// in sets the kind and the limits.
 func (n *Number) in(kind string, low, high int) *Number {
 	n.kind, n.min, n.max = kind, low, high
 	return n
@@ -72,7 +72,7 @@ type Choice struct {
 	among []string
 }
 
-// Of says which words.
+// Of sets the words.
 func (c *Choice) Of(words ...string) *Choice {
 	c.among = words
 	return c
@@ -108,7 +108,7 @@ func (l *Level) Set(v string) error {
 
 func (l *Level) String() string { return strconv.Itoa(int(*l)) }
 
-// A Signal is one by name or number: TERM, SIGTERM, 15.
+// A Signal is a signal by name or number: TERM, SIGTERM, 15.
 type Signal struct{ os.Signal }
 
 func (s *Signal) Set(v string) error {

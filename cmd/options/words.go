@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mattn/go-shellwords"
@@ -10,37 +11,32 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A wordError says why a text is no command without a shell.
-type wordError string
-
-func (w wordError) Error() string { return string(w) }
-
-// splitWords splits a command. The library stops without an error at what ends a
-// command in a shell, and reads back quotes as quotes.
+// splitWords splits a command into words. The library stops without an error at the end of
+// a command of a shell, and takes back quotes for quotes.
 func splitWords(text string) ([]string, error) {
 	if substitutes(text) {
-		return nil, wordError("command substitution needs a shell")
+		return nil, errors.New("command substitution needs a shell")
 	}
 	p := shellwords.NewParser()
 	p.ParseEnv, p.ParseBacktick, p.ParseComment = false, false, false
 	words, err := p.Parse(text)
 	switch {
 	case err != nil:
-		return nil, wordError("a quote is not closed, or a parenthesis needs a shell")
+		return nil, errors.New("a quote is not closed, or a parenthesis needs a shell")
 	case p.Position >= 0:
-		return nil, wordError("the characters ; & | < > need a shell, or quotes around them")
+		return nil, errors.New("the characters ; & | < > need a shell, or quotes around them")
 	}
 	return words, nil
 }
 
-// substitutes reports whether a text has, outside of quotes, what a shell would
-// replace by the output of another command.
+// substitutes reports whether a shell would replace a part of the text, outside of quotes,
+// by the output of another command.
 func substitutes(text string) bool {
 	var quote, before rune
 	for _, r := range text {
 		switch {
 		case before == '\\' && quote != '\'':
-			r = 0 // it stands for itself
+			r = 0 // it has no special meaning
 		case quote == 0 && (r == '\'' || r == '"'):
 			quote = r
 		case r == quote:
@@ -53,8 +49,8 @@ func substitutes(text string) bool {
 	return false
 }
 
-// CommandOf reads a command that an option gives as one text: words, with quotes
-// and escapes as a shell has them, and nothing else of a shell.
+// CommandOf returns the command in the value of an option: words, with the quotes and
+// backslashes of a shell, but nothing else of a shell.
 func CommandOf(option, text string) (proc.Command, error) {
 	words, err := splitWords(text)
 	if err != nil {
