@@ -10,18 +10,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
-// What must be free at least; beyond that a backend has to do with what there is. The Go
-// runtime ends us with pages of text if it is the one that finds none.
+// The minimum that must be free. A backend must do with what is left beyond that. If the Go
+// runtime finds none, it ends us with pages of text.
 const (
 	descriptorsOfRun  = 24
 	descriptorsToRead = 8
-	tasksOfRun        = 22 // threads of ours and of the guard, and the job
+	tasksOfRun        = 22 // our threads, those of the guard, and the job
 )
 
-// manyDescriptors is a limit that is not looked at more closely, as those above it.
+// manyDescriptors is enough: with this limit or a higher one we do not count.
 const manyDescriptors = 256
 
-// afford fails if there are too few descriptors or tasks for a subcommand.
+// afford returns an error if there are too few descriptors or tasks for a subcommand.
 func afford(command string) error {
 	descriptors := descriptorsToRead
 	if command == "run" {

@@ -1,4 +1,4 @@
 package cmd
 
-// afford does nothing: there are no such limits.
+// afford does nothing, because there are no such limits.
 func afford(string) error { return nil }

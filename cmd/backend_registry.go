@@ -13,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
-// NewEnv puts the program together: the file backend is built in, as are those
-// of a bundle, and for any other there may be a helper program. The release
-// build gives the directory that helpers are installed to; it may be empty.
+// NewEnv puts the program together. The file backend and those of a bundle are built in;
+// any other may have a helper program. libexec is the directory in which a release has
+// installed helpers; it may be empty.
 func NewEnv(libexec string) env.Env {
 	registry := new(locks.Registry)
 	registry.Register("file", file.Open)

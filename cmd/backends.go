@@ -36,7 +36,7 @@ func printBackends(e *env.Env) error {
 	return w.Flush()
 }
 
-// byScheme returns the backends of this version, those first that are built in.
+// byScheme returns the backends of this version, the built-in one first.
 func byScheme() []*backend.Info {
 	order := func(b *backend.Info) string {
 		if b.BuiltIn {
@@ -49,7 +49,7 @@ func byScheme() []*backend.Info {
 	return all
 }
 
-// installed says where a backend is, or why it cannot be used.
+// installed says where a backend's program is, or why it cannot be used.
 func installed(e *env.Env, scheme string) string {
 	path, err := e.Helper(scheme)
 	switch {
@@ -63,7 +63,7 @@ func installed(e *env.Env, scheme string) string {
 	return "no"
 }
 
-// others are the schemes of installed helpers that are not part of leaderrun.
+// others returns the schemes of installed helpers that are not part of leaderrun.
 func others(e *env.Env) []string {
 	var schemes []string
 	for _, found := range e.Programs.List() {

@@ -15,13 +15,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/probe"
 )
 
-// linked are the programs leaderrun-metrics and leaderrun-probe.
+// linked returns the programs leaderrun-metrics and leaderrun-probe.
 func linked() map[string]env.Role {
 	return map[string]env.Role{"metrics": metrics.Main, "probe": probe.Main}
 }
 
-// registerBundled links every backend into this one file, for people who copy a
-// single binary. It starts slower and is larger with each backend.
+// registerBundled links every backend into one file, for people who copy a single binary.
+// Each backend makes it larger, and slower to start.
 func registerBundled(r *locks.Registry) {
 	// generated: backends
 	r.Register("etcd", etcd.Open)

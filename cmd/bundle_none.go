@@ -7,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// linked are none: they are programs of their own.
+// linked returns nil: the other programs are separate.
 func linked() map[string]env.Role { return nil }
 
-// registerBundled links nothing: backends are helper programs.
+// registerBundled does nothing: backends are helper programs.
 func registerBundled(*locks.Registry) {}

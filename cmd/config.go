@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// showVerb is what can be done with the config: to show it.
+// showVerb is the only subcommand of leaderrun config.
 const showVerb = "show"
 
 func configCommand(e *env.Env) *options.Command {
@@ -37,7 +37,7 @@ func configCommand(e *env.Env) *options.Command {
 	}
 }
 
-// showConfig prints every option of a run, as it would be.
+// showConfig prints all options of a run, as they would apply.
 func showConfig(out io.Writer, r *options.Request) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range r.Settings {
@@ -55,8 +55,8 @@ func showConfig(out io.Writer, r *options.Request) error {
 	return w.Flush()
 }
 
-// shown is a value for people: without passwords, and in quotes if it would look
-// like several, or none.
+// shown returns a value without passwords. It quotes a value that would look like several
+// values; "-" stands for an empty one.
 func shown(value string) string {
 	value = locks.RedactText(value)
 	if value == "" {

@@ -68,7 +68,7 @@ func helpCommand(e *env.Env) *options.Command {
 		Args:  "[SUBCOMMAND]",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var all bool
-			helpAll := options.Option{Name: "all", Hidden: true, Value: &all, From: options.Arguments} // what --help-all stands for
+			helpAll := options.Option{Name: "all", Hidden: true, Value: &all, From: options.Arguments} // --help-all sets it
 			return []options.Option{helpAll}, func(r *options.Request) error {
 				known := r.Line.Commands
 				c := known[0]
@@ -86,8 +86,8 @@ func helpCommand(e *env.Env) *options.Command {
 	}
 }
 
-// printShort prints the help that most people need, which is that of leaderrun: of run,
-// the common options, a line each if they can be.
+// printShort prints the help that most people need: the common options of a run, if
+// possible on one line each.
 func printShort(w io.Writer, c *options.Command) error {
 	var b strings.Builder
 	b.WriteString(short + "\n")
@@ -107,13 +107,13 @@ func printShort(w io.Writer, c *options.Command) error {
 	return err
 }
 
-// labels are short forms of the headings.
+// labels has short forms of the headings.
 var labels = map[string]string{
 	"Which lock": "Lock", "Waiting": "Waiting", "The job": "Job", "Lease and stopping": "Lease", "As a cron job": "Cron",
 	"As a service": "Service", "Health of the job": "Health", "Hooks": "Hooks", "Config file": "Config", "Output": "Output", "Help": "Help",
 }
 
-// printHelp prints the help of a command, with all its options.
+// printHelp prints the help of a subcommand, with all its options.
 func printHelp(w io.Writer, c *options.Command) error {
 	var b strings.Builder
 	if c.Name == "run" {
@@ -148,7 +148,7 @@ func printOptions(b *strings.Builder, group string, all []options.Option) {
 	}
 }
 
-// named is an option with the name of its value.
+// named returns an option's names and the name of its value.
 func named(o *options.Option, value string) string {
 	name := "    --" + o.Name
 	if o.Short != "" {
@@ -157,7 +157,7 @@ func named(o *options.Option, value string) string {
 	return strings.TrimRight(name+" "+value, " ")
 }
 
-// printColumns prints names, and after an indent text, in lines of that width.
+// printColumns prints names, and in a second column text that is wrapped at a width.
 func printColumns(b *strings.Builder, indent, width int, names, text string) {
 	line := fmt.Sprintf("%-*s", indent, names)
 	if len(line) > indent {

@@ -8,8 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 )
 
-// TestHelp checks that the help of each subcommand fits 80 columns and leaves
-// no option out.
+// TestHelp checks that the help of each subcommand fits 80 columns and has all options.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range Commands() {
@@ -34,8 +33,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestShortHelp: the help that --help prints fits a screen and a half, and has all common
-// options and no others.
+// TestShortHelp: the help that --help prints fits a screen and a half, and has exactly the
+// common options.
 func TestShortHelp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

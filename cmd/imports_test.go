@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/leaderrun/leaderrun"
 
-// deps lists what a package links, for a platform that has all of it.
+// deps lists the packages that a package links, on the platform that links most.
 func deps(t *testing.T, pkg string) []string {
 	t.Helper()
 	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules", "-deps", pkg)
@@ -24,32 +24,32 @@ func deps(t *testing.T, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
-// A layer is what a package links.
+// A layer says what a package may link.
 type layer struct {
 	pkg     string
 	allowed []string // within the module, as patterns
 }
 
-// permits reports whether a package of the module may be in it.
+// permits reports whether the layer may link a package of the module.
 func (l layer) permits(pkg string) bool {
 	return slices.ContainsFunc(l.allowed, func(pattern string) bool {
-		ok, _ := path.Match(pattern, pkg) // it is sound
+		ok, _ := path.Match(pattern, pkg) // the patterns are valid
 		return ok
 	})
 }
 
-// TestImportsPointDownward holds the layers apart: main → cmd → runner → locks,
+// TestImportsPointDownward keeps the layers apart: main → cmd → runner → locks,
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
-	// The rooms of cmd, each with what is below it.
+	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
 	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
-	// What a backend may import, besides what is in its own folder.
+	// What a backend may import in addition to its own folder.
 	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
@@ -114,8 +114,8 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 }
 
-// TestCoreLinksNoSDK keeps the process that kills small: only these modules of
-// others, and not package net (an eighth of its size).
+// TestCoreLinksNoSDK keeps the process that kills small: it links only these modules, and
+// not package net (an eighth of its size).
 func TestCoreLinksNoSDK(t *testing.T) {
 	t.Parallel()
 	allowed := []string{module, "github.com/urfave/cli/v2", "github.com/xrash/smetrics", "golang.org/x/sys/unix",

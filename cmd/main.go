@@ -1,5 +1,5 @@
-// Package cmd is the command line of leaderrun: its subcommands, of which each has its
-// room below, and the way from arguments to an exit status.
+// Package cmd is the command line of leaderrun. It calls the subcommands, most of which are
+// in packages below, and leads from arguments to an exit status.
 package cmd
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// Main runs the program with the given arguments, the first of which is its
-// own name, and returns the exit status.
+// Main runs the program and returns the exit status. The first argument is the program's
+// name.
 func Main(args []string, e env.Env) int {
 	if guard.IsRole(args) {
 		return guard.Main(args)
@@ -31,18 +31,18 @@ func Main(args []string, e env.Env) int {
 	line, err := options.Read(args[min(1, len(args)):], commands(&e))
 	if err == nil {
 		if err := afford(line.Command.Name); err != nil {
-			fmt.Fprintln(os.Stderr, "leaderrun: error:", err) // the usual way to say it takes some
+			fmt.Fprintln(os.Stderr, "leaderrun: error:", err) // the Console itself needs threads
 			return output.ExitInternal
 		}
 		err = do(line, len(args) < 2)
 	}
-	if !e.Console.Started() { // the values of the options are not known
+	if !e.Console.Started() { // the command line has an error
 		e.Console.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})
 	}
 	return e.Console.Report(err)
 }
 
-// do does what a command line asks for.
+// do runs the subcommand of a command line.
 func do(line *options.Line, empty bool) error {
 	if empty && line.Text("job") == "" {
 		return output.WithHint(locks.Usagef("no command given"), "see leaderrun --help")
@@ -54,10 +54,10 @@ func do(line *options.Line, empty bool) error {
 	return line.Command.Do(r)
 }
 
-// Commands are the subcommands, for who writes about them.
+// Commands returns the subcommands, for documents and tests.
 func Commands() []*options.Command { return commands(new(env.Env)) }
 
-// commands are the subcommands. The first is the one that need not be named.
+// commands returns the subcommands. The first one need not be named.
 func commands(e *env.Env) []*options.Command {
 	return slices.Concat([]*options.Command{run.Command(e)}, operate.Commands(e),
 		[]*options.Command{doctor.Command(e), configCommand(e), backendsCommand(e), complete.Command(e), versionCommand(e), helpCommand(e)})

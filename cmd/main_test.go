@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestErrorsBeforeOptions: an error of the command line is JSON if what was read of that,
-// or a variable, asks for it.
+// TestErrorsBeforeOptions: an error of the command line is JSON if a variable or the part
+// that could be read asks for it.
 func TestErrorsBeforeOptions(t *testing.T) {
 	for _, tt := range []struct {
 		variable, args string

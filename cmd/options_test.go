@@ -8,12 +8,12 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 )
 
-// told are the variables that the job is given: none of them may be an
-// option's, or it would change what a leaderrun in the job does.
-var told = []string{"LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SOCKET"}
+// jobVariables are set for the job. None of them may be an option's variable, or it would
+// change what a leaderrun in the job does.
+var jobVariables = []string{"LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SOCKET"}
 
-// TestEveryOptionHasItsVariable holds for all options of run but those that ask
-// for something else.
+// TestEveryOptionHasItsVariable: all options of a run have a variable, except those that
+// replace the command.
 func TestEveryOptionHasItsVariable(t *testing.T) {
 	t.Parallel()
 	for _, o := range Commands()[0].Options() {
@@ -28,13 +28,13 @@ func TestEveryOptionHasItsVariable(t *testing.T) {
 		if o.Variable() != want {
 			t.Errorf("--%s has the variable %q, want %s", name, o.Variable(), want)
 		}
-		if slices.Contains(told, want) {
-			t.Errorf("--%s and the job's own variable are the same: %s", name, want)
+		if slices.Contains(jobVariables, want) {
+			t.Errorf("--%s has a variable that the job is given: %s", name, want)
 		}
 	}
 }
 
-// TestNamesAreUnique would find an option, or a short form, given twice.
+// TestNamesAreUnique fails if two options have the same name, short form or variable.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	for _, c := range Commands() {
@@ -42,7 +42,7 @@ func TestNamesAreUnique(t *testing.T) {
 		for _, o := range c.Options() {
 			for _, name := range []string{o.Name, o.Short, o.Variable()} {
 				if seen[name] && name != "" {
-					t.Errorf("%s: %s is there twice", c.Name, name)
+					t.Errorf("%s: two options have the name %s", c.Name, name)
 				}
 				seen[name] = true
 			}

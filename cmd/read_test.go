@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// spelled is a line as it was understood: its subcommand, options by their long names,
-// and what follows.
+// spelled returns a line as it was read: its subcommand, options by their long names, and
+// what follows.
 func spelled(l *options.Line) string {
 	words := []string{l.Command.Name}
 	for _, g := range l.Given {
@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 		{"--", "run --"},
 		{"-", "run -- -"},
 
-		// Options end at the first argument that is none.
+		// Options end at the first argument that is not an option.
 		{"true -n", "run -- true -n"},
 		{"-n true -n", "run --nonblock=true -- true -n"},
 		{"-n true -- -n", "run --nonblock=true -- true -- -n"},
@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 		{"--nonblock true", "run --nonblock=true -- true"},
 		{"--nonblock=false true", "run --nonblock=false -- true"},
 
-		// Short options, joined, a value last.
+		// Short options, joined, of which the last has a value.
 		{"-lx true", "run --lock=x -- true"},
 		{"-l=x true", "run --lock=x -- true"},
 		{"-l x true", "run --lock=x -- true"},
@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		{"forget", "forget --"},
 		{"forget status --help", "help -- forget"},
 
-		// Help and version, wherever they are asked for.
+		// Help and version, wherever they occur.
 		{"--help", "help -- run"},
 		{"-h", "help -- run"},
 		{"-nh -l x true", "help -- run"},
@@ -146,8 +146,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestReadChecksVariables has the variables of another subcommand be wrong,
-// too, which does not matter.
+// TestReadChecksVariables: an invalid variable is an error only for a subcommand that has
+// the option.
 func TestReadChecksVariables(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "soon")
 	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: invalid duration "soon" (want 10, 1.5 or 2m30s)`, "version": ""} {
@@ -157,7 +157,7 @@ func TestReadChecksVariables(t *testing.T) {
 	}
 }
 
-// TestBadValuesAreQuoted has a value that nobody would want to see in full.
+// TestBadValuesAreQuoted: errors do not show passwords, control characters or long values.
 func TestBadValuesAreQuoted(t *testing.T) {
 	t.Parallel()
 	bad := "etcd://u:opensesame@h\x1b[2J" + strings.Repeat("x", 1000)
@@ -174,8 +174,8 @@ func TestBadValuesAreQuoted(t *testing.T) {
 	}
 }
 
-// FuzzRead checks what holds for all arguments: what follows the options comes
-// out unchanged, and before it there are only options that the subcommand has.
+// FuzzRead: for all arguments, what follows the options is unchanged, and the subcommand has
+// all options before it.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"true", "-nE0\x00-l\x00x\x00--\x00status", "check\x00--for\x003", "--lock=x\x00run\x00-vv\x00a\x00--", "-\xff", "--=\x00x", "-h"} {
 		f.Add(seed)

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
-// versionTimeout is how long the helper programs have to say theirs.
+// versionTimeout is how long the helper programs may take to report their versions.
 const versionTimeout = 5 * time.Second
 
 func versionCommand(e *env.Env) *options.Command {
@@ -35,18 +35,19 @@ func versionCommand(e *env.Env) *options.Command {
 
 // versions is what `leaderrun version -o json` prints.
 type versions struct {
-	V        int             `json:"v"` // of this form; fields may be added to it
+	V        int             `json:"v"` // of this format, to which fields may be added
 	Version  string          `json:"version"`
 	Commit   string          `json:"commit,omitempty"`
 	Date     string          `json:"date,omitempty"`     // of the commit
-	Modified bool            `json:"modified,omitempty"` // the commit is not all
+	Modified bool            `json:"modified,omitempty"` // there were uncommitted changes
 	Go       string          `json:"go"`
 	Platform string          `json:"platform"`
 	BuiltIn  []string        `json:"built_in"` // backends
 	Helpers  []helperVersion `json:"helpers"`
 }
 
-// A helperVersion is that of another program of leaderrun, or why it cannot be used.
+// A helperVersion has the version of another program of leaderrun, or the error why it
+// cannot be used.
 type helperVersion struct {
 	Name    string `json:"name"`
 	Path    string `json:"path,omitempty"`
@@ -73,7 +74,7 @@ func versionsOf(e *env.Env) versions {
 	return v
 }
 
-// parts are those of leaderrun that need no program of their own.
+// parts returns the backends and programs that are linked into this program.
 func parts(e *env.Env) []string {
 	return slices.AppendSeq(e.Registry.Schemes(), maps.Keys(e.Linked))
 }

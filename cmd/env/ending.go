@@ -6,11 +6,12 @@ import (
 	"os"
 )
 
-// errInterrupted ends what goes on when somebody ends the program.
+// errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// UntilEnded calls stop when we are sent a signal that ends us, and ends a context
-// when the next one comes. The function that it returns says which signal came, if any.
+// UntilEnded calls stop when we receive a signal that ends programs, and ends the context
+// hurry at the second such signal. The function ended returns the first signal, or nil if
+// there was none.
 func UntilEnded(stop context.CancelCauseFunc) (hurry context.Context, ended func() os.Signal) {
 	hurry, cancel := context.WithCancel(context.Background())
 	caught, first := make(chan os.Signal, 2), make(chan os.Signal, 1)

@@ -1,4 +1,4 @@
-// Package env has what every subcommand works with.
+// Package env has what all subcommands need: the environment in which they run.
 package env
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/leaderrun/leaderrun/locks/helper"
 )
 
-// An Env is what the program is made of.
+// An Env has what main passes to all subcommands.
 type Env struct {
 	Version  string
 	Registry *locks.Registry
 	Programs *helper.Programs // finds the helper programs of backends that are not built in
-	Linked   map[string]Role  // other programs of ours that a bundle has in it, by name
-	Now      func() time.Time // the wall clock, by which a run belongs to a window
+	Linked   map[string]Role  // other programs of ours that a bundle contains, by name
+	Now      func() time.Time // the wall clock, which decides the window that a run belongs to
 
-	Out     io.Writer       // for data that was asked for
+	Out     io.Writer       // for data that the user asked for
 	Console *output.Console // for everything else
 }
 
-// A Role is a program that this one can be started to be: it is given arguments, of
-// which the first is its name, and returns an exit status.
+// A Role is the main function of another program that a bundle contains. Its arguments
+// begin with its name, and it returns the exit status.
 type Role func(args []string) int
 
 // roleName is the name by which a bundle starts itself in a role.
 func roleName(role string) string { return "lr-" + role }
 
-// Play plays the role that this process was started for, if it was for one.
+// Play runs the role that this process was started for. If there is none, ok is false.
 func (e *Env) Play(args []string) (status int, ok bool) {
 	for name, role := range e.Linked {
 		if len(args) > 0 && args[0] == roleName(name) {
@@ -53,7 +53,7 @@ func (e *Env) Tool(name string) (path, as string, err error) {
 	return path, path, err
 }
 
-// Helper returns where the helper program of a backend is; "" if it needs none.
+// Helper returns the path of a backend's helper program, or "" if the backend is built in.
 func (e *Env) Helper(scheme string) (string, error) {
 	if slices.Contains(e.Registry.Schemes(), scheme) {
 		return "", nil
@@ -61,13 +61,13 @@ func (e *Env) Helper(scheme string) (string, error) {
 	return e.Programs.Find(scheme)
 }
 
-// Say prints a line of data that was asked for.
+// Say prints a line of data that the user asked for.
 func (e *Env) Say(format string, args ...any) error {
 	_, err := fmt.Fprintf(e.Out, format+"\n", args...)
 	return err
 }
 
-// NewID makes an id that no other run has: host/pid/random.
+// NewID returns an id that no other run has: host/pid/random.
 func NewID() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {

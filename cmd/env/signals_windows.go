@@ -9,13 +9,13 @@ import (
 // Catch catches signals.
 func Catch(to chan<- os.Signal, all []os.Signal) { signal.Notify(to, all...) }
 
-// Survive has nothing to do: no signal comes when what we write to goes away.
+// Survive does nothing: there is no signal when a reader goes away.
 func Survive() {}
 
-// endings are the signals by which a user ends a program.
+// endings returns the signals that end a program.
 func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
 
-// Stops is nil: nothing stops a process there.
+// Stops returns nil: nothing stops a process on Windows.
 func Stops() <-chan os.Signal { return nil }
 
 // Stop is never called.
