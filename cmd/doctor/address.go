@@ -8,8 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// settings says where the backend's address is from, and has the backend check all
-// that it can check without a server.
+// settings says where the backend's address comes from, and has the backend check
+// everything that it can check without a server. Warnings about the settings of a server are
+// findings of the backend, which servers.go reports.
 func (e *exam) settings(ctx context.Context) []Check {
 	err := e.refused
 	if err == nil {
@@ -29,7 +30,7 @@ func (e *exam) settings(ctx context.Context) []Check {
 	return []Check{ok("settings", f, "%s", text)}
 }
 
-// addressFrom says who names the server, or the directory.
+// addressFrom says what names the server or the directory.
 func (e *exam) addressFrom(set []string) string {
 	if e.backend.Host != "" || e.backend.Path != "" {
 		return "the URL"
@@ -49,7 +50,7 @@ func isAddress(variable string) bool {
 	})
 }
 
-// variables returns the names of those that are set and that the backend heeds.
+// variables returns the names of the variables that are set and that the backend reads.
 // Their values may be secrets.
 func (e *exam) variables() []string {
 	own := "LEADERRUN_" + strings.ToUpper(e.backend.Scheme) + "_"

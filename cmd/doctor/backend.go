@@ -6,7 +6,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// parse makes sense of what the user calls the backend.
+// parse parses the user's value of --backend.
 func (e *exam) parse(context.Context) []Check {
 	var err error
 	if e.backend, err = locks.Parse(e.Config.Backend); err != nil {
@@ -24,7 +24,7 @@ func (e *exam) parse(context.Context) []Check {
 	return []Check{ok("backend", Figures{"backend": shown, "source": e.Source}, "%s (%s)", locks.Printable(shown), e.Source)}
 }
 
-// helper finds the program that speaks with the server, and starts it.
+// helper finds the helper program and starts it.
 func (e *exam) helper(ctx context.Context) []Check {
 	path, err := e.Find(e.backend.Scheme)
 	if err != nil {
@@ -34,7 +34,7 @@ func (e *exam) helper(ctx context.Context) []Check {
 	e.observer, err = e.open(ctx, e.patient())
 	switch {
 	case path == "":
-		e.refused = err // for settings to tell
+		e.refused = err // settings reports it
 		return []Check{ok("helper", nil, "not needed: the backend is built in")}
 	case err != nil:
 		e.stop("the helper program does not start")
@@ -68,7 +68,7 @@ func ownedBy(owner string) string {
 	return ", belongs to " + owner
 }
 
-// version is that of the helper program.
+// version returns the version of the helper program.
 func (h *handle) version(ctx context.Context) (string, error) {
 	v, ok := h.Lock.(interface {
 		Version(ctx context.Context) (string, error)

@@ -10,31 +10,31 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Level is what came of a check.
+// A Level is the result of a check.
 type Level string
 
-// The levels, and what a reader is to make of them.
+// The levels, and what they mean to a reader.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // it works, but not for long, or not well
-	Error   Level = "error"   // leaderrun would fail, or could not keep its promise
+	Warning Level = "warning" // it works, but perhaps not for long, or not well
+	Error   Level = "error"   // leaderrun would fail, or could not give its guarantee
 	Skipped Level = "skipped" // the text says why
 )
 
-// A Check is one thing that was looked at. Its texts are fit for a terminal.
+// A Check is the result for one thing. Its texts can be shown on a terminal as they are.
 type Check struct {
 	Name  string `json:"name"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`          // what was found
 	Fix   string `json:"fix,omitempty"` // what to do about it
-	// Figures are what was found as numbers and words; durations are in
-	// nanoseconds, and their names end with "_ns".
+	// Figures has what was found as numbers and words. Durations are in nanoseconds, and
+	// their names end with "_ns".
 	Figures Figures `json:"figures,omitempty"`
 
-	class error // of what failed: one of locks.Err…, or nil
+	class error // of the failure: one of locks.Err…, or nil
 }
 
-// Figures are the values of a check by name.
+// Figures has the values of a check by name.
 type Figures map[string]any
 
 func ok(name string, f Figures, format string, args ...any) Check {
@@ -47,13 +47,13 @@ func warning(name, fix, format string, args ...any) Check {
 	return Check{Name: name, Level: Warning, Fix: fix, Text: fmt.Sprintf(format, args...)}
 }
 
-// wrong is an error that no call returned.
+// wrong returns a failed check for an error that no call has returned.
 func wrong(name, fix, format string, args ...any) Check {
 	return Check{Name: name, Level: Error, Fix: fix, Text: fmt.Sprintf(format, args...)}
 }
 
-// failed is a check whose call returned an error. The backend's own hint is the
-// fix, if it has one.
+// failed returns a failed check for an error that a call has returned. The backend's hint is
+// the fix, if it has one.
 func failed(name string, err error) Check {
 	c := Check{Name: name, Level: Error, Text: output.OneLine(err.Error()), Fix: locks.Hint(err), class: classOf(err)}
 	if c.Fix == "" {
@@ -62,7 +62,7 @@ func failed(name string, err error) Check {
 	return c
 }
 
-// classOf returns the class that decides about the exit status.
+// classOf returns the class that decides the exit status.
 func classOf(err error) error {
 	for _, class := range []error{locks.ErrDenied, locks.ErrUsage, locks.ErrUnavailable} {
 		if errors.Is(err, class) {
@@ -75,7 +75,7 @@ func classOf(err error) error {
 	return nil
 }
 
-// remedy is what to do about an error of a class of which the backend says no more.
+// remedy says what to do about an error of a class, if the backend does not.
 func remedy(class error) string {
 	switch {
 	case errors.Is(class, locks.ErrDenied):
@@ -88,9 +88,9 @@ func remedy(class error) string {
 	return "see the server's log, and leaderrun doctor -vv"
 }
 
-// Worst returns the class of what failed that counts most: a server that cannot
-// be reached, then what it refuses, then wrong settings. Without any of these
-// it is an ErrOther; nil if nothing failed.
+// Worst returns the most important class of all failed checks: first an unreachable server,
+// then a denied permission, then wrong settings, then ErrOther. It returns nil if no check
+// failed.
 func Worst(checks []Check) error {
 	var found error
 	for _, class := range []error{ErrOther, locks.ErrUsage, locks.ErrDenied, locks.ErrUnavailable} {
@@ -103,7 +103,7 @@ func Worst(checks []Check) error {
 	return found
 }
 
-// ErrOther is the class of what failed otherwise.
+// ErrOther is the class of all other failures.
 var ErrOther = errors.New("other")
 
 func (c Check) classed() error {

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// cleanUp deletes what the backend keeps of the scratch lock. If a check was cut
-// off, a lease may still have to end before.
+// cleanUp deletes the backend's record of the scratch lock. If a check was interrupted, it
+// may have to wait until a lease has ended.
 func (e *exam) cleanUp(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.patient())
 	if err != nil {
@@ -33,15 +33,16 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	return []Check{c}
 }
 
-// A doctor that was killed could not clean up: its lock ends with its lease, but the
-// record of it does not. The next doctor deletes such records if
-// their doctors have certainly ended, and at most so many of them.
+// A doctor that was killed could not clean up: its lock ended with its lease, but its record
+// remains. A later doctor deletes such records when they are so old that their doctors have
+// certainly ended, and at most mostEarlier of them.
 const (
 	earlierAge  = time.Hour
 	mostEarlier = 16
 )
 
-// forgetEarlier returns of how many. Whatever goes wrong is for the next doctor.
+// forgetEarlier deletes such records and returns how many it has deleted. It leaves what
+// fails to the next doctor.
 func (e *exam) forgetEarlier(ctx context.Context, h *handle) (n int) {
 	if !h.can(ctx, locks.CanList) {
 		return 0
@@ -64,7 +65,7 @@ func (e *exam) forgetEarlier(ctx context.Context, h *handle) (n int) {
 	return n
 }
 
-// isEarlier reports whether a lock is a scratch lock that is old by its name.
+// isEarlier reports whether a lock is an old scratch lock according to its name.
 func (e *exam) isEarlier(name string) bool {
 	begin := len(e.scratch) - 16
 	if len(name) != len(e.scratch) || name[:begin] != e.scratch[:begin] {
@@ -84,7 +85,7 @@ func (e *exam) forgetOther(ctx context.Context, name string) error {
 	return e.forgetNow(ctx, h)
 }
 
-// forgetPatience is how much longer than its lease a lock may take to be free.
+// forgetPatience is how long after the end of its lease a lock may take to become free.
 const forgetPatience = 10 * time.Second
 
 func (e *exam) forget(ctx context.Context, h *handle) error {

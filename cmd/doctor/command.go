@@ -18,8 +18,8 @@ import (
 
 // A diagnosis is one use of leaderrun doctor.
 type diagnosis struct {
-	*env.Env
-	*options.Values
+	env     *env.Env
+	opt     *options.Values
 	timeout options.Duration
 	format  options.Choice
 }
@@ -30,80 +30,80 @@ func Command(e *env.Env) *options.Command {
 		Name:  "doctor",
 		Usage: "check a backend, the path to it and this machine",
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			d := &diagnosis{Env: e, Values: options.NewValues()}
+			d := &diagnosis{env: e, opt: options.NewValues()}
 			return slices.Concat([]options.Option{
-				d.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
+				d.opt.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
 				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "end the checks after `DURATION`"},
 				options.Format(&d.format, "text", "print the results as `FORMAT`: text or json", "text", "json"),
-				d.As("ttl", "check for a job with a --ttl of `DURATION`"),
-				d.As("kill-after", "check for a job with a --kill-after of `DURATION`"),
-			}, d.ToOperate()), d.run
+				d.opt.As("ttl", "check for a job with a --ttl of `DURATION`"),
+				d.opt.As("kill-after", "check for a job with a --kill-after of `DURATION`"),
+			}, d.opt.ToOperate()), d.run
 		},
 	}
 }
 
-// check refuses what cannot be meant.
+// check returns an error if the options make no sense.
 func (d *diagnosis) check() error {
-	if err := d.CheckConnectTimeout(); err != nil {
+	if err := d.opt.CheckConnectTimeout(); err != nil {
 		return err
 	}
 	if d.timeout.D <= 0 {
 		return locks.Usagef("--timeout must be more than 0")
 	}
-	if err := CheckName(d.Lock); err != nil {
+	if err := CheckName(d.opt.Lock); err != nil {
 		return err
 	}
-	return d.Timing().CheckTTL()
+	return d.opt.Timing().CheckTTL()
 }
 
-// run makes the checks and prints them. What they found is the exit status.
+// run makes the checks and prints them. The worst of them decides the exit status.
 func (d *diagnosis) run(r *options.Request) error {
-	logger := d.Console.Start(d.Messages())
+	logger := d.env.Console.Start(d.opt.Messages())
 	if err := d.check(); err != nil {
 		return err
 	}
-	if d.Verbose == 0 { // what matters is in the checks
+	if d.opt.Verbose == 0 { // the checks have everything that matters
 		logger = slog.New(slog.DiscardHandler)
 	}
-	env.Survive() // who reads only the first lines must not leave a lock behind
+	env.Survive() // a reader that stops after the first lines must not leave a lock behind
 	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.D, ErrTimeLimit)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	hurry, ended := env.UntilEnded(stop)
-	report := &reporter{out: d.Out, progress: d.Console.Progress, json: d.format.Value == "json", quiet: d.Quiet, broken: stop}
+	report := &reporter{out: d.env.Out, progress: d.env.Console.Progress, json: d.format.Value == "json", quiet: d.opt.Quiet, broken: stop}
 	checks := Run(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
 	status := output.Status(Worst(checks))
 	if sig := ended(); sig != nil {
 		status = proc.Exit{Signal: sig}.Status()
 	}
-	if err := report.end(locks.RedactText(d.Backend), status, checks); err != nil {
+	if err := report.end(locks.RedactText(d.opt.Backend), status, checks); err != nil {
 		return err
 	}
 	return output.ExitWith(status)
 }
 
 func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Config {
-	info := new(backend.Info) // of a backend that is not ours we know nothing
-	if u, err := locks.Parse(d.Backend); err == nil && known.Find(u.Scheme) != nil {
+	info := new(backend.Info) // we know nothing about a backend that is not ours
+	if u, err := locks.Parse(d.opt.Backend); err == nil && known.Find(u.Scheme) != nil {
 		info = known.Find(u.Scheme)
 	}
 	return Config{
-		Backend:        d.Backend,
+		Backend:        d.opt.Backend,
 		Source:         source,
-		Open:           d.Registry.Open,
-		Find:           d.Helper,
+		Open:           d.env.Registry.Open,
+		Find:           d.env.Helper,
 		Foreign:        func(scheme string) bool { return known.Find(scheme) == nil },
 		Variables:      info.Heeded(),
 		Addresses:      info.Addresses(),
 		Environ:        os.Environ(),
-		Lock:           d.Lock,
+		Lock:           d.opt.Lock,
 		Holder:         env.NewID(),
-		TTL:            d.TTL.D,
-		Grace:          d.Grace(),
-		ConnectTimeout: d.ConnectTimeout.D,
+		TTL:            d.opt.TTL.D,
+		Grace:          d.opt.Grace(),
+		ConnectTimeout: d.opt.ConnectTimeout.D,
 		Spacing:        info.Spacing,
-		Version:        d.Version,
+		Version:        d.env.Version,
 		Streams:        []Stream{stream("standard input", os.Stdin), stream("standard output", os.Stdout), stream("standard error", os.Stderr)},
 		Clock:          clock.Boot{},
 		Logger:         logger,
@@ -112,7 +112,7 @@ func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Conf
 	}
 }
 
-// source says who named the backend.
+// source says where the name of the backend comes from.
 func source(backend *options.Setting) string {
 	switch backend.Rank {
 	case options.Flag:

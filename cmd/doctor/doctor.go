@@ -1,10 +1,10 @@
-// Package doctor checks a backend, the path to it, and this machine, before a job
-// depends on them. It looks at each thing once, in the order in which a run would need
-// them, and measures what can be measured: it takes a scratch lock of its own, lets one
-// contender take over from another, and deletes what that left behind.
+// Package doctor checks a backend, the path to it, and this machine, before a job depends
+// on them. It looks at each thing once, in the order in which a run needs them, and measures
+// what can be measured: it takes a scratch lock, lets one contender take over from another,
+// and deletes what that leaves behind.
 //
-// A check only reports what was found, and what to do about it. A check that makes no sense after an earlier failure is skipped, and the
-// report says so.
+// A check reports what was found, and what to do about it. A check that makes no sense after
+// an earlier failure is skipped, and the report says so.
 package doctor
 
 import (
@@ -25,25 +25,24 @@ import (
 // A Config says what to look at, and how.
 type Config struct {
 	Backend string       // a name or a URL, as the user wrote it
-	Source  string       // who says that: "flag", "LEADERRUN_BACKEND"
+	Source  string       // where Backend comes from, for people
 	Open    locks.Opener // opens the backend's locks
-	// Find returns where a backend's helper program is; "" if it needs none.
+	// Find returns the path of a backend's helper program, or "" if it is built in.
 	Find func(scheme string) (path string, err error)
-	// Foreign reports that a helper is not part of leaderrun, and has versions of
-	// its own.
+	// Foreign reports whether a helper is not part of leaderrun, and so has its own
+	// versions.
 	Foreign func(scheme string) bool
-	// Variables are those that this backend heeds, besides all that begin with
-	// LEADERRUN_SCHEME_, and Addresses those that name its store.
+	// Variables are the variables that this backend reads, in addition to all that begin
+	// with LEADERRUN_SCHEME_. Addresses are those that name its store.
 	Variables, Addresses []string
 	Environ              []string // NAME=value
 
-	Lock           string        // the scratch lock's name begins so; may be empty
-	Holder         string        // who we are, to others
+	Lock           string        // the scratch lock's name begins with it; may be empty
+	Holder         string        // our id, as others see it
 	TTL            time.Duration // that runs would ask for
-	Grace          time.Duration // their --kill-after; negative: not given
+	Grace          time.Duration // --kill-after of runs; negative: not given
 	ConnectTimeout time.Duration // bounds each request
-	// Spacing is the least time between two writes to one lock, for a service that
-	// allows no more.
+	// Spacing is the minimum time between two writes to one lock that the service allows.
 	Spacing time.Duration
 	Version string // of this program
 
@@ -59,7 +58,7 @@ type Config struct {
 // A Stream is a standard stream.
 type Stream struct {
 	Name    string
-	Columns int // 0: it is no terminal
+	Columns int // 0: it is not a terminal
 }
 
 // An exam is one run of all checks.
@@ -69,20 +68,20 @@ type exam struct {
 	scratch  string // the name of the scratch lock
 	touched  bool   // it was held, or may have been
 	observer *handle
-	refused  error // why a backend that is built in could not be opened
+	refused  error // why a built-in backend could not be opened
 
 	permanent bool          // locks have no lease
-	longest   time.Duration // the longest lease that the server grants, if it granted less than asked
-	rtt       time.Duration // the longest of all renewals but the worst hundredth
+	longest   time.Duration // the longest lease that the server grants; 0: as long as we ask for
+	rtt       time.Duration // the 99th percentile of how long renewals took
 	wrote     clock.Instant // when the last write was sent
-	paused    time.Duration // for how long writes were held back
+	paused    time.Duration // the sum of pauses before writes
 
-	broken string // why what needs the backend is left out
+	broken string // why checks that need the backend are skipped; "": they are not
 }
 
-// Run makes all checks and returns them. It ends early with ctx. Nothing it has
-// made is left behind where the backend can delete it; that may take as long as a
-// lease after ctx has ended, but not after hurry has.
+// Run makes all checks and returns them. It ends early with ctx. It leaves nothing behind
+// that the backend can delete. Cleaning up may take as long as a lease after ctx has ended,
+// but it ends with hurry.
 func Run(ctx, hurry context.Context, c Config) []Check {
 	e := &exam{Config: c, scratch: scratchName(c.Lock)}
 	var all []Check
@@ -106,8 +105,8 @@ func Run(ctx, hurry context.Context, c Config) []Check {
 	return all
 }
 
-// scratchName is that of a lock that nobody else uses, and says when it was made. It
-// begins with the given name, as permissions may depend on that.
+// scratchName returns the name of a lock that nobody else uses. It has the time at which it
+// was made, and begins with the given name, because permissions may depend on that.
 func scratchName(begin string) string {
 	name := fmt.Sprintf("leaderrun-doctor/%08x%08x", uint32(time.Now().Unix()), rand.Uint32())
 	if begin != "" {
@@ -116,19 +115,19 @@ func scratchName(begin string) string {
 	return name
 }
 
-// CheckName returns an ErrUsage if a scratch lock's name cannot begin so.
+// CheckName returns an ErrUsage if a scratch lock's name cannot begin with the given name.
 func CheckName(begin string) error { return locks.CheckName(scratchName(begin)) }
 
 // A step makes one check, or a few that belong together.
 type step struct {
 	name    string
-	backend bool          // it makes no sense once the backend is known to be broken
-	lease   bool          // nor where locks have no lease
-	ability locks.Ability // nor without this; "": needs none
+	backend bool          // skip it if the backend is known to be broken
+	lease   bool          // skip it if locks have no lease
+	ability locks.Ability // skip it if the backend lacks this ability; "": it needs none
 	run     func(context.Context) []Check
 }
 
-// steps are all of them, in order.
+// steps returns all steps in order.
 func (e *exam) steps() []step {
 	return []step{
 		{name: "backend", run: e.parse},
@@ -148,7 +147,7 @@ func (e *exam) steps() []step {
 	}
 }
 
-// take makes the checks of a step, or says why not.
+// take makes the checks of a step, or says why it is skipped.
 func (e *exam) take(ctx context.Context, s step) []Check {
 	switch {
 	case s.backend && e.broken != "":
@@ -172,21 +171,22 @@ func (e *exam) take(ctx context.Context, s step) []Check {
 	return []Check{skipped(s.name, ended(ctx))}
 }
 
-// ErrTimeLimit is the cause of a context that ended as all together took too long.
+// ErrTimeLimit is the cause of a context that ended because all checks together took too
+// long.
 var ErrTimeLimit = errors.New("the time limit was reached")
 
-// ended says why a context has.
+// ended says why a context has ended.
 func ended(ctx context.Context) string { return context.Cause(ctx).Error() }
 
-// stop has all that needs the backend left out from now on.
+// stop has all later checks skipped that need the backend.
 func (e *exam) stop(why string) {
 	if e.broken == "" {
 		e.broken = why
 	}
 }
 
-// patient is a lease long enough for all that is not about leases. If we are killed,
-// the scratch lock is held for as long.
+// patient returns the length of a lease for all checks that are not about leases. If we are
+// killed, the scratch lock is held for so long.
 func (e *exam) patient() time.Duration { return min(max(e.TTL, patientTTL), time.Minute) }
 
 const patientTTL = 15 * time.Second
@@ -196,13 +196,14 @@ func (e *exam) request(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, e.ConnectTimeout)
 }
 
-// bounded is for what the backend bounds by itself, and then says more of it than
-// that time is over: this limit is only for one that hangs.
+// bounded bounds a request that the backend itself bounds. The backend's error says more
+// than that the time is over, so this limit is longer, and only for a backend that hangs.
 func (e *exam) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 2*e.ConnectTimeout+3*time.Second)
 }
 
-// timing is how a lease of the given length is renewed, if the server grants it.
+// timing returns how a lease of the given length is renewed, or one of the longest that the
+// server grants.
 func (e *exam) timing(ttl time.Duration) timing.Timing {
 	if e.longest > 0 {
 		ttl = min(ttl, e.longest)

@@ -12,10 +12,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// backendChecks are those that a server, or a directory, has a part in.
+// backendChecks are the checks that involve a server or a directory.
 var backendChecks = []string{"backend", "helper", "settings", "server", "permissions", "round trip", "lease", "watch", "hand-over", "take-over", "clean up"}
 
-// TestAllWell also looks at what is left of it: nothing.
+// TestAllWell: all checks succeed, and nothing is left behind.
 func TestAllWell(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -44,7 +44,8 @@ func TestAllWell(t *testing.T) {
 	}
 }
 
-// TestAcquireWithoutAnswer may have been granted: that is cleaned up, too.
+// TestAcquireWithoutAnswer: an acquire without an answer may have been granted, so it is
+// cleaned up.
 func TestAcquireWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -58,8 +59,8 @@ func TestAcquireWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestEarlierOnes were killed. Those of which nothing can be left running are deleted,
-// and no lock that only looks alike.
+// TestEarlierOnes: the records of earlier doctors that were killed are deleted if those
+// cannot be running any more. Locks with similar names are not.
 func TestEarlierOnes(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -87,7 +88,7 @@ func TestEarlierOnes(t *testing.T) {
 	})
 }
 
-// TestScratchNames begin as permissions may want them, and never repeat.
+// TestScratchNames: names begin as permissions may require, and never repeat.
 func TestScratchNames(t *testing.T) {
 	t.Parallel()
 	a, b := scratchName("jobs/nightly"), scratchName("jobs/nightly")
@@ -102,7 +103,7 @@ func TestScratchNames(t *testing.T) {
 	}
 }
 
-// TestWithoutAbilities leaves out what a backend cannot do, and only that.
+// TestWithoutAbilities: only the checks are skipped whose ability the backend lacks.
 func TestWithoutAbilities(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -119,11 +120,11 @@ func TestWithoutAbilities(t *testing.T) {
 		}
 	}
 	if c := find(t, checks, "permissions"); strings.Contains(c.Text, "record") {
-		t.Errorf("%+v tells of a record that there is not", c)
+		t.Errorf("%+v mentions a record, which the backend cannot keep", c)
 	}
 }
 
-// TestPermanent is about locks without a lease.
+// TestPermanent has locks without a lease.
 func TestPermanent(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -141,13 +142,13 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// TestStopsWhereItMakesNoSense finds each thing on which the rest depends broken.
+// TestStopsWhereItMakesNoSense breaks each thing on which later checks depend.
 func TestStopsWhereItMakesNoSense(t *testing.T) {
 	t.Parallel()
 	down := &locks.Error{Class: locks.ErrUnavailable, Err: errors.New("refused"), Hint: "start it"}
 	for _, tt := range []struct {
 		name  string
-		at    string // the check that finds it
+		at    string // the check that fails
 		class error
 		ruin  func(*store, *Config)
 	}{
@@ -199,7 +200,7 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 	}
 }
 
-// TestHintOfServersThatAreDown is what the backend says of its errors elsewhere.
+// TestHintOfServersThatAreDown: the fix is the hint that the backend gives elsewhere.
 func TestHintOfServersThatAreDown(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -210,7 +211,7 @@ func TestHintOfServersThatAreDown(t *testing.T) {
 	}
 }
 
-// TestTimeLimit ends a check in its midst, leaves out the others, and cleans up.
+// TestTimeLimit ends during a check: the others are skipped, and the lock is cleaned up.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -232,8 +233,8 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestInterrupted is cut off while a lease runs that nobody can release any more,
-// and deletes what was made when that has ended.
+// TestInterrupted is interrupted while an abandoned lease runs. The record is deleted when
+// the lease has ended.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -252,14 +253,14 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("got %+v; want it skipped", c)
 	}
 	if Worst(checks) != nil {
-		t.Errorf("the worst is %v; want nothing: who interrupts finds nothing wrong", Worst(checks))
+		t.Errorf("the worst is %v; want none, because an interruption is not a failure", Worst(checks))
 	}
 	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
 		t.Errorf("got %+v; want it cleaned up", c)
 	}
 }
 
-// TestHurried gives up cleaning up, and says so.
+// TestHurried: after a second signal, the clean-up is given up, which the check says.
 func TestHurried(t *testing.T) {
 	t.Parallel()
 	s := newStore()

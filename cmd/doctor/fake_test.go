@@ -14,29 +14,29 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// bubble is a boot clock in a bubble of synctest.
+// bubble is the boot clock in a bubble of synctest.
 type bubble struct{}
 
 func (bubble) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) }
 
-// A store is a backend with one lock, of which a test decides what is wrong.
+// A store is a backend with one lock. Its fields say what is wrong with it.
 type store struct {
 	fail      map[string]error // what an operation returns
 	can       []locks.Ability
 	permanent bool
 	slow      time.Duration                     // a renewal takes so long
-	later     bool                              // a request is heard a moment after the next renewal
-	slowOf    uint64                            // one of this token, that is; 0: any
-	grant     func(time.Duration) time.Duration // what is granted for what is asked
-	early     time.Duration                     // leases end by so much too soon
+	later     bool                              // a request arrives a moment after the next renewal
+	slowOf    uint64                            // only renewals under this token are slow; 0: all are
+	grant     func(time.Duration) time.Duration // the ttl granted for the one asked for
+	early     time.Duration                     // leases end so much too early
 	repeats   bool                              // tokens do not rise
-	last      uint64                            // no token after this one is granted; 0: all are
-	shared    bool                              // everybody gets the lock
-	clean     bool                              // each holder is told that the one before released
-	mute      bool                              // who tries to acquire is not answered
-	untold    bool                              // watches tell nothing of a release
+	last      uint64                            // the last token that is granted; 0: there is none
+	shared    bool                              // every contender gets the lock
+	clean     bool                              // each grant says that the previous holder released
+	mute      bool                              // an acquire gets no answer
+	untold    bool                              // watches do not report a release
 	others    []string                          // further locks, on the first page of the list
-	watches   int                               // so many values come before it
+	watches   int                               // a watch reports so many other changes first
 	closes    bool                              // watches end by themselves
 	servers   locks.Servers
 	version   string
@@ -75,7 +75,7 @@ func (s *store) open(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock
 	return &fake{s: s, o: o, asked: make(chan []byte, 1)}, s.fail["open"]
 }
 
-// change wakes up who waits; mu is held.
+// change wakes up the waiters; mu is held.
 func (s *store) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -93,12 +93,12 @@ func (s *store) isSlow() bool {
 	return s.slow > 0 && (s.slowOf == 0 || s.slowOf == s.token)
 }
 
-// free reports whether nobody holds the lock; mu is held.
+// free reports whether the lock is free; mu is held.
 func (s *store) free() bool {
 	return s.holder == nil || !s.permanent && !time.Now().Before(s.until)
 }
 
-// A fake is one handle.
+// A fake is a handle on a store.
 type fake struct {
 	s     *store
 	o     locks.Options
@@ -294,7 +294,7 @@ func (f *fake) Forget(context.Context) error {
 	return nil
 }
 
-// config is one that finds a store all well.
+// config returns a Config with which all checks succeed.
 func config(s *store) Config {
 	return Config{
 		Backend: "fake://h:1/p", Source: "a test", Open: s.open,
@@ -318,7 +318,7 @@ func examine(t *testing.T, s *store, change func(*Config)) (checks []Check) {
 	return checks
 }
 
-// find returns the one check of a name.
+// find returns the check with a name.
 func find(t *testing.T, checks []Check, name string) Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
@@ -328,7 +328,7 @@ func find(t *testing.T, checks []Check, name string) Check {
 	return checks[i]
 }
 
-// levels are those of all checks by name. Two of one name are a mistake here.
+// levels returns the levels of all checks by name, which must be unique.
 func levels(t *testing.T, checks []Check) map[string]Level {
 	t.Helper()
 	all := map[string]Level{}

@@ -21,16 +21,16 @@ type handle struct {
 	lease   *keepalive.Lease
 	freed   bool
 
-	stop func()        // ends a wait for the lock, and waits until it has ended; nil: there was none
-	idle chan struct{} // closed when there is none any more
+	stop func()        // ends the wait for the lock, and returns when it has ended; nil: it does not wait
+	idle chan struct{} // closed when the wait has ended
 }
 
-// open makes a handle. It must be closed.
+// open opens a handle on the scratch lock. It must be closed.
 func (e *exam) open(ctx context.Context, ttl time.Duration) (*handle, error) {
 	return e.openLock(ctx, e.scratch, ttl)
 }
 
-// openLock is open for another lock than the scratch lock.
+// openLock opens a handle on any lock.
 func (e *exam) openLock(ctx context.Context, name string, ttl time.Duration) (*handle, error) {
 	h := &handle{e: e, ttl: ttl, waiting: make(chan struct{}), idle: make(chan struct{})}
 	ctx, cancel := e.request(ctx)
@@ -51,7 +51,7 @@ func (e *exam) openLock(ctx context.Context, name string, ttl time.Duration) (*h
 	return h, nil
 }
 
-// found notes that the lock was found held.
+// found reports that the lock was found held.
 func (h *handle) found() { h.waits.Do(func() { close(h.waiting) }) }
 
 // require returns an ErrUsage if the backend lacks an ability.
@@ -61,7 +61,7 @@ func (h *handle) require(ctx context.Context, needed locks.Ability) error {
 	return locks.Require(ctx, h.Lock, "skipped", needed)
 }
 
-// abilities are those of the backend; none, if it does not tell.
+// abilities returns the abilities of the backend, or none if it does not report them.
 func (h *handle) abilities(ctx context.Context) ([]locks.Ability, error) {
 	able, ok := h.Lock.(locks.Able)
 	if !ok {
@@ -88,8 +88,8 @@ func (h *handle) take(ctx context.Context) (locks.Grant, error) {
 	return grant, err
 }
 
-// inDoubt reports whether an acquire that failed may have been granted: there was
-// no answer.
+// inDoubt reports whether an acquire that failed may have been granted, because there was no
+// answer.
 func inDoubt(err error) bool {
 	return errors.Is(err, locks.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
@@ -100,7 +100,7 @@ func (h *handle) renew(ctx context.Context) error {
 	return h.renewNow(ctx)
 }
 
-// renewNow renews once. It is no error that there is nothing to renew.
+// renewNow renews once. A lock without a lease is not an error.
 func (h *handle) renewNow(ctx context.Context) error {
 	ctx, cancel := h.e.request(ctx)
 	defer cancel()
@@ -110,8 +110,7 @@ func (h *handle) renewNow(ctx context.Context) error {
 	return nil
 }
 
-// free releases the lock, which is then renewed no more, as soon as the lock may be
-// written to again.
+// free stops the renewals and releases the lock, as soon as it may be written to again.
 func (h *handle) free(ctx context.Context) error {
 	h.e.pace(ctx)
 	return h.freeNow(ctx)
@@ -130,10 +129,10 @@ func (h *handle) freeNow(ctx context.Context) error {
 	return err
 }
 
-// queuePause is the pause before another attempt, where a backend cannot wait.
+// queuePause is the pause before another attempt if the backend cannot wait.
 const queuePause = 250 * time.Millisecond
 
-// lead waits for the lock, and renews it from then on.
+// lead waits for the lock, and then renews it.
 func (h *handle) lead(ctx context.Context) error {
 	t := h.e.timing(h.ttl)
 	for {
@@ -159,30 +158,30 @@ func (h *handle) leadNow(ctx context.Context) error {
 	return h.lead(ctx)
 }
 
-// end releases whatever the handle holds, and closes it.
+// end releases the lock if the handle holds it, and closes the handle.
 func (h *handle) end(ctx context.Context) {
 	if h.stop != nil {
 		h.stop()
 	}
 	if !h.freed {
-		_ = h.free(context.WithoutCancel(ctx)) // what is left ends with its lease
+		_ = h.free(context.WithoutCancel(ctx)) // if it fails, the lock ends with its lease
 	}
 	h.close()
 }
 
-// abandon closes the handle and releases nothing, as if its process had vanished.
+// abandon closes the handle without a release, as if its process had been killed.
 func (h *handle) abandon() {
 	h.freed = true
 	h.close()
 }
 
-func (h *handle) close() { _ = h.Close() } // it frees what is this process's own
+func (h *handle) close() { _ = h.Close() } // it only frees resources of this process
 
 // pace waits until the lock may be written to again.
 func (e *exam) pace(ctx context.Context) {
 	now := e.Clock.Now()
 	if next := e.wrote.Add(e.Spacing); e.wrote != 0 && now < next {
-		_ = pause(ctx, next.Sub(now)) // what comes next finds the end of ctx
+		_ = pause(ctx, next.Sub(now)) // the write that follows notices the end of ctx
 		e.paused += e.Clock.Now().Sub(now)
 	}
 	e.wrote = e.Clock.Now()

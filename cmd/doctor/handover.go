@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// queueing is how long a contender may take to find a lock held.
+	// queueing is how long a contender may take to find the lock held.
 	queueing = 10 * time.Second
-	// handOverPatience is how long it may then take to get one that was released.
+	// handOverPatience is how long it may take to get the lock after a release.
 	handOverPatience = 15 * time.Second
 )
 
 // A successor is a contender that waits for the lock.
 type successor struct {
 	*handle
-	led chan error // its one outcome
+	led chan error // receives the outcome
 	at  clock.Instant
 }
 
-// queue opens a contender and returns when it waits. It must be ended.
+// queue opens a contender and returns when it waits for the lock. It must be ended.
 func (e *exam) queue(ctx context.Context, ttl time.Duration) (*successor, error) {
 	h, err := e.open(ctx, ttl)
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *exam) queue(ctx context.Context, ttl time.Duration) (*successor, error)
 	return nil, err
 }
 
-// get waits until the successor leads, and returns since when.
+// get waits until the successor leads, and returns the time at which it got the lock.
 func (s *successor) get(ctx context.Context, patience time.Duration) (clock.Instant, error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -75,7 +75,7 @@ func (s *successor) get(ctx context.Context, patience time.Duration) (clock.Inst
 	}
 }
 
-// handOver has one contender release, and the next one get the lock.
+// handOver has one contender release the lock, and the next one get it.
 func (e *exam) handOver(ctx context.Context) []Check {
 	first, err := e.open(ctx, e.patient())
 	if err != nil {
@@ -108,7 +108,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 		"the waiter held the lock %s after the release; token %d, then %d", show(took), before, after)}
 }
 
-// notRisen is an error if a fencing token has not.
+// notRisen returns a failed check if the fencing token has not risen, or nil.
 func notRisen(name string, before, after uint64) *Check {
 	if after > before {
 		return nil
@@ -117,5 +117,5 @@ func notRisen(name string, before, after uint64) *Check {
 	return &c
 }
 
-// patienceFor bounds the wait for a lease to end.
+// patienceFor returns how long to wait for the end of a lease.
 func patienceFor(g locks.Grant) time.Duration { return g.TTL + handOverPatience }

@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// lease compares what is granted with what is asked for, and passes it through the
-// gate that a run has to pass.
+// lease compares the granted lease with the one that was asked for, and checks whether a run
+// would accept it.
 func (e *exam) lease(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.TTL)
 	if err != nil {

@@ -37,8 +37,8 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestLeastTTL is the least in which a renewal may take so long, and which a run
-// would start with.
+// TestLeastTTL: the ttl is the shortest in which a renewal may take so long, and with which
+// a run would start.
 func TestLeastTTL(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{time.Millisecond, 300 * time.Millisecond, time.Second, 9 * time.Second} {
@@ -71,7 +71,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestMeasure renews a number of times, or for a while.
+// TestMeasure renews a number of times, or for a time.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -108,8 +108,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestSpacing does not take for an answer's time what writes are held back for, and
-// has leases long enough for so few writes.
+// TestSpacing: the pause before a write is not part of the time that it takes, and leases
+// are long enough for so few writes.
 func TestSpacing(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -127,7 +127,8 @@ func TestSpacing(t *testing.T) {
 	}
 }
 
-// TestSlowServer has a ttl that cannot hold: the drills use one that can.
+// TestSlowServer has a ttl that is too short for the server. The hand-over and the takeover
+// use a longer one.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -141,7 +142,7 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
-// TestLease compares what is granted with what was asked for.
+// TestLease compares the granted lease with the one that was asked for.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -157,7 +158,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestShortLeases are renewed in time, also if the server grants less than asked.
+// TestShortLeases: leases are renewed in time even if the server grants shorter ones than we
+// ask for.
 func TestShortLeases(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// containment says how a job would be kept together here.
+// containment says how a job would be contained on this machine.
 func (e *exam) containment(context.Context) []Check {
 	tier, why := guard.Best()
 	c := ok("containment", Figures{"tier": string(tier)}, "%s", tier)
@@ -30,7 +30,7 @@ func (e *exam) bootClock(context.Context) []Check {
 	return []Check{ok("boot clock", Figures{"reads_ns": up}, "reads %v, and runs while the machine is suspended", up.Round(time.Second))}
 }
 
-// terminal says which of our streams a job could talk to somebody on.
+// terminal says which of our standard streams are terminals, which a job would have.
 func (e *exam) terminal(context.Context) []Check {
 	var on []string
 	columns := 0
@@ -54,7 +54,7 @@ func (e *exam) systemd(context.Context) []Check {
 	return []Check{e.service("/")}
 }
 
-// service looks at the file system below a root, and at our environment.
+// service looks for systemd in the file system below a root and in our environment.
 func (e *exam) service(root string) Check {
 	version, running := systemdVersion(root)
 	if !running {

@@ -24,11 +24,11 @@ func TestHelper(t *testing.T) {
 	}
 	checks := examine(t, newStore(), func(c *Config) { c.Find = func(string) (string, error) { return "", nil } })
 	if c := find(t, checks, "helper"); c.Level != OK || !strings.Contains(c.Text, "built in") {
-		t.Errorf("got %+v; want that none is needed", c)
+		t.Errorf("got %+v; want the text that no helper is needed", c)
 	}
 }
 
-// TestSettings names variables, and none of what they say.
+// TestSettings: the check names variables, but does not show their values.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	environ := []string{"FAKE_HOSTS=h:secret", "FAKE_EMPTY=", "LEADERRUN_FAKE_PASSWORD=secret", "OTHER=secret", "FAKES=1"}
@@ -53,13 +53,13 @@ func TestSettings(t *testing.T) {
 		}
 		for _, c := range checks {
 			if strings.Contains(c.Text, "secret") {
-				t.Errorf("%+v tells a secret", c)
+				t.Errorf("%+v shows a secret", c)
 			}
 		}
 	}
 }
 
-// TestSystemd looks at a file system as systemd makes it.
+// TestSystemd looks at a file system that systemd has set up.
 func TestSystemd(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -89,7 +89,7 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
-// TestTerminal tells which streams are one.
+// TestTerminal: the check says which streams are terminals.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	e := &exam{Config: Config{Streams: []Stream{{"standard input", 0}, {"standard error", 120}}}}

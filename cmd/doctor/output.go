@@ -26,19 +26,19 @@ func markOf(l Level) mark {
 	return mark{"-", "-", "\x1b[2m"}
 }
 
-// A reporter prints checks: as lines, each as soon as it is made, or as one object
-// of JSON at the end.
+// A reporter prints checks: as lines, each as soon as it is made, or as one object of JSON
+// at the end.
 type reporter struct {
 	out      io.Writer
-	progress func(string) // shows what is being done; "" removes that
+	progress func(string) // shows what is being done; "" removes it
 	json     bool
-	quiet    bool                    // only what is wrong
-	broken   context.CancelCauseFunc // is told that nothing can be printed any more
+	quiet    bool                    // print only errors
+	broken   context.CancelCauseFunc // called when printing fails
 	err      error
 }
 
-// isUTF8 reports whether the locale's characters are those of UTF-8: the first of
-// its variables that is set decides.
+// isUTF8 reports whether the locale uses UTF-8. The first of its variables that is set
+// decides.
 func isUTF8(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToLower(getenv(name)); value != "" {
@@ -56,7 +56,7 @@ func (r *reporter) check(c Check) {
 	r.print(line(c, output.Colors(r.out), !isUTF8(os.Getenv)))
 }
 
-// line is a check for people: what was found, and below it what to do.
+// line returns a check for people: what was found, and below it what to do.
 func line(c Check, colours, ascii bool) string {
 	m := markOf(c.Level)
 	sign := m.sign
@@ -73,7 +73,7 @@ func line(c Check, colours, ascii bool) string {
 	return s
 }
 
-// print writes to standard output. What went wrong first is kept.
+// print writes to standard output. It keeps the first error.
 func (r *reporter) print(s string) {
 	if r.err != nil {
 		return
@@ -83,15 +83,15 @@ func (r *reporter) print(s string) {
 	}
 }
 
-// findings are all that leaderrun doctor found, as JSON.
+// findings is the output of leaderrun doctor as JSON.
 type findings struct {
-	V       int     `json:"v"` // of this form; fields may be added to it
+	V       int     `json:"v"` // of this format, to which fields may be added
 	Backend string  `json:"backend"`
 	Status  int     `json:"status"` // the exit status
 	Checks  []Check `json:"checks"`
 }
 
-// end prints the sum of it.
+// end prints the number of checks of each level, or all checks as JSON.
 func (r *reporter) end(backend string, status int, checks []Check) error {
 	r.progress("")
 	if !r.json {

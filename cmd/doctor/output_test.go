@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// quietly shows nothing of what is being done.
+// quietly shows no progress.
 func quietly(string) {}
 
-// TestDoctorLines are what people see of checks.
+// TestDoctorLines prints checks for people.
 func TestDoctorLines(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -33,7 +33,7 @@ func TestDoctorLines(t *testing.T) {
 	}
 }
 
-// TestDoctorJSON is one object with a version, and nothing before it.
+// TestDoctorJSON: the output is one object with a version.
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// TestDoctorCannotPrint keeps what went wrong: it must not exit with 0 then.
+// TestDoctorCannotPrint: an error of printing is returned, so that the exit status is not 0.
 func TestDoctorCannotPrint(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no room")
@@ -70,7 +70,7 @@ func TestDoctorCannotPrint(t *testing.T) {
 			t.Errorf("json %v: got %v; want %v", json, err, broken)
 		}
 		if !errors.Is(told, broken) {
-			t.Errorf("json %v: told of %v; want that the rest is not done for nobody", json, told)
+			t.Errorf("json %v: broken was called with %v; want an error, so that the checks end", json, told)
 		}
 	}
 }

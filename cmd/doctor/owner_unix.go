@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// owner says to whom a file belongs: a helper can only be root's or ours.
+// owner says who owns a file. A helper can only belong to root or to us.
 func owner(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

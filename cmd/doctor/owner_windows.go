@@ -1,4 +1,4 @@
 package doctor
 
-// owner is not looked at here.
+// owner returns "": owners are not checked on Windows.
 func owner(string) string { return "" }

@@ -15,12 +15,12 @@ import (
 // An operation is something that a run may do.
 type operation struct {
 	name    string
-	ability locks.Ability // it needs this; "": every backend can
+	ability locks.Ability // that it needs; "": every backend can do it
 	needed  string        // what fails without it; "": every run
 	do      func(context.Context, *handle) error
 }
 
-// operations are done in this order, by one contender.
+// operations returns the operations that one contender tries, in this order.
 func (e *exam) operations() []operation {
 	return []operation{
 		{"acquire", "", "", e.tryAcquire},
@@ -33,8 +33,8 @@ func (e *exam) operations() []operation {
 	}
 }
 
-// permissions does each operation once, on the scratch lock. There is one line for
-// all that succeed, and one for each that fails.
+// permissions tries each operation once, on the scratch lock. It returns one check for all
+// that succeed, and one for each that fails.
 func (e *exam) permissions(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.patient())
 	if err != nil {
@@ -47,7 +47,7 @@ func (e *exam) permissions(ctx context.Context) []Check {
 	figures := Figures{}
 	for _, o := range e.operations() {
 		if o.ability != "" && !h.can(ctx, o.ability) {
-			continue // the check of what needs it says so
+			continue // the checks that need the ability say so
 		}
 		start, paused := e.Clock.Now(), e.paused
 		err := o.do(ctx, h)
@@ -72,7 +72,7 @@ func (e *exam) permissions(ctx context.Context) []Check {
 	return checks
 }
 
-// tryAcquire learns, too, how long a lease the server grants at most.
+// tryAcquire also finds out the longest lease that the server grants.
 func (e *exam) tryAcquire(ctx context.Context, h *handle) error {
 	grant, err := h.take(ctx)
 	if err == nil && grant.TTL > 0 && grant.TTL < h.ttl {
@@ -112,11 +112,11 @@ func tryRecord(ctx context.Context, h *handle) error {
 	return nil
 }
 
-// askPatience is how long a request to the holder may take to be heard: some
-// backends deliver it with one of the next renewals.
+// askPatience is how long a request to the holder may take to arrive. Some backends deliver
+// it with one of the next renewals.
 const askPatience = 5 * time.Second
 
-// tryAsk asks the holder, which is ourselves, and waits until it has heard it.
+// tryAsk asks the holder, which is this process, and waits until the request arrives.
 func tryAsk(ctx context.Context, h *handle) error {
 	if err := ask(ctx, h); err != nil {
 		return err
@@ -127,7 +127,7 @@ func tryAsk(ctx context.Context, h *handle) error {
 		select {
 		case <-h.Lock.(locks.Asker).Asked():
 			return nil
-		case <-time.After(queuePause): // after the last renewal, which may have brought it
+		case <-time.After(queuePause): // the last renewal may have delivered it
 			if err := h.renew(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
@@ -148,7 +148,7 @@ func ask(ctx context.Context, h *handle) error {
 	return h.Lock.(locks.Asker).Ask(ctx, st.Token, []byte("doctor"))
 }
 
-// listPages is how many pages are looked at for our own lock.
+// listPages is how many pages of the list we look at.
 const listPages = 100
 
 // tryList looks for the scratch lock, which is held.

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestEachOperation has one operation fail at a time: it is named, with a fix, and
-// the others are done.
+// TestEachOperation breaks one operation at a time. The check names it, with a fix, and the
+// other operations are still tried.
 func TestEachOperation(t *testing.T) {
 	t.Parallel()
 	denied := fmt.Errorf("the server says no: %w", locks.ErrDenied)
@@ -36,7 +36,7 @@ func TestEachOperation(t *testing.T) {
 			t.Parallel()
 			s := newStore()
 			s.fail[tt.broken] = tt.err
-			if tt.broken == "inspect" { // who asks has to look first
+			if tt.broken == "inspect" { // asking begins with a look
 				s.can = []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanForget}
 			}
 			checks := examine(t, s, nil)
@@ -55,13 +55,13 @@ func TestEachOperation(t *testing.T) {
 	}
 }
 
-// TestAskedLater is heard with the first renewal, however far apart these are.
+// TestAskedLater: a request arrives with the first renewal, however rare renewals are.
 func TestAskedLater(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.later = true
 	checks := examine(t, s, func(c *Config) { c.Spacing = time.Second })
 	if c := find(t, checks, "permissions"); c.Figures["ask_ns"] != queuePause+time.Millisecond {
-		t.Errorf("got %+v; want that a request is heard a millisecond after the first renewal", c)
+		t.Errorf("got %+v; want a request that arrives a millisecond after the first renewal", c)
 	}
 }

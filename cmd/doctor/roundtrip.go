@@ -9,13 +9,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// Renewals are measured until there are so many, or for so long.
+// We measure this number of renewals, but no longer than this time.
 const (
 	renewals  = 50
 	measuring = 5 * time.Second
 )
 
-// roundTrip measures renewals, and says what ttl they allow.
+// roundTrip measures renewals, and says which ttl they allow.
 func (e *exam) roundTrip(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.patient())
 	if err != nil {
@@ -32,8 +32,8 @@ func (e *exam) roundTrip(ctx context.Context) []Check {
 	return []Check{e.weigh(took)}
 }
 
-// measure renews one time after the other, and returns how long each took, in order
-// of size. There is at least one.
+// measure renews repeatedly, and returns how long the renewals took, in ascending order.
+// There is at least one.
 func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) {
 	var took []time.Duration
 	for end := e.Clock.Now().Add(measuring); len(took) < renewals; {
@@ -51,8 +51,8 @@ func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) 
 	return took, nil
 }
 
-// weigh judges the ttl by how long renewals take; took is sorted. A renewal that takes
-// longer than the limit of an attempt fails. Half of that limit is too close for comfort.
+// weigh judges the ttl by how long renewals took, in ascending order. A renewal that takes
+// longer than the limit of an attempt fails, and more than half of that limit is too close.
 func (e *exam) weigh(took []time.Duration) Check {
 	p50, p99 := rank(took, 50), rank(took, 99)
 	e.rtt = p99
@@ -73,8 +73,8 @@ func (e *exam) weigh(took []time.Duration) Check {
 	return c
 }
 
-// shortest is the least ttl in which a renewal may take so long, with a grace, and
-// in which renewals are no more writes than the service takes.
+// shortest returns the shortest ttl with which a renewal may take as long as attempt, with
+// that grace, and with which renewals are not more frequent than the service allows.
 func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
 	ttl := timing.Shortest(attempt, grace)
 	for timing.New(ttl, grace).Renew < e.Spacing {
@@ -83,7 +83,8 @@ func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
 	return ttl
 }
 
-// rank is a percentile: the least that so many of a hundred do not exceed.
+// rank returns a percentile: the smallest value that the given percentage of values does not
+// exceed.
 func rank(sorted []time.Duration, percent int) time.Duration {
 	return sorted[max((len(sorted)*percent+99)/100-1, 0)]
 }

@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// expirySoon is when the end of a certificate is near.
+	// expirySoon is how long before the end of a certificate we warn.
 	expirySoon = 14 * 24 * time.Hour
-	// clockApart is by how much a server's clock may differ from ours. Leases do not
-	// depend on it; which window of --once-per a run is in, and what people read in
-	// logs, does.
+	// clockApart is by how much a server's clock may differ from ours. Leases do not depend
+	// on it, but the window of --once-per that a run is in does, and so do times in logs.
 	clockApart = 5 * time.Second
 )
 
-// servers asks each server how it is.
+// servers queries each server.
 func (e *exam) servers(ctx context.Context) []Check {
 	asked, cancel := e.bounded(ctx)
 	defer cancel()
@@ -31,7 +30,7 @@ func (e *exam) servers(ctx context.Context) []Check {
 	return e.judge(ctx, s)
 }
 
-// judge makes checks of what a probe tells.
+// judge turns the result of a probe into checks.
 func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 	var checks []Check
 	dead, hint := e.dead(ctx, s.Servers)
@@ -43,7 +42,7 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 		checks = append(checks, e.wellOrNot(s.Product, server))
 	}
 	if e.broken != "" {
-		return checks // nobody can have told what follows
+		return checks // no server has answered
 	}
 	if s.User != "" {
 		checks = append(checks, ok("user", Figures{"user": locks.Printable(s.User)}, "%s", locks.Printable(s.User)))
@@ -54,9 +53,9 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 	return checks
 }
 
-// dead reports whether none of the servers can be reached, and then has all that
-// needs one left out. With no answer at all comes a hint. One that only does not
-// tell about itself may yet keep locks for us: what it allows is tried later.
+// dead reports whether no server can be reached, and if so has all checks skipped that need
+// one. If no server has answered, it also returns a hint. A server that only refuses to
+// report on itself may still keep locks for us: later checks try that.
 func (e *exam) dead(ctx context.Context, all []locks.Server) (dead bool, hint string) {
 	answers := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Error == "" })
 	unclear := slices.ContainsFunc(all, func(s locks.Server) bool { return s.Class != "unavailable" })
@@ -69,8 +68,8 @@ func (e *exam) dead(ctx context.Context, all []locks.Server) (dead bool, hint st
 	return !unclear, e.hint(ctx)
 }
 
-// hint asks the backend in the usual way, as what it says of an error is more than
-// a probe has room for.
+// hint makes a normal request to the backend, because its error has a hint, which a probe
+// has not.
 func (e *exam) hint(ctx context.Context) string {
 	i, ok := e.observer.Lock.(locks.Inspector)
 	if !ok {
@@ -82,8 +81,8 @@ func (e *exam) hint(ctx context.Context) string {
 	return locks.Hint(err)
 }
 
-// silent is the check of a server that did not tell. If others answer, locks work
-// without it.
+// silent returns the check of a server that has not reported on itself. If others answer,
+// locks work without it.
 func silent(s locks.Server, hint string, others bool) Check {
 	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
 	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
@@ -102,7 +101,7 @@ func silent(s locks.Server, hint string, others bool) Check {
 	return c
 }
 
-// wellOrNot is the check of a server that has answered.
+// wellOrNot returns the check of a server that has answered.
 func (e *exam) wellOrNot(product string, s locks.Server) Check {
 	c := Check{Name: "server", Level: OK, Figures: Figures{"address": locks.Printable(s.Address)}}
 	text := []string{strings.TrimSpace(locks.Printable(product) + " " + locks.Printable(s.Version))}
@@ -117,7 +116,7 @@ func (e *exam) wellOrNot(product string, s locks.Server) Check {
 		text = append(text, "answers in "+show(s.RTT))
 		c.Figures["rtt_ns"] = s.RTT
 	}
-	if !e.permanent { // else it is no server
+	if !e.permanent { // otherwise it is a file system
 		text = append(text, c.encryption(s))
 	}
 	text = append(text, c.clocks(s))
@@ -185,7 +184,7 @@ func (c *Check) clocks(s locks.Server) string {
 	return "its clock is behind ours by " + show((-ahead).Round(time.Second))
 }
 
-// worsen raises the level, if it is lower.
+// worsen raises the level, unless it is already as high.
 func (c *Check) worsen(to Level, fix string) {
 	if c.Level == Error || c.Level == Warning && to == Warning {
 		return
@@ -193,7 +192,7 @@ func (c *Check) worsen(to Level, fix string) {
 	c.Level, c.Fix = to, fix
 }
 
-// finding passes on what only the backend knows to look at.
+// finding turns a finding of the backend into a check.
 func finding(f locks.Finding) Check {
 	c := Check{Name: locks.Printable(f.Check), Level: Warning, Text: escape(f.Text), Fix: escape(f.Fix)}
 	if c.Text == "" {
@@ -211,10 +210,10 @@ func finding(f locks.Finding) Check {
 	return c
 }
 
-// maxSentences is how much is shown of what a backend found, in characters.
+// maxSentences is how much of a finding's text is shown, in characters.
 const maxSentences = 1000
 
-// escape is locks.Printable for whole sentences, of which it would cut the end.
+// escape is locks.Printable for sentences, which Printable would cut off.
 func escape(s string) string {
 	var b strings.Builder
 	for part := range slices.Chunk([]rune(s)[:min(len([]rune(s)), maxSentences)], 200) {

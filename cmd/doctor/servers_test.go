@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestServer judges what one server tells.
+// TestServer judges the report of one server.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -45,7 +45,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServers are several, and what else a probe tells.
+// TestServers judges several servers, and the other results of a probe.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -68,7 +68,7 @@ func TestServers(t *testing.T) {
 		}
 	}
 	if len(servers) != 3 || servers[0].Level != OK || servers[1].Level != Warning || servers[2].Level != Warning || servers[1].Fix == "" {
-		t.Errorf("got %+v; want one that is well, and two warnings", servers)
+		t.Errorf("got %+v; want one ok, and two warnings", servers)
 	}
 	if c := find(t, checks, "user"); c.Text != `alice\a` {
 		t.Errorf("got %+v; want alice, escaped", c)
@@ -83,7 +83,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestServerThatDoesNotTell may keep locks all the same.
+// TestServerThatDoesNotTell: a server that does not report on itself may still keep locks.
 func TestServerThatDoesNotTell(t *testing.T) {
 	t.Parallel()
 	for _, class := range []string{"denied", ""} {

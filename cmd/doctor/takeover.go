@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// takeOver has one contender vanish, and the next one get the lock: not before the
-// lease of the first has ended.
+// takeOver abandons the lock of one contender, and checks that the next one does not get it
+// before the lease has ended.
 func (e *exam) takeOver(ctx context.Context) []Check {
 	ttl := min(e.shortest(2*e.rtt, -1), patientTTL)
 	first, err := e.open(ctx, ttl)
@@ -41,8 +41,8 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 	return []Check{e.judgeTakeOver(grant, second.lease.Grant(), sent, at)}
 }
 
-// judgeTakeOver looks at a term that began at a moment, after one that was last
-// renewed by a request sent at another.
+// judgeTakeOver judges a takeover at the given time, from a term whose last renewal was sent
+// at the time sent.
 func (e *exam) judgeTakeOver(before, after locks.Grant, sent, at clock.Instant) Check {
 	took := at.Sub(sent)
 	f := Figures{"took_ns": took, "lease_ns": before.TTL, "tokens": []uint64{before.Token, after.Token}}

@@ -67,8 +67,8 @@ func TestJSONLogger(t *testing.T) {
 	}
 }
 
-// TestJSONKeysStandOnce has a backend, as all of them do, name the lock and its
-// address, and a message the holder and the token.
+// TestJSONKeysStandOnce: a backend also names the lock and its address, and a message the
+// holder and the token, but each key occurs once.
 func TestJSONKeysStandOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -83,7 +83,7 @@ func TestJSONKeysStandOnce(t *testing.T) {
 	}
 }
 
-// TestStalledTerminal logs to a terminal that takes nothing, as after Ctrl-S.
+// TestStalledTerminal logs to a terminal that accepts nothing, as after Ctrl-S.
 func TestStalledTerminal(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}

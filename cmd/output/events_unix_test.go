@@ -16,7 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// TestEventsToAFIFO has nobody read it, then somebody.
+// TestEventsToAFIFO opens and writes to a FIFO without a reader.
 func TestEventsToAFIFO(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "fifo")
@@ -38,8 +38,7 @@ func TestEventsToAFIFO(t *testing.T) {
 	within(t, sinkFlush+5*time.Second, "closing", l.Close)
 }
 
-// TestEventsToADescriptor knows our own descriptors from those that we were
-// started with.
+// TestEventsToADescriptor: only descriptors that we were started with are accepted.
 func TestEventsToADescriptor(t *testing.T) {
 	t.Parallel()
 	f, err := os.Create(filepath.Join(t.TempDir(), "events"))
@@ -50,7 +49,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	if _, err := OpenEvents(fmt.Sprintf("fd:%d", f.Fd())); !errors.Is(err, locks.ErrUsage) {
 		t.Errorf("a descriptor of our own: %v", err)
 	}
-	fd, err := unix.Dup(int(f.Fd())) // without FD_CLOEXEC, as an inherited one
+	fd, err := unix.Dup(int(f.Fd())) // without FD_CLOEXEC, like an inherited descriptor
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +65,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	}
 }
 
-// TestNoEvents asks for none.
+// TestNoEvents: without a value of --events nothing is written.
 func TestNoEvents(t *testing.T) {
 	t.Parallel()
 	l, err := OpenEvents("")

@@ -36,10 +36,10 @@ func TestStatus(t *testing.T) {
 		{&runner.SignalError{Signal: syscall.SIGTERM}, 143},
 		{&runner.SignalError{Signal: syscall.SIGINT}, 130},
 
-		// What a term ended with may wrap what made its last renewal fail.
+		// The error that ends a term may wrap the one with which its last renewal failed.
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrUnavailable)), 76},
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrDenied)), 76},
-		// A file system denies in its own words.
+		// Hints and other texts do not change the class.
 		{&hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
 		{Reword(class(locks.ErrUnavailable), "text"), 69},
 	} {
@@ -49,8 +49,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestReport checks what is printed: one line, its hint, and nothing about what
-// needs no words.
+// TestReport checks what is printed: one line and its hint, and nothing for errors that only
+// have a status.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

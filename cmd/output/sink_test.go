@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A stalled writer blocks until it is let go.
+// A stalled writer blocks until release is closed.
 type stalled struct {
 	release chan struct{}
 	mu      sync.Mutex
@@ -23,8 +23,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 	return s.got.Write(p)
 }
 
-// TestSinkNeverBlocks writes more than the queue holds to something that takes
-// nothing.
+// TestSinkNeverBlocks writes more than the queue holds to a stalled writer.
 func TestSinkNeverBlocks(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}
@@ -45,14 +44,14 @@ func TestSinkNeverBlocks(t *testing.T) {
 	}
 }
 
-// TestSinkAfterItsEnd is of somebody who could not be waited for, and writes on.
+// TestSinkAfterItsEnd writes to a sink that is closed.
 func TestSinkAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	s := NewSink(&b)
 	fmt.Fprint(s, "before")
 	if !s.Close() {
-		t.Error("not all is written")
+		t.Error("Close reports that not everything is written")
 	}
 	for range 2 * sinkQueue {
 		fmt.Fprint(s, "after")
@@ -92,7 +91,7 @@ func TestSinkDrain(t *testing.T) {
 	s.Close()
 }
 
-// TestSinkKeepsACopy reuses the memory that it wrote from.
+// TestSinkKeepsACopy changes the slice after the write.
 func TestSinkKeepsACopy(t *testing.T) {
 	t.Parallel()
 	w := &stalled{release: make(chan struct{})}

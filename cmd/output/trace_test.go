@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// TestTraceRenewals follows the lowest that was left of a lease, through failures,
-// until the next c. It is printed with -q, too.
+// TestTraceRenewals: the least time that was left of a lease is kept through failures, until
+// the next term. It is printed even with -q.
 func TestTraceRenewals(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -47,7 +47,7 @@ leaderrun: renewed took=5ms left=14s lowest=11s
 	}
 }
 
-// TestNoTrace asks for none.
+// TestNoTrace: without --trace-renewals nothing is printed.
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

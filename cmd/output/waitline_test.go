@@ -28,7 +28,7 @@ func TestWaitLineText(t *testing.T) {
 	}
 }
 
-// TestWaitLineFits has an id as leaderrun makes them.
+// TestWaitLineFits: with an id that leaderrun has made, the line fits.
 func TestWaitLineFits(t *testing.T) {
 	t.Parallel()
 	status := locks.Status{Holder: "web-1/4711/5e1f00ab", Since: time.Now()}
@@ -58,7 +58,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestWaitLineComesAndGoes has it shown, overwritten by a message, and wiped.
+// TestWaitLineComesAndGoes: the line is shown, overwritten by a message, and wiped.
 func TestWaitLineComesAndGoes(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -81,7 +81,7 @@ func TestWaitLineComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestWaitLineAgain has a second wait shown, after a job.
+// TestWaitLineAgain: a second wait is shown as well, after a job.
 func TestWaitLineAgain(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -101,7 +101,7 @@ func TestWaitLineAgain(t *testing.T) {
 	}
 }
 
-// TestNoWaitLine is what there is without a terminal: nothing.
+// TestNoWaitLine: without a terminal nothing is shown.
 func TestNoWaitLine(t *testing.T) {
 	t.Parallel()
 	l := &WaitLine{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A partial writer takes so many bytes in all, until it is given more room.
+// A partial writer accepts bytes while it has room.
 type partial struct {
 	room int
 	got  bytes.Buffer
@@ -24,8 +24,8 @@ func (p *partial) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestPartOfALineIsCompleted writes to what is full in the midst of a line. What
-// comes before there is room for the rest is dropped as a whole.
+// TestPartOfALineIsCompleted: the writer is full in the middle of a line. Until there is room
+// for the rest, other lines are dropped as a whole.
 func TestPartOfALineIsCompleted(t *testing.T) {
 	t.Parallel()
 	p := &partial{room: 8}
@@ -42,7 +42,7 @@ func TestPartOfALineIsCompleted(t *testing.T) {
 	}
 }
 
-// TestPartOfALineIsCompletedAtTheEnd has nothing else to write.
+// TestPartOfALineIsCompletedAtTheEnd: Close writes the rest, if nothing else is written.
 func TestPartOfALineIsCompletedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	p := &partial{room: 2}
@@ -56,8 +56,7 @@ func TestPartOfALineIsCompletedAtTheEnd(t *testing.T) {
 	}
 }
 
-// A halved file takes no more than a part of what is written to it, as one on a
-// full disk.
+// halved returns a writer that has written half of a line, as on a full disk.
 func halved(t *testing.T, name, line string) *wholeWriter {
 	t.Helper()
 	f, err := openToAppend(name)
@@ -71,9 +70,8 @@ func halved(t *testing.T, name, line string) *wholeWriter {
 	return w
 }
 
-// TestSeveralAppendToOneFile has another one write after a part of our line: a
-// line of his own. We do not complete ours then, and a line that nobody completes
-// is not continued by another one.
+// TestSeveralAppendToOneFile: another process writes a line after a part of ours. Then we do
+// not complete ours, and neither process continues the other's incomplete line.
 func TestSeveralAppendToOneFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -93,7 +91,7 @@ func TestSeveralAppendToOneFile(t *testing.T) {
 	}
 }
 
-// TestPartInAFileIsCompleted has nobody else write.
+// TestPartInAFileIsCompleted: if no other process writes, we complete our line.
 func TestPartInAFileIsCompleted(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -104,7 +102,7 @@ func TestPartInAFileIsCompleted(t *testing.T) {
 	}
 }
 
-// TestTruncatedFile is rotated by truncating it after a part of a line.
+// TestTruncatedFile truncates the file, as some log rotation does, after a part of a line.
 func TestTruncatedFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")

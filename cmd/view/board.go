@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Board shows all locks on a terminal, and what is known of them as it changes. It
-// writes each picture in one piece, over the one before, so that nothing flickers.
+// A Board shows all locks on a terminal. It writes each picture in one piece over the
+// previous one, so that nothing flickers.
 type Board struct {
 	Out   io.Writer
 	Title string
@@ -20,8 +20,8 @@ type Board struct {
 }
 
 const (
-	// Another screen, without a cursor, on which what is too long for a line is cut
-	// off: a character may be wider than clip knows.
+	// The alternate screen, without a cursor. Lines that are too long are cut off, because a
+	// character may be wider than clip assumes.
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	home        = "\x1b[H"
@@ -29,14 +29,14 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// Enter takes the screen, and Leave gives it back as it was.
+// Enter switches to the alternate screen.
 func (b *Board) Enter() { _, _ = io.WriteString(b.Out, enterScreen) }
 
-// Leave is the end of Enter.
+// Leave switches back to the screen as it was.
 func (b *Board) Leave() { _, _ = io.WriteString(b.Out, leaveScreen) }
 
-// Draw shows the locks as they are at the given time. Trouble is what keeps us from
-// knowing how they are now.
+// Draw shows the locks as they are at the given time. trouble is the error because of which
+// they are not current, or nil.
 func (b *Board) Draw(all []Lock, trouble error, now time.Time) {
 	b.Style.Now = now
 	columns, rows := b.Size()
@@ -53,7 +53,7 @@ func (b *Board) Draw(all []Lock, trouble error, now time.Time) {
 	_, _ = io.WriteString(b.Out, out.String())
 }
 
-// lines are at most as many as the screen has.
+// lines returns the lines of the picture, no more than the screen has rows.
 func (b *Board) lines(all []Lock, trouble error, rows int) []string {
 	held := 0
 	for i := range all {
@@ -76,7 +76,7 @@ func (b *Board) lines(all []Lock, trouble error, rows int) []string {
 	return lines
 }
 
-// clip returns what of a line fits into so many columns. What paints takes none.
+// clip returns the part of a line that fits into the columns. Colours take up no columns.
 func clip(line string, columns int) string {
 	if columns <= 0 {
 		return line

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// drawn is what a board of a size shows, line by line, and all that it wrote.
+// drawn returns the lines that a board of a size shows, and all that it wrote.
 func drawn(columns, rows int, all []Lock, trouble error) (lines []string, raw string) {
 	var out bytes.Buffer
 	b := &Board{Out: &out, Title: "leaderrun watch", Size: func() (int, int) { return columns, rows }, Style: Style{Color: true}}
@@ -26,7 +26,7 @@ func drawn(columns, rows int, all []Lock, trouble error) (lines []string, raw st
 	return lines, raw
 }
 
-// TestBoardFits: a picture is never larger than the terminal, which would scroll.
+// TestBoardFits: a picture is never larger than the terminal, which would scroll otherwise.
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	var many []Lock
@@ -44,7 +44,7 @@ func TestBoardFits(t *testing.T) {
 			}
 		}
 		if strings.Contains(raw, "\x1b[2J") {
-			t.Error("the screen is wiped before it is drawn, which flickers")
+			t.Error("the screen is cleared before it is drawn, which flickers")
 		}
 	}
 	lines, _ := drawn(80, 24, many, nil)

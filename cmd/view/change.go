@@ -8,18 +8,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// What may have happened to a lock. It may also be Free, Held or Lapsed now.
+// The kinds of changes in addition to Free, Held and Lapsed.
 const (
-	Waiting     = "waiting"     // others wait for it than before
-	Unreachable = "unreachable" // the backend gives no answer; of no lock
-	Reachable   = "reachable"   // it does again
+	Waiting     = "waiting"     // the waiters of a lock have changed
+	Unreachable = "unreachable" // the backend does not respond
+	Reachable   = "reachable"   // the backend responds again
 )
 
-// A Change is something that has happened since the look before.
+// A Change is something that has happened since the previous look.
 type Change struct {
 	Time    time.Time // when we saw it
 	Kind    string
-	Lock    *Lock // as it is now; nil: it is about the backend
+	Lock    *Lock // as it is now; nil: the change is about the backend
 	Before  *Lock // as it was; nil: this was the first look
 	Trouble error // of Unreachable
 }
@@ -41,7 +41,7 @@ func Changes(before, now []Lock, at time.Time) (all []Change) {
 			all = append(all, Change{Time: at, Kind: kind, Lock: l, Before: was})
 		}
 	}
-	for i := range before { // those that are not listed any more
+	for i := range before { // what is no longer listed is free
 		if was := old[before[i].Name]; was != nil && (was.Held || was.Waiters > 0) {
 			all = append(all, Change{Time: at, Kind: Free, Lock: &Lock{Name: was.Name}, Before: was})
 		}
@@ -49,7 +49,7 @@ func Changes(before, now []Lock, at time.Time) (all []Change) {
 	return all
 }
 
-// compare says what has become of a lock, or "".
+// compare returns the kind of change of a lock, or "" if there is none.
 func compare(was, is *Lock) string {
 	switch {
 	case was.Is() != is.Is(), is.Held && (was.Token != is.Token || was.RunID != is.RunID):
@@ -62,7 +62,7 @@ func compare(was, is *Lock) string {
 
 func samePlace(a, b locks.Place) bool { return a.RunID == b.RunID && a.Holder == b.Holder }
 
-// Line says in one line what has happened.
+// Line describes the change in one line.
 func (c Change) Line() string {
 	at := c.Time.Local().Format("2006-01-02 15:04:05.000 ")
 	if c.Lock == nil {
@@ -94,13 +94,12 @@ func who(l *Lock) string {
 	return locks.Printable(l.Holder)
 }
 
-// ChangeJSON is a line of `leaderrun watch -o json`: the change, and the lock as it
-// is now.
+// ChangeJSON is a line of `leaderrun watch -o json`: the change, and the lock as it is now.
 type ChangeJSON struct {
 	V        int       `json:"v"`
 	Time     time.Time `json:"time"` // when we saw it, by our clock
 	Event    string    `json:"event"`
-	First    bool      `json:"first,omitempty"` // it was so at our first look
+	First    bool      `json:"first,omitempty"` // the state at our first look
 	Previous string    `json:"previous,omitempty"`
 	Error    string    `json:"error,omitempty"`
 	*JSON
@@ -122,5 +121,5 @@ func (c Change) JSON() ChangeJSON {
 	return j
 }
 
-// First reports whether this is how it was when we first looked.
+// First reports whether this is the state of a lock at our first look.
 func (c Change) First() bool { return c.Lock != nil && c.Before == nil }

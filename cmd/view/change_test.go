@@ -46,7 +46,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestLines: a line is one line, whoever wrote what is in it.
+// TestLines: a line is one line, even if others wrote what is in it.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	evil := held("a", "x\n\x1b[2Jy", 1)

@@ -37,7 +37,7 @@ func (s Style) detail(b *strings.Builder, l *Lock) {
 	}
 }
 
-// facts are names and values, of what is known.
+// facts returns names and values of what is known.
 func (s Style) facts(l *Lock) (all [][2]string) {
 	add := func(name, value string, known bool) {
 		if known {

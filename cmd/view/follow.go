@@ -9,32 +9,31 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// A Follower looks again and again: when the backend says that something has
-// changed, if it can, and every Interval if it cannot.
+// A Follower looks at locks repeatedly: when the backend reports a change, or every Interval
+// if the backend cannot report changes.
 type Follower struct {
 	Store    *Store
 	Interval time.Duration // how often to look if the backend cannot report changes
-	// Seen gets what each look has seen, and what is different from the one before; of
-	// the first look each lock is a change without a Before. An error ends following.
+	// Seen receives the result of each look, and the changes since the previous one. At the
+	// first look each lock is a change without a Before. An error ends the Follower.
 	Seen func(now []Lock, changes []Change) error
-	// Patient says to ride out an outage even at the first look.
+	// Patient says to go on after an outage even at the first look.
 	Patient bool
 
-	told <-chan struct{} // nil: nobody tells
-	wide bool            // of all locks
-	stop context.CancelFunc
-	deaf bool // the backend cannot tell at all
-	last []Lock
-	down bool
+	reports <-chan struct{} // of the current watch; nil: there is none
+	wide    bool            // the watch is of all locks
+	stop    context.CancelFunc
+	noWatch bool // the backend cannot report changes
+	last    []Lock
+	down    bool
 }
 
-// idle is how often we look although we would be told: a watch may be broken
-// without anybody noticing.
+// idle is how often we look although there is a watch, which may be broken unnoticed.
 const idle = 10 * time.Second
 
-// Follow looks until ctx ends, and returns ctx.Err(). It rides out a backend that
-// cannot be reached, but at its first look only if it is Patient. Another error is one that another
-// look would meet as well.
+// Follow looks until ctx ends, and returns ctx.Err(). It goes on if the backend cannot be
+// reached, but at the first look only if it is Patient. It returns any other error, because
+// another look would have the same result.
 func (f *Follower) Follow(ctx context.Context) error {
 	defer func() { f.unwatch() }()
 	pause := backoff.Backoff{Shortest: time.Second, Longest: 10 * time.Second}
@@ -47,8 +46,8 @@ func (f *Follower) Follow(ctx context.Context) error {
 		case err == nil:
 			first = false
 			pause = backoff.Backoff{Shortest: time.Second, Longest: 10 * time.Second}
-			if f.told != nil && f.wide != f.Store.IsWide() {
-				f.unwatch() // we would not be told of the slots that we have just seen
+			if f.reports != nil && f.wide != f.Store.IsWide() {
+				f.unwatch() // the watch does not report the slots that we have just seen
 				continue
 			}
 			err = f.wait(ctx)
@@ -57,7 +56,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 		default:
 			if err = pause.Wait(ctx); err == nil {
 				f.unwatch()
-				f.deaf = false
+				f.noWatch = false
 				f.Store.reopen(ctx)
 			}
 		}
@@ -99,42 +98,42 @@ func (f *Follower) look(ctx context.Context, first bool) error {
 	return f.Seen(now, changes)
 }
 
-// watch asks to be told, before we look, so that no change falls in between.
+// watch begins a watch. It precedes the look, so that no change falls in between.
 func (f *Follower) watch(ctx context.Context) {
-	if f.told != nil || f.deaf {
+	if f.reports != nil || f.noWatch {
 		return
 	}
 	if !f.Store.Can(ctx, locks.CanWatch) {
-		f.deaf = ctx.Err() == nil
+		f.noWatch = ctx.Err() == nil
 		return
 	}
 	watching, stop := context.WithCancel(ctx)
 	limit := time.AfterFunc(f.Store.Timeout, stop)
 	f.wide = f.Store.IsWide()
-	told, err := f.Store.Handle.(locks.Watcher).Watch(watching, f.wide)
+	reports, err := f.Store.Handle.(locks.Watcher).Watch(watching, f.wide)
 	if !limit.Stop() || err != nil {
 		stop()
-		f.deaf = errors.Is(err, locks.ErrUsage)
+		f.noWatch = errors.Is(err, locks.ErrUsage)
 		return // we look every Interval, and try again
 	}
-	f.told, f.stop = told, stop
+	f.reports, f.stop = reports, stop
 }
 
 func (f *Follower) unwatch() {
 	if f.stop != nil {
 		f.stop()
 	}
-	f.told, f.stop = nil, nil
+	f.reports, f.stop = nil, nil
 }
 
 // wait returns when it is time to look again.
 func (f *Follower) wait(ctx context.Context) error {
 	every := idle
 	switch {
-	case f.told != nil:
-	case f.deaf:
+	case f.reports != nil:
+	case f.noWatch:
 		every = f.Interval
-	default: // it may tell the next time
+	default: // the next watch may succeed
 		every = min(f.Interval, idle)
 	}
 	timer := time.NewTimer(every)
@@ -143,8 +142,8 @@ func (f *Follower) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-	case _, ok := <-f.told:
-		if !ok { // it cannot tell any more; perhaps it can again
+	case _, ok := <-f.reports:
+		if !ok { // the watch has ended; another may succeed
 			f.unwatch()
 			return f.pauseOnce(ctx)
 		}
@@ -152,7 +151,7 @@ func (f *Follower) wait(ctx context.Context) error {
 	return nil
 }
 
-// pauseOnce keeps a watch that ends at once from being asked for without a pause.
+// pauseOnce waits before another watch, because it may end at once like the last one.
 func (f *Follower) pauseOnce(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -162,5 +161,5 @@ func (f *Follower) pauseOnce(ctx context.Context) error {
 	}
 }
 
-// Down reports whether the last look had no answer.
+// Down reports whether the backend did not respond to the last look.
 func (f *Follower) Down() bool { return f.down }

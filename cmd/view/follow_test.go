@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A fakeStore is a backend in memory: what is seen must be what was told.
+// A fakeStore is a backend in memory.
 type fakeStore struct {
 	locks.Lock
 	can []locks.Ability
@@ -45,7 +45,7 @@ func (s *fakeStore) Watch(context.Context, bool) (<-chan struct{}, error) {
 	return s.told, nil
 }
 
-// is changes the lock, and tells so if somebody watches.
+// is changes the lock, and reports the change to a watch.
 func (s *fakeStore) is(holder string, token uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,17 +59,18 @@ func (s *fakeStore) is(holder string, token uint64, err error) {
 	}
 }
 
-// follow follows the store in the background. The changes are told in words.
+// follow follows the store in the background. It returns a function that returns the changes
+// so far, in words.
 func follow(t *testing.T, s locks.Lock) (changes func() []string, ended <-chan error) {
 	return followWith(t, s, nil)
 }
 
-// followWith is follow with what makes another handle.
+// followWith is like follow, with a function that opens another handle.
 func followWith(t *testing.T, s locks.Lock, reopen func(context.Context) (locks.Lock, error)) (changes func() []string, ended <-chan error) {
 	return followAs(t, &Follower{Store: &Store{Handle: s, Name: "a", Timeout: time.Second, Open: reopen}, Interval: 2 * time.Second})
 }
 
-// followAs is follow by the given follower.
+// followAs is like follow, with the given Follower.
 func followAs(t *testing.T, f *Follower) (changes func() []string, ended <-chan error) {
 	var mu sync.Mutex
 	var seen []string
@@ -96,7 +97,7 @@ func followAs(t *testing.T, f *Follower) (changes func() []string, ended <-chan 
 	}, done
 }
 
-// TestFollowIsTold: where the backend tells, a change is seen at once.
+// TestFollowIsTold: if the backend reports changes, a change is seen at once.
 func TestFollowIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
@@ -113,10 +114,10 @@ func TestFollowIsTold(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if s.looks != looks {
-			t.Errorf("looked %d times though nothing was told", s.looks-looks)
+			t.Errorf("looked %d times without a report", s.looks-looks)
 		}
 		s.mu.Lock()
-		close(s.told) // it cannot watch any more
+		close(s.told) // the watch ends
 		s.mu.Unlock()
 		time.Sleep(time.Second) // whatever the interval is
 		synctest.Wait()
@@ -126,7 +127,7 @@ func TestFollowIsTold(t *testing.T) {
 	})
 }
 
-// TestFollowLooks: where nobody tells, it looks.
+// TestFollowLooks: if the backend does not report changes, the Follower looks every Interval.
 func TestFollowLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect}}
@@ -141,7 +142,7 @@ func TestFollowLooks(t *testing.T) {
 	})
 }
 
-// TestFollowThroughOutage: an outage is told once, and what happened in it after it.
+// TestFollowThroughOutage: an outage is reported once, and changes during it after it.
 func TestFollowThroughOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
@@ -163,8 +164,7 @@ func TestFollowThroughOutage(t *testing.T) {
 	})
 }
 
-// TestFollowPatiently: an outage at the first look is ridden out, too, if that is
-// wanted.
+// TestFollowPatiently: a Patient Follower goes on after an outage at the first look.
 func TestFollowPatiently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect}, err: locks.ErrUnavailable}
@@ -183,23 +183,23 @@ func TestFollowNeedsAFirstLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect}, err: locks.ErrUnavailable}
 		if _, ended := follow(t, s); !errors.Is(<-ended, locks.ErrUnavailable) {
-			t.Error("a backend that cannot be reached is no error")
+			t.Error("no error about a backend that cannot be reached")
 		}
 	})
 }
 
-// A slotted store tells of its slots only whom it tells of all locks.
-type slotted struct{ shelf }
+// A slotted store reports changes of its slots only to a watch of all locks.
+type slotted struct{ listing }
 
 func (s *slotted) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if all {
-		return s.shelf.Watch(ctx, all)
+		return s.listing.Watch(ctx, all)
 	}
 	return make(chan struct{}), nil
 }
 
-// TestFollowSlots: the slots of a lock are other locks, of which we are told, too,
-// and also if all of them are free when we begin.
+// TestFollowSlots: changes of a lock's slots are reported, even if all slots are free when we
+// begin.
 func TestFollowSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slotted)
@@ -219,15 +219,15 @@ func TestFollowSlots(t *testing.T) {
 	})
 }
 
-// TestFollowReopens: a handle that never answers again, as its helper program has
-// died, is not asked for ever; and the next one is watched, too.
+// TestFollowReopens: a handle whose helper program has died never responds again, and is
+// replaced. The new handle is also watched.
 func TestFollowReopens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		can := []locks.Ability{locks.CanInspect, locks.CanWatch}
 		old, fresh := &fakeStore{can: can}, &fakeStore{can: can}
 		next := []func() (locks.Lock, error){
-			func() (locks.Lock, error) { return nil, locks.ErrUnavailable },                  // the program is just being replaced
-			func() (locks.Lock, error) { return &fakeStore{err: locks.ErrUnavailable}, nil }, // it dies before it says what it can
+			func() (locks.Lock, error) { return nil, locks.ErrUnavailable },                  // the program file is being replaced
+			func() (locks.Lock, error) { return &fakeStore{err: locks.ErrUnavailable}, nil }, // it dies before it reports its abilities
 			func() (locks.Lock, error) { return fresh, nil },
 		}
 		changes, _ := followWith(t, old, func(context.Context) (locks.Lock, error) {

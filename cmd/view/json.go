@@ -6,8 +6,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Version is that of the JSON that this package writes. A field may be added to it;
-// what a field means changes with the version only.
+// Version is the version of the JSON that this package writes. New fields do not change the
+// version, but a new meaning of a field does.
 const Version = 1
 
 // A Report is what `leaderrun status -o json` prints.
@@ -18,8 +18,8 @@ type Report struct {
 	Locks   []JSON    `json:"locks"`
 }
 
-// JSON is a lock. Fields that are not known are left out. Texts are another's, with
-// what cannot be printed escaped.
+// JSON is a lock. Unknown fields are omitted. Others wrote the texts, so characters that
+// cannot be printed are escaped.
 type JSON struct {
 	Lock     string    `json:"lock"`
 	State    string    `json:"state"` // free, held or lapsed
@@ -30,7 +30,7 @@ type JSON struct {
 	Since    time.Time `json:"since,omitzero"` // by the holder's clock
 	Token    uint64    `json:"token,omitempty"`
 	TTLMS    int64     `json:"ttl_ms,omitempty"`
-	LeftMS   *int64    `json:"left_ms,omitempty"` // of the lease, when we looked
+	LeftMS   *int64    `json:"left_ms,omitempty"` // what was left of the lease when we looked
 	Start    string    `json:"start,omitempty"`   // clean or takeover
 	NoResign bool      `json:"no_resign,omitempty"`
 	Waiters  int       `json:"waiters"`
@@ -39,14 +39,14 @@ type JSON struct {
 	Odd      []string  `json:"odd,omitempty"` // what makes no sense
 }
 
-// A Waiter is one of a queue.
+// A Waiter is a waiter in a queue.
 type Waiter struct {
 	Holder   string    `json:"holder"`
 	Since    time.Time `json:"since,omitzero"`
 	Priority int       `json:"priority,omitempty"`
 }
 
-// LastRun is the last run that --once-per has noted.
+// LastRun is the last run that --once-per has recorded.
 type LastRun struct {
 	Schedule string    `json:"schedule"`
 	Window   int64     `json:"window"` // the key of its window
@@ -55,7 +55,7 @@ type LastRun struct {
 	Token    uint64    `json:"token,omitempty"`
 }
 
-// NewReport makes one.
+// NewReport returns a report on locks.
 func NewReport(backend string, all []Lock, now time.Time) Report {
 	r := Report{V: Version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Locks: []JSON{}}
 	for i := range all {
@@ -64,7 +64,7 @@ func NewReport(backend string, all []Lock, now time.Time) Report {
 	return r
 }
 
-// JSON returns the lock's.
+// JSON returns the lock as JSON.
 func (l *Lock) JSON() JSON {
 	j := JSON{
 		Lock: l.Name, State: l.Is(),

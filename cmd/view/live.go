@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A Live screen is a Board that is drawn at each change, each second for the times, and
-// soon after the terminal has another size. It is entered when there is something to
-// show, so that an error before is a line like any other.
+// A Live is a Board that is drawn at each change, once a second for the times, and soon after
+// the terminal's size changes. It is entered when there is something to show, so that an
+// earlier error is printed like any other.
 type Live struct {
 	*Board
-	Stopped <-chan os.Signal // gets a value when we are to stop: Ctrl-Z
-	Stop    func()           // stops us, and returns when we are continued
+	Stopped <-chan os.Signal // receives the signal of Ctrl-Z
+	Stop    func()           // stops this process, and returns when it is continued
 
-	ended chan struct{} // nil: it was not entered
+	ended chan struct{} // nil: the screen was not entered
 	done  sync.WaitGroup
 
 	mu      sync.Mutex
@@ -24,14 +24,14 @@ type Live struct {
 	trouble error
 }
 
-// leftHolds is how long the time left of a lease is shown. After that the lease may have
-// been renewed, which is not reported.
+// leftHolds is how long we show the time that is left of a lease. After that the lease may
+// have been renewed, which is not reported.
 const leftHolds = 2 * time.Second
 
-// resizeLook is how often the size of the terminal is looked at.
+// resizeLook is how often we look at the size of the terminal.
 const resizeLook = 100 * time.Millisecond
 
-// Seen draws what has been seen.
+// Seen draws the result of a look.
 func (l *Live) Seen(_ context.Context, now []Lock, changes []Change) error {
 	l.mu.Lock()
 	l.now, l.trouble = now, nil
@@ -83,7 +83,7 @@ func (l *Live) redraw() {
 	}
 }
 
-// pause gives the terminal back while we are stopped.
+// pause stops this process, and leaves the screen meanwhile.
 func (l *Live) pause() {
 	l.mu.Lock()
 	l.Leave()
@@ -93,7 +93,7 @@ func (l *Live) pause() {
 	l.draw()
 }
 
-// End gives the terminal back, if it was taken.
+// End leaves the screen, if it was entered.
 func (l *Live) End() {
 	if l.ended == nil {
 		return

@@ -14,25 +14,25 @@ import (
 type Lock struct {
 	Name string
 	locks.State
-	Last *Run // the last run that was completed, with --once-per; nil: none is known
-	// Odd is what makes no sense about what is stored, for people.
+	Last *Run // the last successful run with --once-per; nil: none is known
+	// Odd describes, for people, what makes no sense in what is stored.
 	Odd []string
 }
 
-// A Run is one that finished well.
+// A Run is a run that succeeded.
 type Run struct {
 	ledger.Run
 	Spec string // its schedule
 }
 
-// What a lock can be.
+// The states of a lock.
 const (
 	Free   = "free"
 	Held   = "held"
-	Lapsed = "lapsed" // its lease is over by the server's account, and nobody has taken it since
+	Lapsed = "lapsed" // according to the server the lease has ended, but nobody has taken the lock since
 )
 
-// Is returns which of these the lock is.
+// Is returns the state of the lock.
 func (l *Lock) Is() string {
 	switch {
 	case !l.Held:
@@ -43,7 +43,8 @@ func (l *Lock) Is() string {
 	return Held
 }
 
-// WithoutLeft returns the locks without what was left of leases that were not over.
+// WithoutLeft returns the locks without the time that was left of their leases. It keeps how
+// long ago a lease has ended.
 func WithoutLeft(all []Lock) []Lock {
 	all = slices.Clone(all)
 	for i := range all {
@@ -52,7 +53,7 @@ func WithoutLeft(all []Lock) []Lock {
 	return all
 }
 
-// newLock makes a Lock of what a backend tells.
+// newLock returns the lock that a backend has reported.
 func newLock(name string, state locks.State, record []byte, now time.Time) Lock {
 	l := Lock{Name: name, State: state}
 	switch {
@@ -80,7 +81,7 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 // lastSecond is the end of the year 9999, after which JSON has no times.
 const lastSecond = 253402300799
 
-// aheadLimit is by how much another clock may be ahead without a remark.
+// aheadLimit is how far another clock may be ahead before we mention it.
 const aheadLimit = 2 * time.Second
 
 // sortLocks sorts by name, and slots of one lock by number.
@@ -92,8 +93,8 @@ func sortLocks(all []Lock) {
 	})
 }
 
-// seat removes the turnstiles, slots 0: who holds or awaits one waits for a slot. All
-// of them are shown with the first slot of theirs.
+// seat removes the turnstiles, which are slots 0. A run that holds a turnstile or waits for
+// it waits for a slot, so all of these runs are shown with the lock's first slot.
 func seat(all []Lock) []Lock {
 	var out []Lock
 	var gate *Lock // of the slots that follow
@@ -108,14 +109,14 @@ func seat(all []Lock) []Lock {
 			l.Waiters, l.Queue = gate.Waiters+1, append([]locks.Place{gate.place()}, gate.Queue...)
 			gate.Waiters, gate.Queue, gate.Held = 0, nil, false
 		} else if number > 0 {
-			l.Waiters, l.Queue = 0, nil // that is who is at the turnstile
+			l.Waiters, l.Queue = 0, nil // this waiter is the holder of the turnstile
 		}
 		out = append(out, *l)
 	}
 	return out
 }
 
-// place is the holder, as one who waits.
+// place returns the holder as a waiter.
 func (l *Lock) place() locks.Place {
 	return locks.Place{Holder: l.Holder, RunID: l.RunID, Since: l.Since}
 }

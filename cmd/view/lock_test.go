@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// held is a lock with a holder.
+// held returns a lock with a holder.
 func held(name, holder string, token uint64) Lock {
 	return newLock(name, locks.State{Status: locks.Status{
 		Held: true, Holder: holder, RunID: "run-" + holder, Since: now.Add(-3 * time.Minute), Token: token,
@@ -47,11 +47,11 @@ func TestWithoutLeft(t *testing.T) {
 		t.Errorf("left is %s, and a lease that is over is %s; want -, and lapsed", left(&old[0]), old[2].Is())
 	}
 	if all[0].Left == 0 {
-		t.Error("what was seen is changed")
+		t.Error("the original was changed")
 	}
 }
 
-// TestOdd: what makes no sense is told, and is no error.
+// TestOdd: what makes no sense is shown, and is not an error.
 func TestOdd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -89,8 +89,8 @@ func TestLastRun(t *testing.T) {
 	}
 }
 
-// TestSlots: slots are in the order of their numbers, and who waits at the
-// turnstile is shown as waiting for the first.
+// TestSlots: slots are in the order of their numbers, and runs at the turnstile are shown as
+// waiters for the first slot.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	gate := held("jobs#0", "waiter 1", 5)

@@ -13,15 +13,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A shelf is a backend that lists.
-type shelf struct {
+// A listing is a backend that lists locks.
+type listing struct {
 	fakeStore
 	pages [][]locks.Listed
 	stuck bool
 	fails error
 }
 
-func (s *shelf) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
+func (s *listing) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
 	n := 0
 	if cursor != "" {
 		n, _ = strconv.Atoi(cursor)
@@ -45,7 +45,7 @@ func listed(names ...string) (page []locks.Listed) {
 
 func TestLookAtAll(t *testing.T) {
 	t.Parallel()
-	s := &shelf{pages: [][]locks.Listed{listed("c", "a"), nil, listed("b", "a")}}
+	s := &listing{pages: [][]locks.Listed{listed("c", "a"), nil, listed("b", "a")}}
 	s.can = []locks.Ability{locks.CanList}
 	all, err := (&Store{Handle: s, Timeout: time.Second}).Look(t.Context())
 	if got, want := names(all), []string{"a", "b", "c"}; !slices.Equal(got, want) || err != nil {
@@ -53,14 +53,14 @@ func TestLookAtAll(t *testing.T) {
 	}
 	s.stuck = true
 	if _, err := (&Store{Handle: s, Timeout: time.Second}).Look(t.Context()); !errors.Is(err, locks.ErrUnavailable) {
-		t.Errorf("a list without an end: %v", err)
+		t.Errorf("an endless list: %v", err)
 	}
 }
 
-// TestLookAtSlots: a lock that is free as itself may have slots.
+// TestLookAtSlots: a lock that is free may have slots that are held.
 func TestLookAtSlots(t *testing.T) {
 	t.Parallel()
-	s := &shelf{pages: [][]locks.Listed{listed("job", "jobs", "jobs#2", "jobs#1", "jobs#x")}}
+	s := &listing{pages: [][]locks.Listed{listed("job", "jobs", "jobs#2", "jobs#1", "jobs#x")}}
 	s.can = []locks.Ability{locks.CanInspect, locks.CanList}
 	all, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
 	if got, want := names(all), []string{"jobs#1", "jobs#2"}; !slices.Equal(got, want) || err != nil {
@@ -73,10 +73,10 @@ func TestLookAtSlots(t *testing.T) {
 	}
 }
 
-// TestLookWithoutList: who may look at one lock need not be allowed to list all.
+// TestLookWithoutList: a user who may look at one lock may not be allowed to list all.
 func TestLookWithoutList(t *testing.T) {
 	t.Parallel()
-	s := &shelf{pages: make([][]locks.Listed, 1), fails: locks.ErrDenied}
+	s := &listing{pages: make([][]locks.Listed, 1), fails: locks.ErrDenied}
 	s.can = []locks.Ability{locks.CanInspect, locks.CanList}
 	all, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
 	if err != nil || len(all) != 1 || len(all[0].Odd) != 1 {
@@ -88,7 +88,7 @@ func TestLookWithoutList(t *testing.T) {
 	}
 }
 
-// TestOfAll: an error about all locks names none, and is of the class that it was of.
+// TestOfAll: an error about all locks names none of them, and keeps its class.
 func TestOfAll(t *testing.T) {
 	t.Parallel()
 	inner := &locks.Error{Op: "open", Backend: "etcd", Name: "leaderrun", Err: context.DeadlineExceeded}

@@ -11,14 +11,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Style says how text is laid out for people.
+// A Style is the layout of text for people.
 type Style struct {
 	Color bool
 	Wide  bool
-	Now   time.Time // what times are relative to
+	Now   time.Time // to which times are relative
 }
 
-// A cell is a text and how it is to look.
+// A cell is a text and its colour.
 type cell struct {
 	text  string
 	paint string // the parameters of an SGR sequence, or ""
@@ -34,7 +34,7 @@ const (
 
 func plain(text string) cell { return cell{text: text} }
 
-// Table writes a line per lock.
+// Table writes one line per lock.
 func (s Style) Table(w io.Writer, all []Lock) error {
 	_, err := io.WriteString(w, strings.Join(s.tableLines(all), "\n")+"\n")
 	return err
@@ -136,7 +136,7 @@ func dash(s string) string {
 	return s
 }
 
-// align makes lines of rows, in columns that are as wide as their widest cell.
+// align turns rows into lines, with columns as wide as their widest cell.
 func (s Style) align(rows [][]cell) []string {
 	var widths []int
 	for _, row := range rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// sample are locks of all kinds.
+// sample returns locks of all kinds.
 func sample() []Lock {
 	a := held("nightly", "web1/17/ab", 17)
 	a.TTL, a.Left, a.Start, a.Host, a.PID = 15*time.Second, 11234*time.Millisecond, locks.StartTakeover, "web1", 17
@@ -39,7 +39,7 @@ evil     lapsed  \x1b[2J     3m     -2s    18     -        -
 	}
 }
 
-// TestColors: what is painted is laid out as what is not.
+// TestColors: colours do not change the layout.
 func TestColors(t *testing.T) {
 	t.Parallel()
 	var painted, bare bytes.Buffer
@@ -59,7 +59,7 @@ func TestColors(t *testing.T) {
 		text = strings.ReplaceAll(text, "\x1b["+paint+"m", "")
 	}
 	if text = strings.ReplaceAll(text, "\x1b[m", ""); text != bare.String() {
-		t.Errorf("without its paint\n%s\nis not\n%s", text, bare.String())
+		t.Errorf("without its colours\n%s\nis not\n%s", text, bare.String())
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Age says how long a duration is, roughly: "12s", "3m", "5h", "12d".
+// Age returns a duration as text, roughly: "12s", "3m", "5h", "12d".
 func Age(d time.Duration) string {
 	switch {
 	case d < -aheadLimit:
-		return "-" + Age(-max(d, -math.MaxInt64)) // the least duration of all has no opposite
+		return "-" + Age(-max(d, -math.MaxInt64)) // the minimum has no opposite
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", max(0, d/time.Second))
 	case d < time.Hour:
@@ -21,10 +21,10 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Moment is a time as this machine's users read it.
+// Moment returns a time as text, in the local time zone.
 func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
-// moment is a time, and how long ago that was.
+// moment returns a time as text, and how long ago that was.
 func (s Style) moment(t time.Time) string {
 	ago := Age(s.Now.Sub(t)) + " ago"
 	if d := t.Sub(s.Now); d > aheadLimit {

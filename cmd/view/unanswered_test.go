@@ -19,7 +19,7 @@ func TestUnanswered(t *testing.T) {
 		err         error
 		unavailable bool
 	}{
-		{"no answer in its time", context.Background(), silent, true},
+		{"no answer in time", context.Background(), silent, true},
 		{"no answer, and nothing else known", context.Background(), context.DeadlineExceeded, true},
 		{"given up by the user", ended, silent, false},
 		{"refused", context.Background(), &locks.Error{Op: "inspect", Class: locks.ErrDenied, Err: errors.New("no")}, false},
@@ -29,7 +29,7 @@ func TestUnanswered(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 		if e := (*locks.Error)(nil); errors.As(tt.err, &e) && got.Error() != tt.err.Error() {
-			t.Errorf("%s: the class is in what is said: %v", tt.name, got)
+			t.Errorf("%s: the class is in the text: %v", tt.name, got)
 		}
 	}
 	if silent.Class != nil {

@@ -10,14 +10,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// watchPatience is how long news of a change may take.
+// watchPatience is how long a watch may take to report a change.
 const watchPatience = 10 * time.Second
 
-// watch has one contender release, and another look at when it is told.
+// watch has one contender release the lock, and measures how long the watch of another one
+// takes to report it.
 func (e *exam) watch(ctx context.Context) []Check {
 	took, err := e.watchRelease(ctx)
 	switch {
-	case errors.Is(err, locks.ErrUsage): // as a server before ZooKeeper 3.6, or behind PgBouncer
+	case errors.Is(err, locks.ErrUsage): // such as a server before ZooKeeper 3.6, or behind PgBouncer
 		return []Check{skipped("watch", output.OneLine(err.Error()))}
 	case err != nil:
 		return []Check{failed("watch", err)}
@@ -53,11 +54,11 @@ func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {
 	if err := holder.freeNow(ctx); err != nil {
 		return 0, err
 	}
-	err = told(ctx, changes)
+	err = reported(ctx, changes)
 	return e.Clock.Now().Sub(start), err
 }
 
-// News of what was before may still come for so long.
+// quietTime is how long reports of earlier changes may still arrive.
 const quietTime = 100 * time.Millisecond
 
 // quiet reads reports of changes until there are none for a while, so that a later
@@ -81,8 +82,8 @@ func quiet(ctx context.Context, changes <-chan struct{}) error {
 
 var errEnded = errors.New("the watch ended before it reported a release")
 
-// told waits for news.
-func told(ctx context.Context, changes <-chan struct{}) error {
+// reported waits until the watch reports a change.
+func reported(ctx context.Context, changes <-chan struct{}) error {
 	select {
 	case _, more := <-changes:
 		if !more {

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestWatch tells of a release; news of something else is none.
+// TestWatch: the watch must report a release, and nothing else counts as a report.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -33,8 +33,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestDrills has things go wrong when a lock changes hands.
-func TestDrills(t *testing.T) {
+// TestHandOverFails breaks what happens when a lock changes hands.
+func TestHandOverFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ruin func(*store)
@@ -61,7 +61,8 @@ func TestDrills(t *testing.T) {
 	}
 }
 
-// TestLeaseCountsFromTheSending of its last renewal, as whoever holds it counts.
+// TestLeaseCountsFromTheSending: the lease counts from when its last renewal was sent, as it
+// does for the holder.
 func TestLeaseCountsFromTheSending(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -71,14 +72,14 @@ func TestLeaseCountsFromTheSending(t *testing.T) {
 	}
 }
 
-// TestNobodyGetsIt has a lock that is not granted to who waits for it.
+// TestNobodyGetsIt has a lock that is never granted to the waiter.
 func TestNobodyGetsIt(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]uint64{"hand-over": 5, "take-over": 7} {
 		s := newStore()
 		s.last = last
 		if c := find(t, examine(t, s, nil), name); c.Level != Error || !strings.Contains(c.Text, "did not get the lock") {
-			t.Errorf("got %+v; want that nobody got it", c)
+			t.Errorf("got %+v; want an error that the waiter did not get it", c)
 		}
 	}
 }
