@@ -1,21 +1,21 @@
 package event
 
-// Reasons are for people. For those who count events or decide by them, each reason
-// comes with a class, which is one of these few words.
+// Reasons are for people. Each reason has a class, one of these few words, for programs
+// that count events or act on them.
 const (
-	ClassSignal      = "signal"      // we were sent one
+	ClassSignal      = "signal"      // leaderrun received one
 	ClassRuntime     = "runtime"     // --max-runtime is over
-	ClassResigned    = "resigned"    // the lock is given up on purpose
+	ClassResigned    = "resigned"    // we resigned
 	ClassUnguarded   = "unguarded"   // the job's guard has died, or does not answer
 	ClassExpired     = "expired"     // no renewal was acknowledged in time
 	ClassTimeout     = "timeout"     // there was no answer in time
 	ClassUnavailable = "unavailable" // the backend could not be reached
 	ClassDenied      = "denied"      // the backend denied permission
-	ClassLost        = "lost"        // the lock is somebody else's, or its session gone
+	ClassLost        = "lost"        // the lock is somebody else's, or its session has gone
 	ClassHeld        = "held"        // somebody else holds the lock
-	ClassLeftovers   = "leftovers"   // of a job whose first process has ended
-	ClassElected     = "elected"     // the wait during which a hook ran is over
+	ClassLeftovers   = "leftovers"   // processes are left after the first one has ended
+	ClassElected     = "elected"     // the campaign during which a hook ran has ended
 	ClassSucceeded   = "succeeded"   // the job exited with 0
-	ClassFailed      = "failed"      // the job did not
+	ClassFailed      = "failed"      // the job exited with something else
 	ClassError       = "error"       // none of these
 )

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// documented returns what the first column of a table in docs/events.md has, the one
-// that begins with the given words.
+// documented returns the first column of the table in docs/events.md whose heading begins
+// with the given words.
 func documented(t *testing.T, heading string) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/events.md")
@@ -60,8 +60,7 @@ func declared(t *testing.T, file, prefix string) (values []string) {
 	return values
 }
 
-// TestEventsAreDocumented compares the schema of events with the tables that
-// users read.
+// The documents list every kind, field and class of events, and no others.
 func TestEventsAreDocumented(t *testing.T) {
 	t.Parallel()
 	var fields []string

@@ -1,4 +1,4 @@
-// Package event has the events of a run, which --events writes and metrics count.
+// Package event defines the events of a run, which --events writes and metrics count.
 package event
 
 import (
@@ -10,32 +10,32 @@ import (
 // A Kind names a transition of a run.
 type Kind string
 
-// The transitions, in the order in which a run meets them. docs/events.md has a table
-// of them for users.
+// The transitions, in the order in which they occur. docs/events.md describes them for
+// users.
 const (
 	Waiting       Kind = "waiting"        // somebody else holds the lock
 	Unavailable   Kind = "unavailable"    // the backend gave no answer; it will be asked again
 	Acquired      Kind = "acquired"       // the lock is ours
-	Skipped       Kind = "skipped"        // the job is not run: its window needs no run any more
+	Skipped       Kind = "skipped"        // the job does not run, because it has already run in its window
 	Started       Kind = "started"        // the job runs, or a hook
 	RenewFailed   Kind = "renew_failed"   // one renewal was not acknowledged
 	Unhealthy     Kind = "unhealthy"      // a health check failed
-	Resigned      Kind = "resigned"       // the lock is given up on purpose, and the job ended for it
+	Resigned      Kind = "resigned"       // we release the lock, and end the job, although the lease is ours
 	Lost          Kind = "lost"           // leadership was lost, or could not be kept
-	Signalled     Kind = "signalled"      // the job was sent a signal
-	Killed        Kind = "killed"         // the job was sent SIGKILL
+	Signalled     Kind = "signalled"      // leaderrun signalled the job
+	Killed        Kind = "killed"         // leaderrun killed the job
 	Exited        Kind = "exited"         // the first process of the job has ended
 	Restarting    Kind = "restarting"     // the job will be started again, under the same lease
-	Released      Kind = "released"       // the lock was given up
-	ReleaseFailed Kind = "release_failed" // it was not, and frees itself when its lease ends
+	Released      Kind = "released"       // the lock was released
+	ReleaseFailed Kind = "release_failed" // the lock was not released, and is free when its lease ends
 	Rejoining     Kind = "rejoining"      // the term is over, and another campaign follows
 )
 
-// Version is the version of the schema. A field or a kind that is new does not
-// change it; one that means something else, or is gone, does.
+// Version is the version of the schema. It changes if a field or a kind is removed or gets
+// another meaning, but not if one is added.
 const Version = 1
 
-// An Event is one transition. Fields that do not apply are left out.
+// An Event is one transition. Fields that do not apply are omitted.
 type Event struct {
 	Version int       `json:"v"` // Version
 	Time    time.Time `json:"time"`
@@ -44,17 +44,18 @@ type Event struct {
 	Holder  string    `json:"holder"`
 	RunID   string    `json:"run,omitempty"` // as in locks.Status
 	Token   uint64    `json:"token,omitempty"`
-	Slot    int       `json:"slot,omitempty"` // ours, of a lock that has several
-	Hook    string    `json:"hook,omitempty"` // it is about this hook, and not about the job
+	Slot    int       `json:"slot,omitempty"` // 0: the lock has no slots
+	Hook    string    `json:"hook,omitempty"` // the event is about this hook, not about the job
 	PID     int       `json:"pid,omitempty"`
 	Signal  string    `json:"signal,omitempty"`  // "TERM"
 	Code    *int      `json:"code,omitempty"`    // as a shell would show it: 128+N for a signal
 	Reason  string    `json:"reason,omitempty"`  // for people
-	Class   string    `json:"class,omitempty"`   // of the reason: one of a few words, see class.go
+	Class   string    `json:"class,omitempty"`   // of the reason; see class.go
 	TTLMS   int64     `json:"ttl_ms,omitempty"`  // the lease as granted
 	LeftMS  *int64    `json:"left_ms,omitempty"` // what is left of the lease
 
-	// Deadline is the moment until which the lease is ours for certain; 0: it cannot
-	// end, or the event is not about a lease. It means nothing on other machines.
+	// Deadline is the moment until which the lease is ours for certain. It is 0 if the
+	// lease cannot end, or the event is not about a lease. It means nothing on other
+	// machines.
 	Deadline clock.Instant `json:"-"`
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A server that is frozen, or is no leaderrun, is not waited for longer than
-// the limit.
+// Ask waits no longer than the limit for a server that is frozen, or is not leaderrun.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	const short = 50 * time.Millisecond
@@ -51,7 +50,7 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// rogue is a server that talks as it likes, without hanging up.
+// rogue starts a server that calls talk for each client, and does not hang up.
 func rogue(t *testing.T, talk func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(short(t), "s"))
@@ -77,7 +76,7 @@ func rogue(t *testing.T, talk func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// stuck is a server with a backlog of 1 that accepts nobody.
+// stuck starts a server with a backlog of 1 that accepts no client.
 func stuck(t *testing.T) (path string, fd int) {
 	t.Helper()
 	path = filepath.Join(short(t), "s")
@@ -105,8 +104,7 @@ func short(t *testing.T) string {
 	return dir
 }
 
-// What is no answer of leaderrun says nothing, and above all not that the
-// lease is ours.
+// Anything but an answer of leaderrun is an error. It never says that the lease is ours.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -122,7 +120,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// rogueLine is a server that says something and hangs up.
+// rogueLine starts a server that sends text and hangs up.
 func rogueLine(t *testing.T, text string) string {
 	return rogue(t, func(c net.Conn) {
 		_, _ = fmt.Fprint(c, text)

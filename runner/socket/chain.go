@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// maxDepth bounds how many leaderruns, one around the other, are asked.
+// maxDepth is the maximum number of leaderruns that Chain asks.
 const maxDepth = 32
 
-// A Link is what a leaderrun around us says, and the path of its socket.
+// A Link is the answer of a leaderrun around us, and the path of its socket.
 type Link struct {
 	Answer
 	Path string
 }
 
-// Chain asks the leaderrun at path, then the one around that, and so on
-// outwards. The last link has an error if there may be more: somebody does not
-// answer. Each is asked as by [Ask].
+// Chain asks the leaderrun at path, then the one around that, and so on outwards, as [Ask]
+// does. If one of them does not answer, its link is the last and has an error, and there may be
+// others around it.
 func Chain(path string, limit time.Duration) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
 		asked := map[string]bool{}

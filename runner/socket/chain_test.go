@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// locksOf follows a chain, and returns the locks of those who answered.
+// locksOf follows a chain, and returns the locks in the answers.
 func locksOf(path string) (found []string, last error) {
 	for link, err := range socket.Chain(path, limit) {
 		if last = err; err == nil {
@@ -33,14 +33,14 @@ func TestChain(t *testing.T) {
 		if link.Lock != "inner" || link.Path != inner.Path() || err != nil {
 			t.Errorf("got %+v, %v", link, err)
 		}
-		break // asks no other
+		break // and ask no other
 	}
 	if got, err := locksOf(""); got != nil || err != nil {
 		t.Errorf("from nowhere: got %q, %v", got, err)
 	}
 }
 
-// A chain that breaks off says so.
+// If a leaderrun in a chain does not answer, the last link has an error.
 func TestBrokenChain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, always(socket.Answer{Lock: "a", Around: filepath.Join(t.TempDir(), "none")}))
@@ -49,7 +49,7 @@ func TestBrokenChain(t *testing.T) {
 	}
 }
 
-// A chain that has no end is left.
+// An endless chain is left.
 func TestEndlessChain(t *testing.T) {
 	t.Parallel()
 	var s *socket.Server

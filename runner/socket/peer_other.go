@@ -2,5 +2,5 @@
 
 package socket
 
-// outside is false: who descends from whom cannot be found out here.
+// outside returns false, because the ancestors of a process cannot be found here.
 func outside(int) bool { return false }

@@ -14,17 +14,16 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// The tests here change what belongs to the whole process, so none of them is
-// parallel.
+// The tests here change state of the whole process, so they are not parallel.
 
-// A directory whose name is too long for a socket, that is not there, or that
-// is relative, is passed over.
+// A directory is not used if it does not exist, is relative, or has a name that is too long
+// for a socket.
 func TestDirectory(t *testing.T) {
 	good, long := short(t), filepath.Join(short(t), strings.Repeat("x", 90))
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_RUNTIME_DIR", short(t)) // may go away before the job does
+	t.Setenv("XDG_RUNTIME_DIR", short(t)) // may be removed while the job runs
 	for _, test := range []struct{ tmp, want string }{
 		{good, good},
 		{long, "/tmp"},
@@ -60,7 +59,7 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// descriptors counts those that are open.
+// descriptors returns how many descriptors are open.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	n := 0
@@ -87,7 +86,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	use() // the poller's own
+	use() // the poller keeps some
 	before := descriptors(t)
 	for range 20 {
 		use()
@@ -97,7 +96,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	}
 }
 
-// A server that is out of descriptors answers when there are some again.
+// A server that has run out of descriptors answers when it has some again.
 func TestOutOfDescriptors(t *testing.T) {
 	s := serve(t, always(answer))
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)

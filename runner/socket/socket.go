@@ -1,11 +1,10 @@
-// Package socket answers, inside a job, whether its lease is still surely
-// ours: the socket that LEADERRUN_SOCKET names. Whoever connects is told once
-// and disconnected; nothing is read from a client.
+// Package socket is the socket in LEADERRUN_SOCKET, by which a job can ask whether its
+// lease is still ours for certain. The server sends each client one answer, reads nothing
+// from it, and disconnects.
 //
-// The socket has mode 0600 in a private directory, and both are removed with
-// the server. The deadline in an answer is a moment on the boot clock, which
-// client and server share, so that an answer delayed on its way is as good as
-// a fresh one.
+// The socket has mode 0600 in a private directory. Both are removed with the server. The
+// deadline in an answer is a moment on the boot clock, which client and server share, so
+// an answer that was delayed on its way is as good as a fresh one.
 package socket
 
 import (
@@ -23,33 +22,32 @@ type Answer struct {
 	Backend string `json:"backend"` // no password
 	Holder  string `json:"holder"`
 	Token   uint64 `json:"token"`
-	Slot    int    `json:"slot,omitempty"`   // of a lock that has several
+	Slot    int    `json:"slot,omitempty"`   // 0: the lock has no slots
 	PID     int    `json:"pid"`              // of leaderrun
 	RunID   string `json:"run_id,omitempty"` // as in the lock's record
-	// Around is the socket of the leaderrun in whose job this one runs; "" if
-	// there is none.
+	// Around is the socket of the leaderrun in whose job this one runs, or "".
 	Around string `json:"around,omitempty"`
-	// Outside reports that whoever asked is no process of the job: it has the
-	// variable from one that is, and will not be killed with it.
+	// Outside reports that the client is not a process of the job. It has the variable
+	// from one, but will not be killed with the job.
 	Outside bool `json:"outside,omitempty"`
 	// Lost reports that the term has ended.
 	Lost bool `json:"lost,omitempty"`
-	// Deadline is the moment until which the lease is surely ours; 0 if it
+	// Deadline is the moment until which the lease is ours for certain, or 0 if the lease
 	// cannot end while leaderrun lives.
 	Deadline clock.Instant `json:"deadline,omitempty"`
 }
 
-// Ours reports whether the lease is surely ours until the given moment.
+// Ours reports whether the lease is ours for certain until the given moment.
 func (a Answer) Ours(until clock.Instant) bool {
 	return !a.Lost && (a.Deadline == 0 || until < a.Deadline)
 }
 
-// maxAnswer bounds what a client reads.
+// maxAnswer is the maximum length of an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// encode makes one line of JSON of an answer.
+// encode returns an answer as one line of JSON.
 func encode(a Answer) []byte {
-	line, _ := json.Marshal(a) // it has nothing that JSON has not
+	line, _ := json.Marshal(a) // every Answer can be encoded
 	return append(line, '\n')
 }
 
@@ -65,7 +63,7 @@ func read(r io.Reader) (Answer, error) {
 	}
 	err = json.Unmarshal(line, &a)
 	if err == nil && a.Lock == "" { // an empty Answer would say that the lease cannot end
-		err = errors.New("it names no lock")
+		err = errors.New("it has no lock")
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("not an answer of leaderrun: %w", err)

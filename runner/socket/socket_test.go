@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// limit is how long a client waits where it is to be answered.
+// limit is how long a client waits for an answer that must come.
 const limit = 10 * time.Second
 
 var answer = socket.Answer{Lock: "a/b", Backend: "etcd://h", Holder: "host/1/\x01\"é", Token: 1<<64 - 1, Deadline: 12345}
@@ -58,7 +58,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Each client is told what is so when it asks.
+// Each client gets the answer of that moment.
 func TestAnswersAreFresh(t *testing.T) {
 	t.Parallel()
 	var deadline atomic.Int64
@@ -88,12 +88,12 @@ func TestOurs(t *testing.T) {
 	}
 	for _, test := range tests {
 		if got := test.a.Ours(test.until); got != test.want {
-			t.Errorf("%+v until %v: got %t", test.a, test.until, got)
+			t.Errorf("%+v until %v: got %t, want %t", test.a, test.until, got, test.want)
 		}
 	}
 }
 
-// Nobody else can ask, and nothing is left behind.
+// Other users cannot connect, and Close leaves nothing.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	s, err := socket.Serve(always(answer))
@@ -133,8 +133,7 @@ func TestManyClients(t *testing.T) {
 	clients.Wait()
 }
 
-// Clients that do nothing, that never read, or that go away at once, keep
-// nobody waiting, and cost nothing in the end.
+// Clients that do nothing, never read or go away at once do not delay others.
 func TestBadClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t, always(socket.Answer{Lock: "a", Holder: strings.Repeat("x", 300_000)})) // more than a buffer holds
@@ -151,7 +150,7 @@ func TestBadClients(t *testing.T) {
 	}
 }
 
-// dial connects, if need be when there is room in the backlog again.
+// dial connects. If the backlog is full, it waits until there is room again.
 func dial(t *testing.T, path string) net.Conn {
 	t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(time.Millisecond) {

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below are made by hand, as package net alone would be an eighth of
-// the core's size.
+// This file does without package net, which would be an eighth of the core's size.
 
 // A Server answers on one socket.
 type Server struct {
@@ -23,7 +22,7 @@ type Server struct {
 	done sync.WaitGroup
 }
 
-// Serve starts to answer, until Close. The function is called for each client.
+// Serve starts a server, which calls answer for each client until Close.
 func Serve(answer func() Answer) (*Server, error) {
 	dir, err := privateDir()
 	if err != nil {
@@ -38,21 +37,21 @@ func Serve(answer func() Answer) (*Server, error) {
 	return s, nil
 }
 
-// Path is the socket's path.
+// Path returns the path of the socket.
 func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
 
-// Files are what Close removes, in its order.
+// Files returns the files that Close removes, in that order.
 func (s *Server) Files() []string { return []string{s.Path(), s.dir} }
 
-// Close stops answering and removes the socket and its directory.
+// Close ends the server, and removes the socket and its directory.
 func (s *Server) Close() error {
 	_ = s.file.Close() // nothing was written to it
 	s.done.Wait()
 	return s.remove()
 }
 
-// remove spares the two names that are known what os.RemoveAll does to find
-// them, unless the job has tampered with them.
+// remove removes the socket and its directory directly. Only if the job has tampered with
+// them, it uses the slower os.RemoveAll.
 func (s *Server) remove() error {
 	if unix.Unlink(s.Path()) == nil && unix.Rmdir(s.dir) == nil {
 		return nil
@@ -60,13 +59,13 @@ func (s *Server) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// maxDir is the longest directory, in bytes, under which a socket's path has
-// room: that is at most 103 bytes on some systems.
+// maxDir is the maximum length of the directory in which privateDir makes another, in
+// bytes. On some systems the path of a socket has at most 103 bytes.
 const maxDir = 103 - len("/leaderrun-4294967295/s")
 
-// privateDir makes a directory of mode 0700 for a socket. It is not in
-// $XDG_RUNTIME_DIR, which is taken away with the user's last session: a job that
-// was started with nohup lives on.
+// privateDir makes a directory of mode 0700 for a socket. It does not use
+// $XDG_RUNTIME_DIR, which is removed with the user's last session, because a job that was
+// started with nohup outlives the session.
 func privateDir() (string, error) {
 	if base := os.TempDir(); filepath.IsAbs(base) && len(base) <= maxDir {
 		if dir, err := os.MkdirTemp(base, "leaderrun-"); err == nil {
@@ -116,15 +115,15 @@ func (s *Server) accept(answer func() Answer) {
 		case failed == nil:
 			a := answer()
 			a.Outside = outside(client)
-			tell(client, a)
-		default: // no descriptor is free, or the like; the client stays in the backlog
+			send(client, a)
+		default: // no descriptor is free, for example; the client stays in the backlog
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
 }
 
-// acceptOne accepts a client, whose descriptor no process gets that is started
-// meanwhile.
+// acceptOne accepts a client. No process that is started meanwhile inherits the client's
+// descriptor.
 func acceptOne(fd int) (int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -135,17 +134,17 @@ func acceptOne(fd int) (int, error) {
 	return client, err
 }
 
-// tell sends one answer, and does not block: the line fits into the socket's
-// buffer. A client for which it does not gets half a line, which is no answer.
-func tell(client int, a Answer) {
+// send sends one answer. It does not block, because the line fits into the socket's buffer.
+// If it does not fit, the client gets part of a line, which is not a valid answer.
+func send(client int, a Answer) {
 	if unix.SetNonblock(client, true) == nil {
-		_, _ = unix.Write(client, encode(a)) // a client that went away asked for nothing
+		_, _ = unix.Write(client, encode(a)) // the client may have gone
 	}
 	_ = unix.Close(client)
 }
 
-// Ask asks the server at path; it blocks for at most the given time in each of
-// connecting and reading.
+// Ask asks the server at path. It blocks for at most limit to connect, and for at most
+// limit to read.
 func Ask(path string, limit time.Duration) (Answer, error) {
 	fd, err := connect(path, limit)
 	if err != nil {
@@ -157,7 +156,7 @@ func Ask(path string, limit time.Duration) (Answer, error) {
 	return read(f)
 }
 
-// connect returns a connection for reading, which does not block.
+// connect returns a connection to read from, in non-blocking mode.
 func connect(path string, limit time.Duration) (int, error) {
 	fd, err := stream()
 	if err != nil {

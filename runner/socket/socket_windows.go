@@ -15,7 +15,7 @@ type Server struct {
 	done     sync.WaitGroup
 }
 
-// Serve starts to answer, until Close. The function is called for each client.
+// Serve starts a server, which calls answer for each client until Close.
 func Serve(answer func() Answer) (*Server, error) {
 	dir, err := os.MkdirTemp("", "leaderrun-") // private by its parent's access list
 	if err != nil {
@@ -30,13 +30,13 @@ func Serve(answer func() Answer) (*Server, error) {
 	return s, nil
 }
 
-// Path is the socket's path.
+// Path returns the path of the socket.
 func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
 
-// Files are what Close removes, in its order.
+// Files returns the files that Close removes, in that order.
 func (s *Server) Files() []string { return []string{s.Path(), s.dir} }
 
-// Close stops answering and removes the socket and its directory.
+// Close ends the server, and removes the socket and its directory.
 func (s *Server) Close() error {
 	_ = s.listener.Close()
 	s.done.Wait()
@@ -50,13 +50,13 @@ func (s *Server) accept(answer func() Answer) {
 			return
 		}
 		_ = client.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = client.Write(encode(answer())) // a client that went away asked for nothing
+		_, _ = client.Write(encode(answer())) // the client may have gone
 		_ = client.Close()
 	}
 }
 
-// Ask asks the server at path; it blocks for at most the given time in each of
-// connecting and reading.
+// Ask asks the server at path. It blocks for at most limit to connect, and for at most
+// limit to read.
 func Ask(path string, limit time.Duration) (Answer, error) {
 	conn, err := net.DialTimeout("unix", path, limit)
 	if err != nil {
