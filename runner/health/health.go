@@ -1,5 +1,5 @@
-// Package health finds out whether a job does its work: a leader that hangs would
-// lead for ever, as leaderrun goes on renewing. The terms are Docker's.
+// Package health checks whether a job does its work. Without that, a job that hangs would
+// lead for ever, because leaderrun goes on renewing. The words are Docker's.
 package health
 
 import (
@@ -14,16 +14,16 @@ import (
 
 // A Config says how to check a job.
 type Config struct {
-	Command     proc.Command  // exits with 0 if all is well; runs while the job does, as a part of it
-	Interval    time.Duration // from the start, or the end of a check, to the next
-	Timeout     time.Duration // of a check; one that takes longer is killed, and has failed
-	Retries     int           // so many failures in a row make the job unhealthy
-	StartPeriod time.Duration // failures before the first success do not count so long
+	Command     proc.Command  // exits with 0 if all is well; it is a part of the job
+	Interval    time.Duration // from the start, or the end of a check, to the next check
+	Timeout     time.Duration // a check that takes longer is killed, and has failed
+	Retries     int           // this many failures in a row make the job unhealthy
+	StartPeriod time.Duration // during it, failures before the first success do not count
 }
 
 // A Watch checks one job again and again. The zero Watch checks nothing.
 type Watch struct {
-	Unhealthy <-chan error // gets one error, when the job is unhealthy
+	Unhealthy <-chan error // receives one error when the job is unhealthy
 
 	c      Config
 	clock  clock.Clock
@@ -33,8 +33,8 @@ type Watch struct {
 	ended  chan struct{}
 }
 
-// Start begins to check a job that was just started. It calls failed after each check
-// that fails, from a goroutine of its own.
+// Start begins to check a job that was just started. A separate goroutine calls failed after
+// each check that fails.
 func Start(c Config, clock clock.Clock, job proc.Job, failed func(err error, inARow int)) *Watch {
 	ctx, quit := context.WithCancel(context.Background())
 	unhealthy := make(chan error, 1)
@@ -63,7 +63,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// watch returns why the job is unhealthy, or nil when it is to end.
+// watch returns why the job is unhealthy, or nil when the watch must end.
 func (w *Watch) watch(ctx context.Context) error {
 	lenient := w.clock.Now().Add(w.c.StartPeriod)
 	for failures := 0; ; {
@@ -112,7 +112,7 @@ func (w *Watch) check(ctx context.Context) error {
 	return err
 }
 
-// sleep reports whether the time passed.
+// sleep waits, and reports whether the time has passed.
 func (w *Watch) sleep(ctx context.Context, d time.Duration) bool {
 	timer := clock.NewTimer(w.clock, w.clock.Now().Add(d))
 	defer timer.Stop()

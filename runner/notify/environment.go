@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The variables by which a manager says that it wants to hear of a service.
+// The variables by which a service manager asks for notifications.
 const (
 	socketVariable   = "NOTIFY_SOCKET"
 	intervalVariable = "WATCHDOG_USEC"
 	processVariable  = "WATCHDOG_PID"
 )
 
-// JobEnvironment is the environment of a process that we start. The watchdog is
-// always ours. The socket is, too, unless it is shared: two services that both
-// say READY=1 would make neither true.
+// JobEnvironment returns the environment of a process that we start. It lacks the watchdog,
+// which is always ours. It lacks the socket unless that is shared: if both of us sent
+// READY=1, the manager could not know who is ready.
 func JobEnvironment(env []string, shared bool) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
@@ -25,8 +25,8 @@ func JobEnvironment(env []string, shared bool) []string {
 	})
 }
 
-// watchdog reads an interval as sd_watchdog_enabled(3) does: it is none of ours
-// if it is for another process, and 2⁶⁴−1 is infinity.
+// watchdog returns the interval of the watchdog as sd_watchdog_enabled(3) does. It returns
+// 0 if the watchdog is for another process, or the interval is infinity (2⁶⁴−1).
 func watchdog(env []string, pid int) time.Duration {
 	if of := value(env, processVariable); of != "" && of != strconv.Itoa(pid) {
 		return 0
@@ -38,7 +38,7 @@ func watchdog(env []string, pid int) time.Duration {
 	return time.Duration(usec) * time.Microsecond
 }
 
-// value is that of a variable, or "".
+// value returns the value of a variable, or "".
 func value(env []string, variable string) string {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, variable+"="); ok {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestWatchdog reads the variables as sd_watchdog_enabled(3) does.
+// The variables are read as sd_watchdog_enabled(3) does.
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -1,11 +1,10 @@
-// Package notify tells the service manager that started us, such as systemd,
-// how we are: sd_notify(3), the service's end of the protocol.
+// Package notify reports our state to the service manager that started us, such as systemd.
+// It is the service's side of the protocol of sd_notify(3).
 //
 // Each message is one datagram of lines VARIABLE=VALUE, sent to the socket in
-// NOTIFY_SOCKET. A manager that is gone, or does not read, must not hold up a
-// job, so nothing here blocks. What changes the manager's mind for good
-// ([Manager.Tell]) is kept until it has room for it; what is true only now
-// ([Manager.Ping]) is said now or not at all.
+// NOTIFY_SOCKET. Nothing here blocks, because a manager that has gone or does not read must
+// not delay a job. [Manager.Tell] keeps its lines until the manager has room for them.
+// [Manager.Ping] does not, because its lines are only true now.
 package notify
 
 import (
@@ -16,24 +15,24 @@ import (
 	"time"
 )
 
-// again is the pause before a manager that has no room is told again.
+// again is the pause before another attempt if the manager has no room.
 const again = 100 * time.Millisecond
 
-// A Manager is the service manager that wants to hear of us. Its methods are
-// safe for concurrent use, do not block, and do nothing on a nil Manager.
+// A Manager is the service manager that started us. Its methods may be called
+// concurrently, do not block, and do nothing if the Manager is nil.
 type Manager struct {
 	watchdog time.Duration
 	logger   *slog.Logger
 
 	mu      sync.Mutex
 	socket  *socket     // nil: closed
-	pending []string    // what was told and has not been sent
+	pending []string    // lines that have not been sent
 	retry   *time.Timer // nil: nothing is pending
 	warned  bool
 }
 
-// FromEnvironment returns the manager that an environment names, or nil if it
-// names none. The process id is ours: the watchdog may be another process's.
+// FromEnvironment returns the manager that an environment names, or nil. The process id is
+// ours: a watchdog for another process does not count.
 func FromEnvironment(env []string, pid int, logger *slog.Logger) *Manager {
 	address := value(env, socketVariable)
 	if address == "" {
@@ -48,7 +47,7 @@ func FromEnvironment(env []string, pid int, logger *slog.Logger) *Manager {
 	return m
 }
 
-// Watchdog is how long the manager bears not to hear WATCHDOG=1; 0: for ever.
+// Watchdog returns how long the manager waits for the next WATCHDOG=1, or 0 for ever.
 func (m *Manager) Watchdog() time.Duration {
 	if m == nil {
 		return 0
@@ -56,8 +55,8 @@ func (m *Manager) Watchdog() time.Duration {
 	return m.watchdog
 }
 
-// Tell sends a state, as lines of VARIABLE=VALUE. If the manager has no room
-// for it, it gets it later; meanwhile a newer value takes the place of an older.
+// Tell sends a state, as lines of VARIABLE=VALUE. If the manager has no room, it gets them
+// later; until then, a newer value replaces an older one.
 func (m *Manager) Tell(state ...string) {
 	if m == nil {
 		return
@@ -68,7 +67,7 @@ func (m *Manager) Tell(state ...string) {
 	m.flush()
 }
 
-// Ping sends a state now, and reports whether it could.
+// Ping sends a state now. It reports whether that was possible.
 func (m *Manager) Ping(state ...string) bool {
 	if m == nil {
 		return false
@@ -83,7 +82,7 @@ func (m *Manager) Ping(state ...string) bool {
 	return err == nil
 }
 
-// Close tries once more to send what is left, and ends the manager.
+// Close tries once more to send the lines that are left, and closes the socket.
 func (m *Manager) Close() {
 	if m == nil {
 		return
@@ -100,15 +99,15 @@ func (m *Manager) Close() {
 	}
 }
 
-// flush sends what is pending, or sees to it that this is tried again. mu is
-// held.
+// flush sends the pending lines. If there is no room, it arranges another attempt. The
+// caller holds mu.
 func (m *Manager) flush() {
 	if m.socket == nil || len(m.pending) == 0 {
 		return
 	}
 	err := m.socket.send(message(m.pending))
 	m.warn(err)
-	if !isFull(err) { // another failure is for good: the socket is gone, or was none
+	if !isFull(err) { // another attempt would fail as well: there is no socket
 		m.pending = nil
 		return
 	}
@@ -125,17 +124,17 @@ func (m *Manager) flushLater() {
 	m.flush()
 }
 
-// warn says once that the manager does not hear us, to who looks closely: the
-// job is none the worse for it.
+// warn logs once that the manager cannot be reached. It does so as information, because
+// the job does not suffer.
 func (m *Manager) warn(err error) {
 	if err == nil || m.warned {
 		return
 	}
 	m.warned = true
-	m.logger.Info("the service manager does not hear us", "err", err)
+	m.logger.Info("cannot notify the service manager", "err", err)
 }
 
-// merge adds lines to a state; each replaces the one with its variable.
+// merge adds lines to a state. Each replaces the line of the same variable.
 func merge(state, lines []string) []string {
 	for _, line := range lines {
 		key, _, _ := strings.Cut(line, "=")

@@ -18,13 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A manager is the other end: a real socket.
+// A manager is the other end, a real socket.
 type manager struct {
 	t    *testing.T
 	conn *net.UnixConn
 }
 
-// listen listens at an address, or one that it makes up.
+// listen listens at an address. If address is "", it chooses one.
 func listen(t *testing.T, address string) *manager {
 	t.Helper()
 	if address == "" {
@@ -38,8 +38,8 @@ func listen(t *testing.T, address string) *manager {
 	return &manager{t, conn}
 }
 
-// heard returns the next message, or "" if there is none.
-func (m *manager) heard(limit time.Duration) string {
+// received returns the next message, or "" if none arrives within limit.
+func (m *manager) received(limit time.Duration) string {
 	m.t.Helper()
 	buf := make([]byte, 4096)
 	_ = m.conn.SetReadDeadline(time.Now().Add(limit))
@@ -52,21 +52,21 @@ func (m *manager) heard(limit time.Duration) string {
 
 const patience = 20 * time.Second
 
-func (m *manager) hears(want string) {
+func (m *manager) receives(want string) {
 	m.t.Helper()
-	if got := m.heard(patience); got != want {
+	if got := m.received(patience); got != want {
 		m.t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func (m *manager) hearsNothing() {
+func (m *manager) receivesNothing() {
 	m.t.Helper()
-	if got := m.heard(2 * again); got != "" {
+	if got := m.received(2 * again); got != "" {
 		m.t.Errorf("got %q, want nothing", got)
 	}
 }
 
-// fill sends pings until there is no room, and returns how many there were.
+// fill sends pings until there is no room. It returns how many it sent.
 func fill(t *testing.T, m *Manager) int {
 	t.Helper()
 	for n := range 100_000 {
@@ -78,7 +78,7 @@ func fill(t *testing.T, m *Manager) int {
 	return 0
 }
 
-// A log keeps what is logged.
+// A log keeps the lines that are logged.
 type log struct {
 	mu    sync.Mutex
 	lines strings.Builder
@@ -122,11 +122,11 @@ func checkAddress(t *testing.T, address string) {
 	sd := listen(t, address)
 	m, l := tell(t, sd.conn.LocalAddr().String())
 	m.Tell("READY=1", "STATUS=fine")
-	sd.hears("READY=1\nSTATUS=fine")
+	sd.receives("READY=1\nSTATUS=fine")
 	if !m.Ping("WATCHDOG=1") {
 		t.Error("the ping was not sent")
 	}
-	sd.hears("WATCHDOG=1")
+	sd.receives("WATCHDOG=1")
 	if m.Watchdog() != 3*time.Second {
 		t.Errorf("the watchdog: got %v, want 3s", m.Watchdog())
 	}
@@ -135,32 +135,31 @@ func checkAddress(t *testing.T, address string) {
 	}
 }
 
-// A socket that is full blocks nobody. What was told then is kept, the newest of
-// each variable, and arrives when there is room; a ping is not kept: later it
-// may not be true.
+// A full socket does not block. Tell keeps the newest line of each variable, which arrives
+// when there is room. A ping is not kept, because it may not be true later.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	sd := listen(t, "")
 	m, l := tell(t, sd.conn.LocalAddr().String())
 	n := fill(t, m)
 	if m.Ping("WATCHDOG=1") {
-		t.Error("the ping was sent, it is said")
+		t.Error("Ping reports that it was sent")
 	}
 	m.Tell("STATUS=old")
 	m.Tell("READY=1", "STATUS=new")
 	for range n {
-		sd.hears("FILL=1")
+		sd.receives("FILL=1")
 	}
-	sd.hears("READY=1\nSTATUS=new")
-	sd.hearsNothing()
+	sd.receives("READY=1\nSTATUS=new")
+	sd.receivesNothing()
 	m.Tell("STOPPING=1")
-	sd.hears("STOPPING=1")
+	sd.receives("STOPPING=1")
 	if got := strings.Count(l.String(), "\n"); got != 1 {
 		t.Errorf("%d messages, want one:\n%s", got, l)
 	}
 }
 
-// What is left at the end is tried once more, and then given up.
+// Close tries once more to send the lines that are left, and then drops them.
 func TestCloseWhenFull(t *testing.T) {
 	t.Parallel()
 	sd := listen(t, "")
@@ -169,19 +168,19 @@ func TestCloseWhenFull(t *testing.T) {
 	m.Tell("STATUS=a")
 	m.Close()
 	for range n {
-		sd.hears("FILL=1")
+		sd.receives("FILL=1")
 	}
-	sd.hearsNothing()
+	sd.receivesNothing()
 	m.Tell("STATUS=b")
 	if m.Ping("WATCHDOG=1") {
 		t.Error("a ping was sent after Close")
 	}
 	m.Close()
-	sd.hearsNothing()
+	sd.receivesNothing()
 }
 
-// A socket that is missing, or of another kind, is mentioned once, and nothing
-// else comes of it. One that comes back is used again.
+// If the socket is missing or of another kind, that is logged once. When the socket comes
+// back, it is used again.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
@@ -197,7 +196,7 @@ func TestMissing(t *testing.T) {
 	}
 	sd := listen(t, path)
 	m.Tell("STATUS=b")
-	sd.hears("STATUS=b")
+	sd.receives("STATUS=b")
 }
 
 func TestUnusable(t *testing.T) {
@@ -211,7 +210,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// Without a manager nothing happens.
+// The methods of a nil manager do nothing.
 func TestNone(t *testing.T) {
 	t.Parallel()
 	m := FromEnvironment([]string{"NOTIFY_SOCKET=", "WATCHDOG_USEC=1"}, 1, nil)
@@ -220,12 +219,12 @@ func TestNone(t *testing.T) {
 	}
 	m.Tell("READY=1")
 	if m.Ping("WATCHDOG=1") || m.Watchdog() != 0 {
-		t.Error("nobody was told something")
+		t.Error("a nil manager has sent a ping, or has a watchdog")
 	}
 	m.Close()
 }
 
-// The socket is no business of the processes that we start.
+// Processes that we start do not inherit the socket.
 func TestNotInherited(t *testing.T) {
 	t.Parallel()
 	m, _ := tell(t, listen(t, "").conn.LocalAddr().String())

@@ -4,7 +4,7 @@ package notify
 
 import "errors"
 
-// No service manager of such a system speaks this protocol.
+// No service manager of these systems speaks the protocol.
 type socket struct{}
 
 func open(string) (*socket, error) { return nil, errors.ErrUnsupported }

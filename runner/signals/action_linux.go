@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handlers that are none.
+// The values of a handler that are not functions.
 const (
 	byDefault uintptr = iota // SIG_DFL
 	ignored                  // SIG_IGN
 )
 
-// An action is the kernel's struct sigaction, or more than that.
+// An action has room for the kernel's struct sigaction.
 type action [8]uintptr
 
-// handler is where the handler is in it.
+// handler returns the index of the handler in an action.
 func handler() int {
 	if strings.HasPrefix(runtime.GOARCH, "mips") {
 		return 1
@@ -27,8 +27,8 @@ func handler() int {
 	return 0
 }
 
-// ByDefault calls f while a signal has its default action, which package signal
-// cannot arrange: what it has once caught it catches for ever.
+// ByDefault calls f while a signal has its default action. Package signal cannot do that: it
+// never gives up a signal that it has caught once.
 func ByDefault(sig syscall.Signal, f func()) {
 	var before action
 	if !sigaction(sig, nil, &before) {
@@ -42,7 +42,7 @@ func ByDefault(sig syscall.Signal, f func()) {
 	}
 }
 
-// change replaces a handler that a signal has.
+// change sets the handler of a signal to the value to, if it is from.
 func change(sig syscall.Signal, from, to uintptr) {
 	var a action
 	if sigaction(sig, nil, &a) && a[handler()] == from {
@@ -51,8 +51,9 @@ func change(sig syscall.Signal, from, to uintptr) {
 	}
 }
 
-// Ignored reports whether we were started with a signal ignored of which the runtime
-// takes no note: those of a terminal that stop. It must be asked before they are caught.
+// Ignored reports whether a signal was ignored when we were started. The runtime does not
+// know that of the signals by which a terminal suspends. It must be called before the
+// signal is caught.
 func Ignored(sig os.Signal) bool {
 	var a action
 	return sigaction(sig.(syscall.Signal), nil, &a) && a[handler()] == ignored

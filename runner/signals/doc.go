@@ -1,3 +1,3 @@
-// Package signals knows the names of signals, as kill(1) has them, and what package
-// signal of the standard library cannot do with them.
+// Package signals has the names of signals, as in kill(1), and does with signals what
+// package os/signal cannot do.
 package signals

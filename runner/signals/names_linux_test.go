@@ -16,7 +16,7 @@ func TestRealtimeNames(t *testing.T) {
 	} {
 		sig := syscall.Signal(n)
 		if got := signals.Name(sig); got != name {
-			t.Errorf("%d is called %q; want %q", n, got, name)
+			t.Errorf("%d: got %q; want %q", n, got, name)
 		}
 		for _, text := range []string{name, "SIG" + name} {
 			if got, ok := signals.Parse(text); !ok || got != sig {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Name is a signal's name without SIG: "TERM", "RTMIN+3".
+// Name returns the name of a signal without SIG: "TERM", "RTMIN+3".
 func Name(sig os.Signal) string {
 	s := sig.(syscall.Signal)
 	if name := unix.SignalName(s); name != "" {
@@ -20,8 +20,8 @@ func Name(sig os.Signal) string {
 	return realtimeName(s)
 }
 
-// Parse finds a signal by its name, with SIG or without and in capitals or not, or by
-// its number. It reports false if there is none.
+// Parse returns the signal with a name or a number. The name may have the prefix SIG, in
+// upper or lower case.
 func Parse(text string) (os.Signal, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		s := syscall.Signal(n)
@@ -34,7 +34,7 @@ func Parse(text string) (os.Signal, bool) {
 	return parseRealtime(name)
 }
 
-// Names are those of all signals, by their numbers.
+// Names returns the names of all signals, in the order of their numbers.
 func Names() (all []string) {
 	for s := syscall.Signal(1); s <= last; s++ {
 		if name := Name(s); name != "" {

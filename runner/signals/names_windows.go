@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// Name is a signal's name: "terminated".
+// Name returns the name of a signal: "terminated".
 func Name(sig os.Signal) string { return sig.String() }
 
-// Parse finds a signal by its name, with SIG or without and in capitals or not, or by
-// its number. It reports false if there is none. All that there are end a process.
+// Parse returns the signal with a name or a number. The name may have the prefix SIG, in
+// upper or lower case. Every signal ends a process here.
 func Parse(text string) (os.Signal, bool) {
 	switch strings.TrimPrefix(strings.ToUpper(text), "SIG") {
 	case "TERM", "15":
@@ -26,5 +26,5 @@ func Parse(text string) (os.Signal, bool) {
 // Restore does nothing: no signal was changed.
 func Restore() {}
 
-// Names are those of all signals.
+// Names returns the names of all signals.
 func Names() []string { return []string{"TERM", "INT", "KILL"} }

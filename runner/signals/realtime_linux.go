@@ -8,15 +8,16 @@ import (
 	"syscall"
 )
 
-// The real-time signals are those that glibc leaves to programs; it keeps 32 and 33 to
-// itself. They have no names but by their distance from both ends.
+// The real-time signals that glibc leaves to programs: it uses 32 and 33 itself. Their
+// names are their distances from both ends.
 const (
 	rtmin = syscall.Signal(34)
 	rtmax = syscall.Signal(64)
 	last  = rtmax
 )
 
-// realtimeName counts from the nearer end, as kill -l of bash does.
+// realtimeName returns the name of a real-time signal, or "". It counts from the nearer
+// end, as kill -l in bash does.
 func realtimeName(s syscall.Signal) string {
 	switch {
 	case s == rtmin:
@@ -52,8 +53,8 @@ func parseRealtime(name string) (os.Signal, bool) {
 	return s + syscall.Signal(n), true
 }
 
-// Realtime returns the real-time signals that can be caught: all but [rtmin], which
-// the Go runtime leaves to C libraries.
+// Realtime returns the real-time signals that can be caught: all except rtmin, which the Go
+// runtime leaves to C libraries.
 func Realtime() (all []os.Signal) {
 	for s := rtmin + 1; s <= rtmax; s++ {
 		all = append(all, s)
@@ -61,9 +62,9 @@ func Realtime() (all []os.Signal) {
 	return all
 }
 
-// Withstand ignores the signal that the runtime lets nobody catch and that would end
-// us without a word. What we start inherits that, unless it calls [Restore].
+// Withstand ignores rtmin, which would end us without a message and which the runtime does
+// not let us catch. Processes that we start inherit that, unless they call [Restore].
 func Withstand() { change(rtmin, byDefault, ignored) }
 
-// Restore undoes what Withstand has done.
+// Restore undoes Withstand.
 func Restore() { change(rtmin, ignored, byDefault) }

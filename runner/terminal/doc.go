@@ -1,13 +1,13 @@
 // Package terminal shares the terminal that we were started on with a job that
 // has a process group of its own.
 //
-// A terminal has one foreground group: it alone may read, and gets what Ctrl-C,
-// Ctrl-\, Ctrl-Z and a new window size send. Our group, the one that a shell
-// made for us and for what we share a pipeline with, is it when we are started
-// in the foreground. The job's is another one, or it could not be signalled and
-// killed apart from our neighbours. So we are to the job what a shell is: we
-// hand the terminal on, and take it back when the job stops or ends.
+// A terminal has one foreground group. Only that group may read from the terminal, and it
+// gets the signals of Ctrl-C, Ctrl-\, Ctrl-Z and a new window size. A shell makes a group
+// for us and for the other commands in our pipeline. It is the foreground group if we are
+// started in the foreground. The job has another group, so that it can be signalled and
+// killed without our neighbours. So we do for the job what a shell does for us: we give it
+// the terminal, and take it back when the job is suspended or ends.
 //
-// For the shells' side of it see "Implementing a Job Control Shell" in the
-// manual of the GNU C library.
+// For the shell's side see "Implementing a Job Control Shell" in the manual of the GNU C
+// library.
 package terminal

@@ -11,19 +11,18 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// Suspend stops us as the job was stopped, and with us those with whom we share
-// our group, and returns when we are continued. It reports false if we were not
-// stopped: in a group that nobody could continue (an orphaned one), the signals
-// of a terminal stop nobody.
+// Suspend suspends our group as the job was suspended, and returns true when we are
+// continued. It returns false if we were not suspended, because nobody could continue us:
+// in an orphaned group, the signals of a terminal suspend nobody.
 //
-// That rule is the kernel's, and so the signal is really sent, with its default
-// action, and to all of the group at one moment: if the others were stopped
-// first, they might be continued before we have stopped, and we for ever.
+// The kernel has that rule. So Suspend really sends the signal, with its default action,
+// and to the whole group at once: if the others were suspended first, they might be
+// continued before we are suspended, and nobody would continue us.
 func (t *Terminal) Suspend(sig os.Signal) (was bool) {
 	s := sig.(syscall.Signal)
 	limit := time.Second
 	switch s {
-	case unix.SIGTSTP: // if it comes later, it is passed on, and the job stopped again
+	case unix.SIGTSTP: // if it arrives later, it is passed on and suspends the job again
 		limit = 100 * time.Millisecond
 	case unix.SIGSTOP:
 		s = unix.SIGTSTP

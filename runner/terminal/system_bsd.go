@@ -14,21 +14,20 @@ const (
 	setModes = unix.TIOCSETA
 )
 
-// Undisturbed does nothing here: a write to a terminal with the mode tostop
-// stops us in the background.
+// Undisturbed does nothing here: in the background, a write to a terminal with the mode
+// tostop suspends us.
 func Undisturbed() {}
 
-// unstopped calls f while SIGTTOU is ignored, or it would stop us. There is no
-// mask of a thread's own to be had, and nothing is started meanwhile.
+// unstopped calls f while SIGTTOU, which would suspend us, is ignored. Blocking it in one
+// thread is not possible here. No process is started meanwhile.
 func unstopped(f func() error) error {
 	signal.Ignore(unix.SIGTTOU)
 	defer signal.Reset(unix.SIGTTOU)
 	return f()
 }
 
-// Suspend stops our group, and returns when it is continued. It reports false
-// if it did not, because nobody could continue us: our parent is in another
-// session.
+// Suspend suspends our group, and returns true when it is continued. It returns false if our
+// parent is in another session, because then nobody could continue us.
 func (t *Terminal) Suspend(os.Signal) bool {
 	own, err := unix.Getsid(0)
 	parents, _ := unix.Getsid(unix.Getppid())

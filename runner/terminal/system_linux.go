@@ -12,16 +12,16 @@ const (
 	setModes = unix.TCSETS
 )
 
-// Undisturbed lets the goroutine write to a terminal that we are in the
-// background of, and change it. SIGTTOU would stop all of us. It is blocked in
-// this thread, which is the goroutine's own from now on; children inherit
-// nothing of that, as Go starts them with the mask that it began with.
+// Undisturbed lets the goroutine write to our terminal and change it while we are in the
+// background, where SIGTTOU would suspend our group. It blocks SIGTTOU in this thread, and
+// locks the goroutine to the thread. Children do not inherit that, because Go starts them
+// with its original signal mask.
 func Undisturbed() {
 	runtime.LockOSThread()
 	_ = unix.PthreadSigmask(unix.SIG_BLOCK, ttou(), nil)
 }
 
-// unstopped calls f likewise.
+// unstopped calls f while SIGTTOU is blocked.
 func unstopped(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -12,19 +12,18 @@ import (
 
 // A Terminal is our controlling terminal. It is not safe for concurrent use.
 //
-// Its methods return nothing that a caller could act on: a terminal that hangs
-// up while it is used is noticed by the signal that comes with it.
+// Its methods return no errors: if the terminal hangs up while we use it, we get a signal.
 type Terminal struct {
 	file   *os.File
 	own    int           // our process group
-	job    int           // the job's, once it runs
-	given  bool          // the job's group was made the foreground group, as far as we know
-	ours   *unix.Termios // the modes at that time
-	theirs *unix.Termios // what a job that was stopped had made of them, if it was something else
+	job    int           // the job's process group, once it runs
+	given  bool          // as far as we know, the job's group is the foreground group
+	ours   *unix.Termios // the modes when the job was given the terminal
+	theirs *unix.Termios // the modes of a job that was suspended, if they differ
 }
 
-// Open finds our controlling terminal, to whatever the standard streams are
-// redirected. It returns nil if there is none.
+// Open returns our controlling terminal, or nil if we have none. It does not matter where
+// the standard streams are redirected.
 func Open() *Terminal {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -33,13 +32,13 @@ func Open() *Terminal {
 	return &Terminal{file: os.NewFile(uintptr(fd), "/dev/tty"), own: unix.Getpgrp()}
 }
 
-// Close gives up the terminal for good.
+// Close ends the use of the terminal.
 func (t *Terminal) Close() { _ = t.file.Close() }
 
-// Offer returns the terminal if the job's group is to be its foreground group
-// from the start: we have it, and nobody else in our group looks likely to need
-// it. In a pipeline ("leaderrun job | less") that is not known, and the job gets
-// it when it asks for it; see Give.
+// Offer returns the terminal if the job's group becomes the foreground group at its start:
+// we have the terminal, and no other process of our group seems to need it. In a pipeline
+// ("leaderrun job | less") we cannot know that, and Offer returns nil: the job gets the
+// terminal when it asks for it; see Give.
 func (t *Terminal) Offer() *os.File {
 	if t.foreground() != t.own || !isTerminal(0) || isPipe(0) || isPipe(1) || isPipe(2) {
 		return nil
@@ -48,11 +47,11 @@ func (t *Terminal) Offer() *os.File {
 	return t.file
 }
 
-// Started says what the job's group is.
+// Started sets the job's process group.
 func (t *Terminal) Started(group int) { t.job = group }
 
-// Give makes the job's group the foreground group if ours is it, and reports
-// whether it now is. The job finds the modes that it was stopped with.
+// Give makes the job's group the foreground group if ours is. It reports whether the job's
+// group is the foreground group now. The job gets the modes that it was suspended with.
 func (t *Terminal) Give() bool {
 	switch t.foreground() {
 	case t.job:
@@ -70,9 +69,9 @@ func (t *Terminal) Give() bool {
 	return t.given
 }
 
-// Take takes the terminal back from the job, if the job was given it, and
-// reports whether it was. If the job has been stopped or killed, it had no
-// chance to restore the modes: then that is done here.
+// Take takes the terminal back if the job was given it, and reports whether it was. With
+// restore it also restores the modes, because a job that was suspended or killed had no
+// chance to do that.
 func (t *Terminal) Take(restore bool) bool {
 	if !t.given {
 		return false
@@ -86,9 +85,9 @@ func (t *Terminal) Take(restore bool) bool {
 	return true
 }
 
-// Yield is called when our group was stopped for want of the terminal, which
-// others of it may be, but not we. It takes the terminal back from the job,
-// continues our group and reports true; or false if somebody else has it.
+// Yield is called when processes of our group want the terminal, and a signal has suspended
+// them, but not us. If the job or our group has the terminal, Yield takes it back, continues
+// our group and returns true.
 func (t *Terminal) Yield() bool {
 	switch t.foreground() {
 	case t.job:
@@ -102,15 +101,15 @@ func (t *Terminal) Yield() bool {
 	return true
 }
 
-// Continued is called when we have been stopped and continued by others. A
-// shell has had the terminal in between.
+// Continued is called when others have suspended and continued us. In between, a shell had
+// the terminal.
 func (t *Terminal) Continued() {
 	if t.given {
 		t.Give()
 	}
 }
 
-// foreground returns the foreground group, or 0.
+// foreground returns the foreground group, or 0 if it is unknown.
 func (t *Terminal) foreground() int {
 	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -135,7 +134,7 @@ func (t *Terminal) modes() *unix.Termios {
 	return modes
 }
 
-// setModes does not wait until all output is read, as a shell would: somebody
+// setModes does not wait until all output has been read, as a shell would, because somebody
 // may wait for the lock.
 func (t *Terminal) setModes(modes *unix.Termios) {
 	_ = unstopped(func() error { return unix.IoctlSetTermios(int(t.file.Fd()), setModes, modes) })

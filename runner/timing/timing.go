@@ -1,5 +1,5 @@
-// Package timing says when to renew a lease, and when to signal and to kill the job if that
-// fails.
+// Package timing computes when to renew a lease, and when to signal and to kill the job if
+// renewals fail.
 package timing
 
 import (
@@ -11,34 +11,32 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// The shortest and the longest lease. Below two seconds the margins, which
-// shrink with the lease, would be less than what a busy machine needs to wake
-// a process up (133 ms at 2 s).
+// The shortest and the longest lease. The margins shrink with the lease. Below two seconds
+// they would be shorter than a busy machine may take to wake up a process (133 ms at 2 s).
 const (
 	MinTTL = 2 * time.Second
 	MaxTTL = 24 * time.Hour
 )
 
-// fullTTL is the lease from which on the margins have their full size.
+// fullTTL is the shortest lease with margins of full size.
 const fullTTL = 15 * time.Second
 
-// attempts is n, the number of renewals that must fit between the first that
-// fails and the signal.
+// attempts is the number of attempts to renew that may time out before the signal.
 const attempts = 2
 
-// A Timing says when to renew, and when to signal and kill if that fails.
+// A Timing says when to renew, and when to signal and to kill if renewals fail.
 type Timing struct {
-	TTL     time.Duration // L as asked
+	TTL     time.Duration // L: as requested
 	Renew   time.Duration // R: from one renewal to the next
-	Attempt time.Duration // A: time limit of one
+	Attempt time.Duration // A: time limit of one renewal
 	Grace   time.Duration // G: from the signal to the kill
-	Margin  time.Duration // J: how late a busy machine may run us
+	Margin  time.Duration // J: how late a busy machine may schedule us
 	Death   time.Duration // X: from SIGKILL until the last process is gone
 }
 
-// New derives a timing from a TTL. The defaults scale so that all fits
-// into it: at 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s; G, J and X never
-// exceed that, nor A 10 s. A grace that is not negative replaces G.
+// New derives a timing from a TTL. The defaults scale with it, so that all of them fit: at
+// 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s. G, J and X are never greater than that, and A
+// is never greater than 10 s. A grace that is not negative replaces G.
 func New(ttl, grace time.Duration) Timing {
 	small := min(ttl, fullTTL)
 	t := Timing{
@@ -55,12 +53,12 @@ func New(ttl, grace time.Duration) Timing {
 	return t
 }
 
-// KillAt returns D_kill, when the last of the job must be killed, for a lease that
-// runs until e for certain.
+// KillAt returns D_kill, when all of the job must be killed, for a lease that is ours for
+// certain until e.
 func (t Timing) KillAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death) }
 
-// SignalAt returns D_signal, when the job is signalled, so that it has its grace inside
-// the lease.
+// SignalAt returns D_signal, when the job must be signalled so that its grace fits into the
+// lease.
 func (t Timing) SignalAt(e clock.Instant) clock.Instant { return before(e, t.Margin+t.Death+t.Grace) }
 
 func before(e clock.Instant, d time.Duration) clock.Instant {
@@ -70,23 +68,23 @@ func before(e clock.Instant, d time.Duration) clock.Instant {
 	return e.Add(-d)
 }
 
-// needs is the shortest trusted lease that this timing can work with.
+// needs returns the shortest trusted lease into which the timing fits.
 func (t Timing) needs() time.Duration {
 	return t.Renew + attempts*t.Attempt + t.Grace + t.Margin + t.Death
 }
 
-// CheckTTL refuses a TTL out of range.
+// CheckTTL returns an error if the TTL is out of range.
 func (t Timing) CheckTTL() error {
 	switch {
 	case t.TTL < MinTTL:
-		return locks.Usagef("--ttl %v is too short: the least is %v", t.TTL, MinTTL)
+		return locks.Usagef("--ttl %v is too short: the minimum is %v", t.TTL, MinTTL)
 	case t.TTL > MaxTTL:
-		return locks.Usagef("--ttl %v is too long: the most is %v", t.TTL, MaxTTL)
+		return locks.Usagef("--ttl %v is too long: the maximum is %v", t.TTL, MaxTTL)
 	}
 	return nil
 }
 
-// Gate refuses a lease too short to renew, signal and kill in.
+// Gate returns an error if a lease is too short to renew, signal and kill in time.
 func (t Timing) Gate(granted time.Duration) error {
 	if keepalive.Trusted(granted) >= t.needs() {
 		return nil
@@ -100,8 +98,8 @@ func (t Timing) Gate(granted time.Duration) error {
 		what, show(t.Renew), attempts, show(t.Attempt), show(t.Grace), show(t.Margin+t.Death), show(t.needs()), t.advice(granted))}
 }
 
-// advice says what would pass the gate. To ask for more does not help where the
-// server grants less than asked for.
+// advice returns settings that would pass the gate. A longer --ttl does not help if the
+// server grants less than we request.
 func (t Timing) advice(granted time.Duration) string {
 	if granted < t.TTL {
 		less := max(granted.Truncate(time.Second), MinTTL)
@@ -113,13 +111,13 @@ func (t Timing) advice(granted time.Duration) string {
 	return "use a shorter --kill-after"
 }
 
-// enough is the shortest TTL, in whole seconds, with room for our grace. It is
-// out of range if no TTL has.
+// enough returns the shortest TTL, in whole seconds, with room for our grace. If no TTL has
+// room, it is more than MaxTTL.
 func (t Timing) enough() time.Duration { return Shortest(0, t.Grace) }
 
-// Shortest is the shortest TTL, in whole seconds, that passes the gate with a
-// grace as New takes it, and in which an attempt to renew may take as long
-// as the given time. It is more than MaxTTL if no TTL does.
+// Shortest returns the shortest TTL, in whole seconds, that passes the gate with a grace as
+// for New, and in which an attempt to renew may take at least attempt. If no TTL does, it is
+// more than MaxTTL.
 func Shortest(attempt, grace time.Duration) time.Duration {
 	ttl := MinTTL
 	for ttl <= MaxTTL {

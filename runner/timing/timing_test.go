@@ -13,8 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// ttls calls f with the ends of the range, what is special in it, and much of
-// what is between.
+// ttls calls f with the ends of the range of TTLs, with special ones, and with many others.
 func ttls(f func(ttl time.Duration)) {
 	for _, ttl := range []time.Duration{MinTTL, MinTTL + 1, fullTTL - 1, fullTTL, fullTTL + 1, 75 * time.Second, MaxTTL - 1, MaxTTL} {
 		f(ttl)
@@ -27,8 +26,8 @@ func ttls(f func(ttl time.Duration)) {
 	}
 }
 
-// The timing that is derived from a TTL always works with it, and no part of
-// it is more than documented.
+// The timing that New derives from a TTL always passes the gate, and no part of it is
+// greater than documented.
 func TestDerivedTiming(t *testing.T) {
 	t.Parallel()
 	ttls(func(ttl time.Duration) {
@@ -45,7 +44,7 @@ func TestDerivedTiming(t *testing.T) {
 		if least := 100 * time.Millisecond; x.Margin < least || x.Death < least || x.Grace < least || x.Attempt < least || x.Renew < least {
 			t.Errorf("%v: got %+v", ttl, x)
 		}
-		// n attempts that time out fit before the signal, whatever the phase.
+		// The attempts that may time out fit before the signal.
 		first := clock.Instant(0).Add(x.Renew)
 		if last := first.Add(attempts * x.Attempt); last > x.SignalAt(clock.Instant(0).Add(keepalive.Trusted(ttl))) {
 			t.Errorf("%v: %d attempts end at %v, after the signal", ttl, attempts, last)
@@ -83,7 +82,7 @@ func TestCheckTTL(t *testing.T) {
 	}
 }
 
-// A grace that is asked for is taken as it is, and only it.
+// An explicit grace replaces the default, and changes nothing else.
 func TestExplicitGrace(t *testing.T) {
 	t.Parallel()
 	for _, grace := range []time.Duration{0, time.Second, time.Hour} {
@@ -95,7 +94,7 @@ func TestExplicitGrace(t *testing.T) {
 	}
 }
 
-// The gate is exactly SAFETY 3.
+// The gate is exact: with one nanosecond more, the timing does not fit.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	x := New(15*time.Second, -1)
@@ -114,7 +113,7 @@ var (
 	advisedGrace = regexp.MustCompile(`use --ttl (\S+) and a --kill-after of at most (\S+)$`)
 )
 
-// What the gate advises works.
+// The settings that the gate advises work.
 func TestGateAdvises(t *testing.T) {
 	t.Parallel()
 	for range 200 {
@@ -135,12 +134,12 @@ func TestGateAdvises(t *testing.T) {
 			works(t, min(least+more, MaxTTL), grace)
 		}
 		if x := New(least-time.Second, grace); x.CheckTTL() == nil && x.Gate(least-time.Second) == nil {
-			t.Errorf("%v would do, too: %v", least-time.Second, err)
+			t.Errorf("%v would work as well: %v", least-time.Second, err)
 		}
 	}
 }
 
-// Shortest passes the gate with room for a slow renewal, and a second less does not.
+// Shortest passes the gate with room for a slow renewal; a second less does not.
 func TestShortest(t *testing.T) {
 	t.Parallel()
 	for range 200 {
@@ -160,7 +159,7 @@ func TestShortest(t *testing.T) {
 			continue
 		}
 		if !fits(least) || fits(least-time.Second) {
-			t.Errorf("renewals of %v, --kill-after %v: got %v, which is not the least that works", attempt, grace, least)
+			t.Errorf("renewals of %v, --kill-after %v: got %v, which is not the shortest that works", attempt, grace, least)
 		}
 	}
 }
@@ -173,7 +172,7 @@ func works(t *testing.T, ttl, grace time.Duration) {
 	}
 }
 
-// To ask for more helps nobody whose server grants less than asked for.
+// If the server grants less than we request, the advice is not to request more.
 func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
 	t.Parallel()
 	for range 200 {
@@ -191,14 +190,14 @@ func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
 		grace, _ := time.ParseDuration(advice[2])
 		newTTL, _ := time.ParseDuration(advice[1])
 		if newTTL > granted {
-			t.Errorf("granted %v: more is advised: %v", granted, err)
+			t.Errorf("granted %v: advised to request more: %v", granted, err)
 		}
 		works(t, newTTL, grace)
 	}
 }
 
-// The message names each term, and what does not fit.
-func TestGateNamesTheTerms(t *testing.T) {
+// The message names each part of the sum.
+func TestGateNamesTheParts(t *testing.T) {
 	t.Parallel()
 	err := New(10*time.Second, 10*time.Second).Gate(10 * time.Second)
 	want := "--ttl 10s is too short: renewing every 2s, 2 attempts of 1.33s, --kill-after 10s and margins of 1.33s need 16s; use --ttl 23s or more, or a shorter --kill-after"
