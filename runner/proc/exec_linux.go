@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithGuard has this process killed when its parent dies, if that is the
-// guard of the given leaderrun, which is the guard's parent. The first process
-// of a job was started so, but what the kernel remembers of that is a property
-// of the thread, and the thread that is about to exec is another than the first
-// one. (In a pid namespace leaderrun is not to be seen, and its guard is init,
-// without which nothing lives on.)
+// dieWithGuard arranges that this process is killed when its parent dies, if its parent is
+// the guard of the given leaderrun, which is the guard's parent. The first process of a job
+// was started with a parent-death signal, but that belongs to a thread, and the thread that
+// calls exec is not the first one. (In a pid namespace we cannot see leaderrun, but there
+// the guard is init, and the kernel kills everything when init dies.)
 func dieWithGuard(leaderrun int) {
 	guard := os.Getppid()
 	if p, err := readProcess(guard); err != nil || p.parent != leaderrun {
@@ -21,7 +20,7 @@ func dieWithGuard(leaderrun int) {
 	}
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0) // cannot fail
-	if os.Getppid() != guard {                                               // it died just now
+	if os.Getppid() != guard {                                               // the guard has died meanwhile
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 }

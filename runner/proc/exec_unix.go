@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exec replaces this process by a command, as execvp(3) would. It returns only
-// if that fails, with a *[StartError]. If we are the first process of the job of
-// the leaderrun with the given process id, so is the command: it dies with its guard.
+// Exec replaces this process by a command, as execvp(3) does. It returns only if that fails,
+// with a *[StartError]. If we are the first process of the job of the leaderrun with the
+// given process id, so is the command: it dies with the guard.
 func Exec(c Command, leaderrun int) (Exit, error) {
 	dieWithGuard(leaderrun)
 	err := syscall.Exec(c.Path, c.Args, c.Env)
@@ -23,10 +23,10 @@ func Exec(c Command, leaderrun int) (Exit, error) {
 	return Exit{}, NewStartError(c.Path, err)
 }
 
-// Spawn starts a process as execvp(3) would: what the kernel does not know how
-// to execute is a script for the shell. Its standard streams are ours, but for
-// NoInput. It does without package os, which would first fork another process to
-// learn whether the kernel's pidfds work: that takes half a millisecond.
+// Spawn starts a process as execvp(3) does: if the kernel cannot execute the file, the shell
+// runs it as a script. The process has our standard streams, except as NoInput says. Spawn
+// does without package os, which would first fork another process to test the kernel's
+// pidfds. That takes half a millisecond.
 func Spawn(c Command, sys *syscall.SysProcAttr) (pid int, err error) {
 	files := []uintptr{0, 1, 2}
 	if c.NoInput {
@@ -45,10 +45,10 @@ func Spawn(c Command, sys *syscall.SysProcAttr) (pid int, err error) {
 	return pid, err
 }
 
-// spent is added to a wait status, where the kernel has nothing.
+// spent marks a wait status, in a bit that the kernel does not use.
 const spent = 1 << 16
 
-// Wait is wait4(2) for any child, and does not block.
+// Wait calls wait4(2) for any child. It does not block.
 func Wait(ws *syscall.WaitStatus) (pid int, err error) {
 	var used syscall.Rusage
 	pid, err = syscall.Wait4(-1, ws, syscall.WNOHANG|syscall.WUNTRACED, &used)
@@ -58,9 +58,9 @@ func Wait(ws *syscall.WaitStatus) (pid int, err error) {
 	return pid, err
 }
 
-// allOf reports whether so much is, more or less, all the CPU time that what we start may
-// use. The kernel counts ticks for the limit, and what it reports otherwise: on a busy machine
-// the two are far apart.
+// allOf reports whether a process has used, more or less, all the CPU time of our limit.
+// The kernel counts ticks for the limit, but measures what it reports. On a busy machine
+// the two differ much.
 func allOf(used syscall.Rusage) bool {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
@@ -70,7 +70,7 @@ func allOf(used syscall.Rusage) bool {
 	return total.Seconds() > float64(limit.Max)/2
 }
 
-// ExitOf is how a process ended that was waited for.
+// ExitOf returns the Exit of a process that has a wait status.
 func ExitOf(ws syscall.WaitStatus) Exit {
 	if ws.Signaled() {
 		return Exit{Signal: ws.Signal(), Spent: ws&spent != 0}

@@ -2,10 +2,9 @@ package proc
 
 import "os"
 
-// Exec runs a command as if it had replaced this process, which nothing can do
-// here: it ends with us, and we with it. A CTRL_BREAK that is sent to the job in
-// which we are reaches it, too. An error is a *[StartError] if it is the
-// command's.
+// Exec runs a command as if it replaced this process, which is not possible here: the
+// command ends with us, and we with it. A CTRL_BREAK that is sent to our job also reaches
+// the command. An error is a *[StartError] if it is the command's.
 func Exec(c Command, _ int) (Exit, error) {
 	if err := Enclose(); err != nil {
 		return Exit{}, err

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// BeInit does what the system leaves to its first process, if that is what we
-// are, as in a container: it reaps what nobody else does, also what was our child
-// before we were leaderrun. It returns at once.
+// BeInit reaps the children that nobody else reaps, if we are the first process, as in a
+// container. They include children from before we were leaderrun. It returns at once.
 func BeInit() {
 	if os.Getpid() != 1 {
 		return
 	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
-	ended <- syscall.SIGCHLD // some may have ended before
+	ended <- syscall.SIGCHLD // some children may have ended before
 	go func() {
 		for range ended {
-			time.Sleep(time.Second) // what somebody waits for is reaped by then
+			time.Sleep(time.Second) // whoever waits for the child has reaped it by then
 			_, _ = Tree{}.Reap()
 		}
 	}()

@@ -2,5 +2,5 @@
 
 package proc
 
-// BeInit does nothing: there are no containers of this system's own.
+// BeInit does nothing: these systems have no containers.
 func BeInit() {}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// SeesUs is [ErrForeign] if /proc is not that of our own pid namespace: processes have
-// other ids there.
+// SeesUs returns [ErrForeign] if /proc belongs to another pid namespace than ours, where
+// processes have other ids.
 func SeesUs() error {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return ErrForeign

@@ -7,25 +7,22 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// An Object is a Job Object: the system keeps in it what the processes in it
-// start, and there is no way out. One process may be in several, each within
-// another.
+// An Object is a Job Object. Processes that its processes start are in it as well, and
+// none can leave it. One process may be in several objects, each within another.
 type Object windows.Handle
 
-// Killed is the exit status of a process that was killed, as a unix shell has
-// it.
+// Killed is the exit status of a process that was killed, as in a unix shell.
 const Killed = 137
 
-// NewObject makes one with nothing in it. What we start can inherit it, if that
-// is asked for at the start.
+// NewObject makes an empty object. Processes that we start can inherit its handle.
 func NewObject() (Object, error) {
 	h, err := windows.CreateJobObject(inheritable(), nil)
 	return Object(h), os.NewSyscallError("CreateJobObject", err)
 }
 
-// Enclose puts us, and what we start from now on, into an object to which
-// nobody else has a handle. When the system closes that, which our death does
-// however it comes about, it kills all that is in the object.
+// Enclose puts us, and all processes that we start later, into an object to which only we
+// have a handle. However we die, the system then closes the handle, which kills all
+// processes in the object.
 func Enclose() error {
 	h, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -40,12 +37,12 @@ func Enclose() error {
 	return os.NewSyscallError("AssignProcessToJobObject", windows.AssignProcessToJobObject(h, windows.CurrentProcess()))
 }
 
-// Kill kills all that is in it, and does not wait.
+// Kill kills all processes in the object. It does not wait.
 func (o Object) Kill() error {
 	return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(windows.Handle(o), Killed))
 }
 
-// Empty reports whether no process is in it.
+// Empty reports whether no process is in the object.
 func (o Object) Empty() (bool, error) {
 	var a accounting
 	err := windows.QueryInformationJobObject(windows.Handle(o), windows.JobObjectBasicAccountingInformation,
@@ -53,7 +50,7 @@ func (o Object) Empty() (bool, error) {
 	return err == nil && a.active == 0, os.NewSyscallError("QueryInformationJobObject", err)
 }
 
-// Close gives it up. What is in it goes on.
+// Close closes the handle. The processes in the object continue.
 func (o Object) Close() { _ = windows.CloseHandle(windows.Handle(o)) }
 
 // An accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.

@@ -1,5 +1,5 @@
-// Package proc is what the runner knows of processes: how a command is found,
-// and what can be done with a job that runs it. Package guard keeps jobs.
+// Package proc defines jobs for the runner: how to find a command, and what can be done
+// with a job that runs it. Package guard implements jobs.
 package proc
 
 import (
@@ -15,127 +15,125 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// A Command is what to run. Standard streams, working directory, umask and
-// limits are ours.
+// A Command is what to run. It inherits our standard streams, working directory, umask and
+// limits.
 type Command struct {
-	Path    string   // the executable, resolved
+	Path    string   // the executable, as found by Find
 	Args    []string // with the name first, as in argv
 	Env     []string // KEY=value, complete
 	OnDeath OnDeath
 
-	// NoInput says that its standard input is the null device instead of ours.
+	// NoInput says that the standard input is the null device instead of ours.
 	NoInput bool
 
-	// Terminal is our controlling terminal if the job's group is to be its
-	// foreground group before the command runs, else nil. A start that fails may
-	// have made that change, too.
+	// Terminal, if not nil, is our controlling terminal. The job's group becomes its
+	// foreground group before the command runs, perhaps even if the start fails.
 	Terminal *os.File
 }
 
-// OnDeath says what the guard does about the lock if leaderrun dies before its job. The
-// zero OnDeath leaves the lock to its lease.
+// OnDeath says what the guard does about the lock if leaderrun dies before its job. With the
+// zero OnDeath, the lock is free when its lease ends.
 type OnDeath struct {
-	// Hold, if not nil, is a file that holds the lock as long as any process has it
-	// open: it is kept open until no process of the job is left.
+	// Hold, if not nil, is a file that holds the lock while any process has it open. The
+	// guard keeps it open until no process of the job is left.
 	Hold *os.File
-	// Release, if not nil, is a pipe to which Message is written when no process
-	// of the job is left.
+	// Release, if not nil, is a pipe. The guard writes Message to it when no process of
+	// the job is left.
 	Release *os.File
 	Message []byte
-	// Remove has files and empty directories, which are removed in this order when no
+	// Remove has files and empty directories. The guard removes them in this order when no
 	// process of the job is left.
 	Remove []string
 	// NotOfJob, if not nil, reports whether a child of ours is not part of the job.
-	// leaderrun asks it if the guard has failed.
+	// leaderrun calls it if the guard has failed.
 	NotOfJob func(pid int) bool
 }
 
-// A Job is a started command with all its processes. Its methods are safe for
-// concurrent use.
+// A Job is a started command with all its processes. Its methods may be called
+// concurrently.
 type Job interface {
-	// Started gets nil when the first process was started, or why it was not: then there
-	// is no job, and nothing else is told of it. If nobody knows, it gets nothing, but
-	// Failed says why, and what there may be of the job is killed. It comes before all
-	// else, once.
+	// Started receives one value before all other channels do: nil if the first process
+	// was started, or why it was not. After an error there is no job, and nothing else
+	// follows. If nobody knows whether the process was started, Started receives nothing,
+	// Failed says why, and any processes of the job are killed.
 	Started() <-chan error
-	// PID is the process id of the first process, 0 if it is not known that it was started.
+	// PID returns the process id of the first process, or 0 until it is known to be started.
 	PID() int
-	// Signal sends sig to the first process and those that stayed with it, as a
-	// terminal would. It is not an error if none of them is left.
+	// Signal sends sig to the first process and the others of its group, as a terminal
+	// would. It is not an error if none of them is left.
 	Signal(sig os.Signal) error
-	// Stop sends sig to every process of the job, and continues those that
-	// were stopped, or they could not act on it.
+	// Stop sends sig to every process of the job. It also continues suspended processes,
+	// which could not act on sig otherwise.
 	Stop(sig os.Signal) error
-	// Kill ends every process of the job at once. It does not wait. It may be
-	// called again for processes that it has missed.
+	// Kill kills every process of the job. It does not wait. It may be called again for
+	// processes that it has missed.
 	Kill() error
-	// Extend moves the moment at which the job is killed by whoever else can
-	// kill it, should we not be able to.
+	// Extend moves the moment at which the guard kills the job, in case we cannot.
 	Extend(killBy clock.Instant)
-	// Exited is closed when the first process has ended. Others may live on.
+	// Exited is closed when the first process has ended. Others may be left.
 	Exited() <-chan struct{}
-	// Stopped gets the signal by which the first process was stopped. A stop that
-	// is not received before the next one may be forgotten. Nil: not known here.
+	// Suspended receives the signal by which the first process was suspended. A signal that
+	// is not received before the next one may be dropped. Suspended is nil where this is
+	// unknown.
 	Suspended() <-chan os.Signal
-	// Exit says how the first process ended. Valid once Exited is closed.
+	// Exit returns how the first process ended. It is valid once Exited is closed.
 	Exit() Exit
-	// CheckHealth starts a health check: a command in a process group of its own that
-	// is a part of the job. It is kept together and killed with the job, whoever does
-	// that, and the job is not gone before it is. Signal does not reach it, Stop does.
+	// CheckHealth starts a health check: a command that is a part of the job, but has its
+	// own process group. It is contained and killed with the job, and the job is not gone
+	// before the check is. Stop reaches it; Signal does not.
 	//
 	// Its standard input is the null device. It never gets the terminal, and its OnDeath
-	// is not used. There is one at a time: as long as another one runs, or it is not
-	// known whether that was started, CheckHealth fails. An error is a *[StartError] if
-	// it is the command's, and an [ErrUnguarded] if the job has ended, or is being
-	// killed, or nobody is there to answer.
+	// is not used. CheckHealth fails while another check runs, or may run. An error is a
+	// *[StartError] if it is the command's, and an [ErrUnguarded] if the job has ended, is
+	// being killed, or the guard does not answer.
 	//
 	// CheckHealth waits until the command was started, up to ten seconds if the guard is
-	// slow: a loop that has deadlines to keep must not call it.
+	// slow. A loop that has deadlines must not call it.
 	CheckHealth(c Command) (HealthCheck, error)
-	// Gone reports whether no process of the job is left, as far as it can be
-	// proved; it does not block.
+	// Gone reports whether it is proved that no process of the job is left. It does not
+	// block.
 	Gone() bool
-	// Containment says how the job is kept together and, if there is a stronger
-	// way that was not asked for, why not that. For people.
+	// Containment returns the tier by which the job is contained and, if a stronger tier
+	// was allowed, why that is not used. It is for people.
 	Containment() (tier, why string)
-	// Failed gets the reason when nobody but us can kill the job any more. It may be nil.
+	// Failed receives why only we can still kill the job, when that is so. It may be nil.
 	Failed() <-chan error
 }
 
-// A HealthCheck is a command that was started by CheckHealth. Its methods are safe for
-// concurrent use. None waits for it.
+// A HealthCheck is a command that was started by CheckHealth. Its methods may be called
+// concurrently, and do not wait.
 type HealthCheck interface {
-	// Done is closed when the command's own process has ended, if need be with the
-	// job. What it leaves behind belongs to the job; where that cannot be found
-	// again, it is killed.
+	// Done is closed when the command's own process has ended, at the latest with the job.
+	// Processes that it leaves behind belong to the job. Where they could not be found
+	// again, they are killed.
 	Done() <-chan struct{}
-	// Exit says how it ended. Valid once Done is closed.
+	// Exit returns how the command ended. It is valid once Done is closed.
 	Exit() Exit
-	// Kill ends it at once, with its process group. Processes that have left the group
+	// Kill kills the command and its process group. Processes that have left the group
 	// belong to the job. If the command has ended, Kill does nothing.
 	Kill()
 }
 
 // A Starter starts jobs.
 type Starter interface {
-	// Start starts a job that is killed at a moment if that is not moved, or
-	// when this process dies, as far as the system can promise that. It does not wait
-	// until the job was started; see [Job.Started]. An error, there or here, is a
-	// *[StartError] if it is the command's.
+	// Start starts a job. The job is killed at killBy, unless Extend moves that, or when
+	// this process dies, as far as the system can promise that. Start does not wait until
+	// the job was started; see [Job.Started]. An error, here or there, is a *[StartError]
+	// if it is the command's.
 	Start(c Command, killBy clock.Instant) (Job, error)
-	// Close ends a starter that has no job, or of whose job nothing is left.
+	// Close ends a starter that has no job, or whose job is gone.
 	Close()
 }
 
-// An Exit says how a process ended: of a signal, or with a code.
+// An Exit says how a process ended: by a signal, or with a code.
 type Exit struct {
 	Code   int       // 0 to 255, if Signal is nil
-	Signal os.Signal // what it died of, or nil
-	// Spent says that it was killed, most likely by the kernel, as its CPU time was used up.
+	Signal os.Signal // the signal that killed it, or nil
+	// Spent says that it was killed, probably by the kernel because its CPU time was used up.
 	Spent bool
 }
 
-// Status is the exit status as a shell shows it: 128+N for signal N.
+// Status returns the exit status as a shell shows it: 128+N for signal N.
 func (e Exit) Status() int {
 	if sig, ok := e.Signal.(syscall.Signal); ok {
 		return 128 + int(sig)
@@ -143,7 +141,7 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
-// String says for people how the process ended.
+// String says how the process ended, for people.
 func (e Exit) String() string {
 	if e.Signal != nil {
 		return "died of signal " + signals.Name(e.Signal)
@@ -151,21 +149,20 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exited with %d", e.Code)
 }
 
-// ErrUnguarded is why a job is not started: there is nobody, or no time left, to
-// kill it.
+// ErrUnguarded is why a job is not started, or is killed: the guard cannot kill it in time.
 var ErrUnguarded = errors.New("the job would not be guarded")
 
-// ErrGuardDied is why a job was not started: the guard had died before it was told of
-// one. Another starter may do.
+// ErrGuardDied is why a job was not started: the guard had died before that. Another starter
+// may succeed.
 var ErrGuardDied = errors.New("the guard process had died before the job was started")
 
-// ErrForeign is why no job can be kept together: its processes could not be found.
+// ErrForeign is why no job can be contained: its processes could not be found.
 var ErrForeign = errors.New("/proc shows another pid namespace than ours")
 
 // A StartError says why a command cannot be run.
 type StartError struct {
 	Command  string
-	NotFound bool // there is no such command, or no interpreter for it; else it cannot be executed
+	NotFound bool // the command or its interpreter does not exist; else it cannot be executed
 	Err      error
 }
 
@@ -178,8 +175,8 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Passing reports whether it is likely that what could not be started can be soon: its
-// file is just being written, as by a deploy, or the system, or a limit, has no room.
+// Passing reports whether a command that could not be started can probably be started soon:
+// its file is just being written, as by a deploy, or the system or a limit has no room.
 func Passing(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ETXTBSY, syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE},
 		func(e error) bool { return errors.Is(err, e) })
@@ -187,12 +184,12 @@ func Passing(err error) bool {
 
 var errNoInterpreter = errors.New("its interpreter was not found")
 
-// NewStartError says why what was found cannot be executed. That there is no such
-// file may mean the interpreter that it names; timeout(1) makes no difference
-// in its exit status, either.
+// NewStartError returns the error of a command that was found but cannot be executed. If the
+// error says that a file does not exist, that may be the interpreter; the exit status is the
+// same, as with timeout(1).
 func NewStartError(path string, err error) error {
 	e := &StartError{Command: path, NotFound: errors.Is(err, os.ErrNotExist), Err: err}
-	if cause := errors.Unwrap(err); cause != nil { // without the path
+	if cause := errors.Unwrap(err); cause != nil { // leave out the path
 		e.Err = cause
 	}
 	if _, missing := os.Stat(path); e.NotFound && missing == nil {
@@ -201,11 +198,11 @@ func NewStartError(path string, err error) error {
 	return e
 }
 
-// Find resolves a command's name as execvp does, without starting anything.
-// An error is a *[StartError].
+// Find finds the executable of a command as execvp(3) does, without starting it. An error
+// is a *[StartError].
 func Find(name string) (string, error) {
 	path, err := lookPath(name)
-	if errors.Is(err, exec.ErrDot) { // a user who puts "." into PATH means it
+	if errors.Is(err, exec.ErrDot) { // a user who puts "." into PATH wants that
 		err = nil
 	}
 	if err == nil {
@@ -222,7 +219,7 @@ func Find(name string) (string, error) {
 	return "", &StartError{Command: name, NotFound: missing, Err: err}
 }
 
-// lookPath looks where execvp(3) does if PATH is not set.
+// lookPath is like exec.LookPath, but if PATH is not set, it searches where execvp(3) does.
 func lookPath(name string) (path string, err error) {
 	if _, set := os.LookupEnv("PATH"); set || filepath.Base(name) != name {
 		return exec.LookPath(name)
@@ -235,7 +232,7 @@ func lookPath(name string) (path string, err error) {
 	return "", err
 }
 
-// inPath reports whether PATH has a file of that name, executable or not.
+// inPath reports whether PATH has a file of that name, even if it is not executable.
 func inPath(name string) bool {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if f, err := os.Stat(filepath.Join(dir, name)); err == nil && f.Mode().IsRegular() {

@@ -6,19 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spares are how many descriptors it takes to look at a process, and its children,
-// in /proc, and to signal it, with some to spare.
+// spares is more than the number of descriptors that are needed to read a process and its
+// children in /proc, and to signal it.
 const spares = 6
 
-// A Spare is descriptors that are held until they are needed. Who has run out of
-// descriptors could not find the processes of a job any more, and so not kill them.
+// A Spare reserves descriptors. A process that has run out of descriptors could not find the
+// processes of a job, and so could not kill them.
 type Spare struct {
 	mu  sync.Mutex
 	fds []int
 }
 
-// NewSpare holds some descriptors; if it cannot have them, there would be none to kill
-// with either.
+// NewSpare reserves descriptors. If it fails, there would be none to kill a job with
+// either.
 func NewSpare() (*Spare, error) {
 	s := &Spare{}
 	for range spares {
@@ -32,7 +32,7 @@ func NewSpare() (*Spare, error) {
 	return s, nil
 }
 
-// Spend lets them go, for others. To spend what is spent, or nil, does nothing.
+// Spend frees the descriptors. It does nothing if they were freed before, or s is nil.
 func (s *Spare) Spend() {
 	if s == nil {
 		return

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// jobList is PROC_THREAD_ATTRIBUTE_JOB_LIST, of Windows 10.
+// jobList is PROC_THREAD_ATTRIBUTE_JOB_LIST of Windows 10.
 const jobList = 0x0002000d
 
-// Spawn starts a command in objects, each of which is within the one before. It
-// is in them from its first instruction on. It is in a process group of its own, which CTRL_BREAK can be sent to, and
-// has our standard streams, but for NoInput, and no other handle. Package syscall cannot do that:
-// what it starts would have a moment outside of the object, in which it can
-// start others.
+// Spawn starts a command in objects, each within the one before. The command is in them
+// from its first instruction. Package syscall cannot do that: its processes would be
+// outside for a moment, in which they could start others. The command has its own process
+// group, which can receive CTRL_BREAK. It inherits our standard streams, except as NoInput
+// says, and no other handle.
 func Spawn(c Command, in ...Object) (process windows.Handle, pid int, err error) {
 	list, err := windows.NewProcThreadAttributeList(2)
 	if err != nil {
@@ -59,14 +59,13 @@ func Spawn(c Command, in ...Object) (process windows.Handle, pid int, err error)
 	return p.Process, int(p.ProcessId), nil
 }
 
-// streams makes our standard streams those of what we start, or the null device
-// its input, and returns the handles that are made for that. A stream may be
-// missing.
+// streams sets the standard streams of a process to ours or, with noInput, its input to the
+// null device. It returns the handles that it makes. Streams may be missing.
 func streams(s *windows.StartupInfo, noInput bool) (made []windows.Handle) {
 	to := []*windows.Handle{&s.StdInput, &s.StdOutput, &s.StdErr}
 	from := []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	if noInput {
-		from[0], _ = os.Open(os.DevNull) // which is nil if it fails: there is no input then, either
+		from[0], _ = os.Open(os.DevNull) // nil if that fails: then there is no input either
 		defer func() { _ = from[0].Close() }()
 	}
 	for i, f := range from {
@@ -87,8 +86,8 @@ func closeAll(handles []windows.Handle) {
 	}
 }
 
-// environmentBlock is an environment as the system takes it: each text with a
-// zero after it, and one more at the end.
+// environmentBlock returns an environment as the system takes it: a zero ends each text, and
+// another zero ends the block.
 func environmentBlock(env []string) (block []uint16, err error) {
 	for _, v := range env {
 		if strings.ContainsRune(v, 0) {

@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Without PATH, a command is looked for where execvp(3) does.
+// If PATH is not set, Find searches where execvp(3) does.
 func TestFindWithoutPath(t *testing.T) {
 	t.Setenv("PATH", "")
 	var e *proc.StartError

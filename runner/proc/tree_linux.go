@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that left the job's group is found by its parents: what loses its
-// own parent becomes a child of the nearest subreaper above it, and that is the
-// process that owns the job. So its descendants are the job.
+// A process that left the job's group is found by its parents. A process that loses its
+// parent becomes a child of the nearest subreaper above it, which is the process that owns
+// the job. So the descendants of that process are the job.
 
 // A Tree is the descendants of this process, except some of its children and the
 // descendants of those.
@@ -27,34 +27,34 @@ type Tree struct {
 	Enough func() bool
 }
 
-// AdoptOrphans makes this process a subreaper (since Linux 3.4): the parent of
-// those of its descendants that lose theirs.
+// AdoptOrphans makes this process a subreaper (since Linux 3.4): it becomes the parent of
+// descendants that lose theirs.
 func AdoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// A process is a line of /proc.
+// A process is what /proc/PID/stat says of one.
 type process struct {
 	pid, parent, group int
-	state              byte   // unseen: the line cannot be read
-	threads            int    // that live
-	started            uint64 // after the boot, in ticks of 10 ms; 0: unseen
+	state              byte   // unseen: /proc hides the process
+	threads            int    // those that are alive
+	started            uint64 // in ticks of 10 ms after the boot; 0: unseen
 }
 
-// unseen is the state of a process that a parent of it has, and /proc hides: it is
-// another user's, or shows itself to nobody, and /proc is mounted with hidepid, as
-// ProtectProc= of systemd has it.
+// unseen is the state of a process that its parent has, but /proc hides. /proc is mounted
+// with hidepid, as by ProtectProc= of systemd, and the process is another user's, or not
+// dumpable.
 const unseen = '?'
 
-// alive reports whether any thread of it runs: the others go on when the first one
-// has ended, and the process looks like a zombie.
+// alive reports whether any thread of the process runs. When the first thread has ended, the
+// process looks like a zombie, but the others continue.
 func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' || p.threads > 1 }
 
-// Signal sends signals to each process of it that is alive, and returns how many
-// there are. If one of our children is in the given group, the group gets them as
-// a whole, unless it has got them already: as long as such a child is not
-// reaped, the group's id belongs to nobody else.
+// Signal sends signals to each process of the tree that is alive. It returns how many there
+// are. If a child of ours is in the given group, Signal signals the group as a whole,
+// unless already says that the group has got the signals: while such a child is not
+// reaped, the id of the group cannot belong to others.
 //
-// SIGKILL goes to a process when it is met, and not after all have been looked
-// at: a job in which each process starts the next one and ends is caught so.
+// SIGKILL is sent to a process as soon as it is found. Otherwise a job in which each process
+// starts the next one and ends would escape.
 func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, err error) {
 	self := os.Getpid()
 	var met []process
@@ -86,10 +86,10 @@ func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, e
 	return alive, err
 }
 
-// Reap reaps those children that have ended, and returns how many there were to
-// look at, reaped or not: a child that has just ended may have left another one
-// to us since we looked. When there was none, nothing of the tree is left. It is
-// for a process that has other children: one that has not can use wait4.
+// Reap reaps the children of the tree that have ended. It returns how many children it saw,
+// reaped or not: a child that has just ended may have left us another one that Reap did not
+// see. If it saw none, nothing of the tree is left. Reap is for a process that has other
+// children. Without them, wait4(2) is enough.
 func (t Tree) Reap() (seen int, err error) {
 	self := os.Getpid()
 	err = t.each(func(p process) {
@@ -101,7 +101,7 @@ func (t Tree) Reap() (seen int, err error) {
 	return seen, err
 }
 
-// each calls f for each process of it that is there, parents first.
+// each calls f for each process of the tree, parents first.
 func (t Tree) each(f func(process)) error {
 	self := os.Getpid()
 	kids, err := children(self)
@@ -127,19 +127,19 @@ func (t Tree) each(f func(process)) error {
 		if t.has(p) {
 			f(p)
 		}
-		more, _ := children(k.pid) // if it is gone, they are ours now
+		more, _ := children(k.pid) // if it has ended, its children are ours
 		kids = append(kids, more...)
 	}
 	return nil
 }
 
-// gone reports whether there is no such process. One that is hidden there is.
+// gone reports whether a process does not exist. A hidden process does.
 func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
-// A kid is a process that another one has as its child.
+// A kid is a child of another process.
 type kid struct{ pid, parent int }
 
-// children returns the children of a process. The kernel keeps them by thread.
+// children returns the children of a process. The kernel lists them by thread.
 func children(pid int) (kids []kid, err error) {
 	threads, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
@@ -177,7 +177,7 @@ func ChildOf(pid int) (child int) {
 	return child
 }
 
-// search is each where all processes of the system must be looked at.
+// search is like each, but looks at all processes of the system.
 func (t Tree) search(f func(process)) error {
 	self := os.Getpid()
 	all := map[int]process{}
@@ -195,7 +195,7 @@ func (t Tree) search(f func(process)) error {
 	return err
 }
 
-// has reports whether a process is in a group that counts.
+// has reports whether a process is in one of the groups, or all groups count.
 func (t Tree) has(p process) bool { return len(t.Groups) == 0 || slices.Contains(t.Groups, p.group) }
 
 func (t Tree) excludes(p process) bool { return t.Exclude != nil && t.Exclude(p.pid, p.started) }
@@ -203,7 +203,7 @@ func (t Tree) excludes(p process) bool { return t.Exclude != nil && t.Exclude(p.
 // descends reports whether a process descends from a child of ours.
 func (t Tree) descends(all map[int]process, p process) bool {
 	self := os.Getpid()
-	for range len(all) { // what was read at different times may make a circle
+	for range len(all) { // lines that were read at different times may make a circle
 		if p.parent == self {
 			return !t.excludes(p)
 		}
@@ -215,9 +215,9 @@ func (t Tree) descends(all map[int]process, p process) bool {
 	return false
 }
 
-// signal signals a process, and not another that has got its id since. Without
-// pidfds (before Linux 5.3, or forbidden by an old container's seccomp filter,
-// or there is no descriptor left) it could be another by a hair's breadth.
+// signal signals a process, and not another that has the same id by now. Without pidfds
+// (before Linux 5.3, or if an old container's seccomp filter forbids them, or no descriptor
+// is left), another process may get the signal in very rare cases.
 func (p process) signal(sigs []unix.Signal) {
 	fd, noPidfd := unix.PidfdOpen(p.pid, 0)
 	if noPidfd == nil {
@@ -235,9 +235,9 @@ func (p process) signal(sigs []unix.Signal) {
 	}
 }
 
-// isStill reports whether the id is still this process's. One that is unseen is known
-// by its parent: if that had the id before the descriptor was opened and has it after
-// that, the descriptor is this process's, or one's that has ended.
+// isStill reports whether the id still belongs to this process. An unseen process is known
+// by its parent: if its parent had the id as a child before the descriptor was opened, and
+// has it afterwards, the descriptor belongs to this process, or to one that has ended.
 func (p process) isStill() bool {
 	if p.state != unseen {
 		now, err := readProcess(p.pid)
@@ -247,8 +247,8 @@ func (p process) isStill() bool {
 	return err != nil && p.parent == os.Getpid() || slices.Contains(kids, kid{p.pid, p.parent})
 }
 
-// eachProcess calls f for all that are in /proc, in the order of their ids. An error
-// says that some of them were not seen: for want of descriptors, say.
+// eachProcess calls f for all processes in /proc, in the order of their ids. An error says
+// that it could not read some of them, for example because no descriptor was left.
 func eachProcess(f func(process)) error {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -276,7 +276,8 @@ func eachProcess(f func(process)) error {
 	}
 }
 
-// readProcess reads /proc/PID/stat, without package os: there may be thousands.
+// readProcess reads /proc/PID/stat. It does without package os, because there may be
+// thousands.
 func readProcess(pid int) (process, error) {
 	path := append(strconv.AppendInt([]byte("/proc/"), int64(pid), 10), "/stat"...)
 	fd, err := unix.Open(string(path), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -294,9 +295,9 @@ func readProcess(pid int) (process, error) {
 
 var errStat = errors.New("not as in proc(5)")
 
-// parseStat takes what follows the name, which is in brackets and may be
-// anything: the state, the ids of parent and group, and, as the 18th and the 20th field
-// of these, the number of threads and the start.
+// parseStat reads the fields after the name, which is in brackets and may be anything. They
+// begin with the state and the ids of parent and group. The number of threads is the 18th,
+// and the start the 20th of them.
 func parseStat(pid int, line []byte) (process, error) {
 	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 20 {
@@ -311,17 +312,17 @@ func parseStat(pid int, line []byte) (process, error) {
 	return p, errors.Join(err1, err2, err3, err4)
 }
 
-// Children are our children now, and when each was started.
+// Children returns our children, and when each was started.
 func Children() map[int]uint64 {
 	all := map[int]uint64{}
-	kids, _ := children(os.Getpid()) // without them each is searched for, and none is hidden
+	kids, _ := children(os.Getpid()) // without this list, processes are searched for, and none is hidden
 	for _, k := range kids {
 		all[k.pid] = Started(k.pid)
 	}
 	return all
 }
 
-// Started returns when a process started, for Tree.Exclude; 0 if that is unknown.
+// Started returns when a process started, for Tree.Exclude, or 0 if that is unknown.
 func Started(pid int) uint64 {
 	p, _ := readProcess(pid)
 	return p.started

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A family is a child of ours with a grandchild in a session of its own and an
-// orphan, which has come to us.
+// A family is a child of ours, a grandchild in its own session, and an orphan that we have
+// adopted.
 type family struct {
 	child              *exec.Cmd
 	grandchild, orphan int
@@ -25,7 +25,7 @@ type family struct {
 
 const sleeper = `setsid sh -c 'echo $$; exec sleep 1000' & wait`
 
-// newFamily makes one. Its members end with the test.
+// newFamily starts a family. Its members end with the test.
 func newFamily(t *testing.T) family {
 	t.Helper()
 	AdoptOrphans()
@@ -41,8 +41,7 @@ func newFamily(t *testing.T) family {
 	return f
 }
 
-// spawn starts a command of the shell that prints a process id, and ends both
-// with the test.
+// spawn starts a shell command that prints a process id. Both processes end with the test.
 func spawn(t *testing.T, text string) (*exec.Cmd, int) {
 	t.Helper()
 	c := exec.Command("sh", "-c", text)
@@ -64,7 +63,7 @@ func spawn(t *testing.T, text string) (*exec.Cmd, int) {
 		p.signal([]unix.Signal{unix.SIGKILL})
 		_ = c.Process.Kill()
 		_ = c.Wait()
-		_, _ = unix.Wait4(pid, nil, 0, nil) // if it is ours
+		_, _ = unix.Wait4(pid, nil, 0, nil) // if it is our child
 	})
 	return c, pid
 }
@@ -87,8 +86,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Both ways to find the tree find all of it, wherever its members are, and
-// nothing that is kept.
+// Both ways to find the tree find all of its processes, and none that is excluded.
 func TestEach(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
 	tree := Tree{Exclude: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
@@ -110,12 +108,12 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// Signals reach all but what is kept, and Reap tells when nothing is left.
+// Signals reach all processes that are not excluded, and Reap returns 0 when none is left.
 func TestSignalAndReap(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
 	tree := Tree{Exclude: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
 	eventually(t, "nothing is left", func() bool {
-		// One pass can miss what becomes ours just then: its parent was killed first.
+		// One pass can miss a process that becomes ours just then, because its parent was killed.
 		if _, err := tree.Signal(-1, false, unix.SIGKILL); err != nil {
 			t.Error(err)
 		}
@@ -129,13 +127,12 @@ func TestSignalAndReap(t *testing.T) {
 	}
 	for _, pid := range []int{kept.child.Process.Pid, kept.grandchild} {
 		if !look(t, pid).alive() {
-			t.Errorf("%d, which was to be kept, is dead", pid)
+			t.Errorf("%d, which is excluded, is dead", pid)
 		}
 	}
 }
 
-// A child that was just reaped may have left another one to us: that there was
-// one is no proof of anything.
+// A child that was just reaped may have left us another one. So Reap counts it.
 func TestReapedIsSeen(t *testing.T) {
 	c := exec.Command("true")
 	if err := c.Start(); err != nil {
@@ -153,27 +150,27 @@ func TestReapedIsSeen(t *testing.T) {
 	_ = c.Wait()
 }
 
-// A process that has got the id of one that was to be signalled is not that one.
+// A process that has the id of one that should be signalled is not signalled.
 func TestReusedID(t *testing.T) {
 	_, pid := spawn(t, sleeper)
 	signalOnlyIt(t, pid)
 }
 
-// signalOnlyIt signals a process that is there no more, and one that now has its
-// id.
+// signalOnlyIt signals a process that has gone, which does nothing, and then the process that
+// has its id.
 func signalOnlyIt(t *testing.T, pid int) {
 	t.Helper()
 	p := look(t, pid)
 	earlier := p
 	earlier.started--
 	earlier.signal([]unix.Signal{unix.SIGKILL})
-	p.signal([]unix.Signal{unix.SIGSTOP}) // which what was killed before does not do
+	p.signal([]unix.Signal{unix.SIGSTOP}) // a process that was killed would not stop
 	eventually(t, "it has stopped", func() bool { return look(t, pid).state == 'T' })
 	p.signal([]unix.Signal{unix.SIGKILL})
 	eventually(t, "it is dead", func() bool { q, err := readProcess(pid); return err != nil || !q.alive() })
 }
 
-// The names of processes are their own choice.
+// Processes choose their names.
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	const rest = ` S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 3 19 4711 21`
@@ -185,12 +182,12 @@ func TestParseStat(t *testing.T) {
 	}
 	for _, line := range []string{"", "7 (sh)", "7 (sh) S 2 3", "7 (sh)" + strings.ReplaceAll(rest, "4711", "x")} {
 		if _, err := parseStat(7, []byte(line)); err == nil {
-			t.Errorf("%q makes sense", line)
+			t.Errorf("%q: got no error", line)
 		}
 	}
 }
 
-// Where the kernel, or a filter, has no pidfds, signals go by id.
+// Without pidfds, signals are sent by process id.
 func TestWithoutPidfds(t *testing.T) {
 	if os.Getenv("PROC_TEST_LIMIT") == "" {
 		c := exec.Command(os.Args[0], "-test.run=^TestWithoutPidfds$", "-test.v")
@@ -205,7 +202,7 @@ func TestWithoutPidfds(t *testing.T) {
 	signalOnlyIt(t, pid)
 }
 
-// forbidPidfds has pidfd_open fail as container runtimes of before 2020 do.
+// forbidPidfds makes pidfd_open fail, as container runtimes before 2020 do.
 func forbidPidfds(t *testing.T) {
 	t.Helper()
 	filter := []unix.SockFilter{

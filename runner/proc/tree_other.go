@@ -15,28 +15,28 @@ type Tree struct {
 // AdoptOrphans does nothing: there are no subreapers.
 func AdoptOrphans() {}
 
-// Signal finds nothing.
+// Signal finds no process.
 func (Tree) Signal(int, bool, ...syscall.Signal) (int, error) { return 0, nil }
 
-// Reap finds nothing.
+// Reap finds no process.
 func (Tree) Reap() (int, error) { return 0, nil }
 
-// Started returns 0: it is unknown.
+// Started returns 0, because it is unknown.
 func Started(int) uint64 { return 0 }
 
-// SeesUs returns nil: nothing is looked for in /proc.
+// SeesUs returns nil, because /proc is not used here.
 func SeesUs() error { return nil }
 
-// Children returns none: they are unknown.
+// Children returns nil, because they are unknown.
 func Children() map[int]uint64 { return nil }
 
-// ChildOf returns 0: it is unknown.
+// ChildOf returns 0, because it is unknown.
 func ChildOf(int) int { return 0 }
 
-// A Spare is nothing: to kill takes no descriptor here.
+// A Spare is empty: killing takes no descriptor here.
 type Spare struct{}
 
-// NewSpare returns one.
+// NewSpare returns an empty Spare.
 func NewSpare() (*Spare, error) { return &Spare{}, nil }
 
 // Spend does nothing.

@@ -1,4 +1,4 @@
-// Package proctest has jobs that are hard to kill, for tests.
+// Package proctest has jobs for tests that are hard to kill.
 package proctest
 
 import (
@@ -7,9 +7,8 @@ import (
 	"unsafe"
 )
 
-// Relay is never the same process for long: each forks the next, in a session of
-// its own, and ends 200 µs later. It is made of raw system calls, as a fork has
-// no Go runtime. It does not return.
+// Relay is a chain of processes: each forks the next, in its own session, and ends 200 µs
+// later. It makes raw system calls, because a fork has no Go runtime. It does not return.
 //
 //go:norace
 func Relay() {
