@@ -1,9 +1,9 @@
-// Package backend describes backends: what all that speaks of one, or offers one to a
-// user, has to know of it. A description is data and links no SDK, so that leaderrun
-// itself can have that of each backend, whose helper program may not even be installed.
+// Package backend describes backends, for all code that mentions a backend or offers one
+// to a user. A description is data and links no SDK, so leaderrun itself can contain the
+// descriptions of all backends, even of those whose helper programs are not installed.
 //
-// Each backend has its description in its own folder, as in package etcdinfo, and the
-// backend itself takes from there what it heeds. Package known lists all of them.
+// Each backend has its description in its own folder, as in package etcdinfo, and reads
+// from it what it needs itself. Package known lists all of them.
 package backend
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// An Info describes a backend. Nobody changes one.
+// An Info describes a backend. It must not be modified.
 type Info struct {
-	Scheme  string // of its URLs; also ends the names of its helper program and package
-	Product string // what keeps the locks, as its makers spell it; "" for file
-	Folder  string // that of its Go package, in locks
-	BuiltIn bool   // it needs no helper program
+	Scheme  string // of its URLs; also the end of the names of its helper program and package
+	Product string // the system that keeps the locks, as its makers spell it; "" for file
+	Folder  string // of its Go package, in locks/backend
+	BuiltIn bool   // needs no helper program
 
-	// Facts that a user compares, as phrases.
+	// Facts for users to compare, as phrases.
 	URL         string // what --backend takes
 	HeldUntil   string // what ends the lock of a holder that does not release it
 	Token       string // what the fencing token is
@@ -32,17 +32,17 @@ type Info struct {
 	Limits      string
 	Cost        string // what a lock costs
 
-	Port      string     // of a host without one; "": there are no ports
-	Params    []Param    // those of its URLs, by name
-	Variables []Variable // those of the environment that it heeds
+	Port      string     // the default port; "" if there are no ports
+	Params    []Param    // of its URLs, by name
+	Variables []Variable // environment variables that it reads
 
-	// Abilities are those of its locks, in the mode and on the system that has most.
+	// Abilities are those of its locks, in the mode and on the system that have the most.
 	Abilities []locks.Ability
-	// QueueOnly says where not all locks can queue: "in its fair mode".
+	// QueueOnly says in which case locks can queue, if not all can: "in its fair mode".
 	QueueOnly string
 
-	// Spacing is the least time between two writes to one lock, for a service that takes
-	// only so many.
+	// Spacing is the least time between two writes to one lock, for a service that limits
+	// them.
 	Spacing time.Duration
 }
 
@@ -50,43 +50,43 @@ type Info struct {
 type Param struct {
 	Name  string
 	Usage string   // a phrase
-	Words []string // those that it takes; nil: it takes other things
+	Words []string // the accepted words; nil if it takes other values
 	About About
 }
 
-// A Variable is one of the environment.
+// A Variable is an environment variable.
 type Variable struct {
 	Name   string
 	About  About
-	Secret bool // --scrub-env keeps it from the job
-	// Ambient: everybody has it, whether leaderrun is used or not.
+	Secret bool // --scrub-env removes it from the job's environment
+	// Ambient is set for variables that exist whether leaderrun is used or not.
 	Ambient bool
-	// SDK: the backend's library reads it, and not the backend.
+	// SDK is set if the backend's library reads the variable, not the backend itself.
 	SDK bool
 }
 
-// About is what a setting is about.
+// About says what a setting is about.
 type About int
 
 const (
-	// Store: which store, or which place in it, or how to get there. Two that differ
-	// in it may be two stores.
+	// Store: which store, or which place in it, or how to reach it. If two settings
+	// differ in it, they may mean two stores.
 	Store About = iota
-	// Address is a Store that names the server, bucket or directory.
+	// Address is like Store, for a setting that names the server, bucket or directory.
 	Address
 	// User: who we are.
 	User
-	// Refusal: what is refused. It has no effect on what is not.
+	// Refusal: what to refuse. It has no effect on anything else.
 	Refusal
 )
 
-// where reports whether a setting may say which store it is.
+// where reports whether a setting may determine the store.
 func (a About) where() bool { return a == Store || a == Address }
 
-// Program returns the name of the helper program, which is also that of its package.
+// Program returns the name of the helper program, which is also the name of its package.
 func (i *Info) Program() string { return "leaderrun-" + i.Scheme }
 
-// CheckParams is [locks.CheckParams] with the parameters that are described.
+// CheckParams is [locks.CheckParams] with the described parameters.
 func (i *Info) CheckParams(u *url.URL) error {
 	var names []string
 	for _, p := range i.Params {
@@ -95,30 +95,30 @@ func (i *Info) CheckParams(u *url.URL) error {
 	return locks.CheckParams(u, names...)
 }
 
-// CheckURL returns an ErrUsage if a URL is not of the form scheme://…, if it has a part after
-// #, or for its parameters.
+// CheckURL returns an ErrUsage if a URL is not of the form scheme://…, has a part after
+// #, or has wrong parameters.
 func (i *Info) CheckURL(u *url.URL) error {
 	switch {
 	case u.Opaque != "":
 		return locks.Usagef("%s URL: write %s, with two slashes", i.Scheme, i.URL)
 	case u.Fragment != "":
-		return locks.Usagef("%s URL: there is a part after #", i.Scheme)
+		return locks.Usagef("%s URL: it has a part after #", i.Scheme)
 	}
 	return i.CheckParams(u)
 }
 
-// Secrets are the variables with credentials. It is what a [locks.SecretReader] returns.
+// Secrets returns the variables with credentials, as for a [locks.SecretReader].
 func (i *Info) Secrets() []string {
 	return i.variables(func(v Variable) bool { return v.Secret })
 }
 
-// Heeded are the variables that say where a store is and who we are, but for those
-// that everybody has.
+// Heeded returns the variables that determine the store and who we are, except for the
+// ambient ones.
 func (i *Info) Heeded() []string {
 	return i.variables(func(v Variable) bool { return !v.Ambient })
 }
 
-// Addresses are the variables that name the store when the URL does not.
+// Addresses returns the variables that name the store if the URL does not.
 func (i *Info) Addresses() []string {
 	return i.variables(func(v Variable) bool { return v.About == Address && !v.Ambient })
 }
@@ -133,8 +133,8 @@ func (i *Info) variables(like func(Variable) bool) []string {
 	return names
 }
 
-// SaysWhere reports whether a variable may say in which store the locks are. One that
-// begins with LEADERRUN_SCHEME_ may, unless it is known to be about something else.
+// SaysWhere reports whether a variable may determine in which store the locks are. A
+// variable that begins with LEADERRUN_SCHEME_ may, unless it is described otherwise.
 func (i *Info) SaysWhere(variable string) bool {
 	for _, v := range i.Variables {
 		if v.Name == variable {
@@ -144,13 +144,13 @@ func (i *Info) SaysWhere(variable string) bool {
 	return strings.HasPrefix(variable, "LEADERRUN_"+strings.ToUpper(i.Scheme)+"_")
 }
 
-// Where returns a URL without the parameters that cannot say in which store the locks
-// are. Those that nobody knows stay.
+// Where returns a URL without the parameters that cannot determine in which store the
+// locks are. It keeps unknown parameters.
 func (i *Info) Where(u *url.URL) *url.URL {
 	at := *u
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return &at // it is none, and will be refused
+		return &at // u is invalid and will be refused
 	}
 	for _, p := range i.Params {
 		if !p.About.where() {
@@ -161,5 +161,6 @@ func (i *Info) Where(u *url.URL) *url.URL {
 	return &at
 }
 
-// Can reports whether its locks have an ability, in some mode and on some system.
+// Can reports whether the backend's locks have an ability, in some mode and on some
+// system.
 func (i *Info) Can(a locks.Ability) bool { return slices.Contains(i.Abilities, a) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// demo is a backend that nobody has written.
+// demo is an imaginary backend.
 var demo = &Info{
 	Scheme: "demo",
 	Params: []Param{{Name: "strict", About: Refusal}, {Name: "token-file", About: User}, {Name: "zone"}},
@@ -32,7 +32,7 @@ func TestWhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := demo.Where(u).String(); got != want || u.String() != at {
-			t.Errorf("%s: got %s, want %s; it has become %s", at, got, want, u)
+			t.Errorf("%s: got %s, want %s; u has become %s", at, got, want, u)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func TestVariables(t *testing.T) {
 		"LEADERRUN_DEMO_NEW": true, "LEADERRUN_OTHER_NEW": false, "DEMO_OTHER": false,
 	} {
 		if got := demo.SaysWhere(name); got != want {
-			t.Errorf("%s says where the store is: got %v", name, got)
+			t.Errorf("%s SaysWhere: got %v", name, got)
 		}
 	}
 	if got, want := demo.Heeded(), []string{"DEMO_HOSTS", "DEMO_TOKEN", "LEADERRUN_DEMO_TOKEN_FILE"}; !slices.Equal(got, want) {

@@ -1,4 +1,4 @@
-// Package backendtest holds a backend against its description.
+// Package backendtest compares a backend with its description.
 package backendtest
 
 import (
@@ -10,14 +10,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// A Parse reads the settings of a URL, and for what it leaves open the environment, as
+// A Parse reads the settings of a URL, and what that leaves open from the environment, as
 // the backend's Open does.
 type Parse func(u *url.URL, getenv func(string) string) (settings any, err error)
 
-// Settings fails if a backend reads a variable that is not described, if it does not
-// read one that is, or if a parameter that is described changes nothing. That no other
-// parameter is taken is the work of [backend.Info.CheckURL]; at, a URL without any,
-// shows that it is called.
+// Settings fails if a backend reads a variable that is not described, does not read a
+// described one, or ignores a described parameter. [backend.Info.CheckURL] refuses other
+// parameters; Settings only checks, with the parameterless URL at, that it is called.
 func Settings(t *testing.T, i *backend.Info, at string, parse Parse) {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -31,18 +30,18 @@ func Settings(t *testing.T, i *backend.Info, at string, parse Parse) {
 	}
 	for _, p := range i.Params {
 		if !matters(p, u, plain, parse) {
-			t.Errorf("%s: the parameter %s is described and changes nothing", i.Scheme, p.Name)
+			t.Errorf("%s: the described parameter %s changes nothing", i.Scheme, p.Name)
 		}
 	}
 	if _, err := parse(with(u, "undescribed", "x"), unset); err == nil {
-		t.Errorf("%s: a parameter that is not described is taken", i.Scheme)
+		t.Errorf("%s: a parameter that is not described is accepted", i.Scheme)
 	}
 }
 
-// unset is an environment with nothing.
+// unset is an empty environment.
 func unset(string) string { return "" }
 
-// variables looks which are read, also for a URL that says nothing.
+// variables checks which variables are read, for u and for a URL with only a scheme.
 func variables(t *testing.T, i *backend.Info, u *url.URL, parse Parse) {
 	t.Helper()
 	var read []string
@@ -51,21 +50,21 @@ func variables(t *testing.T, i *backend.Info, u *url.URL, parse Parse) {
 		return ""
 	}
 	for _, at := range []*url.URL{u, {Scheme: i.Scheme}} {
-		_, _ = parse(at, note) // that something is missing is no matter
+		_, _ = parse(at, note) // missing settings do not matter
 	}
 	for _, name := range read {
 		if !slices.ContainsFunc(i.Variables, func(v backend.Variable) bool { return v.Name == name }) {
-			t.Errorf("%s: the variable %s is read and not described", i.Scheme, name)
+			t.Errorf("%s: the variable %s is read but not described", i.Scheme, name)
 		}
 	}
 	for _, v := range i.Variables {
 		if !v.SDK && !v.Ambient && !slices.Contains(read, v.Name) {
-			t.Errorf("%s: the variable %s is described and not read", i.Scheme, v.Name)
+			t.Errorf("%s: the variable %s is described but not read", i.Scheme, v.Name)
 		}
 	}
 }
 
-// matters reports whether a parameter changes the settings, or is found wrong.
+// matters reports whether a parameter changes the settings, or is refused.
 func matters(p backend.Param, u *url.URL, plain any, parse Parse) bool {
 	values := p.Words
 	if values == nil {
@@ -77,7 +76,7 @@ func matters(p backend.Param, u *url.URL, plain any, parse Parse) bool {
 	})
 }
 
-// with adds a parameter.
+// with returns u with one more parameter.
 func with(u *url.URL, name, value string) *url.URL {
 	at := *u
 	at.RawQuery = url.Values{name: {value}}.Encode()

@@ -1,6 +1,6 @@
-// Package known lists the backends of this version. All that names every backend ranges
-// over it; what cannot, as it is no Go or links what is not to be linked here, is held
-// against it by the tests of package places.
+// Package known lists the backends of this version. Everything that names every backend
+// ranges over this list. What cannot, because it is not Go or links what must not be
+// linked here, is compared with the list by the tests of package places.
 package known
 
 import (
@@ -25,10 +25,10 @@ var backends = [...]*backend.Info{
 	&postgresinfo.Info,
 }
 
-// Backends returns all of them, those first that are to be considered first.
+// Backends returns all backends, in the order in which a user should consider them.
 func Backends() []*backend.Info { return slices.Clone(backends[:]) }
 
-// Find returns one by its scheme, or nil.
+// Find returns the backend with a scheme, or nil.
 func Find(scheme string) *backend.Info {
 	for _, b := range backends {
 		if b.Scheme == scheme {
@@ -38,7 +38,7 @@ func Find(scheme string) *backend.Info {
 	return nil
 }
 
-// Schemes returns those of all backends.
+// Schemes returns the schemes of all backends.
 func Schemes() []string {
 	var schemes []string
 	for _, b := range backends {
@@ -47,7 +47,7 @@ func Schemes() []string {
 	return schemes
 }
 
-// Queues names the backends whose locks know who waits, in order and with priorities.
+// Queues names the backends whose locks know their waiters, in order and with priorities.
 func Queues() string {
 	var names []string
 	for _, b := range backends {

@@ -11,7 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// TestDescribed: everything is said that a table shows, and nothing twice.
+// TestDescribed checks that a description has everything that tables show, and nothing
+// twice.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	var schemes, folders []string
@@ -24,10 +25,10 @@ func TestDescribed(t *testing.T) {
 			}
 		}
 		if b.Product == "" && !b.BuiltIn {
-			t.Errorf("%s: its package has to say what it is for", b.Scheme)
+			t.Errorf("%s: it has no Product, which its package needs", b.Scheme)
 		}
 		if !strings.HasPrefix(b.URL, b.Scheme+"://") || !strings.Contains(b.URL, b.Port) {
-			t.Errorf("%s: %s is none of its URLs, with the port %q", b.Scheme, b.URL, b.Port)
+			t.Errorf("%s: %s is not one of its URLs with the port %q", b.Scheme, b.URL, b.Port)
 		}
 		if len(b.Addresses()) == 0 {
 			t.Errorf("%s: no variable names a store", b.Scheme)
@@ -50,7 +51,7 @@ func once(t *testing.T, what string, all []string) {
 	t.Helper()
 	slices.Sort(all)
 	if !slices.Equal(all, slices.Compact(slices.Clone(all))) {
-		t.Errorf("%s: something is there twice: %q", what, all)
+		t.Errorf("%s: duplicates: %q", what, all)
 	}
 }
 
@@ -61,19 +62,19 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is not found", b.Scheme)
 		}
 		if b.BuiltIn == slices.Contains(Helpers(), b.Scheme) || !slices.Contains(Schemes(), b.Scheme) {
-			t.Errorf("%s is not where it belongs", b.Scheme)
+			t.Errorf("%s is not listed where it belongs", b.Scheme)
 		}
 	}
 	if Find("imaginary") != nil {
-		t.Error("a backend was found that there is not")
+		t.Error("found a backend that does not exist")
 	}
 	if got, want := Queues(), "etcd; zk in its fair mode"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want it to begin with %q", got, want)
 	}
 }
 
-// TestNoWorkAtStart: leaderrun starts thousands of times a day, and the descriptions are
-// in its file as they are.
+// TestNoWorkAtStart checks that the descriptions need no initialization: leaderrun starts
+// thousands of times a day, so they are data in its file.
 func TestNoWorkAtStart(t *testing.T) {
 	t.Parallel()
 	c := exec.Command(os.Args[0], "-test.run=^$")

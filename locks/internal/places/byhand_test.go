@@ -12,46 +12,46 @@ import (
 
 // A place is a file in which a person writes something for each backend.
 type place struct {
-	file  func(*backend.Info) string   // its path in the tree; "": it has none for this one
-	wants func(*backend.Info) []string // what must stand there
-	part  string                       // which part of the file, as a pattern
+	file  func(*backend.Info) string   // its path in the tree, or "" if this backend needs no such file
+	wants func(*backend.Info) []string // what the file must contain
+	part  string                       // a pattern for the part of the file
 }
 
-// whole is the pattern of a file.
+// whole is a pattern for a whole file.
 const whole = "(?s).*"
 
-// byHand are the places. What is to be written there is prose, or a test, or a program:
-// the text that is looked for is the least that shows that it is there.
+// byHand lists the places. What has to be written there is prose, a test or a program:
+// the texts that are searched for are the least that shows its presence.
 var byHand = map[string]place{
-	"the table of backends":     {in("README.md"), texts("| `SCHEME`"), whole},
-	"the packages":              {ofHelper("README.md"), texts("`PROGRAM`"), whole},
-	"when to choose it":         {in("docs/choosing-a-backend.md"), texts(". **`SCHEME`**"), whole},
-	"its address":               {in("docs/choosing-a-backend.md"), address, "(?m)^[|] `SCHEME` [|] `SCHEME:.*$"},
-	"its limits":                {in("docs/choosing-a-backend.md"), texts("- **`SCHEME`**:"), whole},
-	"its ttl":                   {ofHelper("docs/choosing-a-ttl.md"), texts("| `SCHEME` |"), whole},
-	"its section of the manual": {in("man/leaderrun-backends.7"), section, `(?s)\.Ss SCHEME\n.*?(\n\.S|$)`},
-	"the programs":              {ofHelper("man/leaderrun.1"), texts("PROGRAM"), whole},
-	"how soon a break is heard": {ofHelper("man/leaderrun-release.1"), texts(".Cm SCHEME"), whole},
-	"how soon a request is":     {ofHelper("man/leaderrun-resign.1"), texts(".Cm SCHEME"), whole},
-	"where tokens come from":    {in("man/leaderrun-forget.1"), texts(".Cm SCHEME"), whole},
-	"the map":                   {in("ARCHITECTURE.md"), texts("\n    FOLDER/ "), whole},
-	"the program on the map":    {ofHelper("ARCHITECTURE.md"), texts("PROGRAM"), whole},
-	"the changes":               {in("CHANGELOG.md"), texts("`SCHEME`"), whole},
-	"its documentation":         {in("locks/backend/FOLDER/doc.go"), documentation, whole},
-	"its helper program":        {ofHelper("locks/backend/FOLDER/PROGRAM/main.go"), texts(`helper.Main("SCHEME", FOLDER.Open)`), whole},
-	"its conformance":           {in("locks/backend/FOLDER/conformance_test.go"), texts("lockstest.Run(", "Info.Abilities"), whole},
-	"its settings":              {in("locks/backend/FOLDER/described_test.go"), texts("backendtest.Settings("), whole},
-	"its script":                {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
-	"the faults it meets":       {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
-	"the fleet it serves":       {in("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
+	"the table of backends":         {in("README.md"), texts("| `SCHEME`"), whole},
+	"the packages":                  {ofHelper("README.md"), texts("`PROGRAM`"), whole},
+	"when to choose it":             {in("docs/choosing-a-backend.md"), texts(". **`SCHEME`**"), whole},
+	"its address":                   {in("docs/choosing-a-backend.md"), address, "(?m)^[|] `SCHEME` [|] `SCHEME:.*$"},
+	"its limits":                    {in("docs/choosing-a-backend.md"), texts("- **`SCHEME`**:"), whole},
+	"its ttl":                       {ofHelper("docs/choosing-a-ttl.md"), texts("| `SCHEME` |"), whole},
+	"its section of the manual":     {in("man/leaderrun-backends.7"), section, `(?s)\.Ss SCHEME\n.*?(\n\.S|$)`},
+	"the programs":                  {ofHelper("man/leaderrun.1"), texts("PROGRAM"), whole},
+	"how soon a break is noticed":   {ofHelper("man/leaderrun-release.1"), texts(".Cm SCHEME"), whole},
+	"how soon a request is noticed": {ofHelper("man/leaderrun-resign.1"), texts(".Cm SCHEME"), whole},
+	"where tokens come from":        {in("man/leaderrun-forget.1"), texts(".Cm SCHEME"), whole},
+	"the map":                       {in("ARCHITECTURE.md"), texts("\n    FOLDER/ "), whole},
+	"the program on the map":        {ofHelper("ARCHITECTURE.md"), texts("PROGRAM"), whole},
+	"the changes":                   {in("CHANGELOG.md"), texts("`SCHEME`"), whole},
+	"its documentation":             {in("locks/backend/FOLDER/doc.go"), documentation, whole},
+	"its helper program":            {ofHelper("locks/backend/FOLDER/PROGRAM/main.go"), texts(`helper.Main("SCHEME", FOLDER.Open)`), whole},
+	"its conformance":               {in("locks/backend/FOLDER/conformance_test.go"), texts("lockstest.Run(", "Info.Abilities"), whole},
+	"its settings":                  {in("locks/backend/FOLDER/described_test.go"), texts("backendtest.Settings("), whole},
+	"its script":                    {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
+	"the faults it meets":           {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
+	"the fleet it serves":           {in("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
 }
 
-// in is a file for each backend.
+// in returns a file for each backend.
 func in(file string) func(*backend.Info) string {
 	return func(b *backend.Info) string { return about(b, file) }
 }
 
-// ofHelper is a file for each backend that is a helper program.
+// ofHelper returns a file for each backend that is a helper program.
 func ofHelper(file string) func(*backend.Info) string {
 	return func(b *backend.Info) string {
 		if b.BuiltIn {
@@ -75,8 +75,8 @@ func about(b *backend.Info, text string) string {
 	return strings.NewReplacer("SCHEME", b.Scheme, "FOLDER", b.Folder, "PROGRAM", b.Program()).Replace(text)
 }
 
-// settings are the parameters and variables, written in some way. Those that everybody
-// has need not be told.
+// settings returns the parameters and variables, written in a given way. Ambient
+// variables need not be mentioned.
 func settings(b *backend.Info, param, variable string) []string {
 	var all []string
 	for _, p := range b.Params {
@@ -100,13 +100,13 @@ func documentation(b *backend.Info) []string {
 	return append(settings(b, "%s=", "%s"), "# URL\n", "# Liveness\n", "# Fencing token\n", "# Permissions\n", "# Limits\n")
 }
 
-// lacks returns what a place lacks of a backend.
+// lacks returns what a place lacks for a backend.
 func (p place) lacks(tree fs.FS, b *backend.Info) []string {
 	file := p.file(b)
 	if file == "" {
 		return nil
 	}
-	text, _ := fs.ReadFile(tree, file) // one that is not there lacks everything
+	text, _ := fs.ReadFile(tree, file) // a missing file lacks everything
 	text = regexp.MustCompile(about(b, p.part)).Find(text)
 	var missing []string
 	for _, want := range p.wants(b) {
@@ -117,7 +117,7 @@ func (p place) lacks(tree fs.FS, b *backend.Info) []string {
 	return missing
 }
 
-// has reports whether a text has a word, and more: "cert=" is not in "cacert=".
+// has reports whether a text contains a whole word: "cert=" is not in "cacert=".
 func has(text []byte, want string) bool {
 	pattern := regexp.QuoteMeta(want)
 	if startsWord.MatchString(want) {
@@ -128,11 +128,11 @@ func has(text []byte, want string) bool {
 
 var startsWord = regexp.MustCompile(`^\w`)
 
-// firstCell is the name that a row of a table in Markdown begins with.
+// firstCell is the name at the beginning of a row of a Markdown table.
 var firstCell = regexp.MustCompile("^\\| `([a-z0-9]+)`")
 
-// unlisted returns the backends that a table of a page lacks. A table is one of backends
-// if it has a row for two of them.
+// unlisted returns the backends that are missing from a table on a page. A table is about
+// backends if it has rows for two of them.
 func unlisted(page string, backends []*backend.Info) []string {
 	var lacking, row []string
 	for line := range strings.Lines(page + "\n\n") {
@@ -148,7 +148,8 @@ func unlisted(page string, backends []*backend.Info) []string {
 	return lacking
 }
 
-// absent are the helpers that a table lacks whose rows begin with these words.
+// absent returns the helpers that are missing from a table whose rows begin with these
+// words.
 func absent(rows []string, backends []*backend.Info) []string {
 	var missing []string
 	found := 0

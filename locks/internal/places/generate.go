@@ -1,7 +1,7 @@
 //go:build ignore
 
-// This program writes the generated parts of the tree. It is no package of its own, as
-// "go install ./..." would install it.
+// This program writes the generated parts of the tree. It is not a package, because "go
+// install ./..." would install it.
 package main
 
 import (

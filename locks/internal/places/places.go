@@ -12,9 +12,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// generated are the parts by file and name: what stands between the comments
-// "generated: NAME" and "end generated". They are templates, for the backends that are
-// helper programs.
+// generated returns the generated parts by file and name: the text between the comments
+// "generated: NAME" and "end generated". They are templates, executed for the backends
+// that are helper programs.
 func generated() map[string]map[string]string {
 	return map[string]map[string]string{
 		"cmd/bundle.go": {
@@ -61,13 +61,14 @@ func generated() map[string]map[string]string {
 	}
 }
 
-// part is a generated one: the line with its name, what it has, and the line that ends it.
+// part matches a generated part: the line with its name, its content, and the line that
+// ends it.
 var part = regexp.MustCompile(`(?ms)^(\s*(?:#|//) generated: ([a-z ]+)\n)(.*?)^(\s*(?:#|//) end generated\n)`)
 
-// Files returns the files with generated parts, by their paths in the tree.
+// Files returns the paths in the tree of the files with generated parts.
 func Files() []string { return slices.Sorted(maps.Keys(generated())) }
 
-// Generate returns a file with its generated parts as they should be.
+// Generate returns a file with its generated parts up to date.
 func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error) {
 	templates := generated()[file]
 	var failed error
@@ -75,7 +76,7 @@ func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error)
 		m := part.FindSubmatch(found)
 		text, ok := templates[string(m[2])]
 		if !ok && failed == nil {
-			failed = fmt.Errorf("%s: nobody knows the generated part %q", file, m[2])
+			failed = fmt.Errorf("%s: unknown generated part %q", file, m[2])
 		}
 		delete(templates, string(m[2]))
 		body, err := render(text, backends)
@@ -85,12 +86,12 @@ func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error)
 		return slices.Concat(m[1], body, m[4])
 	})
 	for name := range templates {
-		failed = fmt.Errorf("%s: there is no generated part %q", file, name)
+		failed = fmt.Errorf("%s: missing generated part %q", file, name)
 	}
 	return now, failed
 }
 
-// render is a part for the backends that are helper programs, by folder.
+// render executes a part's template for the backends that are helper programs, by folder.
 func render(text string, backends []*backend.Info) ([]byte, error) {
 	t, err := template.New("").Parse(text)
 	if err != nil {

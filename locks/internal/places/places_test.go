@@ -12,10 +12,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
-// tree is the whole of it.
+// tree is the root of the tree.
 func tree() fs.FS { return os.DirFS("../../..") }
 
-// imaginary is a backend that nobody has written.
+// imaginary is a backend that does not exist.
 var imaginary = &backend.Info{
 	Scheme: "imaginary", Product: "Imaginary Store", Folder: "imaginary",
 	Params:    []backend.Param{{Name: "imagined"}},
@@ -30,12 +30,12 @@ func TestNothingIsStale(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if !bytes.Equal(old, now) {
-			t.Errorf("%s is not what package known says: run make generate", file)
+			t.Errorf("%s is out of date: run make generate", file)
 		}
 	}
 }
 
-// TestEveryPlace finds what has been forgotten of a backend.
+// TestEveryPlace finds places that lack a backend.
 func TestEveryPlace(t *testing.T) {
 	t.Parallel()
 	for _, b := range known.Backends() {
@@ -47,7 +47,8 @@ func TestEveryPlace(t *testing.T) {
 	}
 }
 
-// TestEveryHelperIsListed: a program beside a backend is that of one that is known.
+// TestEveryHelperIsListed checks that each program in a backend's folder belongs to a
+// known backend.
 func TestEveryHelperIsListed(t *testing.T) {
 	t.Parallel()
 	programs, err := fs.Glob(tree(), "locks/backend/*/leaderrun-*/main.go")
@@ -57,12 +58,12 @@ func TestEveryHelperIsListed(t *testing.T) {
 	for _, file := range programs {
 		program := path.Base(path.Dir(file))
 		if !slices.ContainsFunc(known.Backends(), func(b *backend.Info) bool { return b.Program() == program }) {
-			t.Errorf("%s is a backend's, and package known has no such backend", file)
+			t.Errorf("%s belongs to a backend that is not in package known", file)
 		}
 	}
 }
 
-// TestEveryTable: one of some backends is one of all.
+// TestEveryTable checks that a table of several backends has all of them.
 func TestEveryTable(t *testing.T) {
 	t.Parallel()
 	tables := 0
@@ -78,13 +79,13 @@ func TestEveryTable(t *testing.T) {
 	}
 }
 
-// TestNothingCanBeForgotten: of a backend that is only described, each place says that
-// it lacks it.
+// TestNothingCanBeForgotten checks that each place is found to lack a backend that has
+// only a description.
 func TestNothingCanBeForgotten(t *testing.T) {
 	t.Parallel()
 	for what, p := range byHand {
 		if wants, lacks := len(p.wants(imaginary)), len(p.lacks(tree(), imaginary)); wants == 0 || lacks != wants {
-			t.Errorf("%s: lacks %d things of %d of a backend that there is not", what, lacks, wants)
+			t.Errorf("%s: lacks %d of %d texts for the imaginary backend", what, lacks, wants)
 		}
 	}
 	for _, file := range Files() {
@@ -97,7 +98,7 @@ func TestNothingCanBeForgotten(t *testing.T) {
 		}
 	}
 	if problems := unruled(rules(t), imaginary, []string{"example.org/sdk"}); len(problems) != 2 {
-		t.Errorf("the linter's rules lack %q of a backend that there is not", problems)
+		t.Errorf("the linter's rules lack %q for the imaginary backend", problems)
 	}
 }
 
@@ -106,9 +107,9 @@ func TestGenerateRefuses(t *testing.T) {
 	file := Files()[0]
 	old := read(t, file)
 	for what, bad := range map[string][]byte{
-		"a part is missing":         nil,
-		"a part has no end":         bytes.Replace(old, []byte("end generated"), []byte("end"), 1),
-		"nobody knows what that is": append(bytes.Clone(old), "# generated: other\n# end generated\n"...),
+		"a part is missing": nil,
+		"a part has no end": bytes.Replace(old, []byte("end generated"), []byte("end"), 1),
+		"an unknown part":   append(bytes.Clone(old), "# generated: other\n# end generated\n"...),
 	} {
 		if _, err := Generate(file, bad, known.Backends()); err == nil {
 			t.Errorf("%s: no error", what)
@@ -116,7 +117,7 @@ func TestGenerateRefuses(t *testing.T) {
 	}
 }
 
-// partNamed is the generated part of that name.
+// partNamed returns the generated part with a name.
 func partNamed(text []byte, name string) []byte {
 	for _, m := range part.FindAllSubmatch(text, -1) {
 		if string(m[2]) == name {
@@ -126,7 +127,7 @@ func partNamed(text []byte, name string) []byte {
 	return nil
 }
 
-// pages are the documents that a user reads.
+// pages returns the documents for users.
 func pages(t *testing.T) []string {
 	t.Helper()
 	docs, err := fs.Glob(tree(), path.Join("docs", "*.md"))

@@ -15,13 +15,13 @@ import (
 
 const module = "github.com/leaderrun/leaderrun"
 
-// A rule of the linter says where a package may not be imported.
+// A rule of the linter says where a package must not be imported.
 type rule struct {
 	Files []string
 	Deny  []struct{ Pkg string }
 }
 
-// TestEveryRule: a backend, and each library that it links, has a rule that keeps it in
+// TestEveryRule checks that a rule keeps each backend, and each library that it links, in
 // the backend's folder.
 func TestEveryRule(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func rules(t *testing.T) map[string]rule {
 	return c.Linters.Settings.Depguard.Rules
 }
 
-// unruled returns what nothing keeps in the backend's folder.
+// unruled returns the packages that no rule keeps in the backend's folder.
 func unruled(all map[string]rule, b *backend.Info, libraries []string) []string {
 	var problems []string
 	own := "!${config-path}/locks/backend/" + b.Folder + "/**"
@@ -66,7 +66,7 @@ func unruled(all map[string]rule, b *backend.Info, libraries []string) []string 
 	return problems
 }
 
-// libraries are the packages of others that a backend imports, but for those of the Go
+// libraries returns the packages that a backend imports from others, except for the Go
 // project.
 func libraries(t *testing.T, b *backend.Info) []string {
 	t.Helper()

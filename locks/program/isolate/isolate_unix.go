@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package isolate is for the programs that leaderrun starts beside a job, and that
-// end with their input: helpers and leaderrun-metrics.
+// Package isolate is for the programs that leaderrun starts beside a job and that end
+// with their input: helpers and leaderrun-metrics.
 package isolate
 
 import (
@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process shields this process from what is meant for the job: the signals of a
-// terminal or a service manager, upon which the core decides, and open files.
-// A write to a core that is gone must not end the helper either, as a release
-// may still be asked for: SIGPIPE.
+// Process shields this process from what is meant for the job: open files, and signals
+// from a terminal or a service manager, about which the core decides. It also ignores
+// SIGPIPE: a write to a dead core must not end a helper, because a release may still be
+// requested.
 func Process() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP,
 		syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE)
 	closeInherited()
 }
 
-// closeInherited closes the files that whoever started leaderrun left open
-// for the job (flock's "9>file"). What this process opened itself has the
-// close-on-exec flag, and what it inherited cannot have it.
+// closeInherited closes the files that leaderrun's caller left open for the job (flock's
+// "9>file"). Files that this process has opened have the close-on-exec flag; inherited
+// ones cannot have it.
 func closeInherited() {
 	names, err := os.ReadDir("/dev/fd")
 	if err != nil {
-		return // no such directory: then they stay open until the helper ends
+		return // without /proc they stay open until the helper ends
 	}
 	for _, n := range names {
 		fd, err := strconv.Atoi(n.Name())

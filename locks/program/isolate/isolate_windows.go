@@ -1,5 +1,5 @@
-// Package isolate is for the programs that leaderrun starts beside a job, and that
-// end with their input: helpers and leaderrun-metrics.
+// Package isolate is for the programs that leaderrun starts beside a job and that end
+// with their input: helpers and leaderrun-metrics.
 package isolate
 
 import (
@@ -8,6 +8,5 @@ import (
 	"syscall"
 )
 
-// Process shields this process from the console's Ctrl-C, upon which the core
-// decides.
+// Process shields this process from the console's Ctrl-C, about which the core decides.
 func Process() { signal.Ignore(os.Interrupt, syscall.SIGTERM) }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Free is how many more tasks (threads, of whatever process) the user and our cgroups may
-// have; a limit that is far away is not counted exactly.
+// Free returns how many more tasks (threads of any process) the user and our cgroups may
+// have. A limit that is far away is not counted exactly.
 func Free() int {
-	own, _ := os.ReadFile("/proc/self/cgroup") // none: then there are no limits of cgroups
+	own, _ := os.ReadFile("/proc/self/cgroup") // if it is missing, there are no cgroup limits
 	return min(freeOfUser(), freeInCgroups("/sys/fs/cgroup", string(own)))
 }
 
@@ -32,13 +32,14 @@ func freeOfUser() int {
 	for _, name := range names {
 		var threads unix.Stat_t
 		if _, err := strconv.Atoi(name); err == nil && unix.Stat("/proc/"+name+"/task", &threads) == nil && int(threads.Uid) == os.Geteuid() {
-			free -= int(threads.Nlink) - 2 // the directory has one for each thread
+			free -= int(threads.Nlink) - 2 // the directory has one link per thread
 		}
 	}
 	return free
 }
 
-// unlimited reports whether the limit is none for us: root has none, and who may raise it.
+// unlimited reports whether the limit does not apply to us: root has none, and neither do
+// users who may raise it.
 func unlimited() bool {
 	const exempt = 1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_SYS_ADMIN
 	var have [2]unix.CapUserData
@@ -46,8 +47,8 @@ func unlimited() bool {
 	return os.Getuid() == 0 || err == nil && have[0].Effective&exempt != 0
 }
 
-// freeInCgroups looks at our own cgroup, as /proc tells of it, and at those above it, as far
-// as they are where they usually are: in root, or for version 1 below that.
+// freeInCgroups returns the tasks left in our own cgroup, as listed in /proc, and in those
+// above it, if they are mounted in the usual place: in root or, for version 1, below that.
 func freeInCgroups(root, own string) int {
 	free := many
 	for line := range strings.Lines(own) {
@@ -66,7 +67,7 @@ func freeInCgroups(root, own string) int {
 	return free
 }
 
-// freeIn is how many more tasks one cgroup may have.
+// freeIn returns how many more tasks one cgroup may have.
 func freeIn(dir string) int {
 	number := func(file string) (int, error) {
 		text, err := os.ReadFile(dir + "/" + file)
@@ -76,7 +77,7 @@ func freeIn(dir string) int {
 		return strconv.Atoi(string(bytes.TrimSpace(text)))
 	}
 	limit, err := number("pids.max")
-	if err != nil || limit >= many { // "max", and where there is none
+	if err != nil || limit >= many { // "max", or no limit
 		return many
 	}
 	now, _ := number("pids.current")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFreeInCgroups: the tightest of our cgroups and those above them counts.
+// TestFreeInCgroups checks that the tightest limit of our cgroups and those above them
+// counts.
 func TestFreeInCgroups(t *testing.T) {
 	t.Parallel()
 	const own = "9:name=systemd:/other\n8:pids:/old/a\n0::/new/a\n"
@@ -42,6 +43,6 @@ func TestFreeInCgroups(t *testing.T) {
 		}
 	}
 	if got := freeInCgroups(t.TempDir(), "0::/../a\nnonsense\n"); got != many {
-		t.Errorf("of what cannot be seen %d are free", got)
+		t.Errorf("without visible limits %d are free", got)
 	}
 }

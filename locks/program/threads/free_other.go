@@ -2,5 +2,5 @@
 
 package threads
 
-// Free is not known.
+// Free does not know the limits.
 func Free() int { return many }

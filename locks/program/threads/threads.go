@@ -1,6 +1,6 @@
-// Package threads has Go make its threads in advance. Go makes one whenever a goroutine
-// can run and all others are in system calls, and aborts the process if it cannot have
-// it: because of a limit, which a job may meet at any time, while we must live on.
+// Package threads makes Go start its threads in advance. Go starts one whenever a
+// goroutine can run and all other threads are in system calls, and aborts the process if
+// it cannot, because of a limit that a job may hit at any time. But we must survive that.
 package threads
 
 import (
@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// spare are the threads that a core, a guard or a helper may need beside those that it
-// has when its job starts.
+// spare is how many threads a core, a guard or a helper may need in addition to those
+// that it has when its job starts.
 const spare = 6
 
-// many is more tasks than any program of ours needs. Limits that are higher are not looked
-// at more closely.
+// many is more tasks than any program of ours needs. Higher limits are not examined
+// further.
 const many = 512
 
-// Reserve makes threads beside those that are busy, once. Go keeps them for ever, and makes
-// no more as long as they will do.
+// Reserve starts additional threads, once. Go keeps them forever, and starts no more
+// while they suffice.
 var Reserve = sync.OnceFunc(func() { reserve(spare) })
 
 func reserve(n int) {
@@ -26,7 +26,7 @@ func reserve(n int) {
 	use := make(chan struct{})
 	for range n {
 		all.Go(func() {
-			runtime.LockOSThread() // nobody else can have it now
+			runtime.LockOSThread() // no other goroutine can use this thread now
 			defer runtime.UnlockOSThread()
 			made.Done()
 			<-use

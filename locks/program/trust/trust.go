@@ -1,13 +1,13 @@
-// Package trust tells files that only we and root can have written from others:
-// for programs that we start, settings that we act upon, and links to directories.
+// Package trust checks that only we and root can have written a file: a program that we
+// start, settings that we act on, or a link to a directory.
 package trust
 
 import "errors"
 
-// A Distrust says why a file that is there is not trusted.
+// A Distrust says why an existing file is not trusted.
 type Distrust string
 
 func (d Distrust) Error() string { return string(d) }
 
-// ErrNoFile is that of a directory, a pipe or a device.
+// ErrNoFile is the error for a directory, a pipe or a device.
 var ErrNoFile = errors.New("not a regular file")

@@ -14,15 +14,15 @@ import (
 // maxLinks is how many symbolic links a path may lead through, as in the kernel.
 const maxLinks = 40
 
-// File returns the regular file that path names, links resolved. It refuses, with
-// a Distrust, one that somebody other than root and we could have put there, or put
-// another one in its place before it is used: so all directories and links on the way
-// to it must be root's or ours, too.
+// File returns the regular file that path names, with links resolved. It returns a
+// Distrust if anybody except root and us could have put the file there, or could replace
+// it before it is used. So all directories and links on the way must belong to root or
+// us.
 //
-// A group may write if it is its owner's private one, with the same number as
-// the user, as many systems give each user. Of directories only the bits for
-// others are looked at: Debian's /usr/local/bin belongs to a group of
-// administrators. In one with the sticky bit others can change nothing of ours.
+// A group may write if it is its owner's private one, with the same number as the user,
+// as on many systems. Of directories only the bits for others count: Debian's
+// /usr/local/bin belongs to a group of administrators. In a directory with the sticky
+// bit, others cannot change what is ours.
 func File(path string) (string, fs.FileInfo, error) {
 	at, fi, err := walk(path, false)
 	switch {
@@ -34,9 +34,9 @@ func File(path string) (string, fs.FileInfo, error) {
 	return at, fi, nil
 }
 
-// Dir returns the directory that path names, links resolved. It is as strict as File
-// and more: no group may write any directory on the way, and in one with a link in it
-// nobody else may make anything, sticky bit or not.
+// Dir returns the directory that path names, with links resolved. It is as strict as File
+// and more: no group may write any directory on the way, and nobody else may make
+// anything in a directory that contains a link on the way, sticky bit or not.
 func Dir(path string) (string, error) {
 	at, fi, err := walk(path, true)
 	switch {
@@ -48,7 +48,7 @@ func Dir(path string) (string, error) {
 	return at, nil
 }
 
-// walk follows a path step by step, and checks each.
+// walk follows a path step by step, and checks each step.
 func walk(path string, strict bool) (string, fs.FileInfo, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -92,8 +92,7 @@ func walk(path string, strict bool) (string, fs.FileInfo, error) {
 	return at, fi, err
 }
 
-// alone checks that nobody else can put anything in the place of a child of a
-// directory.
+// alone returns a Distrust if anybody else can replace a child of a directory.
 func alone(dir string, child fs.FileInfo) error {
 	fi, err := os.Lstat(dir)
 	if err != nil {
@@ -114,14 +113,14 @@ func check(path string) (fs.FileInfo, error) {
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nil, Distrust("the owner of " + path + " is not known")
+		return nil, Distrust("unknown owner of " + path)
 	}
 	if st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		return nil, Distrust(fmt.Sprintf("%s belongs to user %d", path, st.Uid))
 	}
 	open, group := fi.Mode()&0o002 != 0, fi.Mode()&0o020 != 0 && st.Gid != st.Uid
 	switch {
-	case fi.Mode()&fs.ModeSymlink != 0: // its bits mean nothing
+	case fi.Mode()&fs.ModeSymlink != 0: // its bits have no meaning
 	case fi.IsDir() && open && fi.Mode()&fs.ModeSticky == 0:
 		return nil, Distrust(fmt.Sprintf("the directory %s can be written by anyone", path))
 	case fi.IsDir():

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// File returns the regular file that path names, links resolved. Who else could
-// write it is not looked at here.
+// File returns the regular file that path names, with links resolved. It does not check
+// here who else could write it.
 func File(path string) (string, fs.FileInfo, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

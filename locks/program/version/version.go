@@ -1,10 +1,10 @@
-// Package version tells what this program was built from. leaderrun and all programs
-// that belong to it have it, to be compared with each other.
+// Package version reports what this program was built from. leaderrun and all its
+// programs use it, so that they can be compared.
 package version
 
 import "runtime/debug"
 
-// What a release build sets, in all programs alike: see LDFLAGS in the Makefile and
+// A release build sets these, the same in all programs: see LDFLAGS in the Makefile and
 // ldflags in goreleaser.yaml.
 var (
 	number = ""
@@ -12,16 +12,16 @@ var (
 	date   = "" // of the commit, as in RFC 3339
 )
 
-// A Build is what a program was built from. What is not known is empty.
+// A Build is what a program was built from. Unknown fields are empty.
 type Build struct {
-	Version  string // "devel" if there is none
+	Version  string // "devel" if unknown
 	Commit   string // the full hash
 	Date     string // of the commit, as in RFC 3339
-	Modified bool   // there were changes that no commit has
+	Modified bool   // built with uncommitted changes
 }
 
-// Of returns what this program was built from: what the release build has set, or else
-// what the go command recorded of the module and of the repository it was built in.
+// Of returns what this program was built from: what the release build has set, otherwise
+// what the go command recorded about the module and its repository.
 func Of() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -30,7 +30,7 @@ func Of() Build {
 	return of(Build{Version: number, Commit: commit, Date: date}, info)
 }
 
-// Number returns the version alone.
+// Number returns only the version.
 func Number() string { return Of().Version }
 
 func of(b Build, info *debug.BuildInfo) Build {
@@ -40,7 +40,7 @@ func of(b Build, info *debug.BuildInfo) Build {
 			b.Version = v
 		}
 	}
-	if b.Commit != "" { // then the date belongs to it
+	if b.Commit != "" { // the date belongs to this commit
 		return b
 	}
 	for _, s := range info.Settings {

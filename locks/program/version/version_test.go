@@ -18,11 +18,11 @@ func TestOf(t *testing.T) {
 		info *debug.BuildInfo
 		want Build
 	}{
-		{"nothing is known", Build{}, new(debug.BuildInfo), Build{Version: "devel"}},
-		{"the go command knows no version", Build{}, &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, Build{Version: "devel"}},
-		{"what the go command recorded", Build{}, recorded,
+		{"nothing known", Build{}, new(debug.BuildInfo), Build{Version: "devel"}},
+		{"no version from the go command", Build{}, &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, Build{Version: "devel"}},
+		{"recorded by the go command", Build{}, recorded,
 			Build{Version: "v1.2.0", Commit: "c0ffee", Date: "2026-11-21T20:31:05Z", Modified: true}},
-		{"make sets the version only", Build{Version: "v1.2.0-3-gc0ffee"}, recorded,
+		{"make sets only the version", Build{Version: "v1.2.0-3-gc0ffee"}, recorded,
 			Build{Version: "v1.2.0-3-gc0ffee", Commit: "c0ffee", Date: "2026-11-21T20:31:05Z", Modified: true}},
 		{"a release sets all of it", Build{Version: "v1.3.0", Commit: "decaf", Date: "2026-12-24T00:00:00Z"}, recorded,
 			Build{Version: "v1.3.0", Commit: "decaf", Date: "2026-12-24T00:00:00Z"}},
