@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// successor is a handle that goes on with the term of k, whose process is gone. If it
-// was another process than ours, that is the same handle.
+// successor returns a handle that continues the term of k, whose process is gone. If that
+// was another process than ours, it is the same handle.
 func (k *contender) successor() *contender {
 	k.e.Helper()
 	if r, ok := k.bare.(locks.Remote); ok {
@@ -28,8 +28,8 @@ func (k *contender) successor() *contender {
 	return next
 }
 
-// kill kills the process that keeps a lock, if there is one: after a process that was
-// killed before it had done anything there is none until somebody asks for something.
+// kill kills the process that keeps a lock, if there is one. If a process was killed
+// before it had done anything, there is no new one until the next request.
 func (e *env) kill(r locks.Remote) {
 	e.Helper()
 	for _, pid := range children() {
@@ -43,8 +43,8 @@ func (e *env) kill(r locks.Remote) {
 	}
 }
 
-// adoptGoesOn has another handle do all that a holder can, for longer than the lease
-// would have lasted, and release. Meanwhile somebody waits.
+// adoptGoesOn makes another handle do all that a holder can, for longer than the lease
+// would have lasted, and release. A waiter waits meanwhile.
 func adoptGoesOn(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -63,24 +63,24 @@ func adoptGoesOn(e *env) {
 	}
 	if e.can(locks.CanAsk) {
 		next.asks(next.grant.Token, "resign")
-		next.hears("resign")
+		next.isAsked("resign")
 	}
 	if err := stop(); err != nil {
-		e.Fatalf("what was adopted is lost: %v", err)
+		e.Fatalf("the adopted lock is lost: %v", err)
 	}
 	next.release()
 	if g := b.won(e.prompt + e.c.Polling); g.Token <= a.grant.Token {
 		e.Errorf("token %d after %d", g.Token, a.grant.Token)
 	}
 	if err := next.renew(); err == nil {
-		e.Error("what was released is renewed")
+		e.Error("a released lock was renewed")
 	}
 	b.k.release()
 	e.free()
 }
 
-// adoptExtendsNothing: without a renewal, the lease ends when it would have; what is
-// adopted after that is lost, and harms nobody.
+// adoptExtendsNothing checks that without a renewal, the lease ends when it would have. A
+// term that is adopted after that is lost, and harms nobody.
 func adoptExtendsNothing(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -95,10 +95,10 @@ func adoptExtendsNothing(e *env) {
 		pause(e.c.TTL / 2)
 		next = next.successor()
 	}
-	b.won(e.c.TTL/4 + e.c.Polling) // less than it would take after an extension
+	b.won(e.c.TTL/4 + e.c.Polling) // less than after an extension
 	cannot := func(k *contender) {
 		if err := k.renew(); err == nil {
-			e.Error("what is another's is renewed")
+			e.Error("another holder's lock was renewed")
 		}
 		if e.can(locks.CanRecord) {
 			k.cannotWrite("a former holder", "a's")
@@ -113,22 +113,23 @@ func adoptExtendsNothing(e *env) {
 	e.free()
 }
 
-// adoptIsTold of an eviction.
+// adoptIsTold checks that an adopted term reports an eviction.
 func adoptIsTold(e *env) {
 	a := e.open("a")
 	a.hold()
 	next := a.successor()
-	drive.Eventually(e, e.prompt, "what was adopted is renewed", func() bool { return next.renew() == nil })
+	drive.Eventually(e, e.prompt, "the adopted lock is renewed", func() bool { return next.renew() == nil })
 	e.evict()
 	next.hearsOfEviction()
 }
 
-// adoptOfNonsense is an error, and leaves the handle as it was.
+// adoptOfNonsense checks that an invalid term is an error, and leaves the handle as it
+// was.
 func adoptOfNonsense(e *env) {
 	k := e.open("a")
 	adopter, ok := k.bare.(locks.Adopter)
 	if !ok {
-		return // another process does it
+		return // another process adopts it
 	}
 	for _, term := range []string{"", "x", "{}", "null", `{"nonce":"x"}`, "\x1b[2J"} {
 		if err := adopter.Adopt(term); err == nil {

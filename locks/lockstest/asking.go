@@ -17,7 +17,7 @@ func (k *contender) asks(token uint64, text string) {
 	}
 }
 
-// mayAsk asks whoever it is not: that may be an error.
+// mayAsk leaves a request for a token that may not be the holder's: that may be an error.
 func (k *contender) mayAsk(token uint64, text string) {
 	k.e.Helper()
 	k.e.harmless(k.ask(k.e.patient(), token, text))
@@ -25,8 +25,8 @@ func (k *contender) mayAsk(token uint64, text string) {
 
 func (k *contender) inbox() <-chan []byte { return k.bare.(locks.Asker).Asked() }
 
-// hears checks what the holder is asked next.
-func (k *contender) hears(want string) {
+// isAsked checks the next request that the holder receives.
+func (k *contender) isAsked(want string) {
 	k.e.Helper()
 	select {
 	case got := <-k.inbox():
@@ -38,8 +38,8 @@ func (k *contender) hears(want string) {
 	}
 }
 
-// unheard checks that nothing has come.
-func (k *contender) unheard(what string) {
+// isNotAsked checks that no request has arrived.
+func (k *contender) isNotAsked(what string) {
 	k.e.Helper()
 	select {
 	case got := <-k.inbox():
@@ -48,10 +48,10 @@ func (k *contender) unheard(what string) {
 	}
 }
 
-// lag is the time in which a request would be delivered that should not be.
+// lag waits until a request that should not be delivered would have arrived.
 func (e *env) lag() { pause(e.wakes + e.c.AskDelay) }
 
-// askReachesTheHolder from a handle that never acquires, and from one that holds.
+// askReachesTheHolder asks from a handle that never acquires, and from one that holds.
 func askReachesTheHolder(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -63,15 +63,15 @@ func askReachesTheHolder(e *env) {
 	w := e.open("watcher")
 	for _, text := range []string{"resign", "resign", "again"} {
 		w.asks(a.grant.Token, text)
-		a.hears(text)
+		a.isAsked(text)
 	}
 	a.asks(a.grant.Token, "myself")
-	a.hears("myself")
+	a.isAsked("myself")
 	if a.inbox() != inbox {
 		e.Error("Asked returns another channel")
 	}
 	e.lag()
-	a.unheard("once all was heard")
+	a.isNotAsked("after all requests")
 	if err := a.renew(); err != nil && e.c.TTL > 0 {
 		e.Errorf("renew: %v", err)
 	}
@@ -80,7 +80,7 @@ func askReachesTheHolder(e *env) {
 	e.free()
 }
 
-// askOfAnother: what is for another token is not for the holder.
+// askOfAnother checks that a request for another token does not reach the holder.
 func askOfAnother(e *env) {
 	first := e.open("first")
 	first.hold()
@@ -94,17 +94,17 @@ func askOfAnother(e *env) {
 	for _, token := range []uint64{0, first.grant.Token, t - 1, t + 1, 1<<64 - 1} {
 		w.mayAsk(token, fmt.Sprint("not ", token))
 		e.lag()
-		a.unheard("after a request for another")
+		a.isNotAsked("after a request for another")
 	}
 	w.asks(t, "you")
-	a.hears("you")
+	a.isAsked("you")
 	e.lag()
-	a.unheard("after a request for another")
+	a.isNotAsked("after a request for another")
 	a.release()
 }
 
-// askOfAnEarlierTerm is left unheard by its holder, who releases, and another
-// term begins; and once more with a lease that ends.
+// askOfAnEarlierTerm checks that a request that the holder did not receive before its
+// release does not reach the next term, and the same with a lease that ends.
 func askOfAnEarlierTerm(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
@@ -113,7 +113,7 @@ func askOfAnEarlierTerm(e *env) {
 	a.release()
 	b := e.open("b")
 	b.hold()
-	b.unheard("a request to an earlier holder")
+	b.isNotAsked("a request to an earlier holder")
 	w.mayAsk(a.grant.Token, "for a, later")
 	if e.c.TTL > 0 {
 		w.asks(b.grant.Token, "for b")
@@ -123,19 +123,19 @@ func askOfAnEarlierTerm(e *env) {
 	}
 	b.keep()
 	e.lag()
-	b.unheard("a request to an earlier holder")
+	b.isNotAsked("a request to an earlier holder")
 	w.mayAsk(a.grant.Token, "for a, once more")
 	e.lag()
-	b.unheard("a request to an earlier holder")
+	b.isNotAsked("a request to an earlier holder")
 	w.asks(b.grant.Token, "now")
-	b.hears("now")
+	b.isAsked("now")
 	e.lag()
-	b.unheard("a request to an earlier holder")
+	b.isNotAsked("a request to an earlier holder")
 	b.release()
 }
 
-// lastAskWins: of several, the last is heard, and nobody waits for a holder who
-// does not listen.
+// lastAskWins checks that the last of several requests is delivered, and that nobody
+// waits for a holder who does not receive.
 func lastAskWins(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -147,7 +147,7 @@ func lastAskWins(e *env) {
 	}
 	e.lag()
 	if err := a.renew(); err != nil && e.c.TTL > 0 {
-		e.Errorf("renew, while requests are not received: %v", err)
+		e.Errorf("renew while requests are not received: %v", err)
 	}
 	e.open("b").refused()
 	last := ""
@@ -155,19 +155,19 @@ func lastAskWins(e *env) {
 		select {
 		case got := <-a.inbox():
 			if string(got) < last {
-				e.Errorf("%q was heard after %q", got, last)
+				e.Errorf("%q was delivered after %q", got, last)
 			}
 			last = string(got)
 		case <-end:
-			e.Fatalf("the last request heard is %q", last)
+			e.Fatalf("the last delivered request is %q", last)
 		}
 	}
 	e.lag()
-	a.unheard("after the last request")
+	a.isNotAsked("after the last request")
 	a.release()
 }
 
-// askTexts come through as they are, or are refused.
+// askTexts checks that texts arrive unchanged, or are refused.
 func askTexts(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -177,7 +177,7 @@ func askTexts(e *env) {
 		"\x00\x1b[2J\u202e", "not JSON {", "a\nb\n", `"}]\`, "漢字 🙂", strings.Repeat("\x01", locks.MaxRecord), strings.Repeat(`"`, locks.MaxRecord),
 	} {
 		w.asks(a.grant.Token, text)
-		a.hears(text)
+		a.isAsked(text)
 	}
 	for _, text := range excessive() {
 		if err := w.ask(e.patient(), a.grant.Token, text); !errors.Is(err, locks.ErrUsage) {
@@ -185,15 +185,15 @@ func askTexts(e *env) {
 		}
 	}
 	w.asks(a.grant.Token, "good")
-	a.hears("good")
+	a.isAsked("good")
 	if err := a.renew(); err != nil && e.c.TTL > 0 {
 		e.Errorf("renew: %v", err)
 	}
 	a.release()
 }
 
-// askBesideWaiters: they hear nothing, neither while they wait nor when they
-// have the lock.
+// askBesideWaiters checks that waiters receive no requests, neither while they wait nor
+// when they have the lock.
 func askBesideWaiters(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -203,34 +203,34 @@ func askBesideWaiters(e *env) {
 	c.queued()
 	w := e.open("watcher")
 	w.asks(a.grant.Token, "for a")
-	a.hears("for a")
-	w.asks(a.grant.Token, "unheard")
+	a.isAsked("for a")
+	w.asks(a.grant.Token, "never received")
 	e.lag()
-	b.unheard("while it waits")
+	b.isNotAsked("while it waits")
 	_ = stop()
 	a.release()
 	c.won(e.prompt + e.c.Polling)
 	b.keep()
 	e.lag()
 	w.asks(b.grant.Token, "for b")
-	b.hears("for b")
+	b.isAsked("for b")
 	b.release()
 }
 
-// hostileAsk comes upon a request that no leaderrun left.
+// hostileAsk meets a request that no leaderrun would leave.
 func hostileAsk(e *env, i int) {
 	a := e.open("a")
 	a.hold()
 	a.keep()
 	w := e.open("watcher")
 	w.asks(a.grant.Token, "before")
-	a.hears("before")
+	a.isAsked("before")
 	e.unwatched(func() { e.c.HostileAsks[i](e.TB, e.u, lockName) })
 	e.lag()
 	if err := a.renew(); e.c.TTL > 0 && err != nil {
 		e.Errorf("renew: %v", err)
 	}
-	for n := 0; n < 10; n++ { // it may be heard, if it has the right token
+	for n := 0; n < 10; n++ { // may be delivered if it has the right token
 		select {
 		case got := <-a.inbox():
 			if len(got) > 64<<10 {
@@ -243,23 +243,23 @@ func hostileAsk(e *env, i int) {
 	}
 	if err := w.ask(e.patient(), a.grant.Token, "after"); err != nil {
 		e.harmless(err)
-		e.Logf("it cannot be replaced: %v", err)
+		e.Logf("the request cannot be replaced: %v", err)
 	} else {
-		a.hears("after")
+		a.isAsked("after")
 	}
 	a.release()
 	e.free()
 }
 
-// askThroughCut has the holder asked while it is cut off. It hears the last of that once,
-// soon after the cut, and keeps the lock.
+// askThroughCut asks the holder while it is cut off. It must receive the last request
+// once, soon after the cut, and keep the lock.
 func askThroughCut(e *env, how Cut) {
 	a := e.openWith(e.u, e.longer("cut off"))
 	a.hold()
 	w := e.openWith(e.twin(), e.options("watcher"))
 	w.asks(a.grant.Token, "before")
 	stop := a.keep()
-	a.hears("before")
+	a.isAsked("before")
 	_ = stop()
 	heal := e.sever(e.u, how)
 	w.asks(a.grant.Token, "left")
@@ -269,10 +269,10 @@ func askThroughCut(e *env, how Cut) {
 		e.Errorf("renew: %v", err)
 	}
 	a.keep()
-	a.hears("left")
+	a.isAsked("left")
 	w.asks(a.grant.Token, "again")
-	a.hears("again")
+	a.isAsked("again")
 	e.lag()
-	a.unheard("once all was heard")
+	a.isNotAsked("after all requests")
 	a.release()
 }

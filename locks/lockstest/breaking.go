@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// breaks ends the term with a token, or the test fails.
+// breaks ends the term with a token, or fails the test.
 func (k *contender) breaks(token uint64) {
 	k.e.Helper()
 	if err := k.breakTerm(k.e.patient(), token); err != nil {
@@ -17,7 +17,7 @@ func (k *contender) breaks(token uint64) {
 	}
 }
 
-// cannotBreak checks that this is not the term, or not any more.
+// cannotBreak checks that the token is not that of the current term.
 func (k *contender) cannotBreak(what string, token uint64) {
 	k.e.Helper()
 	if err := k.breakTerm(k.e.patient(), token); !isLost(err) {
@@ -27,7 +27,7 @@ func (k *contender) cannotBreak(what string, token uint64) {
 	}
 }
 
-// losesTheLock checks that a holder hears of its loss.
+// losesTheLock checks that a holder learns of its loss.
 func (k *contender) losesTheLock() {
 	k.e.Helper()
 	if lost := k.Lost(); lost != nil && !k.e.c.Unwatched {
@@ -45,7 +45,7 @@ func (k *contender) losesTheLock() {
 	}
 }
 
-// isUnharmed checks that a holder is one still.
+// isUnharmed checks that a holder still has the lock.
 func (k *contender) isUnharmed() {
 	k.e.Helper()
 	if err := k.renew(); err != nil && k.e.c.TTL > 0 {
@@ -59,18 +59,18 @@ func (k *contender) isUnharmed() {
 	k.e.open("another").refused()
 }
 
-// comesAfter checks a grant after a term that was broken.
+// comesAfter checks a grant that follows a broken term.
 func (k *contender) comesAfter(broken *contender) {
 	k.e.Helper()
 	if k.grant.Token <= broken.grant.Token {
 		k.e.Errorf("token %d after %d", k.grant.Token, broken.grant.Token)
 	}
 	if k.grant.Clean {
-		k.e.Error("after a term that was broken the grant is clean")
+		k.e.Error("after a broken term the grant is clean")
 	}
 }
 
-// breakEndsTheTerm: its holder hears of it, and the lock is free.
+// breakEndsTheTerm checks that the holder learns of the break, and that the lock is free.
 func breakEndsTheTerm(e *env) {
 	w := e.open("operator")
 	a := e.open("a")
@@ -84,34 +84,34 @@ func breakEndsTheTerm(e *env) {
 		w.sees(nil)
 	}
 	if e.can(locks.CanRecord) {
-		a.cannotWrite("whoever was broken", "kept")
+		a.cannotWrite("the former holder", "kept")
 	}
 	b := e.open("b")
 	b.hold()
 	b.comesAfter(a)
-	a.release() // of what is not its own
+	a.release() // of a lock that is no longer its own
 	b.isUnharmed()
 	b.release()
 	c := e.open("c")
 	if g := c.hold(); !g.Clean && e.c.TellsStart {
 		e.Error("after a release the grant is not clean")
 	}
-	c.breaks(c.grant.Token) // its own
+	c.breaks(c.grant.Token) // its own term
 	c.losesTheLock()
 	e.free()
 }
 
-// breakOfAnEarlierTerm, or of none, changes nothing.
+// breakOfAnEarlierTerm checks that breaking an earlier term, or none, changes nothing.
 func breakOfAnEarlierTerm(e *env) {
 	w := e.open("operator")
 	w.cannotBreak("a lock that was never held", 1)
 	a := e.open("a")
 	a.hold()
 	a.release()
-	w.cannotBreak("a lock that is free", a.grant.Token)
+	w.cannotBreak("a free lock", a.grant.Token)
 	b := e.open("b")
 	if g := b.hold(); !g.Clean && e.c.TellsStart {
-		e.Error("after a break that changed nothing the grant is not clean")
+		e.Error("after a break without effect the grant is not clean")
 	}
 	t := b.grant.Token
 	for _, token := range []uint64{0, a.grant.Token, t - 1, t + 1, 1<<64 - 1} {
@@ -130,7 +130,7 @@ func breakOfAnEarlierTerm(e *env) {
 	e.free()
 }
 
-// breakRepeated: the second time it is not the term any more, whoever asks.
+// breakRepeated checks that the second break of a term fails, whoever asks.
 func breakRepeated(e *env) {
 	w, other := e.open("operator"), e.open("another operator")
 	a := e.open("a")
@@ -147,7 +147,7 @@ func breakRepeated(e *env) {
 	e.free()
 }
 
-// breakBesideWaiters: the next in line has the lock.
+// breakBesideWaiters checks that the next in line gets the lock.
 func breakBesideWaiters(e *env) {
 	w := e.open("operator")
 	a := e.open("a")
@@ -174,8 +174,8 @@ func breakBesideWaiters(e *env) {
 	e.free()
 }
 
-// breakBesideTakeover has operators break a term at the moment in which its holder
-// gives it up and the next one has the lock, who is not harmed.
+// breakBesideTakeover has operators break a term at the moment in which its holder gives
+// it up and the next one gets the lock, who must not be harmed.
 func breakBesideTakeover(e *env) {
 	operators := []*contender{e.open("operator 1"), e.open("operator 2"), e.open("operator 3")}
 	for i := range 5 {
@@ -205,7 +205,7 @@ func breakBesideTakeover(e *env) {
 			e.Errorf("one term was broken %d times", broken)
 		}
 		b.won(e.prompt + e.c.Polling)
-		pause(e.wakes / 2) // what harms it may be on its way
+		pause(e.wakes / 2) // the harm may still be on its way
 		b.k.isUnharmed()
 		b.k.release()
 		for _, k := range []*contender{a, b.k} {
@@ -215,7 +215,7 @@ func breakBesideTakeover(e *env) {
 	e.free()
 }
 
-// breakOfTheCutOff: a holder that nobody can reach has lost the lock when it can be
+// breakOfTheCutOff checks that a holder that is cut off has lost the lock when it can be
 // reached again.
 func breakOfTheCutOff(e *env) {
 	a := e.openWith(e.u, e.longer("cut off"))
@@ -228,18 +228,18 @@ func breakOfTheCutOff(e *env) {
 	b.comesAfter(a)
 	heal()
 	var err error
-	e.eventually(e.prompt+e.late(), "the holder that was cut off hears of its loss", func() bool {
+	e.eventually(e.prompt+e.late(), "the holder that was cut off learns of its loss", func() bool {
 		err = a.renew()
 		return err == nil || isLost(err)
 	})
 	if err == nil {
-		e.Error("after its term was broken a holder has renewed")
+		e.Error("a holder renewed a broken term")
 	}
 	if err := b.renew(); err != nil {
 		e.Errorf("renew: %v", err)
 	}
 	if _, err := e.openWith(e.twin(), e.options("c")).try(); !errors.Is(err, locks.ErrHeld) {
-		e.Errorf("beside the next holder: got %v; want ErrHeld", err)
+		e.Errorf("another contender while the next holder has the lock: got %v; want ErrHeld", err)
 	}
 	b.release()
 }

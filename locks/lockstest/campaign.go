@@ -21,7 +21,7 @@ type campaign struct {
 	at    clock.Instant // when Acquire returned
 }
 
-// campaign starts to wait for the lock. Its place in the queue is renewed.
+// campaign starts to wait for the lock. It renews its place in the queue.
 func (k *contender) campaign() *campaign { return k.campaignRenewing(true) }
 
 func (k *contender) campaignRenewing(renew bool) *campaign {
@@ -56,7 +56,7 @@ func (c *campaign) queued() locks.Waiting {
 	panic("unreachable")
 }
 
-// pending reports that the campaign goes on.
+// pending reports whether the campaign has not ended.
 func (c *campaign) pending() bool {
 	select {
 	case <-c.done:
@@ -66,7 +66,7 @@ func (c *campaign) pending() bool {
 	}
 }
 
-// ended waits for the campaign to end, however it does.
+// ended waits for the campaign to end in any way.
 func (c *campaign) ended(limit time.Duration) {
 	c.k.e.Helper()
 	select {
@@ -76,7 +76,7 @@ func (c *campaign) ended(limit time.Duration) {
 	}
 }
 
-// won waits for the lock.
+// won waits until the campaign has the lock.
 func (c *campaign) won(limit time.Duration) locks.Grant {
 	c.k.e.Helper()
 	c.ended(limit)

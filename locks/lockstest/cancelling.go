@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// cancelledWaiter leaves the queue, and nothing remains of it. Its handle may
-// campaign again.
+// cancelledWaiter checks that a cancelled waiter leaves the queue without a trace. Its
+// handle may campaign again.
 func cancelledWaiter(e *env) {
 	a := e.open("holder")
 	a.hold()
@@ -39,14 +39,14 @@ func cancelledWaiter(e *env) {
 	last.k.release()
 	e.free()
 	if _, err := b.try(); err != nil {
-		e.Errorf("the cancelled handle, once the lock is free: %v", err)
+		e.Errorf("the cancelled handle when the lock is free: %v", err)
 	}
 	b.release()
 	e.clean()
 }
 
-// cancelAtRandomMoments cuts into Acquire wherever it is, while the lock goes
-// from hand to hand.
+// cancelAtRandomMoments cancels Acquire at any point, while the lock passes from hand to
+// hand.
 func cancelAtRandomMoments(e *env) {
 	first := e.open("measure")
 	start := time.Now()
@@ -83,7 +83,7 @@ func cancelRound(e *env, round, contenders int, usual time.Duration) int {
 				mu.Lock()
 				granted++
 				mu.Unlock()
-				pause(rand.N(usual)) // others are cancelled while they wait
+				pause(rand.N(usual)) // so that some are cancelled while they wait
 				if err := k.giveUp(); err != nil {
 					e.Errorf("release: %v", err)
 				}

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// renewAtTheGrant renews beside Acquire, while the lock goes from hand to hand. On
-// a busy machine, a campaign may not get on beside so many renewals, so they end.
+// renewAtTheGrant renews during Acquire, while the lock passes from hand to hand. On a
+// busy machine, so many renewals may starve a campaign, so they end after a while.
 func renewAtTheGrant(e *env) {
 	a := e.open("first")
 	a.hold()
@@ -22,7 +22,7 @@ func renewAtTheGrant(e *env) {
 		c.queued()
 		renew := func() {
 			if err := b.renew(); errors.Is(err, locks.ErrLost) {
-				e.Errorf("Renew beside Acquire: %v", err)
+				e.Errorf("Renew during Acquire: %v", err)
 			}
 		}
 		renew()
@@ -45,7 +45,7 @@ func renewAtTheGrant(e *env) {
 	e.free()
 }
 
-// closeBesideAnything calls all that may be called at the same time.
+// closeBesideAnything makes all calls that may be concurrent.
 func closeBesideAnything(e *env) {
 	for i := range 10 {
 		k := e.open(fmt.Sprint("holder ", i))
@@ -68,14 +68,14 @@ func closeBesideAnything(e *env) {
 		}
 		wg.Wait()
 		if ctx.Err() != nil {
-			e.Errorf("Renew, Release and Close beside each other took over %v", e.prompt)
+			e.Errorf("concurrent Renew, Release and Close took over %v", e.prompt)
 		}
 		cancel()
 		c.cancel()
 		c.ended(e.prompt)
-		_ = k.giveUp() // what was granted after all; on a closed handle that may do nothing
+		_ = k.giveUp() // the lock may have been granted; on a closed handle this may do nothing
 	}
-	last := e.open("last").campaign() // what was closed before it was released ends with its lease
+	last := e.open("last").campaign() // a lock that was closed before its release ends with its lease
 	last.won(e.c.TTL + e.late())
 	last.k.release()
 	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })

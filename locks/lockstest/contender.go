@@ -13,17 +13,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// A contender is a handle on a lock and what its owner knows.
+// A contender is a handle on a lock, with what its owner knows.
 type contender struct {
 	locks.Lock
-	bare  locks.Lock // as Open made it
+	bare  locks.Lock // as returned by Open
 	e     *env
 	o     locks.Options
 	grant locks.Grant
-	asked chan locks.Waiting // what Waiting was told; the latest are kept
+	asked chan locks.Waiting // what Waiting received; the latest are kept
 
-	// One at a time renews, as Lock has it; keep does, too. A mutex would stop the
-	// time of a simulated test.
+	// Lock requires one renewal at a time, and keep renews as well. This is not a mutex
+	// because that would stop the time of a simulated test.
 	renewing chan struct{}
 
 	mu   sync.Mutex
@@ -47,13 +47,13 @@ func (e *env) openWith(u *url.URL, o locks.Options) *contender {
 	return k
 }
 
-// tryOpen makes a contender, for use from any goroutine.
+// tryOpen makes a contender; it may be called from any goroutine.
 func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
 	k := &contender{e: e, o: o, asked: make(chan locks.Waiting, 64), renewing: make(chan struct{}, 1)}
-	told := o.Waiting
+	next := o.Waiting
 	o.Waiting = func(w locks.Waiting) {
-		if told != nil {
-			told(w)
+		if next != nil {
+			next(w)
 		}
 		select {
 		case k.asked <- w:
@@ -70,15 +70,15 @@ func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
 	return k, nil
 }
 
-// try is one attempt to have the lock at once.
+// try makes one attempt to get the lock at once.
 func (k *contender) try() (locks.Grant, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
 	defer cancel()
 	return k.acquire(ctx, true)
 }
 
-// acquire calls Acquire and notes what it grants. A backend that has no queue
-// is asked again, as its waiters have no place that could survive an outage.
+// acquire calls Acquire and notes what it grants. It calls a backend without a queue
+// again, because its waiters have no place that could survive an outage.
 func (k *contender) acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	for {
 		sent := k.e.now()
@@ -100,7 +100,7 @@ func (k *contender) acquire(ctx context.Context, try bool) (locks.Grant, error) 
 	}
 }
 
-// hold has the lock at once, or the test fails.
+// hold gets the lock at once, or fails the test.
 func (k *contender) hold() locks.Grant {
 	k.e.Helper()
 	g, err := k.try()
@@ -110,7 +110,7 @@ func (k *contender) hold() locks.Grant {
 	return g
 }
 
-// refused checks that somebody else has the lock, and returns what is known.
+// refused checks that another holder has the lock, and returns what is known.
 func (k *contender) refused() locks.Status {
 	k.e.Helper()
 	g, err := k.try()
@@ -121,7 +121,7 @@ func (k *contender) refused() locks.Status {
 	return held.Status
 }
 
-// renew is one attempt to renew.
+// renew makes one attempt to renew.
 func (k *contender) renew() error {
 	k.renewing <- struct{}{}
 	defer func() { <-k.renewing }()
@@ -137,7 +137,7 @@ func (k *contender) renew() error {
 	return err
 }
 
-// release gives the lock up, or the test fails.
+// release gives the lock up, or fails the test.
 func (k *contender) release() {
 	k.e.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), k.e.prompt)
@@ -147,19 +147,19 @@ func (k *contender) release() {
 	}
 }
 
-// deadline is until when the lock is surely ours, as SAFETY defines it.
+// deadline returns the moment until which the lock is certainly ours: see package
+// keepalive.
 func (k *contender) deadline() clock.Instant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.sent.Add(keepalive.Trusted(k.grant.TTL))
 }
 
-// interval is how often a lease is renewed here.
+// interval is the time between renewals in this suite.
 func (e *env) interval() time.Duration { return e.c.TTL / 5 }
 
-// keep renews in the background, until stop is called or the lease is lost.
-// Stop returns the error that ended it, if one did. If leases need no renewal,
-// keep does nothing.
+// keep renews in the background, until stop is called or the lease is lost. Stop returns
+// the error that ended it, if any. If leases need no renewal, keep does nothing.
 func (k *contender) keep() (stop func() error) {
 	if k.e.c.TTL == 0 {
 		return func() error { return nil }

@@ -15,10 +15,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// lockName is the lock of most tests; each has a store of its own.
+// lockName is the lock of most tests. Each test has its own store.
 const lockName = "jobs/nightly"
 
-// An env is what one test works with.
+// An env is the environment of one test.
 type env struct {
 	testing.TB
 	limits
@@ -34,14 +34,14 @@ func newEnv(t testing.TB, c Config, scale int) *env {
 	e := &env{TB: t, limits: newLimits(scale), c: c, clock: clock.Boot{}}
 	if c.Simulated {
 		e.clock = clock.Bubble{}
-		e.patience *= 10 // it costs nothing, and who polls may be unlucky for long
+		e.patience *= 10 // this costs nothing, and a poller may be unlucky for long
 	}
 	e.u = c.URL(t)
 	e.watchGoroutines()
 	return e
 }
 
-// late is how long after the end of its lease a lock may be had by a waiter.
+// late returns how long after the end of its lease a waiter may get a lock.
 func (e *env) late() time.Duration {
 	late := e.c.Late
 	if late == 0 {
@@ -50,7 +50,7 @@ func (e *env) late() time.Duration {
 	return late + e.c.Polling
 }
 
-// options are those of a contender for the usual lock.
+// options returns the options of a contender for the usual lock.
 func (e *env) options(holder string) locks.Options {
 	ttl := e.c.TTL
 	if ttl == 0 {
@@ -73,8 +73,7 @@ func (e *env) patient() context.Context {
 	return ctx
 }
 
-// eventually polls until ok, and fails the test if that takes longer than the
-// limit.
+// eventually polls until ok returns true, and fails the test after the limit.
 func (e *env) eventually(limit time.Duration, what string, ok func() bool) {
 	e.Helper()
 	if !within(limit, ok) {
@@ -82,7 +81,7 @@ func (e *env) eventually(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// within polls until ok or the limit, at first often.
+// within polls, often at first, until ok returns true or the limit is over.
 func within(limit time.Duration, ok func() bool) bool {
 	end := time.Now().Add(limit)
 	for pause := time.Millisecond; !ok(); pause = min(2*pause, 50*time.Millisecond) {
@@ -94,13 +93,13 @@ func within(limit time.Duration, ok func() bool) bool {
 	return true
 }
 
-// pause lets time pass, where the passing of time is what is tested.
+// pause lets time pass, where the test is about the passing of time.
 func pause(d time.Duration) { time.Sleep(d) }
 
-// now reads the boot clock, or that of the bubble.
+// now returns the time of the boot clock, or that of the bubble.
 func (e *env) now() clock.Instant { return e.clock.Now() }
 
-// leftovers returns what is stored, sorted, or nil if that is not known.
+// leftovers returns what is stored, sorted, or nil if that is unknown.
 func (e *env) leftovers() []string {
 	if e.c.Leftovers == nil {
 		return nil
@@ -111,7 +110,7 @@ func (e *env) leftovers() []string {
 	return got
 }
 
-// clean checks that nobody's traces are in the store.
+// clean checks that the store is empty.
 func (e *env) clean() {
 	e.Helper()
 	var got []string
@@ -120,14 +119,14 @@ func (e *env) clean() {
 	}
 }
 
-// free checks that the lock is to be had at once by somebody new, gives it
-// back, and checks that nothing stays behind.
+// free checks that a new contender gets the lock at once, releases it, and checks that
+// nothing is left.
 func (e *env) free() {
 	e.Helper()
 	e.freeWithin(e.undo())
 }
 
-// freeWithin is the same for a lock that may be had a while later.
+// freeWithin is like free for a lock that may take a while to become free.
 func (e *env) freeWithin(limit time.Duration) {
 	e.Helper()
 	k := e.open("free")
@@ -139,8 +138,8 @@ func (e *env) freeWithin(limit time.Duration) {
 	e.clean()
 }
 
-// undo is how long an error may take to be undone at the server: less than
-// what would be undone by the end of the lease.
+// undo returns how long the server may take to undo a failed call: less than the end of
+// the lease would take.
 func (e *env) undo() time.Duration {
 	if e.c.TTL == 0 {
 		return e.prompt

@@ -7,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// hearsOfEviction checks that the holder is told, and loses the lock by its next renewal
-// in any case.
+// hearsOfEviction checks that the loss is reported to the holder, and that the next
+// renewal finds it in any case.
 func (k *contender) hearsOfEviction() {
 	k.e.Helper()
 	if lost := k.Lost(); lost != nil && !k.e.c.Unwatched {
@@ -49,12 +49,12 @@ func evictionIsLoss(e *env) {
 	e.free()
 }
 
-// releaseIsNoLoss: what we do ourselves is not reported as a loss.
+// releaseIsNoLoss checks that our own release is not reported as a loss.
 func releaseIsNoLoss(e *env) {
 	a := e.open("a")
 	first, second := a.Lost(), a.Lost()
 	if first != second {
-		e.Error("Lost is another channel on each call")
+		e.Error("Lost returns a different channel on each call")
 	}
 	a.hold()
 	a.release()

@@ -14,29 +14,28 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A term is the time for which a job ran under the lock, as the job itself
-// stamped it.
+// A term is the time during which a job ran under the lock, as stamped by the job itself.
 type term struct {
 	start, end clock.Instant
 	token      uint64
 	holder     string
 }
 
-// A chronicle has all terms of a lock.
-type chronicle struct {
+// A history has all terms of a lock.
+type history struct {
 	mu    sync.Mutex
 	terms []term
 }
 
-func (l *chronicle) add(t term) {
+func (l *history) add(t term) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.terms = append(l.terms, t)
 }
 
-// faults sweeps over the terms, and returns which overlap, and where tokens do
-// not rise in the order of holding.
-func (l *chronicle) faults() []string {
+// faults returns which terms overlap, and where tokens do not rise in the order of the
+// terms.
+func (l *history) faults() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slices.SortFunc(l.terms, func(a, b term) int { return cmp.Compare(a.start, b.start) })
@@ -53,11 +52,11 @@ func (l *chronicle) faults() []string {
 	return faults
 }
 
-// exclusion lets contenders of every sort have the lock in turn: some wait,
-// some try, some lose patience, and some end without a release.
+// exclusion makes contenders of every kind get the lock in turn: some wait, some try,
+// some give up, and some end without a release.
 func exclusion(e *env) {
 	const contenders, terms = 8, 4
-	var book chronicle
+	var book history
 	var wg sync.WaitGroup
 	for i := range contenders {
 		wg.Go(func() {
@@ -80,8 +79,8 @@ func exclusion(e *env) {
 	e.eventually(e.c.TTL+e.late(), "nothing is left", func() bool { return len(e.leftovers()) == 0 })
 }
 
-// oneTerm has the lock once, in a way that depends on the contender's number.
-func oneTerm(e *env, book *chronicle, holder string, i int, last bool) error {
+// oneTerm gets the lock once, in a way that depends on the contender's number.
+func oneTerm(e *env, book *history, holder string, i int, last bool) error {
 	k, err := e.tryOpen(e.u, e.options(holder))
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func oneTerm(e *env, book *chronicle, holder string, i int, last bool) error {
 		book.add(term{start, e.now(), k.grant.Token, holder})
 		return k.giveUp()
 	}
-	if last && i%4 == 3 { // the job runs to the end of its lease, and nobody releases
+	if last && i%4 == 3 { // the job runs to the end of its lease without a release
 		book.add(term{start, k.deadline(), k.grant.Token, holder})
 		return nil
 	}

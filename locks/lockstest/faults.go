@@ -13,14 +13,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// exclusionUnderFaults has contenders on two paths to the store lead in turn
-// while the paths fail, each now and then and in every way.
+// exclusionUnderFaults makes contenders on two paths to the store lead in turn while each
+// path fails now and then, in every way.
 func exclusionUnderFaults(e *env) {
 	const contenders = 6
 	paths := []*url.URL{e.u, e.twin()}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*e.c.TTL+e.late())
 	defer cancel()
-	var book chronicle
+	var book history
 	var wg sync.WaitGroup
 	for i := range contenders {
 		wg.Go(func() {
@@ -57,9 +57,8 @@ func (e *env) makeFaults(ctx context.Context, paths []*url.URL) (cuts int) {
 	return cuts
 }
 
-// leadOnce has one term, if there is one to be had, whose job ends by itself or
-// with the lease.
-func (e *env) leadOnce(ctx context.Context, book *chronicle, u *url.URL, holder string, try bool) {
+// leadOnce serves one term, if it can get one. The job ends by itself or with the lease.
+func (e *env) leadOnce(ctx context.Context, book *history, u *url.URL, holder string, try bool) {
 	o := e.options(holder)
 	o.ConnectTimeout = e.c.TTL
 	k, err := e.tryOpen(u, o)
@@ -90,8 +89,8 @@ func (e *env) leadOnce(ctx context.Context, book *chronicle, u *url.URL, holder 
 	_ = l.Release(released)
 }
 
-// requestsDuringCut: each request ends with its context, and an outage is never
-// taken for a loss.
+// requestsDuringCut checks that each request ends with its context, and that an outage is
+// never mistaken for a loss.
 func requestsDuringCut(e *env, how Cut) {
 	a := e.openWith(e.u, e.longer("holder"))
 	a.hold()
@@ -108,7 +107,7 @@ func requestsDuringCut(e *env, how Cut) {
 		err := request.call(ctx)
 		cancel()
 		if err == nil || errors.Is(err, locks.ErrLost) || errors.Is(err, locks.ErrHeld) || errors.Is(err, locks.ErrNoLease) {
-			e.Errorf("%s during a cut: got %v; want an error that leaves open what is", request.name, err)
+			e.Errorf("%s during a cut: got %v; want an error that is not ErrLost or nil", request.name, err)
 		}
 		if how != CutReset && !errors.Is(err, context.DeadlineExceeded) {
 			e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", request.name, err)

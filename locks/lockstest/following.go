@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A follower looks at locks when Watch tells it to, and not otherwise.
+// A follower inspects locks when Watch reports a change, and not otherwise.
 type follower struct {
 	e       *env
 	changed <-chan struct{}
@@ -24,18 +24,18 @@ func (k *contender) follows(all bool) *follower {
 	return &follower{k.e, changed, cancel}
 }
 
-// settle waits until what was to be told has been, so that what is told next is
-// the next change.
+// settle waits until nothing more is reported, so that the next report is about the next
+// change.
 func (f *follower) settle() {
 	f.e.Helper()
 	for end := f.e.now().Add(f.e.patience); ; {
 		select {
 		case _, goesOn := <-f.changed:
 			if !goesOn {
-				f.e.Fatal("watching has ended by itself")
+				f.e.Fatal("the watch ended by itself")
 			}
 			if f.e.now() > end {
-				f.e.Fatalf("changes are told for %v, and there are none", f.e.patience)
+				f.e.Fatalf("changes are reported for %v, but there are none", f.e.patience)
 			}
 		case <-time.After(f.e.wakes + f.e.c.WatchDelay):
 			return
@@ -43,21 +43,21 @@ func (f *follower) settle() {
 	}
 }
 
-// told waits until a look that Watch asked for finds the change.
-func (f *follower) told(what string, seen func() bool) {
+// awaits returns when an inspection after a report finds the change, or fails the test.
+func (f *follower) awaits(what string, seen func() bool) {
 	f.e.Helper()
 	limit := f.e.prompt + f.e.c.WatchDelay
 	for end := time.After(limit); ; {
 		select {
 		case _, goesOn := <-f.changed:
 			if !goesOn {
-				f.e.Fatalf("watching has ended by itself instead of telling of %s", what)
+				f.e.Fatalf("the watch ended by itself before it reported %s", what)
 			}
 			if seen() {
 				return
 			}
 		case <-end:
-			f.e.Errorf("not told within %v: %s", limit, what)
+			f.e.Errorf("not reported within %v: %s", limit, what)
 			return
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// forgets deletes all that is kept of the lock, or the test fails.
+// forgets deletes everything that is kept of the lock, or fails the test.
 func (k *contender) forgets() {
 	k.e.Helper()
 	if err := k.forget(k.e.patient()); err != nil {
@@ -16,7 +16,7 @@ func (k *contender) forgets() {
 	}
 }
 
-// cannotForget checks that the lock is in use.
+// cannotForget checks that the lock cannot be forgotten while it is in use.
 func (k *contender) cannotForget(what string) {
 	k.e.Helper()
 	err := k.forget(k.e.patient())
@@ -26,7 +26,7 @@ func (k *contender) cannotForget(what string) {
 	}
 }
 
-// kept returns all that is stored, sorted, or nil if that is not known.
+// kept returns everything that is stored, sorted, or nil if that is unknown.
 func (e *env) kept() []string {
 	if e.c.Kept == nil {
 		return nil
@@ -37,7 +37,7 @@ func (e *env) kept() []string {
 	return got
 }
 
-// use has the lock of a name serve for all it can.
+// use uses the lock with a name for everything it can do.
 func (e *env) use(name string) *contender {
 	e.Helper()
 	k := e.openNamed(e.u, name)
@@ -46,24 +46,25 @@ func (e *env) use(name string) *contender {
 		k.writes("of " + name)
 	}
 	if e.can(locks.CanAsk) {
-		k.asks(k.grant.Token, "unheard")
+		k.asks(k.grant.Token, "never received")
 	}
 	k.release()
 	return k
 }
 
-// forgetLeavesNothing of one lock, and all of others.
+// forgetLeavesNothing checks that Forget leaves nothing of one lock, and everything of
+// others.
 func forgetLeavesNothing(e *env) {
 	w := e.openNamed(e.u, "x")
-	w.forgets() // what there never was
+	w.forgets() // a lock that never existed
 	if got := e.kept(); len(got) > 0 {
-		e.Errorf("to forget what there never was has left behind:\n%s", strings.Join(got, "\n"))
+		e.Errorf("forgetting a lock that never existed has left:\n%s", strings.Join(got, "\n"))
 	}
 	e.use("x")
 	w.forgets()
 	w.forgets()
 	if got := e.kept(); len(got) > 0 {
-		e.Errorf("of a lock that was forgotten is left:\n%s", strings.Join(got, "\n"))
+		e.Errorf("of a forgotten lock is left:\n%s", strings.Join(got, "\n"))
 	}
 	if e.can(locks.CanRecord) {
 		w.readsNothing()
@@ -89,11 +90,12 @@ func forgetLeavesNothing(e *env) {
 		k.hold()
 		k.release()
 	}
-	e.use("x") // it is a lock like any that is new
+	e.use("x") // it is like any new lock
 	e.openNamed(e.u, "x").forgets()
 }
 
-// forgetOfHeldLock changes nothing, nor of one that is waited for.
+// forgetOfHeldLock checks that Forget changes nothing while the lock is held or waited
+// for.
 func forgetOfHeldLock(e *env) {
 	w := e.open("operator")
 	a := e.open("a")

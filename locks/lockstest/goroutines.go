@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// label is the key of the profiler label of a test. A goroutine inherits the
-// labels of the one that started it, so that those of one test can be told
-// from those of the tests beside it, and from the servers'.
+// label is the key of the profiler label of a test. A goroutine inherits the labels of
+// the one that started it. So those of one test can be told from those of parallel tests
+// and of servers.
 const label = "lockstest"
 
-// watchGoroutines checks, at the end of the test and after its handles are
-// closed, that none of the goroutines which it started is left. In a suite the end is
-// that of all its tests.
+// watchGoroutines checks, at the end of the test and after its handles are closed, that
+// no goroutine is left that it started. In a suite that is the end of all its tests.
 func (e *env) watchGoroutines() {
 	e.watch(true)
 	e.Cleanup(func() {
@@ -35,9 +34,9 @@ func (e *env) watchGoroutines() {
 	})
 }
 
-// ended are the tests of a suite that have ended. Their goroutines are looked for once,
-// as a look stops the process for as long as it takes to write down thousands of stacks:
-// one after each test took two fifths of a suite's processor time.
+// ended has the tests of a suite that have ended. Their goroutines are checked once,
+// because each check stops the process while it writes thousands of stacks: one check
+// after each test took two fifths of a suite's processor time.
 type ended struct {
 	mu    sync.Mutex
 	names []string
@@ -49,7 +48,7 @@ func (s *ended) add(name string) {
 	s.names = append(s.names, name)
 }
 
-// check fails t for goroutines that are left.
+// check fails t if goroutines are left.
 func (s *ended) check(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -60,7 +59,7 @@ func (s *ended) check(t *testing.T) {
 	}
 }
 
-// watch says whether what the calling goroutine starts belongs to the test.
+// watch sets whether goroutines that the caller starts belong to the test.
 func (e *env) watch(on bool) {
 	ctx := context.Background()
 	if on {
@@ -69,27 +68,26 @@ func (e *env) watch(on bool) {
 	pprof.SetGoroutineLabels(ctx)
 }
 
-// unwatched calls a function of the Config: what that starts is not the
-// backend's.
+// unwatched calls a function of the Config, whose goroutines are not the backend's.
 func (e *env) unwatched(f func()) {
 	e.watch(false)
 	defer e.watch(true)
 	f()
 }
 
-// goroutines returns the stacks of those that belong to the test, apart from its own.
+// goroutines returns the stacks of those of this test, except for its own.
 func (e *env) goroutines() (left []string) {
 	e.unwatched(func() { left = goroutines(e.Name()) })
 	return left
 }
 
-// goroutines returns the stacks of those that belong to tests.
+// goroutines returns the stacks of the goroutines of tests.
 func goroutines(tests ...string) (left []string) {
 	for stack := range strings.SplitSeq(stacks(), "\n\n") {
 		_, rest, _ := strings.Cut(stack, "labels:{"+strconv.Quote(label)+": ")
 		name, _, _ := strings.Cut(rest, "}]:\n")
-		// A process has one goroutine for signals, which whoever first asks
-		// for one starts.
+		// A process has one goroutine for signals. The first caller that asks for signals
+		// starts it.
 		if name, err := strconv.Unquote(name); err == nil && slices.Contains(tests, name) && !strings.Contains(stack, "os/signal.loop") {
 			left = append(left, stack)
 		}
@@ -97,13 +95,13 @@ func goroutines(tests ...string) (left []string) {
 	return left
 }
 
-// showLabels has stacks show the labels of goroutines. A profile shows them, too, but
-// takes a quarter of a suite's processor time.
+// showLabels makes stacks show the labels of goroutines. A profile shows them as well,
+// but takes a quarter of a suite's processor time.
 var showLabels = sync.OnceValue(func() error {
 	return os.Setenv("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",tracebacklabels=1", ","))
 })
 
-// stacks returns those of all goroutines, with an empty line between them.
+// stacks returns the stacks of all goroutines, separated by an empty line.
 func stacks() string {
 	if err := showLabels(); err != nil {
 		return err.Error()
@@ -115,5 +113,5 @@ func stacks() string {
 	}
 }
 
-// settle is how long what goes on in the background is given to end.
+// settle is how long background work may take to end.
 const settle = 5 * time.Second

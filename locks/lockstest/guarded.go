@@ -10,9 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A guarded lock fails the test, instead of ending or stopping the whole suite,
-// if a method panics, or does not return within grace after its context has
-// ended.
+// A guarded lock fails the test, rather than ending or blocking the whole suite, if a
+// method panics or does not return within grace after its context has ended.
 type guarded struct {
 	locks.Lock
 	e *env
@@ -41,8 +40,8 @@ func (g *guarded) Close() error {
 	return g.call(ended, "Close", g.Lock.Close)
 }
 
-// guard runs a method that brings something. After an error nothing of that is looked
-// at: the method may not have returned.
+// guard runs a method that returns a value. It drops that value if there is an error,
+// because the method may not have returned.
 func guard[T any](ctx context.Context, g *guarded, method string, f func() (T, error)) (none T, err error) {
 	var got T
 	err = g.call(ctx, method, func() (err error) { got, err = f(); return err })

@@ -12,12 +12,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// hostileMemory is what the reading of one record may cost this process. It is
-// far more than that should be, as a dozen of these tests run beside each other:
-// a client of ZooKeeper begins with 1.5 MiB, and all read records of 1 MiB.
+// hostileMemory is how much memory of this process reading one record may cost. The limit
+// is much higher than that cost should be, because a dozen of these tests run in
+// parallel: a ZooKeeper client begins with 1.5 MiB, and all read records of 1 MiB.
 const hostileMemory = 768 << 20
 
-// hostileRecords are the tests of each variant that the Config declares.
+// hostileRecords returns the tests of each variant that the Config declares.
 func hostileRecords(c Config) []test {
 	var all []test
 	for i := range c.Hostile {
@@ -31,36 +31,36 @@ func hostileRecords(c Config) []test {
 	return all
 }
 
-// hostileTexts are those of what abilities read.
+// hostileTexts returns the tests of variants of what abilities read.
 func hostileTexts(c Config) []test {
 	var all []test
 	for i := range c.Hostile {
 		all = append(all,
 			test{name: fmt.Sprintf("HostileState/free/%d", i), run: func(e *env) { inspectHostile(e, i, false) }, needs: []need{able(locks.CanInspect)}},
 			test{name: fmt.Sprintf("HostileState/held/%d", i), run: func(e *env) { inspectHostile(e, i, true) }, needs: []need{able(locks.CanInspect)}},
-			test{name: fmt.Sprintf("HostileList/holder/%d", i), run: func(e *env) { hostileList(e, func() { e.soil(i) }) }, needs: []need{able(locks.CanList)}})
+			test{name: fmt.Sprintf("HostileList/holder/%d", i), run: func(e *env) { hostileList(e, func() { e.corrupt(i) }) }, needs: []need{able(locks.CanList)}})
 	}
 	for i := range c.HostileRecords {
-		soil := func(e *env) { e.c.HostileRecords[i](e.TB, e.u, lockName) }
+		corrupt := func(e *env) { e.c.HostileRecords[i](e.TB, e.u, lockName) }
 		all = append(all,
 			test{name: fmt.Sprintf("HostileText/%d", i), run: func(e *env) { hostileText(e, i) }, needs: []need{able(locks.CanRecord)}},
-			test{name: fmt.Sprintf("HostileList/record/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList), able(locks.CanRecord)}})
+			test{name: fmt.Sprintf("HostileList/record/%d", i), run: func(e *env) { hostileList(e, func() { corrupt(e) }) }, needs: []need{able(locks.CanList), able(locks.CanRecord)}})
 	}
 	for i := range c.HostileAsks {
 		all = append(all, test{name: fmt.Sprintf("HostileAsk/%d", i), run: func(e *env) { hostileAsk(e, i) }, needs: []need{able(locks.CanAsk)}})
 	}
 	for i := range c.HostileEntries {
-		soil := func(e *env) { e.c.HostileEntries[i](e.TB, e.u) }
-		all = append(all, test{name: fmt.Sprintf("HostileList/entry/%d", i), run: func(e *env) { hostileList(e, func() { soil(e) }) }, needs: []need{able(locks.CanList)}})
+		corrupt := func(e *env) { e.c.HostileEntries[i](e.TB, e.u) }
+		all = append(all, test{name: fmt.Sprintf("HostileList/entry/%d", i), run: func(e *env) { hostileList(e, func() { corrupt(e) }) }, needs: []need{able(locks.CanList)}})
 	}
 	return all
 }
 
-func (e *env) soil(i int) {
+func (e *env) corrupt(i int) {
 	e.unwatched(func() { e.c.Hostile[i](e.TB, e.u, lockName) })
 }
 
-// bounded runs f, which should be prompt and modest.
+// bounded runs f, which should be prompt and use little memory.
 func (e *env) bounded(limit time.Duration, what string, f func()) {
 	e.Helper()
 	var before, after runtime.MemStats
@@ -91,9 +91,9 @@ func (e *env) harmless(err error) {
 	}
 }
 
-// hostileFree comes upon the record in a lock that nobody holds.
+// hostileFree meets the record in a lock that nobody holds.
 func hostileFree(e *env, i int) {
-	e.soil(i)
+	e.corrupt(i)
 	o := e.options("a")
 	o.ConnectTimeout = time.Second
 	for _, try := range []bool{true, false} {
@@ -111,7 +111,7 @@ func hostileFree(e *env, i int) {
 	}
 }
 
-// soleHolder checks that a lock which was granted excludes others.
+// soleHolder checks that a granted lock excludes others.
 func (e *env) soleHolder(k *contender) {
 	e.Helper()
 	other := e.open("b")
@@ -124,25 +124,25 @@ func (e *env) soleHolder(k *contender) {
 	e.harmless(k.giveUp())
 }
 
-// hostileHeld overwrites the record of a lock that is held, with a waiter. The
-// holder may be lost by that, or not, but not without a word.
+// hostileHeld overwrites the record of a held lock with a waiter. The holder may lose the
+// lock or not, but it must learn of a loss.
 func hostileHeld(e *env, i int) {
 	a := e.open("a")
 	a.hold()
 	b := e.open("b").campaign()
 	b.queued()
-	e.soil(i)
-	e.bounded(2*e.prompt, "a try beside the holder", func() {
+	e.corrupt(i)
+	e.bounded(2*e.prompt, "a try while the lock is held", func() {
 		c := e.open("c")
 		if _, err := c.try(); err != nil {
 			e.harmless(err)
 		} else if e.c.TTL == 0 || e.now() < a.deadline() {
-			e.Error("c has the lock beside a")
+			e.Error("c has the lock while a holds it")
 		}
 		_ = c.giveUp()
 	})
 	if within(e.wakes, func() bool { return !b.pending() }) && b.err == nil && (e.c.TTL == 0 || b.at < a.deadline()) {
-		e.Error("b has the lock beside a")
+		e.Error("b has the lock while a holds it")
 	}
 	e.bounded(e.prompt, "Renew and Release", func() {
 		if err := a.renew(); !errors.Is(err, locks.ErrNoLease) {
@@ -158,7 +158,7 @@ func hostileHeld(e *env, i int) {
 	e.harmless(b.err)
 }
 
-// hostileHolders are ids that somebody might choose to do harm with.
+// hostileHolders returns ids that somebody might choose to do harm.
 func hostileHolders() []string {
 	return []string{
 		"", " ", "\x00", "a\nb\rc", "\x1b]0;owned\x07\x1b[2J", "\xff\xfe\xfd", "\u202egnp.exe", `"},{"`, "%s%n%[1]*d", "'; drop table locks; --",
@@ -166,7 +166,7 @@ func hostileHolders() []string {
 	}
 }
 
-// hostileHolder has holders and waiters with such ids.
+// hostileHolder uses holders and waiters with such ids.
 func hostileHolder(e *env) {
 	for _, id := range hostileHolders() {
 		a := e.open(id)
@@ -179,7 +179,7 @@ func hostileHolder(e *env) {
 			e.Fatalf("a lock held by %q: got %v; want a *HeldError", locks.Abbreviate(id), err)
 		}
 		if len(held.Status.Holder) > 64<<10 {
-			e.Errorf("the holder is said to be %d bytes long", len(held.Status.Holder))
+			e.Errorf("the holder in the status has %d bytes", len(held.Status.Holder))
 		}
 		c := b.campaign()
 		c.queued()

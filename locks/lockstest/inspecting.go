@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// state is what Inspect tells, or the test fails.
+// state returns the result of Inspect, or fails the test.
 func (k *contender) state() locks.State {
 	k.e.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), k.e.patience)
@@ -25,7 +25,7 @@ func (k *contender) state() locks.State {
 	return st
 }
 
-// sees checks that Inspect tells of one holder, or, if that is nil, of none.
+// sees checks that Inspect reports the holder, or, if that is nil, none.
 func (k *contender) sees(holder *contender) {
 	k.e.Helper()
 	st := k.state()
@@ -35,11 +35,11 @@ func (k *contender) sees(holder *contender) {
 		}
 		return
 	}
-	holder.isTold(st.Status, k.o.Holder+" inspects it")
+	holder.isReported(st.Status, k.o.Holder+" inspects it")
 }
 
-// isTold checks what is told of a lock that k holds.
-func (k *contender) isTold(st locks.Status, how string) {
+// isReported checks what is reported about a lock that k holds.
+func (k *contender) isReported(st locks.Status, how string) {
 	k.e.Helper()
 	if !st.Held || st.Token != k.grant.Token {
 		k.e.Errorf("%q is held with the token %d, and %s: got %+v", k.o.Name, k.grant.Token, how, st)
@@ -51,18 +51,18 @@ func (k *contender) isTold(st locks.Status, how string) {
 		k.e.Errorf("%q is held by %+v, and %s: got %+v", k.o.Name, k.o, how, st)
 	}
 	if pid := cmp.Or(k.o.PID, os.Getpid()); st.PID != 0 && st.PID != pid {
-		k.e.Errorf("%q is held by the process %d, and %s: it is said to be %d", k.o.Name, pid, how, st.PID)
+		k.e.Errorf("%q is held by the process %d, and %s: got %d", k.o.Name, pid, how, st.PID)
 	}
 	if k.e.c.TTL > 0 && st.TTL <= 0 {
-		k.e.Errorf("the holder's lease is said to be %v", st.TTL)
+		k.e.Errorf("the holder's lease is reported as %v", st.TTL)
 	}
 	if age := time.Since(st.Since); age < -k.e.stall || age > 2*k.e.patience {
-		k.e.Errorf("%q is said to be held for %v", k.o.Name, age)
+		k.e.Errorf("%q is reported as held for %v", k.o.Name, age)
 	}
 }
 
-// inspectTells follows a lock through its life with a handle that never
-// acquires, and asks the others, too.
+// inspectTells follows a lock through its life with a handle that never acquires, and
+// also asks the others.
 func inspectTells(e *env) {
 	w := e.open("watcher")
 	w.sees(nil)
@@ -88,7 +88,7 @@ func inspectTells(e *env) {
 		c.won(b.grant.TTL + e.late())
 		led := time.Now()
 		w.sees(c.k)
-		e.eventually(e.prompt, "a term after a wait has begun when that was over", func() bool { return led.Sub(w.state().Since) < e.c.TTL/2 })
+		e.eventually(e.prompt, "a term after a wait begins at the end of the wait", func() bool { return led.Sub(w.state().Since) < e.c.TTL/2 })
 		b = c.k
 	}
 	b.release()
@@ -108,7 +108,7 @@ func inspectBesideAcquire(e *env) {
 		b.sees(a)
 	}
 	if !c.pending() {
-		e.Fatalf("Inspect ended the Acquire beside it: %v", c.err)
+		e.Fatalf("Inspect ended a concurrent Acquire: %v", c.err)
 	}
 	if err := stop(); err != nil {
 		e.Fatalf("the holder lost the lock: %v", err)
@@ -120,13 +120,13 @@ func inspectBesideAcquire(e *env) {
 	d.queued()
 	d.cancel()
 	d.ended(e.prompt)
-	d.k.sees(b) // an Acquire that was given up leaves the handle fit to be asked
+	d.k.sees(b) // a cancelled Acquire leaves the handle able to inspect
 	b.release()
 	e.free()
 }
 
-// inspectDisturbsNobody has one handle inspect without a pause while others
-// take the lock and renew it: to look is not to contend.
+// inspectDisturbsNobody makes one handle inspect without a pause while others take and
+// renew the lock: to inspect is not to contend.
 func inspectDisturbsNobody(e *env) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
 	var wg sync.WaitGroup
@@ -144,7 +144,7 @@ func inspectDisturbsNobody(e *env) {
 		}
 	})
 	for i := 0; i < 10 || looks.Load() < 2 && ctx.Err() == nil; i++ {
-		if i >= 10 { // ten may be done before the first look, and in simulated time none ends by itself
+		if i >= 10 { // ten may be done before the first Inspect, and in simulated time none ends by itself
 			time.Sleep(time.Millisecond)
 		}
 		k, err := e.tryOpen(e.u, e.options(fmt.Sprintf("contender %d", i)))
@@ -152,7 +152,7 @@ func inspectDisturbsNobody(e *env) {
 			e.Fatal(err)
 		}
 		if _, err := k.try(); err != nil {
-			e.Fatalf("while another inspects, a free lock is not to be had: %v", err)
+			e.Fatalf("while another inspects, cannot acquire a free lock: %v", err)
 		}
 		if err := k.renew(); err != nil && !errors.Is(err, locks.ErrNoLease) {
 			e.Errorf("while another inspects, renew: %v", err)
@@ -163,16 +163,16 @@ func inspectDisturbsNobody(e *env) {
 	cancel()
 	wg.Wait()
 	if n := looks.Load(); n < 2 {
-		e.Errorf("only %d looks were taken", n)
+		e.Errorf("only %d inspections were made", n)
 	}
 }
 
-// inspectHostile comes upon what no leaderrun wrote, with or without a holder.
+// inspectHostile meets what no leaderrun wrote, with or without a holder.
 func inspectHostile(e *env, i int, held bool) {
 	if held {
 		e.open("a").hold()
 	}
-	e.soil(i)
+	e.corrupt(i)
 	w := e.open("watcher")
 	e.bounded(2*e.prompt, "Inspect", func() {
 		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
@@ -184,7 +184,7 @@ func inspectHostile(e *env, i int, held bool) {
 	})
 }
 
-// modest checks that a state is not beyond measure, whoever wrote it.
+// modest checks that a state is not too large, whoever wrote it.
 func (e *env) modest(st locks.State) {
 	e.Helper()
 	if len(st.Queue) > locks.MaxQueue {

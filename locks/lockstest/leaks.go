@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// leaks counts what this process and the server have open, goes through what
-// a contender does many times, and counts again.
+// leaks counts what this process and the server have open, does many times what a
+// contender does, and counts again.
 func leaks(e *env) {
-	cycle(e) // what is opened once and kept is not a leak
+	cycle(e) // something that is opened once and kept is not a leak
 	const cycles = 4
 	before := e.resources()
 	for range cycles {
@@ -51,7 +51,7 @@ func (e *env) resources() []resource {
 	return rs
 }
 
-// settled counts until what is on its way out has gone.
+// settled counts once everything that is ending has ended.
 func settled(count func() int) int {
 	n := count()
 	for range 5 {
@@ -69,7 +69,7 @@ func openFiles() int {
 	return len(fds)
 }
 
-// children returns the processes, dead ones included, whose parent this is.
+// children returns the child processes, including dead ones.
 func children() (pids []int) {
 	all, _ := os.ReadDir("/proc")
 	for _, p := range all {
@@ -77,7 +77,7 @@ func children() (pids []int) {
 		if err != nil {
 			continue
 		}
-		// The second field is in brackets, and may have any character.
+		// The second field is in brackets, and may contain any character.
 		_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 		var state string
 		var ppid int
@@ -89,8 +89,8 @@ func children() (pids []int) {
 	return pids
 }
 
-// cycle is a holder, one that is refused, a waiter that is cancelled, one that
-// gets the lock, and one that does not even begin.
+// cycle uses a holder, one that is refused, a waiter that is cancelled, one that gets the
+// lock, and one that does not even begin.
 func cycle(e *env) {
 	all := make([]*contender, 5)
 	for i := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// leaseOptions keep a lease of the given length.
+// leaseOptions returns the options to keep a lease of the given length.
 func (e *env) leaseOptions(ttl time.Duration) keepalive.Options {
 	if ttl == 0 {
 		ttl = time.Second
@@ -18,7 +18,7 @@ func (e *env) leaseOptions(ttl time.Duration) keepalive.Options {
 	return keepalive.Options{Interval: ttl / 5, Attempt: ttl / 3, Clock: e.clock}
 }
 
-// lease has the lock at once, kept by the loop that leaderrun uses.
+// lease gets the lock at once, kept by leaderrun's own loop.
 func (k *contender) lease(through locks.Lock) *keepalive.Lease {
 	k.e.Helper()
 	l, err := keepalive.Acquire(k.e.patient(), through, true, k.e.leaseOptions(k.o.TTL))
@@ -36,7 +36,7 @@ func (k *contender) end(l *keepalive.Lease) {
 	_ = l.Release(ctx)
 }
 
-// alive checks that the term goes on.
+// alive checks that the term continues.
 func (e *env) alive(l *keepalive.Lease) {
 	e.Helper()
 	select {
@@ -58,12 +58,12 @@ func (e *env) deadlineOf(l *keepalive.Lease) clock.Instant {
 	e.Helper()
 	d, ok := l.Deadline()
 	if ok != (e.c.TTL > 0) {
-		e.Fatalf("Deadline says %v, while Config.TTL is %v", ok, e.c.TTL)
+		e.Fatalf("Deadline reports %v, but Config.TTL is %v", ok, e.c.TTL)
 	}
 	return d
 }
 
-// lost waits for the end of a lease by loss, and returns its error.
+// lost waits until a lease is lost, and returns its error.
 func (e *env) lost(l *keepalive.Lease, limit time.Duration) error {
 	e.Helper()
 	select {
@@ -77,7 +77,7 @@ func (e *env) lost(l *keepalive.Lease, limit time.Duration) error {
 	return l.Err()
 }
 
-// leaseLives is the life of a lease when nothing goes wrong.
+// leaseLives checks the life of a lease when nothing goes wrong.
 func leaseLives(e *env) {
 	k := e.open("a")
 	l := k.lease(k)
@@ -86,7 +86,7 @@ func leaseLives(e *env) {
 		pause(e.leaseOptions(e.c.TTL).Interval)
 		e.alive(l)
 		if d := e.deadlineOf(l); e.c.TTL > 0 && d <= e.now() {
-			e.Fatalf("the deadline passed %v ago, and the lease is alive", e.now().Sub(d))
+			e.Fatalf("the deadline passed %v ago, but the lease is alive", e.now().Sub(d))
 		}
 	}
 	if last := e.deadlineOf(l); e.c.TTL > 0 && last <= first {
@@ -105,8 +105,8 @@ func leaseLives(e *env) {
 	e.free()
 }
 
-// deadlineCountsFromSending holds back the replies, of the acquisition too. A
-// deadline measured from a reply is later than what was sent allows.
+// deadlineCountsFromSending holds back the replies, including that of the acquisition. A
+// deadline that counts from a reply is later than the sending allows.
 func deadlineCountsFromSending(e *env) {
 	k := e.open("a")
 	s := &spy{Lock: k, e: e, delay: e.c.TTL / 6}
@@ -125,8 +125,8 @@ func deadlineCountsFromSending(e *env) {
 	}
 }
 
-// lostRepliesMoveNothing lets the server extend the lease while the answers
-// are lost. The lease ends at its deadline, and is not asked for any more.
+// lostRepliesMoveNothing lets the server extend the lease while the replies are lost. The
+// lease must end at its deadline, and must not be renewed after that.
 func lostRepliesMoveNothing(e *env) {
 	k := e.open("a")
 	s := &spy{Lock: k, e: e}
@@ -134,7 +134,7 @@ func lostRepliesMoveNothing(e *env) {
 	b := e.open("b").campaign()
 	b.queued()
 	s.loseReplies()
-	pause(2 * e.leaseOptions(e.c.TTL).Attempt) // what was on its way is counted
+	pause(2 * e.leaseOptions(e.c.TTL).Attempt) // requests that were on their way are counted
 	d := e.deadlineOf(l)
 	_ = e.lost(l, d.Sub(e.now())+e.stall)
 	ended := e.now()
@@ -147,7 +147,7 @@ func lostRepliesMoveNothing(e *env) {
 		e.Errorf("%d renewals were sent after the lease had ended", after-before)
 	}
 	if b.at < d {
-		e.Errorf("b has the lock %v before the end of a's lease", d.Sub(b.at))
+		e.Errorf("b got the lock %v before the end of a's lease", d.Sub(b.at))
 	}
 	k.end(l) // harmless to b
 	e.open("c").refused()
@@ -155,8 +155,8 @@ func lostRepliesMoveNothing(e *env) {
 	e.clean()
 }
 
-// leaseFromTheQueue waits for longer than a TTL. The first deadline counts from
-// a request that was acknowledged, whenever the lock became ours.
+// leaseFromTheQueue waits for longer than a TTL. The first deadline must count from an
+// acknowledged request, whenever the lock became ours.
 func leaseFromTheQueue(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -190,14 +190,14 @@ func leaseFromTheQueue(e *env) {
 		e.Errorf("the first deadline is %v later than the last acknowledged request allows", d.Sub(bound))
 	}
 	if d <= e.now() {
-		e.Error("the lease is over as it begins")
+		e.Error("the lease is already over when it begins")
 	}
 	pause(e.c.TTL)
 	e.alive(r.lease)
 }
 
-// evictionEndsLease is evictionIsLoss, as the runner sees it. Where there is
-// notice of a loss, the lease ends before the next renewal would tell.
+// evictionEndsLease is evictionIsLoss as seen by the runner. If losses are reported, the
+// lease ends before the next renewal would notice.
 func evictionEndsLease(e *env) {
 	k := e.openWith(e.u, e.longer("a"))
 	o := keepalive.Options{Interval: max(k.o.TTL/2, 2*e.noticed), Attempt: e.prompt, Clock: e.clock}

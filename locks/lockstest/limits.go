@@ -4,14 +4,14 @@ import "time"
 
 // limits are how long a test waits for what must happen. They grow with its leases.
 type limits struct {
-	// prompt is "at once" on a slow machine: shorter than what a defect waits for (a
-	// TTL, a connect timeout, for ever), longer than a stall of the scheduler.
+	// prompt means "at once" on a slow machine: shorter than what a defect would wait for
+	// (a TTL, a connect timeout, forever), longer than a stall of the scheduler.
 	prompt time.Duration
 	// stall is how late a busy machine may let a timer fire.
 	stall time.Duration
-	// wakes is how soon a waiter that is notified has the lock, typically.
+	// wakes is how soon a notified waiter typically has the lock.
 	wakes time.Duration
-	// noticed is how soon a holder that is notified hears of a loss.
+	// noticed is how soon a notified holder learns of a loss.
 	noticed time.Duration
 	// connect is the connect timeout of contenders.
 	connect time.Duration

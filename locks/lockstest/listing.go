@@ -7,15 +7,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A listing is what the pages of a list have, as they came.
+// A listing has the locks of all pages of a list, in order.
 type listing struct {
 	e     *env
 	all   []locks.Listed
 	pages int
 }
 
-// lists goes through a list, and calls between, if that is not nil, after the
-// first of its pages. It checks what each page must be.
+// lists reads a whole list and checks each page. It calls between, if that is not nil,
+// after the first page.
 func (k *contender) lists(between func()) listing {
 	k.e.Helper()
 	l := listing{e: k.e}
@@ -49,7 +49,7 @@ func (l *listing) add(page []locks.Listed, next string) {
 	}
 	for _, one := range page {
 		if err := locks.CheckSlotName(one.Name); err != nil {
-			l.e.Errorf("something is listed that is no lock: %v", err)
+			l.e.Errorf("something that is not a lock is listed: %v", err)
 		}
 		l.e.modest(locks.State{Status: one.Status})
 		if len(one.Record) > 64<<10 {
@@ -58,7 +58,7 @@ func (l *listing) add(page []locks.Listed, next string) {
 	}
 }
 
-// find returns what is listed under a name, which must be there once.
+// find returns the entry of a name, which must appear exactly once.
 func (l *listing) find(name string) locks.Listed {
 	l.e.Helper()
 	var found []locks.Listed
@@ -74,15 +74,14 @@ func (l *listing) find(name string) locks.Listed {
 	return found[0]
 }
 
-// has checks the entry of a lock that k holds, or held, and its record; "-" is
-// none.
+// has checks the entry of a lock that k holds, or held, and its record; "-" means none.
 func (l *listing) has(k *contender, held bool, record string) {
 	l.e.Helper()
 	one := l.find(k.o.Name)
 	if held {
-		k.isTold(one.Status, "is listed")
+		k.isReported(one.Status, "is listed")
 	} else if one.Status.Held {
-		l.e.Errorf("%q is free, and is listed with %+v", k.o.Name, one.Status)
+		l.e.Errorf("%q is free, but is listed with %+v", k.o.Name, one.Status)
 	}
 	switch {
 	case record == "-" && one.Record != nil, record != "-" && (one.Record == nil || string(one.Record) != record):
@@ -92,12 +91,12 @@ func (l *listing) has(k *contender, held bool, record string) {
 
 func (e *env) can(a locks.Ability) bool { return slices.Contains(e.c.Abilities, a) }
 
-// listTells follows a lock through its life, with a handle on another and with
-// that of its holder.
+// listTells follows a lock through its life, with a handle on another lock and with that
+// of its holder.
 func listTells(e *env) {
 	w := e.openNamed(e.u, "other")
 	if l := w.lists(nil); len(l.all) > 0 {
-		e.Errorf("in an empty store there are %+v", l.all)
+		e.Errorf("an empty store lists %+v", l.all)
 	}
 	e.clean()
 	a := e.open("a")
@@ -133,8 +132,7 @@ func listTells(e *env) {
 	e.free()
 }
 
-// listNames holds locks with names that are alike or odd. Another store has none
-// of them.
+// listNames holds locks with similar or odd names. Another store must have none of them.
 func listNames(e *env) {
 	all := append(names(), "x#0", "x.record", "x/record", "record", "2F", "_", "a0")
 	held := map[string]*contender{}
@@ -161,13 +159,13 @@ func listNames(e *env) {
 	var other = e.u
 	e.unwatched(func() { other = e.c.URL(e.TB) })
 	if l := e.openWith(other, e.options("elsewhere")).lists(nil); len(l.all) > 0 {
-		e.Errorf("in another store there are %d locks, such as %+v", len(l.all), l.all[0])
+		e.Errorf("another store lists %d locks, such as %+v", len(l.all), l.all[0])
 	}
 }
 
-// hostileList comes upon what no leaderrun wrote, where a lock is kept or beside
-// it. The other locks are listed, whatever it is.
-func hostileList(e *env, soil func()) {
+// hostileList meets what no leaderrun wrote, in place of a lock or beside it. The other
+// locks must be listed in any case.
+func hostileList(e *env, corrupt func()) {
 	a := e.open("a")
 	a.hold()
 	well := e.openNamed(e.u, "well")
@@ -177,11 +175,11 @@ func hostileList(e *env, soil func()) {
 		a.writes("good")
 		well.writes("good, too")
 	}
-	e.unwatched(soil)
+	e.unwatched(corrupt)
 	w := e.openNamed(e.u, "other")
 	e.bounded(2*e.prompt, "List", func() {
 		l := w.lists(nil)
-		well.isTold(l.find("well").Status, "is listed")
+		well.isReported(l.find("well").Status, "is listed")
 		for _, one := range l.all {
 			e.Logf("%q: held %v, holder %q, record %q", one.Name, one.Status.Held, locks.Abbreviate(one.Status.Holder), locks.Abbreviate(string(one.Record)))
 		}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// names are locks that a careless mapping makes one of: by case, by escaping,
-// by prefix, by cutting what is long, by files of the backend's own, and as
-// slots of each other.
+// names returns names that a careless mapping would merge: by case, by escaping, by
+// prefix, by cutting long names, as the backend's own files, and as slots of each other.
 func names() []string {
 	long := strings.Repeat("x", 199)
 	deep := strings.Repeat("d/", 99)
@@ -35,7 +34,7 @@ func holdAll(e *env, u *url.URL, all []string) {
 	for _, name := range all {
 		held[name] = e.openNamed(u, name)
 		if _, err := held[name].try(); err != nil {
-			e.Fatalf("%q, while other names are held: %v", name, err)
+			e.Fatalf("hold %q while other names are held: %v", name, err)
 		}
 		held[name].keep()
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
-// RunOneSlot is Run for locks with one slot over a backend. Such a lock is one like
-// any other, but for its abilities. A record and a request belong to the slot
-// that is held, and nobody else can have them. What concerns a whole store, or one
-// of its locks and not its slots, is not for it. Their tests are left out.
+// RunOneSlot is Run for locks with one slot over a backend. Such a lock is like any
+// other, except for its abilities: a record and a request belong to the slot that is
+// held, and nobody else can have them. Tests of a whole store, or of a lock as opposed to
+// its slots, are left out.
 func RunOneSlot(t *testing.T, c Config) { Run(t, oneSlot(c)) }
 
 func oneSlot(c Config) Config {
@@ -41,13 +41,13 @@ func oneSlot(c Config) Config {
 		c.Crowd = func(t testing.TB, u *url.URL, name string, n int) { crowd(t, u, locks.SlotName(name, 0), n) }
 	}
 	c.Hostile = slices.Clone(c.Hostile)
-	for i, soil := range c.Hostile {
-		c.Hostile[i] = number(soil, 1)
+	for i, corrupt := range c.Hostile {
+		c.Hostile[i] = number(corrupt, 1)
 	}
 	return c
 }
 
-// A unit is a lock of one slot, without the abilities that this does not have.
+// A unit is a lock with one slot, without the abilities that it lacks.
 type unit struct{ *slots.Lock }
 
 func (u unit) Abilities(ctx context.Context) ([]locks.Ability, error) {

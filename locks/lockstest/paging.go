@@ -44,7 +44,7 @@ func (e *env) stock(n int) (all []*contender) {
 	return all
 }
 
-// listPages has more locks than a page, some of them held.
+// listPages lists more locks than fit on a page, some of them held.
 func listPages(e *env) {
 	free := e.stock(locks.MaxList + 5)
 	var held []*contender
@@ -68,8 +68,8 @@ func listPages(e *env) {
 	}
 }
 
-// listBesideChanges has locks come and go between the pages. Those that are held
-// all the time are listed, once.
+// listBesideChanges lets locks come and go between the pages. Those that are held all the
+// time must be listed once.
 func listBesideChanges(e *env) {
 	var held []*contender
 	for i, k := range e.stock(locks.MaxList + 5) {
@@ -94,7 +94,7 @@ func listBesideChanges(e *env) {
 		l := held[0].lists(between)
 		for _, k := range held {
 			if one := l.find(k.o.Name); !one.Status.Held {
-				e.Errorf("%s: %q is held, and listed with %+v", what, k.o.Name, one.Status)
+				e.Errorf("%s: %q is held, but listed with %+v", what, k.o.Name, one.Status)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// cuts are the tests of each way of cutting.
+// cuts returns the tests of each way of cutting.
 func cuts() []test {
 	var all []test
 	for _, how := range []Cut{CutReplies, CutAll, CutReset} {
@@ -30,7 +30,7 @@ func cuts() []test {
 	return all
 }
 
-// sever cuts the network of u until heal, or the end of the test.
+// sever cuts the network of u until heal is called, or until the test ends.
 func (e *env) sever(u *url.URL, how Cut) (heal func()) {
 	e.Helper()
 	e.unwatched(func() { heal = sync.OnceFunc(e.c.Cut(e.TB, u, how)) })
@@ -38,7 +38,7 @@ func (e *env) sever(u *url.URL, how Cut) (heal func()) {
 	return heal
 }
 
-// twin is another way to the store, if there is one.
+// twin returns another address of the store, if there is one.
 func (e *env) twin() *url.URL {
 	if e.c.Twin == nil {
 		return e.u
@@ -48,8 +48,8 @@ func (e *env) twin() *url.URL {
 	return u
 }
 
-// partitionEndsLease cuts a holder off. Its lease ends by the deadline it had,
-// and a waiter on the other side has the lock after that, not before.
+// partitionEndsLease cuts a holder off. Its lease must end by the deadline it had, and a
+// waiter on the other side must get the lock after that, not before.
 func partitionEndsLease(e *env, how Cut) {
 	k := e.open("cut off")
 	l := k.lease(k)
@@ -72,7 +72,7 @@ func partitionEndsLease(e *env, how Cut) {
 	// The last renewal may have reached the server just before the deadline.
 	b.won(2*k.o.TTL + e.late() + e.prompt)
 	if b.at < d {
-		e.Errorf("the waiter has the lock %v before the deadline of the holder", d.Sub(b.at))
+		e.Errorf("the waiter got the lock %v before the holder's deadline", d.Sub(b.at))
 	}
 	heal()
 	stop := b.k.keep()
@@ -88,7 +88,7 @@ func partitionEndsLease(e *env, how Cut) {
 	e.free()
 }
 
-// longer are options with a lease in which a cut of the usual TTL is short.
+// longer returns options with a lease in which a cut of the usual TTL is short.
 func (e *env) longer(holder string) locks.Options {
 	o := e.options(holder)
 	if e.c.TTL > 0 {
@@ -119,7 +119,7 @@ func shortCutCostsNothing(e *env, how Cut) {
 	e.free()
 }
 
-// releaseDuringWaitersCut frees the lock while the waiter cannot be told.
+// releaseDuringWaitersCut frees the lock while the waiter cannot be notified.
 func releaseDuringWaitersCut(e *env, how Cut) {
 	a := e.openWith(e.twin(), e.longer("holder"))
 	a.hold()
@@ -137,8 +137,8 @@ func releaseDuringWaitersCut(e *env, how Cut) {
 	e.free()
 }
 
-// longCutEndsPlace cuts off a waiter for longer than its place lasts. It is
-// not served then, and keeps nobody from being served.
+// longCutEndsPlace cuts off a waiter for longer than its place lasts. It must not get the
+// lock then, and must not keep others from getting it.
 func longCutEndsPlace(e *env, how Cut) {
 	a := e.openWith(e.twin(), e.options("holder"))
 	a.hold()
@@ -157,13 +157,13 @@ func longCutEndsPlace(e *env, how Cut) {
 	if b.err == nil {
 		e.Errorf("the waiter's place ended, and it was granted %+v", b.grant)
 	} else if !errors.Is(b.err, locks.ErrLost) {
-		e.Errorf("Acquire, when the place in the queue has ended: got %v; want ErrLost", b.err)
+		e.Errorf("Acquire after the end of its place in the queue: got %v; want ErrLost", b.err)
 	}
 	c.k.release()
 	e.free()
 }
 
-// unreachable cuts the network before anything was said over it.
+// unreachable cuts the network before anything was sent over it.
 func unreachable(e *env, how Cut) {
 	heal := e.sever(e.u, how)
 	for _, try := range []bool{true, false} {

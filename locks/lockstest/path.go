@@ -7,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Path is the way to a server that is simulated in the process of the test, for
-// Config.Cut. The zero Path is whole. (Package faultproxy has the same for real ones.)
+// A Path is the path to a server that is simulated in the test process, for Config.Cut.
+// The zero Path works. (Package faultproxy is for real servers.)
 type Path struct {
 	mu     sync.Mutex
 	cut    Cut
@@ -29,9 +29,9 @@ func (p *Path) Cut(how Cut) (heal func()) {
 	})
 }
 
-// Do has the server carry out one request, and returns when there is an answer. What is
-// cut arrives once the path has healed, as TCP has it; where connections are reset, the
-// error wraps [locks.ErrUnavailable], and the server has heard nothing.
+// Do makes the server carry out one request, and returns when there is an answer. As with
+// TCP, a cut request arrives once the path has healed. If connections are reset, the
+// error wraps [locks.ErrUnavailable], and the server has not received the request.
 func (p *Path) Do(ctx context.Context, request func()) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestPath has one request over each path, which arrives once, if it does.
+// TestPath sends one request over each path, which arrives at most once.
 func TestPath(t *testing.T) {
 	for _, tt := range []struct {
 		how             Cut
-		before, answers int // how often it has arrived by the end of the cut, and after it
+		before, answers int // how often it has arrived at the end of the cut, and after the cut
 	}{{"", 1, 1}, {CutReplies, 1, 1}, {CutAll, 0, 1}, {CutReset, 0, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			var p Path
@@ -26,25 +26,25 @@ func TestPath(t *testing.T) {
 			go func() { err = p.Do(t.Context(), func() { arrived++ }) }()
 			synctest.Wait()
 			if arrived != tt.before {
-				t.Errorf("%q: it has arrived %d times; want %d", tt.how, arrived, tt.before)
+				t.Errorf("%q: the request arrived %d times; want %d", tt.how, arrived, tt.before)
 			}
 			heal()
 			synctest.Wait()
 			if arrived != tt.answers || (err == nil) != (tt.answers == 1) || err != nil && !errors.Is(err, locks.ErrUnavailable) {
-				t.Errorf("%q: after the cut it has arrived %d times; want %d (%v)", tt.how, arrived, tt.answers, err)
+				t.Errorf("%q: after the cut the request had arrived %d times; want %d (%v)", tt.how, arrived, tt.answers, err)
 			}
 		})
 	}
 }
 
-// TestPathIsGivenUp sees that a cut keeps nobody for longer than his context.
+// TestPathIsGivenUp checks that a cut blocks no caller for longer than its context.
 func TestPathIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Path
 		defer p.Cut(CutAll)()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Do(ctx, func() { t.Error("it has arrived") }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := p.Do(ctx, func() { t.Error("the request arrived") }); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 var errSilent = errors.New("no server has answered")
 
-// probed is Probe, with an error if no server has answered.
+// probed calls Probe, and returns an error if no server has answered.
 func (k *contender) probed(ctx context.Context) error {
 	all, err := k.probe(ctx)
 	answered := func(s locks.Server) bool { return s.Error == "" }
@@ -23,11 +23,11 @@ func (k *contender) probed(ctx context.Context) error {
 	return err
 }
 
-// decent checks what is the same for all servers, well or not.
-func (e *env) decent(all locks.Servers) {
+// validServers checks what holds for all servers, healthy or not.
+func (e *env) validServers(all locks.Servers) {
 	e.Helper()
 	if all.Product == "" {
-		e.Error("the servers are of no product")
+		e.Error("Product is empty")
 	}
 	if len(all.Servers) > locks.MaxServers || len(all.Findings) > locks.MaxFindings {
 		e.Errorf("there are %d servers and %d findings", len(all.Servers), len(all.Findings))
@@ -37,7 +37,7 @@ func (e *env) decent(all locks.Servers) {
 			e.Errorf("a server has the address %q", s.Address)
 		}
 		if s.Class != "" && s.Class != "denied" && s.Class != "unavailable" || s.RTT < 0 {
-			e.Errorf("a server is said to be %+v", s)
+			e.Errorf("invalid server %+v", s)
 		}
 	}
 	for _, f := range all.Findings {
@@ -47,7 +47,7 @@ func (e *env) decent(all locks.Servers) {
 	}
 }
 
-// probeTells of servers that are well, and disturbs no holder.
+// probeTells probes healthy servers, and disturbs no holder.
 func probeTells(e *env) {
 	w := e.open("operator")
 	before := e.leftovers()
@@ -56,22 +56,22 @@ func probeTells(e *env) {
 		if err != nil {
 			e.Fatalf("probe: %v", err)
 		}
-		e.decent(all)
+		e.validServers(all)
 		if e.c.Cut != nil && len(all.Servers) == 0 {
-			e.Error("there is a network, and no server")
+			e.Error("there is a network but no server")
 		}
 		for _, s := range all.Servers {
-			e.well(s)
+			e.isHealthy(s)
 		}
 	}
 	if after := e.leftovers(); !slices.Equal(before, after) {
-		e.Errorf("before a probe there was %q in the store, and after it %q", before, after)
+		e.Errorf("stored before a probe: %q, and after: %q", before, after)
 	}
 	a := e.open("a")
 	a.hold()
 	for _, k := range []*contender{w, a} {
 		if err := k.probed(e.patient()); err != nil && e.c.Cut != nil {
-			e.Errorf("%s: probe, while the lock is held: %v", k.o.Holder, err)
+			e.Errorf("%s: probe while the lock is held: %v", k.o.Holder, err)
 		}
 	}
 	if err := a.renew(); err != nil && e.c.TTL > 0 {
@@ -81,23 +81,23 @@ func probeTells(e *env) {
 	e.free()
 }
 
-func (e *env) well(s locks.Server) {
+func (e *env) isHealthy(s locks.Server) {
 	e.Helper()
 	if s.Error != "" || s.Class != "" || s.RTT > e.prompt || s.RTT == 0 && e.c.Cut != nil {
-		e.Errorf("a server that is well is said to be %+v", s)
+		e.Errorf("a healthy server is reported as %+v", s)
 	}
 	if s.Time.IsZero() {
-		return // it does not tell
+		return // the server does not report its time
 	}
 	if age := time.Since(s.Ours); age < -e.stall || age > e.patience {
-		e.Errorf("our clock is said to have been at %v, which is %v ago", s.Ours, age)
+		e.Errorf("our clock is reported as %v, which is %v ago", s.Ours, age)
 	}
-	if d := s.Time.Sub(s.Ours); d.Abs() > 2*e.stall { // it is the same clock
-		e.Errorf("the server's clock is said to differ by %v", d)
+	if d := s.Time.Sub(s.Ours); d.Abs() > 2*e.stall { // both are the same clock
+		e.Errorf("the server's clock is reported to differ by %v", d)
 	}
 }
 
-// probeUnreachable cuts the network before anything was said over it.
+// probeUnreachable cuts the network before anything was sent over it.
 func probeUnreachable(e *env, how Cut) {
 	heal := e.sever(e.u, how)
 	o := e.options("operator")
@@ -116,10 +116,10 @@ func probeUnreachable(e *env, how Cut) {
 			e.Errorf("got %v; want ErrUnavailable", err)
 		}
 	} else {
-		e.decent(all)
+		e.validServers(all)
 		for _, s := range all.Servers {
 			if s.Error == "" || s.Class != "unavailable" {
-				e.Errorf("a server that cannot be reached is said to be %+v", s)
+				e.Errorf("an unreachable server is reported as %+v", s)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// waits checks that Inspect tells of these waiters and no others, in their
-// order if there is one. Whoever left may be seen for a moment.
+// waits checks that Inspect reports exactly these waiters, in order if there is one. A
+// waiter that has left may be visible for a moment.
 func (k *contender) waits(want ...*contender) {
 	k.e.Helper()
 	var got locks.State
@@ -22,7 +22,7 @@ func (k *contender) waits(want ...*contender) {
 	}
 	for _, p := range got.Queue {
 		if age := time.Since(p.Since); age < -k.e.stall || age > 2*k.e.patience {
-			k.e.Errorf("%s is said to wait for %v", p.Holder, age)
+			k.e.Errorf("%s is reported to wait for %v", p.Holder, age)
 		}
 	}
 }
@@ -62,14 +62,14 @@ func queueTells(e *env) {
 	for i, priority := range []int{7, -1000, 0, 1000} {
 		o := e.options(fmt.Sprintf("waiter %d", i))
 		o.Priority = priority
-		o.TTL = max(o.TTL, 4*e.prompt) // or who leaves without a word is gone in time as well
+		o.TTL = max(o.TTL, 4*e.prompt) // so that a waiter that leaves without a request is not gone in time
 		k := e.openWith(e.u, o)
 		c := k.campaign()
 		c.queued()
 		waiters, campaigns = append(waiters, k), append(campaigns, c)
 		w.waits(waiters...)
 	}
-	waiters[2].waits(waiters...) // one of them asks
+	waiters[2].waits(waiters...) // one of them inspects
 	campaigns[1].cancel()
 	campaigns[1].ended(e.prompt)
 	w.waits(waiters[0], waiters[2], waiters[3])

@@ -13,7 +13,7 @@ import (
 
 func isLost(err error) bool { return errors.Is(err, locks.ErrLost) }
 
-// writes sets the record, or the test fails.
+// writes sets the record, or fails the test.
 func (k *contender) writes(text string) {
 	k.e.Helper()
 	if err := k.setRecord(k.e.patient(), text); err != nil {
@@ -43,7 +43,7 @@ func (k *contender) readsNothing() {
 	}
 }
 
-// cannotWrite checks that the record is not ours to set, and what it is then.
+// cannotWrite checks that k may not set the record, and that the record is want.
 func (k *contender) cannotWrite(who, want string) {
 	k.e.Helper()
 	if err := k.setRecord(k.e.patient(), "by "+who); !isLost(err) {
@@ -54,7 +54,7 @@ func (k *contender) cannotWrite(who, want string) {
 	k.e.open("reader").reads(want)
 }
 
-// recordLives: it is there for everybody, and outlives each term.
+// recordLives checks that everybody can read the record, and that it outlives each term.
 func recordLives(e *env) {
 	w := e.open("watcher")
 	w.readsNothing()
@@ -83,7 +83,7 @@ func recordLives(e *env) {
 	w.reads("three")
 }
 
-// recordBesideAcquire reads it with a handle that waits.
+// recordBesideAcquire reads the record with a handle that waits.
 func recordBesideAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -103,7 +103,7 @@ func recordBesideAcquire(e *env) {
 	b.release()
 }
 
-// recordOutlivesEnds has the lock end in the ways in which nobody releases it.
+// recordOutlivesEnds ends the lock in the ways without a release.
 func recordOutlivesEnds(e *env) {
 	w := e.open("watcher")
 	k := e.open("first")
@@ -133,8 +133,8 @@ func recordOutlivesEnds(e *env) {
 	k.release()
 }
 
-// recordExtendsNothing: whoever writes but does not renew loses the lock. Waiters may
-// count the whole lease from the last write that was in time.
+// recordExtendsNothing checks that a holder that writes but does not renew loses the
+// lock. Waiters may count the whole lease from the last write that was in time.
 func recordExtendsNothing(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -149,13 +149,13 @@ func recordExtendsNothing(e *env) {
 		pause(e.interval())
 	}
 	if b.pending() {
-		e.Errorf("a has not renewed for %v, and holds the lock", limit)
+		e.Errorf("a has not renewed for %v, but holds the lock", limit)
 	}
 	b.won(e.prompt)
 	b.k.release()
 }
 
-// recordTexts are ones that some way of storing or sending them does not stand.
+// recordTexts returns texts that some ways to store or send them would damage.
 func recordTexts() []string {
 	return []string{
 		"", " ", "\n", "null", "{}", `{"a":"b"}`, `"`, `\`, `\u0000`, "\x00", "a\x00b", "a\r\nb\n", " a ", "\ufeffa", "\u2028\u2029<>&",
@@ -165,7 +165,7 @@ func recordTexts() []string {
 	}
 }
 
-// excessive are texts that are refused.
+// excessive returns texts that must be refused.
 func excessive() []string {
 	return []string{
 		strings.Repeat("x", locks.MaxRecord+1), strings.Repeat("漢", locks.MaxRecord/3+1), strings.Repeat("x", 1<<20),
@@ -197,7 +197,7 @@ func recordIsIntact(e *env) {
 	w.reads("last")
 }
 
-// recordBesideRenew writes while renewals go on, as often as they can.
+// recordBesideRenew writes while it renews as often as it can.
 func recordBesideRenew(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -223,7 +223,7 @@ func recordBesideRenew(e *env) {
 	}
 	stop()
 	if err := <-renewed; err != nil {
-		e.Errorf("a renewal beside SetRecord: %v", err)
+		e.Errorf("a renewal during SetRecord: %v", err)
 	}
 	if err := a.renew(); err != nil && e.c.TTL > 0 {
 		e.Errorf("renew: %v", err)
@@ -233,8 +233,8 @@ func recordBesideRenew(e *env) {
 	a.release()
 }
 
-// recordsDoNotMix: those of names that are alike, of slots, and of names that
-// some backend's own files might have.
+// recordsDoNotMix checks records of similar names, of slots, and of names that a
+// backend's own files might have.
 func recordsDoNotMix(e *env) {
 	all := append(names(), "x", "x/y", "x#0", "x#1", "x#2", "x.record", "x/record", "record", "x.last", "x-record", "records/x", "x.rec", "x.ask", "x.txt")
 	for _, name := range all {
@@ -248,15 +248,14 @@ func recordsDoNotMix(e *env) {
 	for _, name := range all {
 		k := e.openNamed(e.u, name)
 		k.reads("of " + name)
-		k.hold() // no record is in the way of a lock
+		k.hold() // no record prevents a lock
 		k.release()
 		_ = k.Close()
 	}
 }
 
-// hostileText comes upon a record that no leaderrun wrote. It is told as it is,
-// or is an error, and never stands in the lock's way for longer than a holder
-// needs to replace it.
+// hostileText meets a record that no leaderrun wrote. It must be returned as it is, or be
+// an error, and must not block the lock for longer than a holder needs to replace it.
 func hostileText(e *env, i int) {
 	a := e.open("a")
 	a.hold()
@@ -273,7 +272,7 @@ func hostileText(e *env, i int) {
 		}
 		e.Logf("read as %q, %v", locks.Abbreviate(string(got)), err)
 	})
-	if err := stop(); err != nil { // a renewal may fail for want of turns if there is another beside it
+	if err := stop(); err != nil { // a renewal may fail if a concurrent one takes all turns
 		e.Errorf("renew: %v", err)
 	}
 	if err := a.renew(); e.c.TTL > 0 && err != nil {
@@ -284,7 +283,7 @@ func hostileText(e *env, i int) {
 	defer cancel()
 	if err := a.setRecord(ctx, "good again"); err != nil {
 		e.harmless(err)
-		e.Logf("it cannot be replaced: %v", err)
+		e.Logf("the record cannot be replaced: %v", err)
 	} else {
 		e.open("watcher").reads("good again")
 	}

@@ -10,7 +10,7 @@ import (
 
 func releaseIsIdempotent(e *env) {
 	a := e.open("a")
-	a.release() // there is nothing to give up
+	a.release() // nothing to release
 	a.hold()
 	a.release()
 	a.release()
@@ -18,7 +18,7 @@ func releaseIsIdempotent(e *env) {
 	b := e.open("b")
 	b.hold()
 	stop := b.keep()
-	a.release() // it is b's now
+	a.release() // the lock is b's now
 	e.open("c").refused()
 	if err := stop(); err != nil {
 		e.Errorf("a's Release took the lock from b: %v", err)
@@ -32,7 +32,7 @@ func releaseIsIdempotent(e *env) {
 	}
 }
 
-// releaseAfterLoss lets a's lease end, and a release what is b's.
+// releaseAfterLoss lets a's lease end, and then releases a, which must not affect b.
 func releaseAfterLoss(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -43,21 +43,21 @@ func releaseAfterLoss(e *env) {
 		a.release()
 		e.open("c").refused()
 		if err := b.renew(); err != nil {
-			e.Fatalf("after a's release, b renews: %v", err)
+			e.Fatalf("b renews after a's release: %v", err)
 		}
 	}
 	if err := stop(); err != nil {
 		e.Errorf("b lost the lock: %v", err)
 	}
 	if err := a.renew(); err == nil {
-		e.Error("a renewed what is b's")
+		e.Error("a renewed b's lock")
 	}
 	b.release()
 	e.free()
 }
 
-// releaseBesidePending calls Release while Acquire waits, which is allowed,
-// and harmless to the holder.
+// releaseBesidePending calls Release while Acquire waits. That is allowed, and must not
+// affect the holder.
 func releaseBesidePending(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -74,15 +74,15 @@ func releaseBesidePending(e *env) {
 	c.cancel()
 	c.ended(e.prompt)
 	if c.err == nil {
-		e.Error("the waiter has the lock beside the holder")
+		e.Error("the waiter has the lock as well as the holder")
 	}
 	b.release()
 	a.release()
 	e.free()
 }
 
-// closeBesidePending closes a handle that waits. Acquire may end by that, or
-// go on until its context ends; it does not get the lock of another.
+// closeBesidePending closes a handle that waits. Acquire may return, or continue until
+// its context ends. It must not get another's lock.
 func closeBesidePending(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -100,7 +100,7 @@ func closeBesidePending(e *env) {
 	}
 	c.ended(e.prompt)
 	if c.err == nil {
-		e.Error("the waiter has the lock beside the holder")
+		e.Error("the waiter has the lock as well as the holder")
 	}
 	_ = stop()
 	a.release()
@@ -131,8 +131,8 @@ func useAfterClose(e *env) {
 	e.free()
 }
 
-// renewWithoutLease renews where there is nothing to renew: that is never a
-// success, and makes no lock ours.
+// renewWithoutLease renews when there is nothing to renew. That must not succeed, and
+// must not make a lock ours.
 func renewWithoutLease(e *env) {
 	k := e.open("a")
 	if err := k.renew(); err == nil {
@@ -142,7 +142,7 @@ func renewWithoutLease(e *env) {
 	err := k.renew()
 	switch {
 	case e.c.TTL == 0 && !errors.Is(err, locks.ErrNoLease):
-		e.Errorf("Renew of what needs no renewal: got %v; want ErrNoLease", err)
+		e.Errorf("Renew without a lease: got %v; want ErrNoLease", err)
 	case e.c.TTL > 0 && err != nil:
 		e.Errorf("Renew of a lock just acquired: %v", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// renewKeepsThePlace waits for longer than any lease lasts. The renewals beside
-// Acquire keep the place, and the place before that of whoever came later.
+// renewKeepsThePlace waits for longer than any lease lasts. Renewals during Acquire must
+// keep the place, ahead of later waiters.
 func renewKeepsThePlace(e *env) {
 	a := e.open("holder")
 	a.hold()
@@ -35,7 +35,7 @@ func renewKeepsThePlace(e *env) {
 	}
 	first.won(e.prompt)
 	if e.c.Fair && !second.pending() {
-		e.Errorf("who came later has the lock, too: %v", second.err)
+		e.Errorf("the later waiter has the lock as well: %v", second.err)
 	}
 	if err := first.k.renew(); err != nil {
 		e.Errorf("the new holder renews: %v", err)
@@ -46,8 +46,8 @@ func renewKeepsThePlace(e *env) {
 	e.clean()
 }
 
-// placeEndsWithoutRenewal has a waiter that is as good as dead: it must not be
-// given the lock, nor keep it from others.
+// placeEndsWithoutRenewal has a waiter that is as good as dead. It must not get the lock,
+// nor keep it from others.
 func placeEndsWithoutRenewal(e *env) {
 	a := e.open("holder")
 	a.hold()
@@ -63,13 +63,13 @@ func placeEndsWithoutRenewal(e *env) {
 	c.k.release()
 	b.ended(e.prompt)
 	if !errors.Is(b.err, locks.ErrLost) {
-		e.Errorf("Acquire, when the place in the queue has ended: got %+v, %v; want ErrLost", b.grant, b.err)
+		e.Errorf("Acquire after the end of its place in the queue: got %+v, %v; want ErrLost", b.grant, b.err)
 	}
 	e.clean()
 }
 
-// onlyRenewExtends: a holder that stops to renew, its handle open and its
-// process well, loses the lock, though not before the time it may rely on.
+// onlyRenewExtends checks that a holder that stops renewing loses the lock, even if its
+// handle is open and its process healthy, but not before the time that it may rely on.
 func onlyRenewExtends(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -90,7 +90,7 @@ func onlyRenewExtends(e *env) {
 		e.Errorf("b has the lock %v before the end of a's lease", d.Sub(b.at))
 	}
 	if g.Clean {
-		e.Error("the grant says that the previous holder released the lock, which it did not")
+		e.Error("the grant is clean, but the previous holder did not release the lock")
 	}
 	if err := a.renew(); !errors.Is(err, locks.ErrLost) {
 		e.Errorf("a renews after its lease has ended and b has the lock: got %v; want ErrLost", err)
@@ -102,8 +102,8 @@ func onlyRenewExtends(e *env) {
 	e.free()
 }
 
-// expiredStaysExpired renews a lease that has ended, of a lock that nobody
-// else has taken: servers that would allow it are not to be asked.
+// expiredStaysExpired renews a lease that has ended, of a lock that nobody has taken
+// since. The backend must not ask even a server that would allow it.
 func expiredStaysExpired(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -122,7 +122,8 @@ func expiredStaysExpired(e *env) {
 	}
 }
 
-// closeReleasesNothing: a process that ends may leave a job behind.
+// closeReleasesNothing checks that Close does not release, because a process that ends
+// may leave a job behind.
 func closeReleasesNothing(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -130,7 +131,7 @@ func closeReleasesNothing(e *env) {
 		e.Errorf("close: %v", err)
 	}
 	b := e.open("b")
-	if e.now() < a.deadline().Add(-e.c.TTL/2) { // a slow machine may be too late to tell
+	if e.now() < a.deadline().Add(-e.c.TTL/2) { // on a slow machine it may be too late for this check
 		b.refused()
 	}
 	c := b.campaign()
@@ -142,8 +143,8 @@ func closeReleasesNothing(e *env) {
 	e.free()
 }
 
-// grantedTTL is not shorter than was asked for, and 0 only where declared. The
-// least and the greatest that may be asked for are granted as something.
+// grantedTTL checks that a grant is not shorter than requested, and is 0 only if
+// declared. The shortest and the longest possible requests must be granted.
 func grantedTTL(e *env) {
 	for _, ttl := range []time.Duration{1, 24 * time.Hour} {
 		o := e.options("a")

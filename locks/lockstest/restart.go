@@ -6,12 +6,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// restarts rides out restarts of the server: as a holder, as a waiter, and as
-// a counter of tokens.
+// restarts restarts the server for a holder, for a waiter, and for a token counter.
 func restarts(e *env) {
 	options := func(holder string) locks.Options {
 		o := e.options(holder)
-		if e.c.TTL > 0 { // enough for a server that is slow to start
+		if e.c.TTL > 0 { // enough for a slow start of the server
 			o.TTL = max(6*e.c.TTL, 10*time.Second)
 		}
 		return o

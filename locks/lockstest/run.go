@@ -9,19 +9,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// width is how many tests run at once. Most of what a test does is to wait, so
-// this is not tied to the number of processors, as testing's own limit is.
+// width is how many tests run at once. Tests mainly wait, so unlike testing's own limit
+// this does not depend on the number of processors.
 const width = 14
 
-// A test is one property of a backend.
+// A test checks one property of a backend.
 type test struct {
 	name  string
 	run   func(e *env)
 	needs []need
-	alone bool // it disturbs others, or others disturb it
+	alone bool // disturbs other tests, or is disturbed by them
 }
 
-// A need is something that a Config declares, or not.
+// A need is something that a Config may or may not declare.
 type need struct {
 	name string
 	met  func(c Config) bool
@@ -42,9 +42,9 @@ var (
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )
 
-// Run tests a backend. Its tests run beside each other, so it should be called
-// from a test that is not itself parallel: the last of them count the open
-// files and the children of this process.
+// Run tests a backend. Its tests run in parallel. Call Run from a test that is not itself
+// parallel, because the last of its tests count the open files and the children of this
+// process.
 func Run(t *testing.T, c Config) { runAll(t, c, tests(c)) }
 
 func runAll(t *testing.T, c Config, all []test) {
@@ -80,13 +80,13 @@ func (c Config) test(t *testing.T, tt test) {
 	})
 }
 
-// wanted returns the tests whose needs c declares, those that run alone last,
-// and logs which there are not.
+// wanted returns the tests whose needs c declares, with those that run alone last. It
+// logs the others.
 func wanted(t *testing.T, c Config, all []test) []test {
 	var together, alone []test
 	for _, tt := range all {
 		if missing := lacks(c, tt.needs); len(missing) > 0 {
-			t.Logf("not tested, as %s is not declared: %s", strings.Join(missing, ", "), tt.name)
+			t.Logf("not tested because %s is not declared: %s", strings.Join(missing, ", "), tt.name)
 			continue
 		}
 		if tt.alone {

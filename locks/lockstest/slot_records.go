@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
-// A turnstile is the lock of one, with all that slots need of it, and with a way
-// of its own to write.
+// A turnstile is the lock of one contender with all that slots need of it, and with its
+// own way to write.
 type turnstile struct {
 	locks.Lock
 	write func(context.Context, locks.Recorder, []byte) error
@@ -32,8 +32,8 @@ func (l *turnstile) SetRecord(ctx context.Context, text []byte) error {
 	return l.write(ctx, l.Lock.(locks.Recorder), text)
 }
 
-// writing returns the environment of contenders for n slots that write the record
-// in this way.
+// writing returns the environment of contenders for n slots that write the record with
+// the given function.
 func (e *env) writing(n int, write func(context.Context, locks.Recorder, []byte) error) *env {
 	many := e.of(n)
 	many.c.Open = slotted(e.c.Open, n, func(l locks.Lock, o locks.Options) locks.Lock {
@@ -45,9 +45,8 @@ func (e *env) writing(n int, write func(context.Context, locks.Recorder, []byte)
 	return many
 }
 
-// frozenAtTheTurnstile: a contender with a slot is frozen before it writes the
-// record, and others take all slots when its lease is over. When it goes on it
-// has none.
+// frozenAtTheTurnstile freezes a contender with a slot before it writes the record, and
+// others take all slots when its lease has ended. When it continues it has no slot.
 func frozenAtTheTurnstile(e *env) {
 	reached, resume := make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(resume) })
@@ -55,7 +54,7 @@ func frozenAtTheTurnstile(e *env) {
 	k := e.writing(2, func(_ context.Context, r locks.Recorder, text []byte) error {
 		close(reached)
 		<-resume
-		ctx, cancel := context.WithTimeout(context.Background(), e.patience) // its own has ended long ago
+		ctx, cancel := context.WithTimeout(context.Background(), e.patience) // the contender's own context has ended
 		defer cancel()
 		return r.SetRecord(ctx, text)
 	}).open("frozen")
@@ -73,7 +72,7 @@ func frozenAtTheTurnstile(e *env) {
 		e.Errorf("the frozen contender got %+v, %v; want ErrLost", c.grant, c.err)
 	}
 	if got := k.slot(); got != 0 {
-		e.Errorf("the frozen contender says that it has slot %d", got)
+		e.Errorf("the frozen contender reports slot %d", got)
 	}
 	e.contending(2, "d").refused()
 	a.k.release()
@@ -81,8 +80,8 @@ func frozenAtTheTurnstile(e *env) {
 	e.of(2).free()
 }
 
-// recordFails: whoever cannot write the record has nothing, and leaves nothing
-// behind.
+// recordFails checks that a contender that cannot write the record has nothing, and
+// leaves nothing behind.
 func recordFails(e *env) {
 	k := e.writing(2, func(context.Context, locks.Recorder, []byte) error { return locks.ErrUnavailable }).open("k")
 	for _, try := range []bool{true, false} {
@@ -90,14 +89,14 @@ func recordFails(e *env) {
 			e.Errorf("got %+v, %v; want ErrUnavailable", g, err)
 		}
 		if got := k.slot(); got != 0 {
-			e.Errorf("it says that it has slot %d", got)
+			e.Errorf("it reports slot %d", got)
 		}
 	}
 	e.of(1).free()
 }
 
-// recordForgets: what is in the record are the slots that are held, so that
-// nobody looks at more.
+// recordForgets checks that the record has only slots that are held, so that nobody looks
+// at more.
 func recordForgets(e *env) {
 	a, b, c := e.slotHeld(3, "a"), e.slotHeld(3, "b"), e.slotHeld(3, "c")
 	b.release()

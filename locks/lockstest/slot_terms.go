@@ -12,13 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A slotTerm is the time for which a job ran with a slot.
+// A slotTerm is the time during which a job ran with a slot.
 type slotTerm struct {
 	term
 	n, slot int
 }
 
-// slotFaults sweeps over the terms: at no time more hold a slot than any of them
+// slotFaults checks the terms: never do more contenders hold a slot than any of them
 // allows, a slot has one holder, and its tokens rise.
 func slotFaults(terms []slotTerm) (faults []string, most int) {
 	slices.SortFunc(terms, func(a, b slotTerm) int { return cmp.Compare(a.start, b.start) })
@@ -44,8 +44,8 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 	return faults, most
 }
 
-// atMost lets contenders with different numbers of slots come and go, some of
-// whom crash. All of them get their turn, so slots are refilled.
+// atMost lets contenders with different numbers of slots come and go. Some of them crash.
+// All get their turn, so slots are filled again.
 func atMost(e *env, numbers ...int) {
 	const contenders = 12
 	terms := 3
@@ -79,7 +79,7 @@ func atMost(e *env, numbers ...int) {
 		e.Error(f)
 	}
 	e.Logf("%d terms, at most %d at once", len(book), most)
-	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && most != want { // of few terms as many may not meet
+	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && most != want { // few terms may not overlap enough
 		e.Errorf("at most %d held a slot at once; want %d", most, want)
 	}
 	if len(book) != contenders*terms {
@@ -87,7 +87,7 @@ func atMost(e *env, numbers ...int) {
 	}
 }
 
-// slotOnce has a slot once, and gives it up or crashes.
+// slotOnce gets a slot once, and releases it or crashes.
 func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
 	for {
 		k, err := e.tryOpen(e.u, e.options(holder))
@@ -96,7 +96,7 @@ func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
 		}
 		c := k.campaign()
 		<-c.done
-		if errors.Is(c.err, locks.ErrLost) { // a place in a queue, on a busy machine
+		if errors.Is(c.err, locks.ErrLost) { // lost its place in a queue, on a busy machine
 			_ = k.Close()
 			continue
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
-// RunSlots tests locks with several slots over a backend that passes Run. It
-// needs the abilities to inspect and to keep a record.
+// RunSlots tests locks with several slots over a backend that passes Run. It needs the
+// abilities to inspect and to keep a record.
 func RunSlots(t *testing.T, c Config) {
-	if c.TTL > 0 { // several are to hold at once, over many steps, on a busy machine
+	if c.TTL > 0 { // several must hold at once, over many steps, on a busy machine
 		c.TTL = max(c.TTL, 4*time.Second)
 	}
 	runAll(t, c, []test{
@@ -39,8 +39,8 @@ func RunSlots(t *testing.T, c Config) {
 	})
 }
 
-// slotted makes an Opener of locks with n slots, of which each handle goes
-// through wrap, if that is not nil.
+// slotted returns an Opener of locks with n slots. Each handle passes through wrap if
+// that is not nil.
 func slotted(open locks.Opener, n int, wrap func(locks.Lock, locks.Options) locks.Lock) locks.Opener {
 	return func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return slots.Open(ctx, n, func(ctx context.Context, o locks.Options) (locks.Lock, error) {
@@ -57,7 +57,7 @@ func slotted(open locks.Opener, n int, wrap func(locks.Lock, locks.Options) lock
 func (e *env) of(n int) *env {
 	many := *e
 	many.c.Open = slotted(e.c.Open, n, nil)
-	many.c.Places = e.c.TTL > 0 // the turnstile is held while a slot is waited for
+	many.c.Places = e.c.TTL > 0 // the turnstile is held during the wait for a slot
 	return &many
 }
 
@@ -67,7 +67,7 @@ func (e *env) contending(n int, holder string) *contender {
 	return e.of(n).open(holder)
 }
 
-// slotHeld has a slot at once.
+// slotHeld gets a slot at once.
 func (e *env) slotHeld(n int, holder string) *contender {
 	e.Helper()
 	k := e.contending(n, holder)
@@ -78,8 +78,8 @@ func (e *env) slotHeld(n int, holder string) *contender {
 	return k
 }
 
-// tryRenewing is one attempt to have a slot at once. It takes several requests,
-// and what they get is renewed meanwhile.
+// tryRenewing makes one attempt to get a slot at once. It takes several requests, and
+// renews meanwhile what they get.
 func (k *contender) tryRenewing() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -92,13 +92,13 @@ func (k *contender) tryRenewing() error {
 	return err
 }
 
-// soon is how soon a slot that has become free is somebody else's.
+// soon is how soon a slot that has become free is another contender's.
 func (e *env) soon() time.Duration { return 5*e.prompt + 2*e.c.Polling }
 
 func (k *contender) slot() int { return locks.SlotOf(k.bare) }
 
-// tryAtOnce has as many as there are slots try at the same moment: that others
-// are at the turnstile is no reason to give up.
+// tryAtOnce makes as many contenders as there are slots try at the same moment. They must
+// not give up because others are at the turnstile.
 func tryAtOnce(e *env) {
 	const n = 3
 	var wg sync.WaitGroup
@@ -118,17 +118,17 @@ func tryAtOnce(e *env) {
 		k.release()
 	}
 	if len(taken) != n || taken[0] {
-		e.Errorf("they have the slots %v", taken)
+		e.Errorf("the contenders have the slots %v", taken)
 	}
 }
 
-// trySlotsThatAreHeld: whoever does not wait is told of a holder, also while
-// somebody waits at the turnstile.
+// trySlotsThatAreHeld checks that a refused contender learns of a holder, even while
+// another waits at the turnstile.
 func trySlotsThatAreHeld(e *env) {
 	a, b := e.slotHeld(2, "a"), e.slotHeld(2, "b")
 	check := func(who string) {
 		if st := e.contending(2, who).refused(); !e.c.Anonymous && st.Holder != "a" && st.Holder != "b" {
-			e.Errorf("%s is told that %q is the holder", who, st.Holder)
+			e.Errorf("%s is refused with the holder %q", who, st.Holder)
 		}
 	}
 	check("c")
@@ -145,18 +145,18 @@ func trySlotsThatAreHeld(e *env) {
 	e.of(2).free()
 }
 
-// stays checks that a campaign goes on for a while.
+// stays checks that a campaign continues for a while.
 func (c *campaign) stays() {
 	c.k.e.Helper()
 	pause(c.k.e.wakes + c.k.e.c.Polling/2)
 	if !c.pending() {
-		c.k.e.Fatalf("%s does not wait any more: %+v, %v", c.k.o.Holder, c.grant, c.err)
+		c.k.e.Fatalf("%s no longer waits: %+v, %v", c.k.o.Holder, c.grant, c.err)
 	}
 }
 
-// manyAreHeld has a contender wait beside more holders than it waits for at a time. As
-// long as nothing changes it makes no new handles, each of which may have a thread that
-// cannot be had back. One that is not waited for is noticed all the same.
+// manyAreHeld makes a contender wait for more holders than it waits for at a time. While
+// nothing changes it must make no new handles, each of which may have a thread that
+// cannot be ended. It must notice the release of one that it does not wait for.
 func manyAreHeld(e *env) {
 	const n = 10
 	var holders []*contender
@@ -166,7 +166,7 @@ func manyAreHeld(e *env) {
 	var bids atomic.Int64
 	watched := *e
 	watched.c.Open = slotted(e.c.Open, n, func(l locks.Lock, o locks.Options) locks.Lock {
-		if o.Waiting != nil { // it is not only to look
+		if o.Waiting != nil { // not only to inspect
 			bids.Add(1)
 		}
 		return l
@@ -184,7 +184,7 @@ func manyAreHeld(e *env) {
 	w.won(e.soon() + looks)
 }
 
-// looks is how long it may be until a contender looks at all slots again.
+// looks is how long a contender may take until it checks all slots again.
 const looks = 5 * time.Second
 
 func nIsLowered(e *env) {
@@ -232,7 +232,7 @@ func nIsRaised(e *env) {
 	}
 }
 
-// number opens one of the locks of which the others are made.
+// number opens one of the locks that a lock with slots is made of.
 func (e *env) number(number int, holder string) *contender {
 	e.Helper()
 	o := e.options(holder)
@@ -251,14 +251,14 @@ func (e *env) overwrite(text string) {
 	gate.release()
 }
 
-// recordNamesTheTurnstile: somebody has written that 0 is a slot, and whoever
-// reads that does not wait for itself.
+// recordNamesTheTurnstile: the record says that 0 is a slot. A contender that reads this
+// must not wait for itself.
 func recordNamesTheTurnstile(e *env) {
 	e.overwrite(`{"v":1,"slots":{"0":{"n":3,"token":1}}}`)
 	e.slotHeld(3, "a").release()
 }
 
-// recordIsGarbage: as nobody knows the holders' N, a newcomer waits for all.
+// recordIsGarbage: nobody knows the holders' N, so a newcomer waits for all.
 func recordIsGarbage(e *env) {
 	a, b := e.slotHeld(3, "a"), e.slotHeld(3, "b")
 	e.overwrite("\x1b[2J garbage")
@@ -269,13 +269,13 @@ func recordIsGarbage(e *env) {
 	b.release()
 	c.won(e.soon())
 	c.k.keep()
-	d := e.slotHeld(3, "d") // all is well again
+	d := e.slotHeld(3, "d") // the record is valid again
 	d.release()
 	c.k.release()
 }
 
-// crashWithoutRecord is a contender that dies with a slot before the record says
-// so. Until it is gone others wait, and then all slots can be had.
+// crashWithoutRecord is a contender that dies with a slot before the record says so.
+// Until that slot is free others wait, and then all slots are available.
 func crashWithoutRecord(e *env) {
 	a := e.slotHeld(2, "a")
 	dead := e.number(2, "dead")
@@ -294,8 +294,8 @@ func crashWithoutRecord(e *env) {
 	e.of(2).free()
 }
 
-// turnstileIsLost: the one who waits first loses its turnstile, and with it its
-// place. The next one takes over.
+// turnstileIsLost: the first waiter loses its turnstile, and with it its place. The next
+// waiter takes over.
 func turnstileIsLost(e *env) {
 	a := e.slotHeld(1, "a")
 	c := e.contending(1, "c").campaign()

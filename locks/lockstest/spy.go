@@ -11,17 +11,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// A spy stands between a lease and its lock: it notes when requests were sent,
-// and holds back or loses the replies.
+// A spy stands between a lease and its lock. It notes when requests were sent, and holds
+// back or loses the replies.
 type spy struct {
 	locks.Lock
 	e     *env
 	delay time.Duration // of each reply
 
 	mu      sync.Mutex
-	sent    clock.Instant // when the last acknowledged request was
+	sent    clock.Instant // when the last acknowledged request was sent
 	renewed int           // calls of Renew
-	lose    bool          // the server's answers to Renew
+	lose    bool          // lose the replies to Renew
 }
 
 var errReplyLost = errors.New("the spy lost the reply")
@@ -74,8 +74,8 @@ func (s *spy) renewals() int {
 	return s.renewed
 }
 
-// bound is the latest deadline that what was sent and acknowledged allows. The
-// lease stamps its requests before the spy does.
+// bound returns the latest deadline that the acknowledged requests allow. The lease
+// stamps its requests before the spy does.
 func (s *spy) bound(ttl time.Duration) clock.Instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

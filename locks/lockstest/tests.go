@@ -2,7 +2,7 @@ package lockstest
 
 import "github.com/leaderrun/leaderrun/locks"
 
-// tests returns all there are.
+// tests returns all tests.
 func tests(c Config) []test {
 	all := []test{
 		{name: "Exclusion", run: exclusion},

@@ -4,7 +4,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// tokens checks that each is greater than the one before.
+// tokens checks that each token is greater than the one before.
 type tokens struct {
 	e    *env
 	last uint64
@@ -13,12 +13,12 @@ type tokens struct {
 func (ts *tokens) next(g locks.Grant, after string) {
 	ts.e.Helper()
 	if g.Token <= ts.last {
-		ts.e.Errorf("after %s the token is %d; before, it was %d", after, g.Token, ts.last)
+		ts.e.Errorf("after %s the token is %d, and was %d before", after, g.Token, ts.last)
 	}
 	ts.last = g.Token
 }
 
-// tokensRise has the lock end in all the ways there are.
+// tokensRise ends the lock in all possible ways.
 func tokensRise(e *env) {
 	ts := tokens{e: e}
 	for range 3 {

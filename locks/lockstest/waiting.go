@@ -27,7 +27,7 @@ func tryOnHeldLock(e *env) {
 	}
 	a.release()
 	if _, err := b.try(); err != nil {
-		e.Errorf("the refused handle, once the lock is free: %v", err)
+		e.Errorf("the refused handle when the lock is free: %v", err)
 	}
 	b.release()
 	e.clean()
@@ -44,7 +44,7 @@ func checkStatus(e *env, st locks.Status, holder locks.Options, token uint64) {
 	if st.Holder != holder.Holder {
 		e.Errorf("the status says that the holder is %q; want %q", st.Holder, holder.Holder)
 	}
-	if st.RunID != "" && st.RunID != holder.RunID { // by which a run knows itself, and somebody else must not pass for it
+	if st.RunID != "" && st.RunID != holder.RunID { // a run recognizes itself by this, so it must not be another's
 		e.Errorf("the status says that the holder's run is %q; want %q", st.RunID, holder.RunID)
 	}
 	if st.Token != 0 && st.Token != token {
@@ -52,8 +52,8 @@ func checkStatus(e *env, st locks.Status, holder locks.Options, token uint64) {
 	}
 }
 
-// waiterWakes releases as soon as the waiter says that it waits, which is when
-// a notification is lost if it can be.
+// waiterWakes releases as soon as the waiter reports that it waits, which is when a
+// notification would most likely be lost.
 func waiterWakes(e *env) {
 	const rounds = 9
 	var took []time.Duration
@@ -90,19 +90,19 @@ func waitingTells(e *env) {
 		w := k.campaign().queued()
 		checkStatus(e, w.Status, a.o, grant.Token)
 		if e.c.Places != (w.Lease > 0) {
-			e.Errorf("Waiting says that the place's lease is %v, while Config.Places is %v", w.Lease, e.c.Places)
+			e.Errorf("Waiting reports a lease of the place of %v, but Config.Places is %v", w.Lease, e.c.Places)
 		}
 		if e.c.Places && w.Lease < e.c.TTL-time.Millisecond {
 			e.Errorf("the place's lease is %v, shorter than the %v asked for", w.Lease, e.c.TTL)
 		}
 		if known := w.Position != 0 || e.can(locks.CanQueue); known && w.Position != i+1 {
-			e.Errorf("waiter %d is told that its position is %d", i+1, w.Position)
+			e.Errorf("waiter %d is at position %d according to Waiting", i+1, w.Position)
 		}
 	}
 }
 
-// fairOrder has waiters arrive one after the other, one of whom leaves again: whoever is
-// behind that one looks at the queue, and does not lead.
+// fairOrder makes waiters arrive one after the other, one of whom leaves again. The
+// waiter behind that one must look at the queue, and must not lead.
 func fairOrder(e *env) {
 	a := e.open("first")
 	a.hold()
@@ -119,7 +119,7 @@ func fairOrder(e *env) {
 	pause(e.wakes)
 	for _, c := range queue {
 		if !c.pending() {
-			e.Fatalf("%s is served beside the holder: %v", c.k.o.Holder, c.err)
+			e.Fatalf("%s got the lock although it is held: %v", c.k.o.Holder, c.err)
 		}
 	}
 	_ = stop()
@@ -128,7 +128,7 @@ func fairOrder(e *env) {
 		c.won(e.prompt)
 		for _, later := range queue[i+1:] {
 			if !later.pending() {
-				e.Fatalf("%s is served before its turn: %v", later.k.o.Holder, later.err)
+				e.Fatalf("%s got the lock before its turn: %v", later.k.o.Holder, later.err)
 			}
 		}
 		c.k.release()

@@ -8,7 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// holds says whether the lock is held with k's token, as another handle sees it.
+// holds returns a function that reports whether the lock is held with k's token, as seen
+// by another handle.
 func (k *contender) holds(as *contender) func() bool {
 	return func() bool { st := as.state(); return st.Held && st.Token == k.grant.Token }
 }
@@ -22,31 +23,31 @@ func watchTells(e *env) {
 	a := e.open("a")
 	f.settle()
 	a.hold()
-	f.told("a new holder", a.holds(w))
+	f.awaits("a new holder", a.holds(w))
 	a.keep()
 	f.settle()
 	a.release()
-	f.told("a release", w.seesNobody)
+	f.awaits("a release", w.seesNobody)
 	f.settle()
 	b := e.open("b")
 	b.hold()
-	f.told("the next holder", b.holds(w))
+	f.awaits("the next holder", b.holds(w))
 	if e.c.TTL > 0 {
 		f.settle()
 		c := e.open("after the end of a lease").campaign()
 		c.won(b.grant.TTL + e.late())
 		c.k.keep()
-		f.told("a takeover", c.k.holds(w))
+		f.awaits("a takeover", c.k.holds(w))
 		b = c.k
 	}
 	f.settle()
 	b.release()
-	f.told("the last release", w.seesNobody)
+	f.awaits("the last release", w.seesNobody)
 	f.cancel()
 	e.free()
 }
 
-// watchTellsWaiters come and go.
+// watchTellsWaiters lets waiters come and go.
 func watchTellsWaiters(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
@@ -57,20 +58,20 @@ func watchTellsWaiters(e *env) {
 	f.settle()
 	b := e.open("b").campaign()
 	b.queued()
-	f.told("a waiter that came", waiting(1))
+	f.awaits("a waiter that came", waiting(1))
 	f.settle()
 	c := e.open("c").campaign()
 	c.queued()
-	f.told("another waiter", waiting(2))
+	f.awaits("another waiter", waiting(2))
 	f.settle()
 	c.cancel()
 	c.ended(e.prompt)
-	f.told("a waiter that left", waiting(1))
+	f.awaits("a waiter that left", waiting(1))
 	f.settle()
 	a.release()
 	b.won(e.prompt + e.c.Polling)
 	b.k.keep()
-	f.told("a waiter that has the lock", b.k.holds(w))
+	f.awaits("a waiter that has the lock", b.k.holds(w))
 	b.k.release()
 }
 
@@ -81,10 +82,10 @@ func watchTellsOfEviction(e *env) {
 	f := w.follows(false)
 	f.settle()
 	e.evict()
-	f.told("an eviction", w.seesNobody)
+	f.awaits("an eviction", w.seesNobody)
 }
 
-// watchAll is about locks with other names, those that are new among them.
+// watchAll watches locks with other names, including new ones.
 func watchAll(e *env) {
 	w := e.openNamed(e.u, "other")
 	if e.c.WatchesOne {
@@ -99,14 +100,14 @@ func watchAll(e *env) {
 		f.settle()
 		k.hold()
 		k.keep()
-		f.told("a new holder of "+name, k.holds(look))
+		f.awaits("a new holder of "+name, k.holds(look))
 		f.settle()
 		k.release()
-		f.told("a release of "+name, look.seesNobody)
+		f.awaits("a release of "+name, look.seesNobody)
 	}
 }
 
-// watchIgnoresRenewals, of which there are more than changes by far.
+// watchIgnoresRenewals renews many times more often than the lock changes.
 func watchIgnoresRenewals(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
@@ -114,24 +115,24 @@ func watchIgnoresRenewals(e *env) {
 	f := w.follows(false)
 	f.settle()
 	const renewals = 8
-	told := 0
+	reported := 0
 	for range renewals {
 		if err := a.renew(); err != nil {
 			e.Fatalf("renew: %v", err)
 		}
 		select {
 		case <-f.changed:
-			told++
+			reported++
 		case <-time.After(e.interval()):
 		}
 	}
-	if told > renewals/2 {
-		e.Errorf("beside %d renewals %d changes were told", renewals, told)
+	if reported > renewals/2 {
+		e.Errorf("%d renewals caused %d reported changes", renewals, reported)
 	}
 	a.release()
 }
 
-// watchBesideAcquire is done by a handle that waits, and then leads.
+// watchBesideAcquire watches with a handle that waits, and then leads.
 func watchBesideAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -145,9 +146,9 @@ func watchBesideAcquire(e *env) {
 	a.release()
 	c.won(e.prompt + e.c.Polling)
 	b.keep()
-	f.told("the end of the wait", b.holds(b))
+	f.awaits("the end of the wait", b.holds(b))
 	if err := b.renew(); err != nil && e.c.TTL > 0 {
-		e.Errorf("renew, beside a watch: %v", err)
+		e.Errorf("renew during a watch: %v", err)
 	}
 	f.cancel()
 	f.ends("after its context")
@@ -156,8 +157,8 @@ func watchBesideAcquire(e *env) {
 	e.free()
 }
 
-// watchEnds with its context, and then the handle can watch again; and with the
-// handle.
+// watchEnds checks that a watch ends with its context, after which the handle can watch
+// again, and with the handle.
 func watchEnds(e *env) {
 	w := e.open("watcher")
 	for _, all := range []bool{false, !e.c.WatchesOne} {
@@ -169,15 +170,15 @@ func watchEnds(e *env) {
 	f.settle()
 	a := e.open("a")
 	a.hold()
-	f.told("a change, with the next watch", a.holds(w))
+	f.awaits("a change, with the next watch", a.holds(w))
 	if err := w.Close(); err != nil {
-		e.Errorf("close beside a watch: %v", err)
+		e.Errorf("close during a watch: %v", err)
 	}
 	f.ends("after Close")
 	a.release()
 }
 
-// watchThroughCut has the lock change while the watcher is cut off.
+// watchThroughCut changes the lock while the watcher is cut off.
 func watchThroughCut(e *env, how Cut) {
 	w := e.open("cut off")
 	f := w.follows(false)
@@ -188,10 +189,10 @@ func watchThroughCut(e *env, how Cut) {
 	a.keep()
 	pause(max(e.c.TTL/2, e.wakes))
 	heal()
-	e.eventually(e.prompt+e.late()+e.c.WatchDelay, "what has changed during a cut is told", func() bool {
+	e.eventually(e.prompt+e.late()+e.c.WatchDelay, "a change during a cut is reported", func() bool {
 		select {
 		case _, goesOn := <-f.changed:
-			if !goesOn { // it could not go on, and says so
+			if !goesOn { // the watch could not continue, and reports that
 				f = w.follows(false)
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), e.prompt)

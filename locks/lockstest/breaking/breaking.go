@@ -1,4 +1,5 @@
-// Package breaking breaks a rule in the source of a package, which its tests are to find.
+// Package breaking breaks a rule in the source of a package, to check that its tests
+// notice.
 package breaking
 
 import (
@@ -12,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// Find replaces what one file of the package under test has by something else, and
-// checks that a test fails because of it. It is one build each: without
-// LEADERRUN_TEST_LONG=1 it is only seen that what is to be broken is there.
+// Find replaces old in one file of the package under test, and checks that a test then
+// fails. That takes one build each. Without LEADERRUN_TEST_LONG=1, Find only checks that
+// old is there.
 func Find(t *testing.T, file, old, with, test string) {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -29,11 +30,11 @@ func Find(t *testing.T, file, old, with, test string) {
 	}
 	out := run(t, file, strings.Replace(string(source), old, with, 1), test)
 	if !strings.Contains(out, "--- FAIL") && !strings.Contains(out, "deadlock") && !strings.Contains(out, "panic: ") {
-		t.Errorf("%s does not find it:\n%s", test, out)
+		t.Errorf("%s does not notice:\n%s", test, out)
 	}
 }
 
-// run runs a test with another source of one file.
+// run runs a test with a changed source of one file.
 func run(t *testing.T, file, source, test string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Inspect tells how the lock is.
+// Inspect returns the state of the lock.
 func Inspect(t testing.TB, l locks.Inspector) locks.State {
 	t.Helper()
 	s, err := l.Inspect(Context(t))
@@ -17,8 +17,8 @@ func Inspect(t testing.TB, l locks.Inspector) locks.State {
 	return s
 }
 
-// Ask leaves a request for the holder with a token. What fails because servers are not
-// there is repeated.
+// Ask leaves a request for the holder with a token. It repeats what fails because servers
+// are down.
 func Ask(t testing.TB, l locks.Asker, token uint64, text string) {
 	t.Helper()
 	var err error
@@ -27,10 +27,10 @@ func Ask(t testing.TB, l locks.Asker, token uint64, text string) {
 			t.Logf("ask: %v", err)
 		}
 	}()
-	Eventually(t, Patience, "a request is left", func() bool { err = l.Ask(Context(t), token, []byte(text)); return err == nil })
+	Eventually(t, Patience, "the request is left", func() bool { err = l.Ask(Context(t), token, []byte(text)); return err == nil })
 }
 
-// Hears checks what the holder is asked next.
+// Hears checks the next request that the holder receives.
 func Hears(t testing.TB, l locks.Asker, want string) {
 	t.Helper()
 	if got := Within(t, Patience, l.Asked()); string(got) != want {
@@ -38,7 +38,7 @@ func Hears(t testing.TB, l locks.Asker, want string) {
 	}
 }
 
-// List returns all pages, by the names of the locks, and how many pages there were.
+// List returns all pages, by lock name, and the number of pages.
 func List(t testing.TB, l locks.Lister) (all map[string]locks.Listed, pages int) {
 	t.Helper()
 	all = map[string]locks.Listed{}
@@ -73,8 +73,7 @@ func Watch(t testing.TB, l locks.Watcher, all bool) <-chan struct{} {
 	return changes
 }
 
-// Changed waits until a change is told after which something is so. It takes what else is
-// told until then.
+// Changed waits until ok returns true after a reported change.
 func Changed(t testing.TB, changes <-chan struct{}, what string, ok func() bool) {
 	t.Helper()
 	for range 100 {
@@ -85,16 +84,16 @@ func Changed(t testing.TB, changes <-chan struct{}, what string, ok func() bool)
 			return
 		}
 	}
-	t.Fatalf("much is told, but not that %s", what)
+	t.Fatalf("changes were reported, but not that %s", what)
 }
 
-// Told waits for a change, or the end of the watch, of which it is false.
+// Told waits for a change, or for the end of the watch, for which it returns false.
 func Told(t testing.TB, changes <-chan struct{}) (change bool) {
 	t.Helper()
 	select {
 	case _, change = <-changes:
 	case <-Context(t).Done():
-		t.Fatal("nothing is told")
+		t.Fatal("no change is reported")
 	}
 	return change
 }

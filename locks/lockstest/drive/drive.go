@@ -1,5 +1,5 @@
-// Package drive has single steps with one handle, for the tests of what is
-// special about a backend. What all have in common is in package lockstest.
+// Package drive has single steps with one handle, for tests of a backend's own features.
+// Package lockstest tests what all backends have in common.
 package drive
 
 import (
@@ -15,9 +15,8 @@ import (
 // Patience bounds what must happen at some time on a busy machine.
 const Patience = 30 * time.Second
 
-// Parallel sets how many tests run at once, unless the tester does: most of what
-// they do is to wait, and need not be tied to the number of processors. It is
-// for TestMain.
+// Parallel sets how many tests run at once, unless the tester does. Most tests mainly
+// wait, so the number need not depend on the number of processors. It is for TestMain.
 func Parallel(n string) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
@@ -25,7 +24,7 @@ func Parallel(n string) {
 	}
 }
 
-// Context ends with the test, or when Patience does.
+// Context returns a context that ends with the test, or after Patience.
 func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	t.Cleanup(cancel)
@@ -47,7 +46,7 @@ func Open(t testing.TB, open locks.Opener, rawURL string, o locks.Options) locks
 	return l
 }
 
-// Hold has the lock at once.
+// Hold gets the lock at once.
 func Hold(t testing.TB, l locks.Lock) locks.Grant {
 	t.Helper()
 	g, err := l.Acquire(Context(t), true)
@@ -57,7 +56,7 @@ func Hold(t testing.TB, l locks.Lock) locks.Grant {
 	return g
 }
 
-// Renew makes one attempt, which succeeds.
+// Renew makes one attempt, which must succeed.
 func Renew(t testing.TB, l locks.Lock) {
 	t.Helper()
 	if err := l.Renew(Context(t)); err != nil {
@@ -73,14 +72,14 @@ func Release(t testing.TB, l locks.Lock) {
 	}
 }
 
-// A Result is what an Acquire in the background came to.
+// A Result is the result of an Acquire in the background.
 type Result struct {
 	Grant locks.Grant
 	Err   error
 	At    time.Time
 }
 
-// Campaign starts to wait, and returns once the wait is known to have begun.
+// Campaign starts to wait, and returns once the wait has begun.
 func Campaign(ctx context.Context, t testing.TB, open locks.Opener, rawURL string, o locks.Options) (locks.Lock, <-chan Result) {
 	t.Helper()
 	waiting := make(chan locks.Waiting, 1000)
@@ -101,13 +100,13 @@ func Campaign(ctx context.Context, t testing.TB, open locks.Opener, rawURL strin
 	return l, done
 }
 
-// LossOf waits for the notice of a loss.
+// LossOf waits for the report of a loss.
 func LossOf(t testing.TB, l locks.Lock) error {
 	t.Helper()
 	return Within(t, Patience, l.Lost())
 }
 
-// Within receives, if that is possible within a limit.
+// Within receives from c within a limit.
 func Within[T any](t testing.TB, limit time.Duration, c <-chan T) T {
 	t.Helper()
 	select {
@@ -119,7 +118,7 @@ func Within[T any](t testing.TB, limit time.Duration, c <-chan T) T {
 	}
 }
 
-// Eventually polls until ok.
+// Eventually polls until ok returns true.
 func Eventually(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {

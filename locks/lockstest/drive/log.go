@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A Log is one that several goroutines write. The zero Log is empty.
+// A Log collects what several goroutines write. The zero Log is empty.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -14,19 +14,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A Trouble is something that does not work, and what is said about it.
+// A Trouble is something that does not work, and the expected error.
 type Trouble struct {
 	Name  string
 	URL   string
 	Class error
 	Text  string // in the message
 	Hint  string // in the hint
-	Slow  bool   // it is known only when the connect timeout is over
+	Slow  bool   // known only after the connect timeout
 }
 
-// Check has somebody meet it who acquires a lock: the error has its class and no other, one
-// line for people that names the first server, and a hint; and it comes soon, or not much
-// later than the connect timeout. Secrets are in no text. It returns the message.
+// Check acquires a lock and expects the Trouble: the error has its class and no other,
+// one line that names the first server, and a hint; and it comes soon, or not much later
+// than the connect timeout. No text contains a secret. Check returns the message.
 func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try bool, later time.Duration, secrets ...string) string {
 	t.Helper()
 	var log Log
@@ -40,10 +40,10 @@ func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try boo
 	}
 	for _, class := range []error{locks.ErrDenied, locks.ErrUnavailable, locks.ErrHeld, locks.ErrLost, locks.ErrUsage} {
 		if !errors.Is(x.Class, class) && errors.Is(err, class) {
-			t.Errorf("%v is of the class %v, too", err, class)
+			t.Errorf("%v is also of the class %v", err, class)
 		}
 	}
-	u, _ := url.Parse(x.URL) // it was opened
+	u, _ := url.Parse(x.URL) // it was valid for Open
 	first, _, _ := strings.Cut(u.Host, ",")
 	text := err.Error()
 	if want := fmt.Sprintf("acquire %q on %s://%s", o.Name, u.Scheme, first); !strings.HasPrefix(text, want) || strings.ContainsFunc(text, unicode.IsControl) || len(text) > 300 {
@@ -65,8 +65,8 @@ func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try boo
 	return text
 }
 
-// Listen serves each connection with f until the test ends. It closes none: what was sent
-// just before might not be read.
+// Listen serves each connection with f until the test ends. It closes none, because the
+// peer might not read what was sent just before.
 func Listen(t testing.TB, f func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +86,7 @@ func Listen(t testing.TB, f func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// Nobody returns an address where nobody listens.
+// Nobody returns an address where no server listens.
 func Nobody(t testing.TB) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

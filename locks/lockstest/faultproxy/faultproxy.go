@@ -1,9 +1,9 @@
 // Package faultproxy is a TCP proxy for tests that makes the network between a
 // client and a server fail in the ways real networks do.
 //
-// What is cut is held back rather than thrown away, as TCP would: it vanishes
-// for as long as the cut lasts, and if the connection is still there when it
-// ends, arrives late. Cut, then Reset, then Heal makes it vanish for good.
+// Cut data is held back rather than dropped, as TCP would retransmit it: it vanishes
+// while the cut lasts, and arrives late if the connection still exists when the cut ends.
+// Cut, then Reset, then Heal makes it vanish for good.
 package faultproxy
 
 import (
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A Proxy forwards connections to one address. Its methods are safe for
-// concurrent use; each fault lasts until Heal.
+// A Proxy forwards connections to one address. Its methods may be called concurrently.
+// Each fault lasts until Heal.
 type Proxy struct {
 	listener *net.TCPListener
 	target   string
@@ -28,7 +28,7 @@ type Proxy struct {
 	accepted int
 }
 
-// faults is what is wrong with the network at a moment.
+// faults is what is wrong with the network at one moment.
 type faults struct {
 	requests, replies way
 	refuse            bool
@@ -41,14 +41,14 @@ type pair struct {
 	done           chan struct{}
 }
 
-// New starts a proxy to target ("host:port") on a free port of 127.0.0.1. It
-// ends with the test.
+// New starts a proxy to target ("host:port") on a free port of 127.0.0.1. It ends with
+// the test.
 func New(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	return NewAt(tb, net.IPv4(127, 0, 0, 1), 0, target)
 }
 
-// NewAt is New on another address of this machine; 0 is any free port.
+// NewAt is New on another address of this machine. Port 0 is any free port.
 func NewAt(tb testing.TB, ip net.IP, port int, target string) *Proxy {
 	tb.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip, Port: port})
@@ -70,10 +70,10 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Heal ends all faults. Connections that were cut go on where they were.
+// Heal ends all faults. Connections that were cut continue where they were.
 func (p *Proxy) Heal() { p.set(func(f *faults) { *f = faults{} }) }
 
-// Reset resets the connections there are now. What was held back is lost.
+// Reset resets the present connections. Data that was held back is lost.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	pairs := slices.Clone(p.pairs)
@@ -83,7 +83,7 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Open returns the number of connections at this moment.
+// Open returns the present number of connections.
 func (p *Proxy) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *Proxy) accept() {
 
 func (p *Proxy) serve(client *net.TCPConn) {
 	c := &pair{client: client, done: make(chan struct{})}
-	defer c.reset() // after a regular end it finds nothing left to reset
+	defer c.reset() // after a regular end there is nothing left to reset
 	p.mu.Lock()
 	p.accepted++
 	refuse := p.faults.refuse

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo is a server that sends back what it gets; got has a copy.
+// echo is a server that sends back what it receives; got receives a copy.
 func echo(t *testing.T) (addr string, got <-chan string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -135,7 +135,7 @@ func TestRefuse(t *testing.T) {
 	}
 	p.Refuse()
 	conns := map[string]net.Conn{"old": old}
-	if c, err := net.Dial("tcp", p.Addr()); err == nil { // else it was reset already
+	if c, err := net.Dial("tcp", p.Addr()); err == nil { // otherwise it has already been reset
 		defer c.Close()
 		conns["new"] = c
 	}

@@ -14,7 +14,7 @@ type Set struct {
 	all map[string]*Proxy
 }
 
-// New puts a proxy before an address, and returns its own.
+// New puts a proxy in front of an address, and returns the proxy's address.
 func (s *Set) New(tb testing.TB, target string) (addr string) {
 	p := New(tb, target)
 	s.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Set) Find(addr string) *Proxy {
 	return s.all[addr]
 }
 
-// Cut breaks what is behind an address, as the suite asks for.
+// Cut cuts the network behind an address, as the suite requests.
 func (s *Set) Cut(addr string, how lockstest.Cut) (heal func()) {
 	p := s.Find(addr)
 	switch how {

@@ -12,43 +12,42 @@ import (
 type way struct {
 	cut, sever    bool
 	delay, jitter time.Duration
-	rate          int // bytes a second; 0: no limit
+	rate          int // bytes a second; 0 means no limit
 }
 
-// CutReplies makes what the server sends vanish.
+// CutReplies makes everything that the server sends vanish.
 func (p *Proxy) CutReplies() { p.set(func(f *faults) { f.replies.cut = true }) }
 
-// CutRequests makes what the client sends vanish.
+// CutRequests makes everything that the client sends vanish.
 func (p *Proxy) CutRequests() { p.set(func(f *faults) { f.requests.cut = true }) }
 
-// CutAll makes everything vanish: a black hole. New connections are accepted,
-// as a connection tracker in between would.
+// CutAll makes everything vanish, like a black hole. New connections are accepted, as by
+// a connection tracker in between.
 func (p *Proxy) CutAll() { p.both(func(w *way) { w.cut = true }) }
 
-// Delay holds each piece of data back for d, in each direction. What comes
+// Delay holds back each piece of data for d, in each direction. Data that arrives
 // meanwhile waits for its turn, and so for up to twice as long.
 func (p *Proxy) Delay(d time.Duration) { p.both(func(w *way) { w.delay = d }) }
 
-// DelayRequests is Delay of what the client sends.
+// DelayRequests is like Delay for what the client sends.
 func (p *Proxy) DelayRequests(d time.Duration) { p.set(func(f *faults) { f.requests.delay = d }) }
 
-// DelayReplies is Delay of what the server sends.
+// DelayReplies is like Delay for what the server sends.
 func (p *Proxy) DelayReplies(d time.Duration) { p.set(func(f *faults) { f.replies.delay = d }) }
 
-// Jitter holds each piece back for a random time below d, in each direction, in
-// addition to any Delay. The order stays, as it is TCP.
+// Jitter holds back each piece for a random time below d, in each direction, in addition
+// to any Delay. The order does not change, because this is TCP.
 func (p *Proxy) Jitter(d time.Duration) { p.both(func(w *way) { w.jitter = d }) }
 
-// Throttle lets so many bytes a second through, on each connection and in each
-// direction.
+// Throttle lets rate bytes a second pass, on each connection and in each direction.
 func (p *Proxy) Throttle(rate int) { p.both(func(w *way) { w.rate = rate }) }
 
-// SeverRequests lets half of what the client sends next on a connection through,
-// and then resets it: the server has got half a request.
+// SeverRequests lets half of the client's next data on a connection pass, and then resets
+// the connection: the server has received half a request.
 func (p *Proxy) SeverRequests() { p.set(func(f *faults) { f.requests.sever = true }) }
 
-// SeverReplies lets half of what the server sends next on a connection through,
-// and then resets it: a request was carried out, and the client cannot know.
+// SeverReplies lets half of the server's next data on a connection pass, and then resets
+// the connection: a request was carried out, and the client cannot know.
 func (p *Proxy) SeverReplies() { p.set(func(f *faults) { f.replies.sever = true }) }
 
 func (p *Proxy) both(change func(*way)) {
@@ -87,8 +86,8 @@ func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, of func(faults) way) {
 	}
 }
 
-// pass waits until the network lets n bytes through, and says whether they are to
-// be severed; not ok if the connection ended meanwhile.
+// pass waits until the network lets n bytes through, and reports whether to sever them.
+// It returns false for ok if the connection ended meanwhile.
 func (p *Proxy) pass(c *pair, n int, of func(faults) way) (severed, ok bool) {
 	f, changed := p.now()
 	if d := of(f).wait(n); d > 0 {
@@ -110,7 +109,7 @@ func (p *Proxy) pass(c *pair, n int, of func(faults) way) (severed, ok bool) {
 	return of(f).sever, true
 }
 
-// wait is for how long n bytes are held back.
+// wait returns how long n bytes are held back.
 func (w way) wait(n int) time.Duration {
 	d := w.delay
 	if w.jitter > 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestDelayEachWay delays one direction, and looks at what the other does.
+// TestDelayEachWay delays one direction, and checks the other.
 func TestDelayEachWay(t *testing.T) {
 	t.Parallel()
 	const long = 3 * time.Second
@@ -33,7 +33,7 @@ func TestDelayEachWay(t *testing.T) {
 	}
 }
 
-// TestJitter looks at the spread of what is drawn.
+// TestJitter checks the spread of the random delays.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	w := way{delay: time.Second, jitter: time.Second}
@@ -82,7 +82,7 @@ func TestSeverRequests(t *testing.T) {
 		if line == "d" {
 			break
 		}
-		if line != "b" { // the half that came before the reset may end in b
+		if line != "b" { // the half that arrives before the reset may end in b
 			t.Errorf("the server got %q", line)
 		}
 	}

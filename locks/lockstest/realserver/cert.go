@@ -25,15 +25,15 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// A Cert says what certificate to issue. The zero value is for 127.0.0.1 and
-// localhost, valid now, for servers and clients.
+// A Cert says which certificate to issue. The zero value is for 127.0.0.1 and localhost,
+// valid now, for servers and clients.
 type Cert struct {
 	Hosts   []string // names and addresses
 	Expired bool
-	Lasts   time.Duration // 0: a day
+	Lasts   time.Duration // 0 means a day
 }
 
-// NewCA makes an authority.
+// NewCA makes a certificate authority.
 func NewCA(tb testing.TB) *CA {
 	tb.Helper()
 	ca := &CA{tb: tb, dir: tb.TempDir()}
@@ -51,8 +51,8 @@ func NewCA(tb testing.TB) *CA {
 	return ca
 }
 
-// Issue makes a certificate and returns the files of it and of its key. The
-// name is the certificate's common name, too.
+// Issue makes a certificate and returns the file names of it and its key. The name is
+// also the certificate's common name.
 func (ca *CA) Issue(name string, c Cert) (certFile, keyFile string) {
 	ca.tb.Helper()
 	key := ca.newKey()
@@ -83,7 +83,7 @@ func (ca *CA) Issue(name string, c Cert) (certFile, keyFile string) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, &key.PublicKey, ca.key)
 	ca.check(err)
-	private, err := x509.MarshalPKCS8PrivateKey(key) // which Java can read, too
+	private, err := x509.MarshalPKCS8PrivateKey(key) // Java can read this as well
 	ca.check(err)
 	return ca.write(name+".pem", "CERTIFICATE", der), ca.write(name+"-key.pem", "PRIVATE KEY", private)
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// nobody is the number of the user and the group of that name, nearly everywhere.
+// nobody is the number of the user and group "nobody" on nearly every system.
 const nobody = 65534
 
-// credential is that of the user nobody, if it is wanted and we can give it.
+// credential returns that of the user nobody, if it is wanted and we can switch to it.
 func credential(asNobody bool) *syscall.Credential {
 	if !asNobody || os.Getuid() != 0 {
 		return nil

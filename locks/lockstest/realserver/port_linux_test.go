@@ -2,7 +2,8 @@ package realserver
 
 import "testing"
 
-// Two tests do not get the same port, also if neither listens yet.
+// TestFreePortIsReserved checks that two tests do not get the same port, even if neither
+// listens yet.
 func TestFreePortIsReserved(t *testing.T) {
 	t.Parallel()
 	var port int

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// The signals that freeze a process and let it go on.
+// The signals that freeze a process and let it continue.
 const (
 	PauseSignal  = syscall.SIGSTOP
 	ResumeSignal = syscall.SIGCONT
 )
 
-// dieWithParent has the kernel kill the server when the test process dies.
+// dieWithParent makes the kernel kill the server when the test process dies.
 func dieWithParent(asNobody bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: credential(asNobody)}
 }
 
-// stopped reports that no thread of a process runs any more: the signal takes
-// a while to reach them all.
+// stopped reports whether no thread of a process runs any more: the signal takes a while
+// to reach all threads.
 func stopped(pid int) bool {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid)) // the pattern is sound
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid)) // the pattern is valid
 	for _, task := range tasks {
 		if b, err := os.ReadFile(task); err == nil && !strings.Contains(string(b), "\nState:\tT") {
 			return false
@@ -34,9 +34,9 @@ func stopped(pid int) bool {
 	return true
 }
 
-// reserve takes a port for a test, and reports whether no other has it: of each
-// port there is one abstract socket, in the same network namespace as the port,
-// and it ends with the test process at the latest.
+// reserve takes a port for a test, and reports whether no other test has it. For each
+// port there is one abstract socket, in the same network namespace as the port, which
+// ends with the test process at the latest.
 func reserve(tb testing.TB, port int) bool {
 	tb.Helper()
 	l, err := net.Listen("unix", fmt.Sprintf("@leaderrun-test-%d", port))

@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// The signals that freeze a process and let it go on.
+// The signals that freeze a process and let it continue.
 const (
 	PauseSignal  = syscall.SIGSTOP
 	ResumeSignal = syscall.SIGCONT
 )
 
-// dieWithParent has no equivalent of Linux's death signal here: a server
-// outlives a test process that is killed.
+// dieWithParent does nothing here: this system has no equivalent of Linux's death signal.
+// A server outlives a test process that is killed.
 func dieWithParent(asNobody bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: credential(asNobody)}
 }
 
-// stopped cannot be told here, and is taken for granted.
+// stopped returns true, because this system does not report it.
 func stopped(int) bool { return true }
 
-// reserve leaves it to chance that no other test has the same port.
+// reserve does nothing: two tests may get the same port by chance.
 func reserve(testing.TB, int) bool { return true }

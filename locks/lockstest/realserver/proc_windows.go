@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The signals that freeze a process and let it go on, elsewhere: Windows cannot pause
-// one, and a test that tries fails.
+// The signals that freeze a process and let it continue, elsewhere: Windows cannot pause
+// one, so a test that tries fails.
 const (
 	PauseSignal  = syscall.Signal(0x13)
 	ResumeSignal = syscall.Signal(0x12)
@@ -14,11 +14,11 @@ const (
 
 func dieWithParent(bool) *syscall.SysProcAttr { return nil }
 
-// Yield does nothing: the server is of the same user.
+// Yield does nothing: the server runs as the same user.
 func Yield(testing.TB, ...string) {}
 
-// stopped cannot be told here, and is taken for granted.
+// stopped returns true, because this system does not report it.
 func stopped(int) bool { return true }
 
-// reserve leaves it to chance that no other test has the same port.
+// reserve does nothing: two tests may get the same port by chance.
 func reserve(testing.TB, int) bool { return true }

@@ -1,6 +1,6 @@
-// Package realserver runs the real servers of tests and benchmarks: on
-// loopback, on free ports, ended with the test or with the test process. The
-// programs come from a cache that `make servers` fills.
+// Package realserver runs the real servers of tests and benchmarks: on loopback, on free
+// ports, until the test or the test process ends. The programs come from a cache that
+// `make servers` fills.
 package realserver
 
 import (
@@ -17,32 +17,31 @@ import (
 	"time"
 )
 
-// Ready bounds the start, or the end, of a server, on a machine that does much
-// else.
+// Ready bounds the start or the end of a server on a busy machine.
 const Ready = 60 * time.Second
 
-// A Process is a server. Its methods fail the test when they cannot do what
-// they say, and are not for concurrent use. It may be started again after it
-// has ended.
+// A Process is a server. If a method fails, it fails the test. The methods must not be
+// called concurrently. A Process may be started again after it has ended.
 type Process struct {
 	TB      testing.TB
 	Path    string
 	Args    []string
-	Env     []string // all of it
-	LogFile string   // what the server writes is appended to it
-	// Nobody has it run as the user nobody, if we are root: PostgreSQL refuses to be
-	// root's. What it reads and writes must belong to that user: see Yield.
+	Env     []string // the whole environment
+	LogFile string   // the server's output is appended here
+	// Nobody makes the server run as the user nobody if we are root: PostgreSQL refuses
+	// to run as root. The files that it reads and writes must belong to that user: see
+	// Yield.
 	Nobody bool
-	// Stopping is the signal that ends it in an orderly way. Nil: SIGTERM.
+	// Stopping is the signal that ends the server in an orderly way. Nil means SIGTERM.
 	Stopping os.Signal
 
-	cmd  *exec.Cmd
-	done chan struct{} // closed when cmd has ended
-	told bool          // the end of the log
+	cmd      *exec.Cmd
+	done     chan struct{} // closed when cmd has ended
+	reported bool          // the end of the log was shown
 }
 
-// Start starts the process. The thread that started it is kept, because the
-// death signal of Linux is tied to that thread (golang/go#27505).
+// Start starts the process. It keeps the starting thread alive, because Linux ties the
+// death signal to that thread (golang/go#27505).
 func (p *Process) Start() {
 	p.TB.Helper()
 	log, err := os.OpenFile(p.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -51,7 +50,7 @@ func (p *Process) Start() {
 	}
 	defer log.Close()
 	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Dir = filepath.Dir(p.LogFile) // Java does not serve in one whose name it cannot spell
+	cmd.Dir = filepath.Dir(p.LogFile) // Java does not run in a directory whose name it cannot decode
 	cmd.Env = p.Env
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = dieWithParent(p.Nobody)
@@ -61,7 +60,7 @@ func (p *Process) Start() {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // it is killed: how it ends does not matter
+			_ = cmd.Wait() // it was killed: how it ends does not matter
 		}
 		close(done)
 	}()
@@ -72,11 +71,11 @@ func (p *Process) Start() {
 	p.TB.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-done
-		p.tell()
+		p.report()
 	})
 }
 
-// WaitReady waits until ok.
+// WaitReady waits until ok returns true.
 func (p *Process) WaitReady(ok func() bool) {
 	p.TB.Helper()
 	deadline := time.Now().Add(Ready)
@@ -92,8 +91,8 @@ func (p *Process) WaitReady(ok func() bool) {
 	}
 }
 
-// Wait waits until the process has ended by itself, and fails the test if it has not
-// done well.
+// Wait waits until the process has ended by itself, and fails the test if its exit status
+// is not 0.
 func (p *Process) Wait() {
 	p.TB.Helper()
 	select {
@@ -119,7 +118,7 @@ func (p *Process) Stop() {
 	p.end(syscall.SIGTERM)
 }
 
-// Kill ends the server at once.
+// Kill kills the server.
 func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
 
 // Pause freezes the server: connections stay and nothing answers.
@@ -162,11 +161,10 @@ func (p *Process) signal(sig os.Signal) {
 	}
 }
 
-// FreePort returns a port below those that systems give to outgoing
-// connections, so that a server finds it free again after a restart. Until the
-// test ends, no other test gets the same. It does not listen to find out what
-// is free: a process that another test is just forking would keep that socket
-// open for a moment more.
+// FreePort returns a port below those that systems use for outgoing connections, so that
+// a server finds it free again after a restart. Until the test ends, no other test gets
+// the same port. FreePort does not listen to find a free port: another test that is just
+// forking would keep that socket open for a moment.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
 	for range 1000 {
@@ -184,18 +182,18 @@ func FreePort(tb testing.TB) int {
 	return 0
 }
 
-// Installed returns the path of a file, or directory, in the cache. A missing
-// one skips the test, or fails it if CI=true.
+// Installed returns the path of a file or directory in the cache. If it is missing,
+// Installed skips the test, or fails it if CI=true.
 func Installed(tb testing.TB, elem ...string) string {
 	tb.Helper()
 	path := filepath.Join(append([]string{Cache()}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		Missing(tb, fmt.Sprintf("%s is not there; `make servers` installs it", path))
+		Missing(tb, fmt.Sprintf("%s is missing; `make servers` installs it", path))
 	}
 	return path
 }
 
-// Missing skips the test for want of something, or fails it if CI=true.
+// Missing skips the test because something is missing, or fails it if CI=true.
 func Missing(tb testing.TB, what string) {
 	tb.Helper()
 	if os.Getenv("CI") == "true" {
@@ -204,7 +202,7 @@ func Missing(tb testing.TB, what string) {
 	tb.Skip(what)
 }
 
-// Cache is the directory into which what tests need is installed.
+// Cache returns the directory into which servers for tests are installed.
 func Cache() string {
 	if dir := os.Getenv("LEADERRUN_TEST_CACHE"); dir != "" {
 		return dir

@@ -1,4 +1,4 @@
-// Package script has tests decide what becomes of the requests to a server that they
+// Package script lets tests decide the outcome of requests to a server that they
 // simulate.
 package script
 
@@ -8,29 +8,29 @@ import (
 	"sync/atomic"
 )
 
-// A Request tells in a word of what kind it is.
+// A Request has a kind, described in a word.
 type Request interface{ Kind() string }
 
-// A Script judges requests, and remembers them. What becomes of one is an F, the zero
-// value of which lets it pass. The zero Script lets all pass.
+// A Script decides the outcome of requests, and remembers them. An outcome is an F, whose
+// zero value lets the request pass. The zero Script lets all pass.
 type Script[R Request, F any] struct {
 	mu    sync.Mutex
 	fault func(R) F
 	log   []R
 }
 
-// Fault has each request from now on judged by f, perhaps several at once; nil ends all
-// faults.
+// Fault makes f decide about each request from now on, perhaps about several at once. Nil
+// ends all faults.
 func (s *Script[R, F]) Fault(f func(R) F) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// Next has the next request of a kind fail, and those after it pass.
+// Next makes the next request of a kind fail with f, and later ones pass.
 func (s *Script[R, F]) Next(kind string, f F) { s.NextOf(f, kind) }
 
-// NextOf is the same for one of several kinds.
+// NextOf is like Next for the next request of any of several kinds.
 func (s *Script[R, F]) NextOf(f F, kinds ...string) {
 	var done atomic.Bool
 	s.Fault(func(r R) (pass F) {
@@ -41,7 +41,7 @@ func (s *Script[R, F]) NextOf(f F, kinds ...string) {
 	})
 }
 
-// Judge returns what becomes of a request.
+// Judge returns the outcome of a request.
 func (s *Script[R, F]) Judge(r R) (pass F) {
 	s.mu.Lock()
 	f := s.fault
@@ -59,7 +59,7 @@ func (s *Script[R, F]) Note(r R) {
 	s.log = append(s.log, r)
 }
 
-// Requests returns those that were noted since the last call.
+// Requests returns the requests noted since the last call.
 func (s *Script[R, F]) Requests() []R {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,8 @@ package tester
 
 import "strings"
 
-// Environment makes a getenv of "NAME=value" items, with nothing that the tester has set.
+// Environment returns a getenv for "NAME=value" items, without any settings of the
+// tester.
 func Environment(vars ...string) func(string) string {
 	return func(name string) string {
 		for _, v := range vars {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// ours begin the names of variables of the tests themselves.
+// ours begins the names of the tests' own variables.
 const ours = "LEADERRUN_TEST_"
 
 // theirs begin the names of variables that leaderrun, its backends and their SDKs read.
 var theirs = []string{"LEADERRUN_", "ETCDCTL_", "ZK_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_EMULATOR_HOST", "PG"}
 
-// Forget takes the tester's settings of leaderrun and of its backends out of the
-// environment of this process, and the directories with helper programs out of PATH.
-// It is for TestMain.
+// Forget removes the tester's settings for leaderrun and its backends from the
+// environment of this process, and directories with helper programs from PATH. It is for
+// TestMain.
 func Forget() {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -29,7 +29,7 @@ func Forget() {
 
 func withoutHelpers(path string) string {
 	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
-		found, _ := filepath.Glob(filepath.Join(dir, "leaderrun-*")) // the pattern is sound
+		found, _ := filepath.Glob(filepath.Join(dir, "leaderrun-*")) // the pattern is valid
 		return len(found) > 0
 	})
 	return strings.Join(dirs, string(filepath.ListSeparator))

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Linux tells for how long any process had to wait for a processor, or for a disk: see
-// "PSI" in its documentation (Documentation/accounting/psi.rst). Other systems do not.
+// Linux reports how long any process had to wait for a processor or a disk: see "PSI" in
+// its documentation (Documentation/accounting/psi.rst). Other systems do not.
 const pressureFiles = "/proc/pressure/"
 
-// Waited returns the time, since the machine was started, for which any process waited
-// for a processor.
+// Waited returns how long, since the machine was started, any process waited for a
+// processor.
 func Waited() (total time.Duration, known bool) { return pressure("cpu") }
 
-// waitedForDisk is the same for disks, or what else is read and written.
+// waitedForDisk is like Waited for disks and other input and output.
 func waitedForDisk() (total time.Duration, known bool) { return pressure("io") }
 
 func pressure(name string) (total time.Duration, known bool) {
@@ -29,11 +29,12 @@ func pressure(name string) (total time.Duration, known bool) {
 	return time.Duration(micros) * time.Microsecond, n == 4
 }
 
-// crowd is how many processes, for each processor, run or wait to run where tests
-// begin with longer leases. Those of all tests alone are about half as many.
+// crowd is how many processes per processor run or wait to run when tests begin with
+// longer leases. All tests alone reach about half as many.
 const crowd = 12
 
-// firstScale is 1 on a machine that was not crowded for the last minute, and up to 3.
+// firstScale is 1 on a machine that was not crowded in the last minute, and up to 3
+// otherwise.
 func firstScale() int {
 	var load float64
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Command is the one that runs a test again, and no other.
+// Command returns the command that repeats only this test.
 func Command(tb testing.TB) string {
 	levels := strings.Split(tb.Name(), "/")
 	for i, l := range levels {
@@ -17,7 +17,7 @@ func Command(tb testing.TB) string {
 	return fmt.Sprintf("go test -count 1 -v -run '%s' %s", strings.ReplaceAll(strings.Join(levels, "/"), "'", "."), tested())
 }
 
-// tested is the package whose tests these are.
+// tested returns the package of these tests.
 func tested() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return strings.TrimSuffix(info.Path, ".test")

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// RepeatsVariable names a file to which each repetition adds a line, so that a run of
-// all tests can say how many there were.
+// RepeatsVariable names a file to which each repetition adds a line, so that a run of all
+// tests can count them.
 const RepeatsVariable = "LEADERRUN_TEST_REPEATS"
 
-// busy is the share of time for which somebody waited for a processor, or for a disk, from
-// which on a machine counts as too busy to judge a test that races the clock. All tests of
-// the module at once reach it on two cores.
+// busy is the share of time during which processes waited for a processor or a disk, from
+// which a machine is too busy to judge a test that races the clock. All tests of the
+// module at once reach it on two cores.
 const busy = 0.5
 
-// attempts are how often Steady runs a test at most. Each has twice the scale of the
-// one before.
+// attempts is how often Steady runs a test at most. Each attempt has twice the scale of
+// the one before.
 const attempts = 4
 
-// Steady runs a test that races the clock. It is given a scale, by which it multiplies
-// its leases and its patience alike: 1, or more where the machine is busy as it begins.
-// If the test fails, and processes are shown to have waited for a processor or a disk
-// meanwhile, Steady runs it again, with twice the scale. On a machine that is not busy, or cannot
-// tell, the first failure counts.
+// Steady runs a test that races the clock. The test multiplies its leases and its
+// patience by the given scale, which is 1, or more if the machine is busy when the test
+// begins. If the test fails, and processes waited for a processor or a disk meanwhile,
+// Steady runs it again with twice the scale. On a machine that is not busy, or does not
+// report it, the first failure counts.
 func Steady(tb testing.TB, f func(tb testing.TB, scale int)) {
 	tb.Helper()
 	steady(tb, f, Waited, waitedForDisk)
@@ -49,14 +49,14 @@ func steady(tb testing.TB, f func(tb testing.TB, scale int), waits ...func() (ti
 			tb.Log(r.Log)
 		}
 		if r.Failed {
-			tb.Errorf("to repeat it: %s", Command(tb))
+			tb.Errorf("to repeat: %s", Command(tb))
 		}
 		return
 	}
 }
 
 // shares returns a function that returns for what share of the time since then processes
-// waited for what they waited for most.
+// waited for the busiest resource.
 func shares(waits []func() (time.Duration, bool)) func() float64 {
 	start := time.Now()
 	var before []time.Duration
@@ -74,7 +74,7 @@ func shares(waits []func() (time.Duration, bool)) func() float64 {
 	}
 }
 
-// note tells of a repetition.
+// note reports a repetition.
 func note(tb testing.TB, why, log string) {
 	tb.Helper()
 	tb.Logf("%s:\n%s", why, log)
@@ -93,6 +93,6 @@ func note(tb testing.TB, why, log string) {
 	}
 }
 
-// Stretch is a limit for what must happen at some time: d, or up to three times as
+// Stretch returns a limit for what must happen at some time: d, or up to three times as
 // long on a machine that is crowded now.
 func Stretch(d time.Duration) time.Duration { return time.Duration(firstScale()) * d }

@@ -1,6 +1,6 @@
-// Package trial runs tests whose failures are looked at before they count: those of
-// deliberate defects, which must fail, and those that race the clock, which a busy
-// machine may fail.
+// Package trial runs tests whose failures are examined before they count: those of
+// deliberate defects, which must fail, and those that race the clock, which may fail on a
+// busy machine.
 package trial
 
 import (
@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// A Result is how a trial has ended.
+// A Result is the outcome of a trial.
 type Result struct {
 	Failed, Skipped bool
-	Log             string // what it has logged, a line or more each
+	Log             string // its log, one or more lines per call
 }
 
-// Run runs a test, and its clean-up, to its end. A failure, a panic and a skip are
-// the trial's alone: tb goes on. What f is given is for f and the goroutines that it
-// waits for, as any testing.TB is.
+// Run runs a test and its clean-up to the end. A failure, a panic or a skip affects only
+// the trial: tb continues. Only f, and goroutines that it waits for, may use the
+// testing.TB that it gets.
 func Run(tb testing.TB, f func(tb testing.TB)) Result {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -38,8 +38,8 @@ func Run(tb testing.TB, f func(tb testing.TB)) Result {
 	return Result{Failed: t.failed, Skipped: t.skipped, Log: strings.Join(t.log, "\n")}
 }
 
-// A trial stands in for a test. What it does not override, such as TempDir, is the
-// test's.
+// A trial stands in for a test. Methods that it does not override, such as TempDir, are
+// the test's.
 type trial struct {
 	testing.TB
 	ctx context.Context
@@ -51,7 +51,7 @@ type trial struct {
 	helpers         map[string]bool // the functions that have called Helper
 }
 
-// guard runs f in a goroutine of its own, which FailNow and SkipNow can end.
+// guard runs f in its own goroutine, which FailNow and SkipNow can end.
 func (t *trial) guard(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -126,11 +126,11 @@ func (t *trial) Helper() {
 	t.helpers[caller.Function] = true
 }
 
-// note adds a line, with the place in the test that it is about: the first that is
-// not in a helper.
+// note adds a line, with the place in the test that it is about: the first caller that is
+// not a helper.
 func (t *trial) note(text string) {
 	stack := callers()
-	stack.Next() // Errorf, or what it is
+	stack.Next() // Errorf or a similar method
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, more := stack.Next()
@@ -140,7 +140,7 @@ func (t *trial) note(text string) {
 	t.log = append(t.log, fmt.Sprintf("%s:%d: %s", filepath.Base(at.File), at.Line, strings.TrimSuffix(text, "\n")))
 }
 
-// callers are the frames of the caller's callers.
+// callers returns the frames of the caller's callers.
 func callers() *runtime.Frames {
 	var pcs [32]uintptr
 	return runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestRun sees what a trial keeps to itself.
+// TestRun checks that the outcome of a trial does not affect the test.
 func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -45,13 +45,14 @@ func complain(tb testing.TB) {
 	tb.Error("complaint")
 }
 
-// TestSteady: a test is repeated only if processes were kept waiting, and not for ever.
+// TestSteady checks that a test is repeated only if processes had to wait, and not
+// forever.
 func TestSteady(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		share  float64 // of the time for which processes waited for a processor
+		share  float64 // of the time, during which processes waited for a processor
 		disk   float64 // and for a disk
-		fails  int     // how many of the first attempts
+		fails  int     // how many of the first attempts fail
 		runs   int
 		failed bool
 	}{
@@ -94,7 +95,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestWaited: Linux tells.
+// TestWaited checks that Linux reports the time.
 func TestWaited(t *testing.T) {
 	if _, err := os.Stat(pressureFiles); err != nil {
 		t.Skip(err)

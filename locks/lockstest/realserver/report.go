@@ -6,24 +6,24 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// tell shows the end of the server's log if the test has failed, and how to
-// repeat the test.
-func (p *Process) tell() {
+// report shows the end of the server's log if the test has failed, and how to repeat the
+// test.
+func (p *Process) report() {
 	p.TB.Helper()
-	if !p.TB.Failed() || p.told {
+	if !p.TB.Failed() || p.reported {
 		return
 	}
-	p.told = true
+	p.reported = true
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
 	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s",
 		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), trial.Command(p.TB))
 }
 
-// fail ends a test that cannot go on, and shows the log at once: others may need
-// the server, and panic before the test's end.
+// fail ends a test that cannot continue. It shows the log at once, because other
+// goroutines may need the server and panic before the test ends.
 func (p *Process) fail(what string) {
 	p.TB.Helper()
 	p.TB.Errorf("%s %s", p.Path, what)
-	p.tell()
+	p.report()
 	p.TB.FailNow()
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// Fails runs one test of the suite, by its name, and reports whether it fails. It is for a
-// simulated lock with a deliberate defect, as a suite that cannot fail proves nothing. Those
-// that prove this one are in locks/recipe/queue (defects_test.go).
+// Fails runs one test of the suite, by name, and reports whether it fails. It is for a
+// simulated lock with a deliberate defect, because a suite that cannot fail proves
+// nothing. The defects are in locks/recipe/queue (defects_test.go).
 func Fails(t *testing.T, c Config, name string) (failed bool) {
 	t.Helper()
 	all := tests(c)
@@ -19,7 +19,7 @@ func Fails(t *testing.T, c Config, name string) (failed bool) {
 		t.Fatalf("there is no test %s", name)
 	}
 	defer func() {
-		if p := recover(); p != nil { // a goroutine that never ends, in the bubble
+		if p := recover(); p != nil { // a goroutine in the bubble never ends
 			failed = true
 		}
 	}()

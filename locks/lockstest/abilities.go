@@ -8,19 +8,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// able is the need for an ability.
+// able returns the need for an ability.
 func able(a locks.Ability) need {
 	return need{"the ability " + string(a), func(c Config) bool { return slices.Contains(c.Abilities, a) }}
 }
 
-// abilities checks that a handle declares the abilities of the Config and no
-// others, at each moment of its life, and has their methods.
+// abilities checks that a handle declares exactly the abilities of the Config, at each
+// moment of its life, and has their methods.
 func abilities(e *env) {
 	k := e.open("a")
 	k.declares("a new handle")
 	k.hold()
 	k.declares("a holder")
-	e.open("b").declares("a handle on a lock that is held")
+	e.open("b").declares("a handle on a held lock")
 	k.release()
 	e.free()
 	has := map[locks.Ability]bool{}
@@ -35,7 +35,7 @@ func abilities(e *env) {
 	_, has[locks.CanForget] = k.bare.(locks.Forgetter)
 	for _, a := range e.c.Abilities {
 		if !has[a] {
-			e.Errorf("the ability %s is declared, but its methods are not there", a)
+			e.Errorf("the ability %s is declared, but its methods are missing", a)
 		}
 	}
 }
@@ -54,8 +54,8 @@ func (k *contender) declares(who string) {
 	}
 }
 
-// requestsOfAbilities end with their context, and an outage is never taken for
-// a loss.
+// requestsOfAbilities checks that requests end with their context, and that an outage is
+// never mistaken for a loss.
 func requestsOfAbilities(e *env) {
 	a := e.openWith(e.u, e.longer("a"))
 	a.hold()
@@ -70,17 +70,17 @@ func requestsOfAbilities(e *env) {
 		heal := e.sever(e.u, CutAll)
 		for name, request := range a.requests() {
 			if name == "Watch" {
-				continue // it may look as soon as it can
+				continue // it may begin to watch later
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), e.prompt/10) // all of them are to be done within the lease
+			ctx, cancel := context.WithTimeout(context.Background(), e.prompt/10) // all of them must fit into the lease
 			err := request(ctx)
-			ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSilent) // a probe may say so in time
+			ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSilent) // a probe may report that in time
 			if !ended || isLost(err) {
 				e.Errorf("%s during a cut: got %v; want an error that wraps context.DeadlineExceeded", name, err)
 			}
 			cancel()
 			if e.Failed() {
-				break // one that hangs is enough
+				break // one hanging request is enough
 			}
 		}
 		heal()
@@ -89,7 +89,7 @@ func requestsOfAbilities(e *env) {
 	a.release()
 }
 
-// abilitiesAfterClose are none.
+// abilitiesAfterClose checks that a closed handle has none.
 func abilitiesAfterClose(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -111,7 +111,7 @@ func abilitiesAfterClose(e *env) {
 	}
 }
 
-// requests are those of the abilities that are declared.
+// requests returns a request for each declared ability.
 func (k *contender) requests() map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{}
 	for _, a := range k.e.c.Abilities {
@@ -138,7 +138,7 @@ func (k *contender) requests() map[string]func(context.Context) error {
 	return all
 }
 
-// The methods of the abilities, with a guard as those of Lock have.
+// The methods of the abilities, guarded like those of Lock.
 
 func (k *contender) guard() *guarded { return &guarded{k.bare, k.e} }
 

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// What follows is the promise that makes a record worth having: whoever does
-// not hold the lock, or not any more, cannot write it. Its author may believe
-// that it does, and its request may be under way for long.
+// These tests check the promise that makes a record useful: a contender that does not
+// hold the lock, or no longer holds it, cannot write it, even if it believes that it
+// does, and even if its request takes long to arrive.
 
-// recordNeedsTheLock tries it with handles that never held the lock.
+// recordNeedsTheLock tries to write with handles that never held the lock.
 func recordNeedsTheLock(e *env) {
 	k := e.open("nobody")
 	if err := k.setRecord(e.patient(), "by nobody"); !isLost(err) {
@@ -34,15 +34,15 @@ func recordNeedsTheLock(e *env) {
 	b = e.open("b")
 	b.hold()
 	b.writes("b's")
-	a.cannotWrite("a handle that has released what is now another's", "b's")
+	a.cannotWrite("a handle that has released a lock that is now another's", "b's")
 	if err := b.renew(); err != nil && e.c.TTL > 0 {
 		e.Errorf("the holder renews: %v", err)
 	}
 	b.release()
-	a.cannotWrite("a handle whose successor has released, too", "b's")
+	a.cannotWrite("a handle whose successor has released as well", "b's")
 }
 
-// recordAfterTakeover tries it with one whose lease has ended, while another
+// recordAfterTakeover tries to write with a handle whose lease has ended, while another
 // holds the lock and after that.
 func recordAfterTakeover(e *env) {
 	a := e.open("a")
@@ -65,25 +65,25 @@ func recordAfterTakeover(e *env) {
 	a.cannotWrite("the former holder of a free lock", "b's")
 }
 
-// recordAfterEviction tries it with one whose lock an operator has deleted.
+// recordAfterEviction tries to write with a handle whose lock an operator has deleted.
 func recordAfterEviction(e *env) {
 	a := e.open("a")
 	a.hold()
 	e.evict()
 	if err := a.setRecord(e.patient(), "a's"); !isLost(err) {
-		e.Errorf("the holder of a lock that was deleted sets the record: got %v; want ErrLost", err)
+		e.Errorf("the holder of a deleted lock sets the record: got %v; want ErrLost", err)
 	}
 	a.readsNothing()
 	b := e.open("b")
 	b.hold()
 	b.keep()
 	b.writes("b's")
-	a.cannotWrite("the holder of a lock that was deleted", "b's")
+	a.cannotWrite("the holder of a deleted lock", "b's")
 	b.release()
 }
 
-// recordUnderWay cuts a holder off in the middle of a SetRecord, until another
-// has the lock and has written. What arrives late must change nothing.
+// recordUnderWay cuts a holder off in the middle of a SetRecord, until another has the
+// lock and has written. The late request must change nothing.
 func recordUnderWay(e *env) {
 	a := e.open("a")
 	a.hold()
@@ -111,7 +111,7 @@ func recordUnderWay(e *env) {
 		e.Error("a SetRecord has not ended")
 	}
 	w.reads("b's")
-	a.renewOnce() // and so on this connection, all that was sent before has arrived
+	a.renewOnce() // so everything sent earlier on this connection has arrived
 	w.reads("b's")
 	if err := stop(); err != nil {
 		e.Errorf("b lost the lock: %v", err)

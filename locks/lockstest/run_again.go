@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// again are the tests of RunAgain: at least one for each method of a lock, for each
+// again lists the tests of RunAgain: at least one for each method of a lock, for each
 // ability, and for each way in which a call can end.
 var again = []string{
 	"Exclusion", "TryOnHeldLock", "WaiterWakes", "WaitingTells", "FairOrder", "CancelledWaiter", "ContextDeadline", "ReleaseIsIdempotent",
@@ -20,8 +20,8 @@ var again = []string{
 }
 
 // RunAgain tests a backend that passes Run in another wrapping, such as its helper
-// program: with a selection, as what is the backend's own has been tested. If the
-// tests are long, it is Run.
+// program. It runs a selection, because the backend itself has been tested. In long tests
+// it is Run.
 func RunAgain(t *testing.T, c Config) {
 	all := tests(c)
 	if !tester.Long() {
@@ -34,7 +34,7 @@ func selected(t *testing.T, all []test, names []string) []test {
 	t.Helper()
 	picked := slices.DeleteFunc(slices.Clone(all), func(tt test) bool { return !slices.Contains(names, tt.name) })
 	if len(picked) != len(names) {
-		t.Fatalf("of the tests %q there are %d", names, len(picked))
+		t.Fatalf("of the tests %q only %d exist", names, len(picked))
 	}
 	return picked
 }
