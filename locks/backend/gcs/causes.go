@@ -10,11 +10,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A cause is something that people meet, or that the recipe needs to know.
+// A cause is a kind of error with its own hint, or one that the recipe has to know.
 type cause struct {
 	is   func(error) bool
-	kind caslease.Kind // 0: it is not known whether it had an effect
-	text string        // what to say instead of what the service says; "": that is clear enough
+	kind caslease.Kind // 0: the request may have had an effect
+	text string        // replaces the service's text; "": that text is clear enough
 	hint string
 }
 
@@ -22,14 +22,14 @@ const (
 	textAlien = "something that is not Cloud Storage answered"
 	hintAlien = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
 	hintLogin = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
-	hintRole  = "the account needs storage.objects.create, get, list and update on the bucket, and to forget a lock delete; the role roles/storage.objectUser has them"
-	hintScope = "the machine's access scopes must include cloud-platform or devstorage.full_control; changing metadata needs no less"
+	hintRole  = "the account needs storage.objects.create, get, list and update on the bucket, and delete for forgetting a lock; the role roles/storage.objectUser has them"
+	hintScope = "the machine's access scopes must include cloud-platform or devstorage.full_control, which changing metadata needs"
 	hintHost  = "check the network, and the spelling of the host name if one was given"
 	hintCA    = "name a file with the CA in SSL_CERT_FILE"
-	hintKept  = "holds and retention policies forbid to delete an object, and so to forget a lock; else leaderrun only changes metadata, which they allow: then an object that it did not make may be in the way"
+	hintKept  = "holds and retention policies forbid deleting an object, and so forgetting a lock; anything else that leaderrun does only changes metadata, which they allow, so another program's object may be in the way"
 )
 
-// causes lists what is known; the first that matches counts.
+// causes returns all causes in order: the first that matches an error counts.
 func causes() []cause {
 	return []cause{
 		{is: bucketMissing, kind: caslease.Refused, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
@@ -38,12 +38,12 @@ func causes() []cause {
 		{is: tokenRefused, kind: caslease.Denied, text: "the credentials were not accepted, or have expired", hint: hintLogin},
 		{is: isA[*auth.Error], kind: caslease.Unsent},
 		{is: coded(http.StatusUnauthorized), kind: caslease.Denied, hint: hintLogin},
-		{is: throttle, kind: caslease.Throttled, hint: "Cloud Storage takes about one write a second for each object; use a longer --ttl"},
+		{is: throttle, kind: caslease.Throttled, hint: "Cloud Storage accepts about one write a second for each object; use a longer --ttl"},
 		{is: reasoned("quotaExceeded"), kind: caslease.Refused, hint: "a quota of the project is used up"},
 		{is: reasoned("insufficientPermissions"), kind: caslease.Denied, hint: hintScope},
 		{is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), kind: caslease.Denied, hint: hintKept},
 		{is: saying("requester pays"), kind: caslease.Denied, hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
-		{is: isA[*roomError], kind: caslease.Refused, hint: "the service keeps 8 KiB of custom metadata for an object; remove from the lock's what is not leaderrun's"},
+		{is: isA[*roomError], kind: caslease.Refused, hint: "the service keeps 8 KiB of custom metadata for an object; remove what is not leaderrun's from the lock's object"},
 		{is: coded(http.StatusForbidden), kind: caslease.Denied, hint: hintRole},
 		{is: unresolved, kind: caslease.Unreachable, hint: hintHost},
 		{is: isA[*net.DNSError], hint: hintHost},

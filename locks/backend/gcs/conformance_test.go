@@ -35,8 +35,8 @@ func TestConformanceThroughHelper(t *testing.T) {
 	lockstest.RunAgain(t, newStore(t).config((&helper.Programs{Libexec: dir}).Open))
 }
 
-// A store is one emulator, which all tests of a suite share, each with a prefix
-// and proxies of its own.
+// A store is one emulator. All tests of a suite share it, each with its own prefix and
+// proxies.
 type store struct {
 	server *gcstest.Server
 
@@ -90,8 +90,8 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 	}
 }
 
-// stillHeld reports that an object keeps anybody from having the lock. The
-// objects themselves stay: their tokens live on.
+// stillHeld reports whether an object keeps others from acquiring the lock. The objects
+// themselves stay, so that tokens go on rising.
 func stillHeld(o gcstest.Object) bool {
 	return storetest.Held(caslease.Cell{State: o.Metadata["leaderrun"], Updated: o.Updated})
 }
@@ -100,10 +100,10 @@ func object(u *url.URL, name string) string {
 	return strings.Trim(u.Path, "/") + "/" + locks.EscapeName(name)
 }
 
-// host is where a store is reached.
+// host returns the host and port of a store.
 func host(u *url.URL) string { return strings.TrimPrefix(u.Query().Get("endpoint"), "http://") }
 
-// hostile writes over the record of a lock, or makes an object with it.
+// hostile overwrites the state of a lock. It creates the object if there is none.
 func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"state":1,"ttl_ms":"x","nonce":{}}`,
@@ -120,7 +120,7 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	return all
 }
 
-// hostileRecords writes in the place of the text that a Recorder keeps.
+// hostileRecords overwrites the text that a Recorder keeps.
 func (s *store) hostileRecords() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
@@ -130,7 +130,7 @@ func (s *store) hostileRecords() (all []func(testing.TB, *url.URL, string)) {
 	return all
 }
 
-// hostileEntries writes objects that are no locks under the prefix.
+// hostileEntries creates objects under the prefix that are not locks.
 func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for name, value := range map[string]string{"a b": "", "%2": "?", "%61": "", "a%2fb": "?", "deeper/x": "", "x~ask": "?", "\u202e": "", "foreign": strings.Repeat("x", 300<<10)} {
 		all = append(all, func(_ testing.TB, u *url.URL) {
@@ -140,7 +140,7 @@ func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	return all
 }
 
-// hostileAsks writes in the place of what a holder is asked.
+// hostileAsks overwrites the request to a holder.
 func (s *store) hostileAsks() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", `{"token":-1,"nonce":{}}`, "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 300<<10),

@@ -21,8 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// keyFile writes a service account's key, whose tokens come from an address of
-// the test's own.
+// keyFile writes a service account's key, with the given address for its tokens.
 func keyFile(t *testing.T, tokenURI string) string {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -44,9 +43,9 @@ func keyFile(t *testing.T, tokenURI string) string {
 	return file
 }
 
-// TestCredentials speaks with a service that wants them: a token is asked for
-// once and sent with each request, and the Date of the answer is still seen.
-// Credentials that are refused are ErrDenied.
+// TestCredentials uses a service that requires credentials. One token is requested and
+// sent with each request, and the Date of the answer is still read. Refused credentials
+// are ErrDenied.
 func TestCredentials(t *testing.T) {
 	var refuse atomic.Bool
 	var asked atomic.Int32
@@ -63,7 +62,7 @@ func TestCredentials(t *testing.T) {
 	t.Cleanup(tokens.Close)
 	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 1 {
-			t.Errorf("a request by %s, whose one connection may go silent with all that is sent on it", r.Proto)
+			t.Errorf("a request by %s; want HTTP/1.1, because one silent connection would hang all requests", r.Proto)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if r.Header.Get("Authorization") != "Bearer opensesame" {
@@ -98,24 +97,24 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 	if got := c.user(ctx); got != "a@example.com" {
-		t.Errorf("known as %q", got)
+		t.Errorf("the user is %q", got)
 	}
 	if n := asked.Load(); n != 1 {
-		t.Errorf("%d tokens were asked for 3 requests", n)
+		t.Errorf("%d tokens were requested for 3 requests; want 1", n)
 	}
 	refuse.Store(true)
 	_, err := c.Read(ctx, caslease.Key{Name: "x"})
 	if err != nil {
-		t.Fatal(err) // the token that was had is good
+		t.Fatal(err) // the first token is still valid
 	}
 	c = dial()
 	_, err = c.Read(ctx, caslease.Key{Name: "x"})
 	if f := c.Fault(err); f.Kind != caslease.Denied || strings.Contains(f.Text, "opensesame") || f.Hint != hintLogin {
-		t.Errorf("with credentials that are refused: %+v, from %v", f, err)
+		t.Errorf("with refused credentials: %+v, from %v", f, err)
 	}
 }
 
-// TestUserOf reads what files of credentials say, and nothing secret.
+// TestUserOf checks that userOf returns the account of each kind of file, and no secret.
 func TestUserOf(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{

@@ -18,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A credentialsError says that there are no credentials, or none that can be used.
+// A credentialsError says that there are no usable credentials.
 type credentialsError struct{ error }
 
 // A searchError says that looking for credentials has taken too long.
@@ -26,10 +26,10 @@ type searchError struct{ error }
 
 func (e *searchError) Error() string { return "looking for credentials: " + e.error.Error() }
 
-// A bucketError says that there is no such bucket.
+// A bucketError says that the bucket does not exist.
 type bucketError struct{ error }
 
-// A roomError says that the service refused to keep the text.
+// A roomError says that the object has no room for the text.
 type roomError struct{ error }
 
 func (e *credentialsError) Unwrap() error { return e.error }
@@ -50,7 +50,7 @@ func (s *store) Fault(err error) caslease.Fault {
 	return caslease.Fault{Text: plain(err)} // no answer, or a 500
 }
 
-// status is the HTTP status of an error, or 0.
+// status returns the HTTP status of an error, or 0 if it has none.
 func status(err error) int {
 	if e, ok := errors.AsType[*googleapi.Error](err); ok {
 		return e.Code
@@ -58,40 +58,41 @@ func status(err error) int {
 	return 0
 }
 
-// missing reports that the service says that something is not there.
+// missing reports whether the service says that something does not exist.
 func missing(err error) bool { return status(err) == http.StatusNotFound && !alien(err) }
 
-// alien reports a 404 that is not the service's: a load balancer that has lost
-// its way to the service says that, too, and it proves nothing about the object.
-// The service's own has a message.
+// alien reports whether err is a 404 that is not the service's: a load balancer that
+// cannot reach the service also answers 404, which proves nothing about the object. The
+// service's own 404 has a message.
 func alien(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return ok && e.Code == http.StatusNotFound && e.Message == ""
 }
 
-// bucketMissing reports that it is the bucket that there is not. Reading an
-// object of it, the service says so by its text alone.
+// bucketMissing reports whether the bucket does not exist. When an object is read, only
+// the text of the answer tells this from a missing object.
 func bucketMissing(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	return isA[*bucketError](err) || ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
 }
 
-// throttle reports that the service refused a request because it came too soon.
+// throttle reports whether the service refused a request because it came too soon.
 func throttle(err error) bool {
 	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusForbidden && reasoned("rateLimitExceeded", "userRateLimitExceeded")(err)
 }
 
-// unreachable reports that no connection could be made.
+// unreachable reports whether no connection could be made.
 func unreachable(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && !op.Timeout()
 }
 
-// unresolved reports that a host name has no address. That it had none in time may pass.
+// unresolved reports whether a host name has no address. It is false for a lookup that
+// timed out, because the next one may succeed.
 func unresolved(err error) bool { return isA[*net.DNSError](err) && unreachable(err) }
 
-// tokenRefused reports that the server which gives out access tokens refused
-// our credentials.
+// tokenRefused reports whether the server that issues access tokens refused our
+// credentials.
 func tokenRefused(err error) bool {
 	e, ok := errors.AsType[*auth.Error](err)
 	return ok && e.Response != nil && e.Response.StatusCode != http.StatusTooManyRequests && e.Response.StatusCode < 500
@@ -117,13 +118,13 @@ func saying(text string) func(error) bool {
 	return func(err error) bool { return strings.Contains(err.Error(), text) }
 }
 
-// plain is the text of an error without what the SDK puts around it.
+// plain returns the text of an error without what the SDK adds.
 func plain(err error) string {
 	if e, ok := errors.AsType[*googleapi.Error](err); ok {
 		text := cmp.Or(e.Message, http.StatusText(e.Code), "no reason given")
 		return locks.Printable(fmt.Sprintf("%s (HTTP %d)", strings.TrimRight(strings.TrimSpace(text), "."), e.Code))
 	}
-	if e, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address, and the object's name twice escaped
+	if e, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address, with the object's name escaped twice
 		return locks.Printable(e.Err.Error())
 	}
 	return locks.Printable(err.Error())

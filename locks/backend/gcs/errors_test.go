@@ -17,7 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestRefusals: each way in which the service refuses is its own clear error.
+// TestRefusals checks that each refusal of the service becomes its own clear error.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -64,7 +64,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNoBucket: the service says by its text alone that it is the bucket.
+// TestNoBucket checks the error for a missing bucket, which only the text of the service's
+// answer tells from a missing object.
 func TestNoBucket(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -76,8 +77,8 @@ func TestNoBucket(t *testing.T) {
 	}
 }
 
-// TestForeignObject is in the way, and is left alone, however old it is: what it
-// says of a lease, if anything, nobody can know.
+// TestForeignObject checks that an object that leaderrun did not write is reported and
+// left alone, however old it is: nobody can know for how long it is held.
 func TestForeignObject(t *testing.T) {
 	t.Parallel()
 	for metadata, want := range map[[2]string]string{
@@ -108,7 +109,7 @@ func TestForeignObject(t *testing.T) {
 	}
 }
 
-// TestNotTheService: something else answers.
+// TestNotTheService checks the error if something else answers, or nothing.
 func TestNotTheService(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello</html>")) }))
@@ -127,7 +128,8 @@ func TestNotTheService(t *testing.T) {
 	}
 }
 
-// TestNoCredentials: a file that is not there is denied at once, and says so.
+// TestNoCredentials checks that a missing file of credentials is ErrDenied, at once, with
+// an error that names it.
 func TestNoCredentials(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "/no/such/file")
 	u := &url.URL{Scheme: "gcs", Host: gcstest.Bucket, RawQuery: "endpoint=https://127.0.0.1:1"}
@@ -137,8 +139,8 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// TestDeniedMidLease: the account loses its permission. That is no proof that
-// the lock is lost; the lease runs out, and meanwhile it may come back.
+// TestDeniedMidLease lets the account lose its permission. That does not prove that the
+// lock is lost: the lease still runs, and the permission may come back before its end.
 func TestDeniedMidLease(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -152,12 +154,12 @@ func TestDeniedMidLease(t *testing.T) {
 	}
 	s.Fault(nil)
 	if err := renew(t, l); err != nil {
-		t.Errorf("renew, once it is allowed again: %v", err)
+		t.Errorf("renew, when it is allowed again: %v", err)
 	}
 }
 
-// TestSilentEndpoint: the answer that does not come is awaited for the connect
-// timeout, and an Acquire that is cancelled for less.
+// TestSilentEndpoint checks that Acquire waits for a missing answer for the connect
+// timeout, and returns earlier if its context ends.
 func TestSilentEndpoint(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -179,8 +181,8 @@ func TestSilentEndpoint(t *testing.T) {
 	}
 }
 
-// TestNotFoundBySomethingElse: a load balancer that has lost its way to the
-// service says 404 to everything. That does not prove that the object is gone.
+// TestNotFoundBySomethingElse uses a load balancer that cannot reach the service and
+// answers every request with 404. That does not prove that the object is gone.
 func TestNotFoundBySomethingElse(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -207,6 +209,6 @@ func TestNotFoundBySomethingElse(t *testing.T) {
 	}
 	lost.Store(false)
 	if err := renew(t, l); err != nil {
-		t.Errorf("renew, once the service answers again: %v", err)
+		t.Errorf("renew, when the service answers again: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// setRecord is one SetRecord that succeeds.
+// setRecord sets the record, and fails the test if it cannot.
 func setRecord(t testing.TB, l locks.Lock, text string) {
 	t.Helper()
 	if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte(text)); err != nil {
@@ -19,7 +19,7 @@ func setRecord(t testing.TB, l locks.Lock, text string) {
 	}
 }
 
-// wantRecord reads what is kept, by a handle of its own.
+// wantRecord reads the record with another handle, and compares it with want.
 func wantRecord(t testing.TB, s *gcstest.Server, when, want string) {
 	t.Helper()
 	got, err := at(t, s, options("reader")).(locks.Recorder).Record(drive.Context(t))
@@ -28,8 +28,8 @@ func wantRecord(t testing.TB, s *gcstest.Server, when, want string) {
 	}
 }
 
-// TestRecordOfAnother: what is in the place of the text is not taken for none,
-// keeps nobody from the lock, and is replaced by the next.
+// TestRecordOfAnother checks that a text that leaderrun did not write is not read as a
+// missing one, does not keep anybody from the lock, and is replaced by the next SetRecord.
 func TestRecordOfAnother(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
@@ -56,9 +56,9 @@ func TestRecordOfAnother(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutRoom: what others have put into the metadata leaves no room
-// for a text, and that is said; the lock is renewed even so. The longest text has
-// room beside the largest state.
+// TestRecordWithoutRoom checks that the longest text fits with the largest state, and
+// that SetRecord returns an error if metadata of others leaves no room. The lock is still
+// renewed then.
 func TestRecordWithoutRoom(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -75,11 +75,11 @@ func TestRecordWithoutRoom(t *testing.T) {
 		t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
 	}
 	drive.Renew(t, l)
-	wantRecord(t, s, "after what had no room", "x")
+	wantRecord(t, s, "after a text that had no room", "x")
 }
 
-// TestForeignChangeIsNoLoss: somebody sets metadata of their own, or the service
-// changes the storage class. The record is still ours.
+// TestForeignChangeIsNoLoss lets somebody else set another key of the metadata, as the
+// service does when it changes the storage class. The lock is still ours.
 func TestForeignChangeIsNoLoss(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)

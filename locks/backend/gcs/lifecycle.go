@@ -13,17 +13,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// storageClass is that of all objects that we make, whatever the bucket's default: in
-// the cold classes each renewal and each look costs several times as much.
+// storageClass is the class of all objects that we create, whatever the bucket's default:
+// in the cold classes each renewal and each look costs several times as much.
 const storageClass = "STANDARD"
 
 func cold(class string) bool {
 	return slices.Contains([]string{"NEARLINE", "COLDLINE", "ARCHIVE"}, class)
 }
 
-// A lifecycleRule is one of the bucket's, as the service writes it. The SDK's lacks
-// the conditions that the SDK does not know, and those of value 0, and so seems to
-// concern objects that the rule does not.
+// A lifecycleRule is one of the bucket's rules, as the service writes it. The SDK's type
+// drops conditions that the SDK does not know, and those with the value 0, and so seems to
+// cover objects that the rule does not.
 type lifecycleRule struct {
 	Action struct {
 		Type         string `json:"type"`
@@ -32,9 +32,9 @@ type lifecycleRule struct {
 	Condition map[string]json.RawMessage `json:"condition"`
 }
 
-// describe asks for the bucket's settings, and returns its rules beside.
+// describe requests the bucket's settings, and returns them and its rules.
 func describe(ctx context.Context, b *storage.BucketHandle) (*storage.BucketAttrs, []lifecycleRule, error) {
-	ctx, note := noting(ctx)
+	ctx, note := withReply(ctx)
 	note.copy = new(bytes.Buffer)
 	attrs, err := b.Attrs(ctx)
 	if err != nil {
@@ -50,21 +50,21 @@ func describe(ctx context.Context, b *storage.BucketHandle) (*storage.BucketAttr
 }
 
 func (r lifecycleRule) String() string {
-	b, _ := json.Marshal(r.Condition) // it was read from JSON
+	b, _ := json.Marshal(r.Condition) // cannot fail: it was read from JSON
 	return locks.Printable(string(b))
 }
 
-// A reach says which objects of locks a rule or a condition concerns.
+// A reach says which objects of locks a rule or a condition covers.
 type reach int
 
 const (
 	never   reach = iota
-	unclear       // some, by their names, or it cannot be told
-	certain       // any, once it is old enough
+	unclear       // some, by their names; or unknown
+	certain       // all, once they are old enough
 )
 
-// reaches finds out which objects of ours a rule concerns, of those classes. It has to
-// meet all conditions.
+// reaches returns which of our objects a rule covers: those that meet all its conditions.
+// The objects are of our class, or of one of classes.
 func (s *settings) reaches(r lifecycleRule, classes []string) reach {
 	least := certain
 	for name, value := range r.Condition {
@@ -73,8 +73,8 @@ func (s *settings) reaches(r lifecycleRule, classes []string) reach {
 	return least
 }
 
-// meets says which objects of ours meet a condition: they are live, empty, and have no
-// custom time. See https://cloud.google.com/storage/docs/lifecycle#conditions.
+// meets returns which of our objects meet a condition. They are live and empty, and have
+// no custom time. See https://cloud.google.com/storage/docs/lifecycle#conditions.
 func (s *settings) meets(name string, value json.RawMessage, classes []string) reach {
 	switch name {
 	case "age", "createdBefore", "sizeBelowBytes":
@@ -101,7 +101,7 @@ func (s *settings) meets(name string, value json.RawMessage, classes []string) r
 	case "matchesStorageClass":
 		return when(slices.ContainsFunc(list, func(class string) bool { return !cold(class) || slices.Contains(classes, class) }), certain)
 	}
-	return unclear // nobody has thought of it when this was written
+	return unclear // a condition that we do not know
 }
 
 func when(ok bool, r reach) reach {
@@ -111,7 +111,7 @@ func when(ok bool, r reach) reach {
 	return never
 }
 
-// mayEnd reports whether the name of an object of ours may end with a suffix.
+// mayEnd reports whether the name of one of our objects may end with a suffix.
 func (s *settings) mayEnd(suffix string) bool {
 	slash := strings.LastIndex(suffix, "/")
 	if slash >= 0 && !strings.HasSuffix(s.prefix, suffix[:slash]) {
@@ -121,29 +121,8 @@ func (s *settings) mayEnd(suffix string) bool {
 	return locks.CheckName("x"+end) == nil
 }
 
-// lifecycle judges the rules that delete our objects, or move them to a cold class.
-func (p *probe) lifecycle(rules []lifecycleRule) {
-	const fix = "use a bucket without such rules, or limit them to other prefixes"
-	classes := p.classes(rules)
-	if len(classes) > 0 {
-		p.Find("storage class", locks.LevelWarning, "a rule moves objects of the prefix to "+strings.Join(classes, " or ")+", where each renewal and each look costs several times as much", fix)
-	}
-	var worst reach
-	var which lifecycleRule
-	for _, r := range rules {
-		if got := p.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
-			worst, which = got, r
-		}
-	}
-	switch worst {
-	case certain:
-		p.Find("lifecycle", locks.LevelError, "the rule "+which.String()+" deletes objects of the prefix, and so locks that are held: it counts from when they were made, not from their last renewal", fix)
-	case unclear:
-		p.Find("lifecycle", locks.LevelWarning, "the rule "+which.String()+" may delete objects of some locks, also while they are held", "see that no lock's object meets the conditions, or limit the rule to other prefixes")
-	}
-}
-
-// classes are the cold ones that rules move objects of ours to, one after the other.
+// classes returns the cold classes that rules move our objects to. A rule may move them on
+// from the class that another one has moved them to.
 func (s *settings) classes(rules []lifecycleRule) []string {
 	found := map[string]bool{}
 	for range rules {

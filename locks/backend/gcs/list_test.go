@@ -20,8 +20,8 @@ func list(t *testing.T, l locks.Lock) map[string]locks.Listed {
 	return all
 }
 
-// TestList tells of a lock that is held, one that was released, and a slot, from
-// one request; and not of what is no lock, or under another prefix.
+// TestList checks that one request lists a held lock, a released one and a slot, and
+// leaves out what is not a lock or is under another prefix.
 func TestList(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -31,7 +31,7 @@ func TestList(t *testing.T) {
 		return at(t, s, o)
 	}
 	if got := list(t, named("a")); len(got) > 0 {
-		t.Errorf("where there are none: %v", got)
+		t.Errorf("with no locks: %v", got)
 	}
 	a, slot, old := named("jobs/A:b@c"), named("a#12"), named("old")
 	g := drive.Hold(t, a)
@@ -69,7 +69,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListOfALongPrefix: a cursor that nobody may be given ends the list.
+// TestListOfALongPrefix checks that a cursor that is too long to be returned is an error.
 func TestListOfALongPrefix(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -80,7 +80,8 @@ func TestListOfALongPrefix(t *testing.T) {
 	}
 }
 
-// TestListPages has more locks than a page, each with as much as the service keeps.
+// TestListPages lists more locks than a page has, each with as much metadata as the
+// service keeps.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -99,6 +100,6 @@ func TestListPages(t *testing.T) {
 	}
 	s.Next("list", gcstest.Fault{Status: 503, Message: "Backend Error"})
 	if got := list(t, at(t, s, patiently("a"))); len(got) != n {
-		t.Errorf("after a page had to be asked for again: got %d locks, want %d", len(got), n)
+		t.Errorf("when a page was requested twice: got %d locks, want %d", len(got), n)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// Open makes a handle on one lock in one bucket. It implements [locks.Opener]: it contacts
-// nobody.
+// Open returns a handle on one lock in one bucket. It implements [locks.Opener]: it sends
+// nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
@@ -26,25 +26,24 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 }
 
 const (
-	// pace is the time between two writes to an object which the service promises to
-	// take.
+	// pace is the time between two writes to an object that the service promises to
+	// accept.
 	pace = time.Second
-	// shortTTL is the lease below which renewals come more often than that: five fit
-	// into a lease.
+	// shortTTL is the ttl below which renewals are less than pace apart: a lease is
+	// renewed five times.
 	shortTTL = 5 * pace
-	// margin is how far the clock that writes the Date of an answer may be behind or
-	// ahead of the one that stamps objects. Both are Google's, and synchronised far
-	// better than that.
+	// margin is how far the clock that writes the Date of an answer may differ from the
+	// one that stamps objects. Both are Google's, and synchronised far better than that.
 	margin = time.Second
-	// poll is the mean pause between two looks of those who wait: each is paid for.
+	// poll is the mean pause between two looks of a waiter. Each look costs money.
 	poll = 2 * time.Second
 )
 
-// traits are what is special about the service. A Date may be a proxy's.
+// traits returns what distinguishes the service from other stores.
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		// The name of the file with the key counts as a secret: with it goes the only way
-		// that the job had to be told of it.
+		// The name of the key file counts as a secret: without the name, the job does not
+		// learn of the file.
 		Secrets: gcsinfo.Info.Secrets(),
 		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
 		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
@@ -54,7 +53,7 @@ func traits(s *settings) caslease.Traits {
 
 		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
 		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
-		HintUnmoved: "a lease is judged by the metageneration and the time updated of its object, which Cloud Storage moves with each change; use the service itself, or an emulator that does so, too",
+		HintUnmoved: "leases are judged by the object's metageneration and its time updated, which Cloud Storage moves with each change; use the service itself, or an emulator that does the same",
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// TestMain sets an address where nobody is: without an emulator's, nothing could be
-// reached but the service itself.
+// TestMain sets an address without a server. Otherwise, a test that forgets to name an
+// emulator would reach the service itself.
 func TestMain(m *testing.M) {
 	tester.Forget()
 	_ = os.Setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:1")
@@ -30,15 +30,15 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: lockName, Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second, Version: "test"}
 }
 
-// patiently are options with which an answer is awaited for longer than a busy
-// machine may need for what the test does meanwhile.
+// patiently returns options with a connect timeout that is longer than any step of a test
+// takes on a busy machine.
 func patiently(holder string) locks.Options {
 	o := options(holder)
 	o.ConnectTimeout = 2 * drive.Patience
 	return o
 }
 
-// open makes a handle that is closed with the test.
+// open returns a handle that is closed when the test ends.
 func open(t testing.TB, u *url.URL, o locks.Options) locks.Lock {
 	t.Helper()
 	l, err := gcs.Open(drive.Context(t), u, o)
@@ -49,20 +49,20 @@ func open(t testing.TB, u *url.URL, o locks.Options) locks.Lock {
 	return l
 }
 
-// at makes a handle on a lock in the emulator.
+// at returns a handle on the lock in the emulator.
 func at(t testing.TB, s *gcstest.Server, o locks.Options) locks.Lock {
 	t.Helper()
 	return open(t, gcstest.URL(s.Addr(), "p"), o)
 }
 
-// renew is one attempt.
+// renew calls Renew once.
 func renew(t testing.TB, l locks.Lock) error {
 	ctx, cancel := context.WithTimeout(drive.Context(t), 3*time.Second)
 	defer cancel()
 	return l.Renew(ctx)
 }
 
-// record returns what the object of the lock says.
+// record returns the state in the lock's object.
 func record(t testing.TB, s *gcstest.Server) string {
 	t.Helper()
 	o, ok := s.Object("p/jobs%2Fnightly")
@@ -72,8 +72,8 @@ func record(t testing.TB, s *gcstest.Server) string {
 	return o.Metadata["leaderrun"]
 }
 
-// verbs counts the requests of each kind since the last call. One about the
-// object with what the holder is asked is an "ask read" and so on.
+// verbs counts the requests of each kind since the last call. Requests about the object
+// with the request to the holder are "ask read" and so on.
 func verbs(s *gcstest.Server) map[string]int {
 	n := map[string]int{}
 	for _, r := range s.Requests() {

@@ -14,20 +14,21 @@ import (
 
 const lockObject = "p/jobs%2Fnightly"
 
-// stuck has a value of the object stay as it is, as far as answers tell.
+// stuck makes answers show the current value of a field forever.
 func stuck(s *gcstest.Server, field string) {
 	o, _ := s.Object(lockObject)
 	value := map[string]any{"metageneration": fmt.Sprint(o.Metageneration), "updated": o.Updated.Truncate(time.Millisecond).Format(time.RFC3339Nano)}[field]
 	s.Fault(func(r gcstest.Request) gcstest.Fault {
-		if field == "metageneration" && r.Verb != "patch" { // else what follows were refused
+		if field == "metageneration" && r.Verb != "patch" { // otherwise the conditions of later requests would fail
 			return gcstest.Fault{}
 		}
 		return gcstest.Fault{Object: func(fields map[string]any) { fields[field] = value }}
 	})
 }
 
-// TestStoreThatDoesNotMove is one whose answers to changes do not show what leases
-// rely on. It is named, nothing is renewed nor had, and nothing is lost for sure.
+// TestStoreThatDoesNotMove uses a store whose answers to changes do not show a change of
+// the field that leases rely on. Renew and Acquire fail with an error that names the field,
+// and the lock is not reported as lost.
 func TestStoreThatDoesNotMove(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"metageneration", "updated"} {

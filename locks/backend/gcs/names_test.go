@@ -7,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestObjectsApart: no two objects share a name: those of locks and of their
-// slots, and those of what their holders are asked, under any prefix.
+// TestObjectsApart checks that the objects of locks, of slots, and of requests have
+// different names, under any prefix.
 func TestObjectsApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -12,9 +12,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// documented are the preconditions that we use, by method of the JSON API, as
-// its reference describes them. The emulator is not the service: this is what
-// the service promises to heed.
+// documented has the preconditions that we use, by method of the JSON API, as its
+// reference describes them. An emulator proves nothing about the service, so this is what
+// the service promises.
 //
 //   - https://cloud.google.com/storage/docs/json_api/v1/objects/insert
 //   - https://cloud.google.com/storage/docs/json_api/v1/objects/patch
@@ -30,9 +30,9 @@ var documented = map[string]map[string]string{
 	"read": {}, // objects.get
 }
 
-// TestPreconditions goes through all that a lock does, with each write failing
-// once, and looks at every request: a write has all the preconditions above, and
-// nothing else is asked of the service.
+// TestPreconditions calls every method of a lock, with each write failing once, and looks
+// at every request: each write has all the preconditions above, and there are no other
+// requests.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -67,13 +67,13 @@ func TestPreconditions(t *testing.T) {
 		asks[verb(r)]++
 		want, known := documented[r.Verb]
 		if !known {
-			t.Errorf("%s %s is a request that the backend should not make", r.Method, r.Path)
+			t.Errorf("unexpected request %s %s", r.Method, r.Path)
 		}
 		if got := r.Preconditions(); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 			t.Errorf("%s with the preconditions [%s]; want %v", r.Verb, strings.Join(got, " "), slices.Sorted(maps.Keys(want)))
 		}
 	}
 	if len(seen) != len(documented) || seen["patch"] < 8 || asks["ask create"] == 0 || asks["ask patch"] < 2 {
-		t.Errorf("not all was gone through: %v, %v", seen, asks)
+		t.Errorf("some requests were not tried: %v, %v", seen, asks)
 	}
 }

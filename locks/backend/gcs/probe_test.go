@@ -22,17 +22,17 @@ func probe(t *testing.T, s *gcstest.Server) locks.Servers {
 	}
 	for _, f := range got.Findings {
 		if (f.Level == "ok") != (f.Fix == "") {
-			t.Errorf("what is well needs no fix, and nothing else goes without: %+v", f)
+			t.Errorf("want a fix, except at level ok: %+v", f)
 		}
 	}
 	if after := len(s.Objects("")); after != before {
-		t.Errorf("there were %d objects, and are %d", before, after)
+		t.Errorf("%d objects before, %d after", before, after)
 	}
 	return got
 }
 
-// found checks that a check was found to be of a level, with a text that has these
-// words; "none" says that nothing was found.
+// found checks that there is a finding about check with this level, whose text has these
+// words. If level is "none", there may be no finding.
 func found(t *testing.T, s locks.Servers, check, level string, words ...string) {
 	t.Helper()
 	i := slices.IndexFunc(s.Findings, func(f locks.Finding) bool { return f.Check == check })
@@ -49,15 +49,15 @@ func found(t *testing.T, s locks.Servers, check, level string, words ...string) 
 	}
 }
 
-// answering has the emulator answer as the service does, of which it knows too
-// little.
+// answering makes the emulator send these answers, by verb: it does not know all that the
+// service does.
 func answering(s *gcstest.Server, answers map[string]string) {
 	s.Fault(func(r gcstest.Request) gcstest.Fault { return gcstest.Fault{Answer: answers[r.Verb]} })
 }
 
 const allAllowed = `{"permissions":["storage.objects.create","storage.objects.get","storage.objects.list","storage.objects.update","storage.objects.delete"]}`
 
-// TestProbe of a bucket with which all is well.
+// TestProbe probes a bucket without problems.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -81,26 +81,26 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeAnEmulator which knows nothing of permissions.
+// TestProbeAnEmulator probes an emulator, which has no permissions.
 func TestProbeAnEmulator(t *testing.T) {
 	t.Parallel()
 	got := probe(t, gcstest.Start(t))
 	found(t, got, "permissions", "none")
 	found(t, got, "bucket", "ok")
 	for _, f := range got.Findings {
-		if strings.HasPrefix(f.Text, ", ") { // what is not told, such as the location
-			t.Errorf("%s begins with nothing: %q", f.Check, f.Text)
+		if strings.HasPrefix(f.Text, ", ") { // the location is unknown
+			t.Errorf("%s begins with an empty item: %q", f.Check, f.Text)
 		}
 	}
 }
 
-// TestProbePermissions: each that is missing is named.
+// TestProbePermissions checks that each missing permission is named.
 func TestProbePermissions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ has, level, word string }{
 		{strings.Replace(allAllowed, `,"storage.objects.update"`, "", 1), "error", "storage.objects.update"},
 		{strings.Replace(allAllowed, `"storage.objects.create",`, "", 1), "error", "storage.objects.create"},
-		{strings.Replace(allAllowed, `,"storage.objects.delete"`, "", 1), "warning", "to forget a lock"},
+		{strings.Replace(allAllowed, `,"storage.objects.delete"`, "", 1), "warning", "only forgetting a lock"},
 		{`{"permissions":["storage.objects.create"]}`, "warning", "on the prefix"},
 	} {
 		s := gcstest.Start(t)
@@ -109,8 +109,8 @@ func TestProbePermissions(t *testing.T) {
 	}
 }
 
-// TestProbeBucket finds what deletes or keeps objects, and what is not allowed to be
-// known.
+// TestProbeBucket checks the findings about settings that delete or keep objects, and
+// about settings that the account may not read.
 func TestProbeBucket(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ bucket, check, level, word string }{
@@ -137,8 +137,8 @@ func TestProbeBucket(t *testing.T) {
 	found(t, probe(t, s), "bucket", "warning", "storage.buckets.get")
 }
 
-// TestProbeLifecycle: of the rules that delete objects those matter whose conditions the
-// object of a lock can meet. What nobody has thought of yet is said, and no error.
+// TestProbeLifecycle checks that a rule that deletes objects matters only if a lock's
+// object can meet its conditions. A condition that leaderrun does not know is a warning.
 func TestProbeLifecycle(t *testing.T) {
 	t.Parallel()
 	for condition, level := range map[string]string{
@@ -174,8 +174,8 @@ func TestProbeLifecycle(t *testing.T) {
 	}
 }
 
-// TestProbeMovedThenDeleted: one rule moves objects to the class of which another deletes
-// them, over a third, in whatever order.
+// TestProbeMovedThenDeleted has one rule that moves objects to a class, a second that
+// moves them on, and a third that deletes them there, in another order.
 func TestProbeMovedThenDeleted(t *testing.T) {
 	t.Parallel()
 	const toNearline, toArchive, remove = `{"action":{"type":"SetStorageClass","storageClass":"NEARLINE"},"condition":{"age":30,"matchesPrefix":["%s"]}}`,
@@ -190,7 +190,7 @@ func TestProbeMovedThenDeleted(t *testing.T) {
 	}
 }
 
-// TestStorageClass: objects do not take that of the bucket, where it may be dear.
+// TestStorageClass checks that objects do not take the bucket's class, which may cost more.
 func TestStorageClass(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -213,7 +213,7 @@ func TestStorageClass(t *testing.T) {
 	}
 }
 
-// TestProbeFails: what keeps the bucket from being used is told, and is no error.
+// TestProbeFails checks that problems with the bucket are findings, and not errors.
 func TestProbeFails(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -237,7 +237,7 @@ func TestProbeFails(t *testing.T) {
 	l := at(t, s, options("operator"))
 	none, err := l.(locks.Prober).Probe(drive.Context(t))
 	if err != nil || none.Servers[0].Class != "unavailable" {
-		t.Errorf("nobody is there: %+v, %v", none, err)
+		t.Errorf("without a server: %+v, %v", none, err)
 	}
 	_ = l.Close()
 	if _, err := l.(locks.Prober).Probe(drive.Context(t)); err == nil || errors.Is(err, locks.ErrLost) {

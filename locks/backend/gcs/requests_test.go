@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestRenewOnceIsOneRequest: what costs money and counts against a limit. One
-// that succeeds is followed by one look at what we are asked.
+// TestRenewOnceIsOneRequest checks that a renewal is one request, because requests cost
+// money and are limited. One that succeeds is followed by one look for a request to us.
 func TestRenewOnceIsOneRequest(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -33,8 +33,8 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	drive.Eventually(t, drive.Patience, "a look at what we are asked", look)
-	// A renewal that comes while a look is still under way is not followed by another.
+	drive.Eventually(t, drive.Patience, "a look for a request to us", look)
+	// A renewal that comes during a look is not followed by another look.
 	if n["patch"] != renewals || n["ask read"] > renewals || len(n) != 2 {
 		t.Errorf("%d renewals were %v; want a patch each, and at most one look", renewals, n)
 	}
@@ -43,13 +43,13 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 		t.Errorf("renew: %v", err)
 	}
 	got := verbs(s)
-	delete(got, "ask read") // of a look that began before
+	delete(got, "ask read") // an earlier look may end only now
 	if want := (map[string]int{"patch": 1}); !maps.Equal(got, want) {
-		t.Errorf("a renewal that fails was %v; want %v: the SDK must not retry", got, want)
+		t.Errorf("a failed renewal made the requests %v; want %v: the SDK must not retry", got, want)
 	}
 }
 
-// TestLongDeadHolder: who does not wait has the lock of a holder that died long
+// TestLongDeadHolder checks that Acquire with try gets the lock of a holder that died long
 // ago, at the first look.
 func TestLongDeadHolder(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestLongDeadHolder(t *testing.T) {
 	}
 }
 
-// TestTokensRise whatever becomes of the object in between.
+// TestTokensRise checks that tokens rise whatever happens to the object between two terms.
 func TestTokensRise(t *testing.T) {
 	t.Parallel()
 	const name = "p/jobs%2Fnightly"

@@ -11,8 +11,8 @@ import (
 
 const (
 	defaultPrefix = "leaderrun"
-	// maxPrefix leaves room for the longest lock name, 200 bytes of which each
-	// may become three, in the 1024 bytes of an object's name.
+	// maxPrefix, in bytes, leaves room in the 1024 bytes of an object's name for the
+	// longest name of a lock: 200 bytes, each of which may become three.
 	maxPrefix = 400
 )
 
@@ -21,14 +21,14 @@ type settings struct {
 	bucket      string
 	prefix      string // "a/b": no slash at either end
 	endpoint    string // "http://host:port" or "https://host"; "": the public service
-	userProject string // who pays for requests; "": the bucket's owner
+	userProject string // the project that pays for requests; "": the bucket's owner pays
 }
 
-// anonymous reports that no credentials are sent: an emulator wants none, and
-// without TLS they would be readable on the way.
+// anonymous reports whether requests are sent without credentials: an emulator needs none,
+// and without TLS they could be read on the way.
 func (s *settings) anonymous() bool { return strings.HasPrefix(s.endpoint, "http://") }
 
-// parse reads a URL, and for what it leaves open the environment. All errors
+// parse reads the URL, and takes what it omits from the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := gcsinfo.Info.CheckURL(u); err != nil {
@@ -36,9 +36,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	switch {
 	case u.User != nil:
-		return nil, locks.Usagef("a gcs URL has no user; credentials come from the environment")
+		return nil, locks.Usagef("a gcs URL cannot have a user; credentials come from the environment")
 	case u.Port() != "":
-		return nil, locks.Usagef("a gcs URL has a bucket and no port; another address of the service is given with endpoint=URL")
+		return nil, locks.Usagef("a gcs URL has a bucket and cannot have a port; give another address of the service with endpoint=URL")
 	}
 	s := &settings{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), userProject: u.Query().Get("userproject")}
 	if s.bucket == "" {
@@ -62,8 +62,8 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	return s, err
 }
 
-// checkBucket refuses what no bucket is called. The service knows the rest of
-// the rules.
+// checkBucket returns an error if no bucket can have this name. The service checks the
+// rest of the rules.
 func checkBucket(name string) error {
 	if name == "" {
 		return locks.Usagef("no bucket is named; write gcs://bucket/prefix, or set LEADERRUN_GCS_BUCKET")
@@ -72,7 +72,7 @@ func checkBucket(name string) error {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r)
 	}
 	if len(name) < 3 || len(name) > 222 || strings.ContainsFunc(name, func(r rune) bool { return !valid(r) }) {
-		return locks.Usagef("%q is not the name of a bucket: it has 3 to 222 characters of a-z 0-9 - _ .", locks.Abbreviate(name))
+		return locks.Usagef("invalid bucket name %q (want 3 to 222 characters of a-z 0-9 - _ .)", locks.Abbreviate(name))
 	}
 	return nil
 }
@@ -85,17 +85,17 @@ func checkPrefix(p string) error {
 		return locks.Usagef("the prefix of the objects has a character that cannot be printed: %q", locks.Abbreviate(p))
 	}
 	if strings.ContainsAny(p, "#[]*?") {
-		return locks.Usagef("the prefix of the objects has one of # [ ] * ?, which the tools of Cloud Storage take for patterns")
+		return locks.Usagef("the prefix of the objects has one of # [ ] * ?, which the tools of Cloud Storage read as patterns")
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." {
-			return locks.Usagef("the prefix of the objects has the part %q between slashes", part)
+			return locks.Usagef("the prefix of the objects has %q between slashes", part)
 		}
 	}
 	return nil
 }
 
-// endpoint is where the service is, if not at its public address.
+// endpoint returns the address of the service, or "" for its public one.
 func endpoint(u *url.URL, getenv func(string) string) (string, error) {
 	value, name := u.Query().Get("endpoint"), "endpoint"
 	if value == "" {
@@ -110,7 +110,7 @@ func endpoint(u *url.URL, getenv func(string) string) (string, error) {
 	e, err := url.Parse(value)
 	if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Hostname() == "" || e.User != nil ||
 		strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || e.Fragment != "" {
-		return "", locks.Usagef("%s %q is not the address of a server, such as https://storage.example.com or http://127.0.0.1:9000", name, locks.Abbreviate(locks.RedactText(value)))
+		return "", locks.Usagef("invalid %s %q (want the address of a server, like https://storage.example.com or http://127.0.0.1:9000)", name, locks.Abbreviate(locks.RedactText(value)))
 	}
 	return e.Scheme + "://" + e.Host, nil
 }

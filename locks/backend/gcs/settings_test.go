@@ -52,19 +52,19 @@ func TestSettingsRefused(t *testing.T) {
 		"gcs:///prefix":                            "no bucket is named",
 		"gcs:bucket":                               "with two slashes",
 		"gcs://bucket/p#f":                         "a part after #",
-		"gcs://user@bucket/p":                      "no user",
-		"gcs://bucket:80/p":                        "no port",
+		"gcs://user@bucket/p":                      "cannot have a user",
+		"gcs://bucket:80/p":                        "cannot have a port",
 		"gcs://bucket/p?endpont=x":                 `did you mean "endpoint"?`,
-		"gcs://Bucket":                             "not the name of a bucket",
-		"gcs://b":                                  "not the name of a bucket",
-		"gcs://bucket/a//b":                        `the part ""`,
-		"gcs://bucket/a/../b":                      `the part ".."`,
+		"gcs://Bucket":                             "invalid bucket name",
+		"gcs://b":                                  "invalid bucket name",
+		"gcs://bucket/a//b":                        `has "" between`,
+		"gcs://bucket/a/../b":                      `has ".." between`,
 		"gcs://bucket/a%00b":                       "cannot be printed",
-		"gcs://bucket/a*b":                         "take for patterns",
-		"gcs://bucket/%5Ba":                        "take for patterns",
-		"gcs://bucket/?endpoint=ftp://h":           "not the address of a server",
-		"gcs://bucket/?endpoint=h:80":              "not the address of a server",
-		"gcs://bucket/?endpoint=http://h/storage":  "not the address of a server",
+		"gcs://bucket/a*b":                         "read as patterns",
+		"gcs://bucket/%5Ba":                        "read as patterns",
+		"gcs://bucket/?endpoint=ftp://h":           "want the address of a server",
+		"gcs://bucket/?endpoint=h:80":              "want the address of a server",
+		"gcs://bucket/?endpoint=http://h/storage":  "want the address of a server",
 		"gcs://bucket/" + strings.Repeat("x", 401): "at most 400",
 	} {
 		if _, err := parseText(t, rawURL, nil); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
@@ -73,8 +73,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotShown: a password in the address of an emulator is refused,
-// and not repeated.
+// TestSecretsAreNotShown checks that a password in the address of an emulator is refused,
+// and that the error does not show it.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	_, err := parseText(t, "gcs://bucket/p?endpoint="+url.QueryEscape("http://u:opensesame@h"), nil)
@@ -83,8 +83,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestObjectNames: the longest name of a lock, under the longest prefix, is
-// within the 1024 bytes of an object's name.
+// TestObjectNames checks that the longest name of a lock, under the longest prefix, fits
+// into the 1024 bytes of an object's name.
 func TestObjectNames(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("a/", 99) + "aa"
@@ -94,9 +94,9 @@ func TestObjectNames(t *testing.T) {
 	}
 }
 
-// TestMetadataFits: the largest state, and the largest text beside it, are within the
-// 8 KiB of custom metadata that the service keeps, with 256 bytes left for others; so is
-// the largest request, in an object of its own.
+// TestMetadataFits checks that the largest state and the largest text together fit into
+// the 8 KiB of custom metadata that the service keeps, and leave 256 bytes for others. So
+// does the largest request, in its own object.
 func TestMetadataFits(t *testing.T) {
 	t.Parallel()
 	text := caslease.EncodeText(make([]byte, locks.MaxRecord))

@@ -23,21 +23,21 @@ import (
 )
 
 const (
-	// stateKey, textKey and askKey are the keys of an object's custom metadata that
-	// have what a cell has: what is in one value is changed as one.
+	// stateKey, textKey and askKey are the keys of an object's custom metadata under
+	// which a cell is kept. Each value changes as a whole.
 	stateKey = "leaderrun"
 	textKey  = "leaderrun-record"
 	askKey   = "leaderrun-ask"
-	// askSuffix makes the name of the object with a request from the lock's. No object
-	// of a lock ends with it, under whatever prefix: "~" is in no lock's name, and
-	// [locks.EscapeName] leaves none of "/".
+	// askSuffix is appended to the name of a lock's object, for the object with a request.
+	// No lock's own object ends with it, whatever the prefix: no name of a lock has a "~",
+	// and [locks.EscapeName] escapes every "/".
 	askSuffix = "~ask"
-	// maxListing is the most that is read of a page. An object has up to 8 KiB of
-	// metadata, of which some bytes become six in JSON.
+	// maxListing is the most that is read of a page, in bytes. An object has up to 8 KiB
+	// of metadata, and some bytes become six in JSON.
 	maxListing = locks.MaxList * 64 << 10
 )
 
-// object is the name of the object that is a cell.
+// object returns the name of the object that holds a cell.
 func (s *settings) object(k caslease.Key) string {
 	name := s.prefix + "/" + locks.EscapeName(k.Name)
 	if k.Part == caslease.Request {
@@ -46,19 +46,19 @@ func (s *settings) object(k caslease.Key) string {
 	return name
 }
 
-// A store speaks with the service. It makes one HTTP request for each call, and
-// retries nothing: a retry of the SDK's own could make a write succeed twice, or hide
-// that the first attempt's fate is unknown.
+// A store sends requests to the service. Each call is one HTTP request, without
+// retries: a retry by the SDK could make a write succeed twice, or hide that the fate of
+// the first attempt is unknown.
 type store struct {
 	*settings
 	name      string        // of the lock whose handle this is, for Probe
-	patience  time.Duration // for all that Probe asks beside
+	patience  time.Duration // how long Probe may take for the bucket's settings and permissions
 	transport *http.Transport
 
 	once  sync.Once
-	ready chan struct{} // closed when what follows is set
+	ready chan struct{} // closed when the following fields are set
 	sdk   *storage.Client
-	creds *auth.Credentials // nil: none are sent
+	creds *auth.Credentials // nil: requests are anonymous
 	err   error
 }
 
@@ -66,8 +66,8 @@ func newStore(s *settings, o locks.Options) *store {
 	return &store{settings: s, name: o.Name, patience: o.ConnectTimeout, transport: newTransport(o.ConnectTimeout), ready: make(chan struct{})}
 }
 
-// open returns a handle for requests. The first call looks for credentials, which
-// may mean to ask the metadata server of the machine; ctx bounds the wait for that.
+// open returns a handle for requests. The first call looks for credentials, and may have
+// to ask the machine's metadata server; ctx bounds the wait for that.
 func (s *store) open(ctx context.Context) (*storage.BucketHandle, error) {
 	s.once.Do(func() {
 		go func() {
@@ -93,13 +93,13 @@ func (s *store) open(ctx context.Context) (*storage.BucketHandle, error) {
 // dial makes the SDK's client; it does not connect.
 func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 	login := option.WithoutAuthentication()
-	hc := &http.Client{Transport: recorder{s.transport}}
+	hc := &http.Client{Transport: filter{s.transport}}
 	if !s.anonymous() {
 		creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}})
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
-		hc, err = httptransport.NewClient(&httptransport.Options{Credentials: creds, BaseRoundTripper: recorder{s.transport}, DisableTelemetry: true})
+		hc, err = httptransport.NewClient(&httptransport.Options{Credentials: creds, BaseRoundTripper: filter{s.transport}, DisableTelemetry: true})
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
@@ -118,7 +118,7 @@ func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error)
 	return c, err
 }
 
-// look reads, and returns beside what the SDK does not pass on.
+// look reads a cell, and also returns what the SDK does not pass on.
 func (s *store) look(ctx context.Context, k caslease.Key) (caslease.Cell, *reply, error) {
 	c, note, err := s.call(ctx, k, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		attrs, err := o.Attrs(ctx)
@@ -133,12 +133,12 @@ func (s *store) look(ctx context.Context, k caslease.Key) (caslease.Cell, *reply
 	return c, note, err
 }
 
-// Swap implements [caslease.Store] by a change of metadata, or by making the object.
+// Swap implements [caslease.Store]. It changes metadata, or creates the object.
 // The service keeps the other keys.
 func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
 	metadata := map[string]string{}
 	if to.State != "" {
-		metadata[mark(k.Part)] = to.State
+		metadata[keyOf(k.Part)] = to.State
 	}
 	if to.Record != nil {
 		metadata[textKey] = caslease.EncodeText(to.Record)
@@ -155,7 +155,7 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 	return c, err
 }
 
-// create makes the object, if there is none: ifGenerationMatch=0.
+// create creates the object, if it does not exist: ifGenerationMatch=0.
 func create(ctx context.Context, o *storage.ObjectHandle, metadata map[string]string) (*storage.ObjectAttrs, error) {
 	w := o.If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
 	w.ChunkSize = 0 // one request
@@ -184,14 +184,14 @@ func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) er
 	return err
 }
 
-// List implements [caslease.Lister]. What has a slash after the prefix is passed over
-// by the service.
+// List implements [caslease.Lister]. The service skips objects that have a slash after the
+// prefix.
 func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
 	b, err := s.open(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	ctx, note := noting(ctx)
+	ctx, note := withReply(ctx)
 	note.limit = maxListing
 	prefix := s.prefix + "/"
 	it := b.Objects(ctx, &storage.Query{Prefix: prefix, Delimiter: "/", Projection: storage.ProjectionNoACL})
@@ -206,29 +206,30 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 				page = append(page, caslease.ListedCell{Name: name, Cell: cell(caslease.Lease, a, note)})
 			}
 		}
-		if err == nil && it.PageInfo().Remaining() > 0 { // to ask for another would be another request
+		if err == nil && it.PageInfo().Remaining() > 0 { // Next beyond them would send another request
 			continue
 		}
-		if next = it.PageInfo().Token; locks.CheckCursor(next) != nil { // it has the name of an object
+		if next = it.PageInfo().Token; locks.CheckCursor(next) != nil { // a cursor contains the name of an object
 			return nil, "", locks.Usagef("the prefix of the objects is too long to list them")
 		}
 		return page, next, nil
 	}
 }
 
-// nameOf is the name of the lock whose object has this one, after the prefix.
+// nameOf returns the name of the lock whose object has this name, after the prefix. It
+// reports false if no lock's object can be called that.
 func nameOf(object string) (string, bool) {
 	name, err := url.PathUnescape(object)
 	return name, err == nil && locks.EscapeName(name) == object
 }
 
-// call makes one request about an object, and notes what its answer says.
+// call makes one request about an object, and collects what the SDK drops from its answer.
 func (s *store) call(ctx context.Context, k caslease.Key, f func(context.Context, *storage.ObjectHandle) (*storage.ObjectAttrs, error)) (caslease.Cell, *reply, error) {
 	b, err := s.open(ctx)
 	if err != nil {
 		return caslease.Cell{}, nil, err
 	}
-	ctx, note := noting(ctx)
+	ctx, note := withReply(ctx)
 	note.sent = time.Now()
 	a, err := f(ctx, b.Object(s.object(k)))
 	note.took = time.Since(note.sent)
@@ -241,21 +242,20 @@ func (s *store) call(ctx context.Context, k caslease.Key, f func(context.Context
 	return cell(k.Part, a, note), note, nil
 }
 
-// cell is what an answer says of an object.
+// cell returns the cell that an object holds, according to an answer.
 //
-// Created, in microseconds, is where its tokens start, so that they go on rising when
-// somebody has deleted the one before. (Generation numbers would do as well, but the
-// service expressly does not promise that they rise.) Each write adds one to the
-// metageneration, and so to the floor.
+// Its tokens start at Created, in microseconds, so that they go on rising after somebody
+// has deleted an earlier object. (The service expressly does not promise that generation
+// numbers rise.) Each write adds one to the metageneration, and so to the floor.
 func cell(p caslease.Part, a *storage.ObjectAttrs, note *reply) caslease.Cell {
 	start := uint64(max(a.Created.UnixMicro(), 0))
 	c := caslease.Cell{
-		Version: fmt.Sprintf("%d/%d", a.Generation, a.Metageneration), State: a.Metadata[mark(p)],
+		Version: fmt.Sprintf("%d/%d", a.Generation, a.Metageneration), State: a.Metadata[keyOf(p)],
 		First: start + 1, Floor: start + uint64(max(a.Metageneration, 1)),
 		Updated: a.Updated, Date: note.date,
 	}
-	if _, ok := a.Metadata[mark(p)]; ok && c.State == "" {
-		c.State = " " // one of somebody else's
+	if _, ok := a.Metadata[keyOf(p)]; ok && c.State == "" {
+		c.State = " " // somebody else wrote it; "" would mean that the key is missing
 	}
 	if value, ok := a.Metadata[textKey]; ok {
 		c.Record, ok = caslease.DecodeText(value)
@@ -264,21 +264,21 @@ func cell(p caslease.Part, a *storage.ObjectAttrs, note *reply) caslease.Cell {
 	return c
 }
 
-// mark is the key that has the state of a cell.
-func mark(p caslease.Part) string {
+// keyOf returns the metadata key of a cell's state.
+func keyOf(p caslease.Part) string {
 	if p == caslease.Request {
 		return askKey
 	}
 	return stateKey
 }
 
-// conditions are that an object has a version.
+// conditions returns the conditions that an object has a version.
 func conditions(version string) (c storage.Conditions) {
-	_, _ = fmt.Sscanf(version, "%d/%d", &c.GenerationMatch, &c.MetagenerationMatch) // cell wrote it; if not, the SDK refuses none at all
+	_, _ = fmt.Sscanf(version, "%d/%d", &c.GenerationMatch, &c.MetagenerationMatch) // cell wrote it; for any other text, the SDK refuses the empty conditions
 	return c
 }
 
-// follows reports whether a version of an object can follow on another.
+// follows reports whether a version of an object can come after another.
 func follows(since, version string) bool {
 	before, after := conditions(since), conditions(version)
 	return after.GenerationMatch != before.GenerationMatch || after.MetagenerationMatch > before.MetagenerationMatch

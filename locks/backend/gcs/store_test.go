@@ -18,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
-// TestStore holds the store to what the recipe over it relies on.
+// TestStore checks what the recipe relies on.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s := gcstest.Start(t)
@@ -46,7 +46,8 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, c)
 }
 
-// TestKinds are of errors that no emulator makes, or whose kind shows only by what follows.
+// TestKinds checks the kinds of errors that the emulator does not produce, or whose kind
+// the other tests cannot see.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for want, all := range map[caslease.Kind][]error{

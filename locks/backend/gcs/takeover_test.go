@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestDateNotTrusted: an answer that was cached, or has no Date, proves nothing.
-// The lock is had when it has not changed for a whole lease.
+// TestDateNotTrusted checks that the Date of a cached or proxied answer, or a missing one,
+// proves nothing. A waiter gets the lock when it has not changed for a whole lease.
 func TestDateNotTrusted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(http.Header){
@@ -38,7 +38,7 @@ func TestDateNotTrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); took < o.TTL {
-				t.Errorf("the lock was had after %v, by a clock that is not to be trusted", took)
+				t.Errorf("acquired after %v, by a clock that cannot be trusted", took)
 			}
 		})
 	}

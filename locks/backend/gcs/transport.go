@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// maxAnswer is the most that is read of an answer. The service's are of a few
-// KiB: it keeps 8 KiB of custom metadata for an object.
+// maxAnswer is the most that is read of an answer, in bytes. The service's answers have a
+// few KiB: it keeps 8 KiB of custom metadata for an object.
 const maxAnswer = 256 << 10
 
-// newTransport makes connections that speak HTTP/1.1. With HTTP/2 all requests
-// share one connection, and one that has gone silent would take every renewal
-// with it until the system gives it up, long after the lease has ended. Here a
-// request that is not answered in time closes its connection, and the next
-// attempt makes another.
+// newTransport returns a transport that speaks HTTP/1.1. With HTTP/2, all requests
+// share one connection. If that connection fell silent, every renewal would hang until
+// the system gives the connection up, long after the lease has ended. With HTTP/1.1, a
+// request without an answer in time closes its connection, and the next attempt opens
+// another.
 func newTransport(connectTimeout time.Duration) *http.Transport {
 	http1 := new(http.Protocols)
 	http1.SetHTTP1(true)
@@ -35,35 +35,36 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 	}
 }
 
-// A reply is what the SDK does not pass on of an answer.
+// A reply has what the SDK does not pass on of an answer.
 type reply struct {
-	date time.Time            // by the service's clock; zero: not known
+	date time.Time            // by the service's clock; zero: unknown
 	tls  *tls.ConnectionState // of the connection; nil: it is not encrypted
-	sent time.Time            // the request, by our clock
-	took time.Duration        // until its answer
+	sent time.Time            // when the request was sent, by our clock
+	took time.Duration        // from then until the answer
 
-	limit int           // the most that is read of it, in bytes
-	copy  *bytes.Buffer // gets what is read of it; nil: nothing does
+	limit int           // the most that is read of the answer, in bytes
+	copy  *bytes.Buffer // receives the answer's body; nil: no copy is made
 }
 
 type replyKey struct{}
 
-// noting returns a context whose request notes what its answer says.
-func noting(ctx context.Context) (context.Context, *reply) {
+// withReply returns a context for one request, and the reply that is filled in from the
+// request's answer.
+func withReply(ctx context.Context) (context.Context, *reply) {
 	r := &reply{limit: maxAnswer}
 	return context.WithValue(ctx, replyKey{}, r), r
 }
 
-// A recorder notes the Date of each answer for who asked.
-type recorder struct{ base http.RoundTripper }
+// A filter limits each answer, and fills in the reply in the request's context.
+type filter struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+func (f filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodGet {
 		req = req.Clone(req.Context())
-		req.Header.Set("Cache-Control", "no-cache") // what a cache knows of a lock is old
+		req.Header.Set("Cache-Control", "no-cache") // a cached answer about a lock is out of date
 	}
-	resp, err := r.base.RoundTrip(req)
+	resp, err := f.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 
 var errLarge = errors.New("has a description of more than 256 KiB")
 
-// limited is an answer that fails when it is too long.
+// limited is the body of an answer. Reading it fails if it is too long.
 type limited struct {
 	io.ReadCloser
 	left int
@@ -96,15 +97,14 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copied is an answer of which a copy is made.
+// copied is the body of an answer that is also written to a reply's copy.
 type copied struct {
 	io.Reader
 	io.Closer
 }
 
-// serviceDate is the Date of an answer, if nothing speaks against the service
-// itself having written it. A cache says so with Age, a proxy with Via: either
-// may have put in a Date of its own.
+// serviceDate returns the Date of an answer, or zero if the service may not have written
+// it. A cache adds Age or Warning, and a proxy Via; either may have replaced the Date.
 func serviceDate(h http.Header) time.Time {
 	if len(h["Date"]) != 1 || len(h["Age"]) > 0 || len(h["Via"]) > 0 || len(h["Warning"]) > 0 {
 		return time.Time{}

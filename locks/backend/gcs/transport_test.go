@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestServiceDate: a Date that a cache or a proxy may have written is none.
+// TestServiceDate checks that serviceDate ignores a Date that a cache or a proxy may have
+// written.
 func TestServiceDate(t *testing.T) {
 	t.Parallel()
 	const date = "Fri, 02 Jan 2026 03:04:05 GMT"

@@ -11,8 +11,8 @@ import (
 	"cloud.google.com/go/compute/metadata"
 )
 
-// user is the account as whom the service knows us, as far as the credentials
-// tell. It is called once the client is there.
+// user returns the account that the service knows us by, or "" if the credentials do not
+// say. It must be called after open has succeeded.
 func (s *store) user(ctx context.Context) string {
 	if s.creds == nil {
 		return "anonymous"
@@ -22,11 +22,12 @@ func (s *store) user(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	email, _ := metadata.EmailWithContext(ctx, "default") // the account of the machine; "": it does not tell
+	email, _ := metadata.EmailWithContext(ctx, "default") // of the machine's account; "": unknown
 	return email
 }
 
-// userOf reads a file of credentials. That of a person has no address in it.
+// userOf returns the account that a file of credentials names, or "" if there is none: a
+// person's file may lack the address.
 func userOf(key []byte) string {
 	var f struct {
 		Email   string `json:"client_email"`

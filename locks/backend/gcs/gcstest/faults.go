@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Request is what the emulator was asked.
+// A Request is one that the emulator has received.
 type Request struct {
 	Verb   string // "read", "create", "patch", "delete", "list", "bucket", "permissions", or "other"
 	Method string
@@ -22,17 +22,17 @@ type Request struct {
 // Kind implements [script.Request].
 func (r Request) Kind() string { return r.Verb }
 
-// A Fault is what becomes of a request. The zero Fault lets it pass.
+// A Fault says what happens to a request. The zero Fault lets it pass.
 type Fault struct {
-	Late      <-chan struct{}             // it takes effect when this is closed, whoever still waits for the answer
-	Drop      bool                        // the connection is closed, and nothing takes effect
-	LoseReply bool                        // it takes effect, and the connection is closed
-	Twice     bool                        // it arrives twice, and the answer to the second one is sent
-	Hold      <-chan struct{}             // it takes effect, and the answer comes when this is closed
-	Status    int                         // it is refused with this status
+	Late      <-chan struct{}             // the request takes effect when this is closed, even if nobody waits for the answer
+	Drop      bool                        // close the connection; the request has no effect
+	LoseReply bool                        // let the request take effect, and close the connection
+	Twice     bool                        // the request arrives twice, and the second answer is sent
+	Hold      <-chan struct{}             // let the request take effect, and answer when this is closed
+	Status    int                         // refuse the request with this status
 	Reason    string                      // of the refusal, as the service calls it
 	Message   string                      // of the refusal
-	Answer    string                      // it is answered with this JSON
+	Answer    string                      // answer with this JSON
 	Header    func(http.Header)           // changes the answer's header, which has a Date
 	Object    func(fields map[string]any) // changes the object in the answer
 }
@@ -60,7 +60,7 @@ func newRequest(r *http.Request) (Request, error) {
 	return req, err
 }
 
-// Preconditions returns those of the request, as "name" or "name=0".
+// Preconditions returns the request's preconditions, as "name" or "name=0".
 func (r Request) Preconditions() []string {
 	var all []string
 	for _, name := range []string{"ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch", "ifMetagenerationNotMatch"} {

@@ -1,18 +1,17 @@
 // Package gcstest runs an emulator of Google Cloud Storage for tests.
 //
 // The emulator is gcsemu, which enforces every generation and metageneration
-// precondition. What it does otherwise than the service is put right by a
-// filter in front of it, which can also fail requests on demand, and records
-// all it sees:
+// precondition. A filter in front of it corrects what differs from the service. The filter
+// can also fail requests on demand, and records every request. With it:
 //
 //   - an upload's answer has a crc32c, which the SDK checks;
 //   - a change of metadata moves "updated", and times are in milliseconds, in a
 //     list as elsewhere;
-//   - a write that changes nothing moves neither "updated" nor the metageneration:
-//     the service's documentation promises that of a change only;
+//   - a write that changes nothing moves neither "updated" nor the metageneration,
+//     because the service's documentation promises this only for a change;
 //   - a change that leads to more than 8 KiB of custom metadata is refused;
-//   - a bucket that was not made does not exist;
-//   - requests take effect one after the other.
+//   - a bucket that was not created does not exist;
+//   - requests take effect one at a time.
 package gcstest
 
 import (
@@ -38,14 +37,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 )
 
-// Bucket is the one that there is.
+// Bucket is the only bucket.
 const Bucket = "locks"
 
 // stamp is how the service writes times.
 const stamp = "2006-01-02T15:04:05.000Z07:00"
 
-// maxMetadata is the most custom metadata that an object may have, in bytes of
-// its keys and values together.
+// maxMetadata is the most custom metadata that an object may have, in bytes: its keys
+// and values together.
 const maxMetadata = 8 << 10
 
 // A Server is an emulator on a free port of 127.0.0.1.
@@ -56,14 +55,14 @@ type Server struct {
 	emu  http.Handler
 	addr string
 
-	turn sync.Mutex // held while a request takes effect
+	effect sync.Mutex // held while a request takes effect
 
 	mu    sync.Mutex
 	http  *http.Server // nil: stopped
 	ended chan struct{}
 }
 
-// Start starts an emulator, which ends with the test.
+// Start starts an emulator, which is stopped when the test ends.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	emu := gcsemu.NewGcsEmu(gcsemu.Options{})
@@ -82,7 +81,7 @@ func Start(tb testing.TB) *Server {
 func (s *Server) Start() {
 	s.tb.Helper()
 	l, err := net.Listen("tcp", s.addr)
-	// A process that the test is just forking has the old socket until it executes.
+	// A child that the test is forking has the old socket until it calls exec.
 	for end := time.Now().Add(realserver.Ready); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 		l, err = net.Listen("tcp", s.addr)
@@ -121,7 +120,7 @@ func URL(addr, prefix string) *url.URL {
 	return &url.URL{Scheme: "gcs", Host: Bucket, Path: "/" + prefix, RawQuery: url.Values{"endpoint": {"http://" + addr}}.Encode()}
 }
 
-// serve is one request that came over the network.
+// serve answers one request from the network.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	req, err := newRequest(r)
 	if err != nil {
@@ -175,10 +174,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// do lets a request take effect.
+// do lets a request take effect, and returns the answer.
 func (s *Server) do(req Request) *httptest.ResponseRecorder {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.effect.Lock()
+	defer s.effect.Unlock()
 	answer := httptest.NewRecorder()
 	if !strings.HasPrefix(req.Path+"/", "/storage/v1/b/"+Bucket+"/") && !strings.HasPrefix(req.Path+"/", "/upload/storage/v1/b/"+Bucket+"/") {
 		refuse(answer, Fault{Status: http.StatusNotFound, Reason: "notFound", Message: "The specified bucket does not exist."})
@@ -202,7 +201,7 @@ func (s *Server) do(req Request) *httptest.ResponseRecorder {
 	return answer
 }
 
-// find returns the object of a request. It is called while turn is held.
+// find returns the object of a request. The caller holds s.effect.
 func (s *Server) find(req Request) (o Object, ok bool) {
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -211,7 +210,7 @@ func (s *Server) find(req Request) (o Object, ok bool) {
 	return o, answer.Code == http.StatusOK && json.Unmarshal(answer.Body.Bytes(), &o) == nil
 }
 
-// metadataOf is the custom metadata that a change sets.
+// metadataOf returns the custom metadata that a change sets.
 func metadataOf(body []byte) map[string]string {
 	var change struct {
 		Metadata map[string]string `json:"metadata"`
@@ -220,7 +219,7 @@ func metadataOf(body []byte) map[string]string {
 	return change.Metadata
 }
 
-// size is how much custom metadata the object of a change would have after it.
+// size returns how much custom metadata an object would have after a change, in bytes.
 func (s *Server) size(req Request) (n int) {
 	o, _ := s.Object(req.Path[strings.LastIndex(req.Path, "/o/")+len("/o/"):])
 	all := map[string]string{}
@@ -232,9 +231,8 @@ func (s *Server) size(req Request) (n int) {
 	return n
 }
 
-// withUpdated adds the time of the change to a change of metadata. No change comes
-// in the same millisecond as the one before: over a network an answer and a request
-// are between them.
+// withUpdated adds the current time to a change of metadata. No two changes have the
+// same millisecond, because over a network an answer and a request come between them.
 func withUpdated(body []byte, before time.Time) []byte {
 	var fields map[string]any
 	if json.Unmarshal(body, &fields) != nil {
@@ -269,7 +267,7 @@ func rewrite(answer *httptest.ResponseRecorder, change func(object map[string]an
 	answer.Body = bytes.NewBuffer(b)
 }
 
-// describe has an object's times and checksum be as the service writes them.
+// describe rewrites an object's times and checksum as the service writes them.
 func describe(object map[string]any) {
 	object["crc32c"] = "AAAAAA==" // of no content
 	for _, k := range []string{"timeCreated", "updated"} {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ask makes one request over the network.
+// ask sends one request over the network.
 func ask(t *testing.T, s *Server, method, path, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequest(method, "http://"+s.Addr()+path, strings.NewReader(body))
@@ -33,8 +33,8 @@ func ask(t *testing.T, s *Server, method, path, body string) (status int, answer
 	return resp.StatusCode, string(bytes.TrimSpace(b))
 }
 
-// TestPreconditions: what proves a lock safe proves nothing with an emulator
-// that lets a stale write pass.
+// TestPreconditions checks that the emulator refuses stale writes. If it did not, the
+// tests of the lock would prove nothing.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	const upload, object = "/upload/storage/v1/b/" + Bucket + "/o?uploadType=media&name=x", "/storage/v1/b/" + Bucket + "/o/x"
@@ -70,8 +70,9 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// TestUpdated: a change of metadata moves it, as with the service, and a write that
-// changes nothing does not, as nobody promises that.
+// TestUpdated checks that a change of metadata moves "updated", as with the service, and
+// that a write without a change does not, because the service does not promise that it
+// does.
 func TestUpdated(t *testing.T) {
 	t.Parallel()
 	s := Start(t)

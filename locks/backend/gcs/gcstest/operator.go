@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An Object is what the emulator keeps.
+// An Object is one that the emulator keeps.
 type Object struct {
 	Name           string            `json:"name"`
 	Generation     int64             `json:"generation,string"`
@@ -19,7 +19,7 @@ type Object struct {
 	Metadata       map[string]string `json:"metadata"`
 }
 
-// matches reports that the preconditions of a request hold.
+// matches reports whether the preconditions of a request hold.
 func (o Object) matches(r Request) bool {
 	holds := func(name string, is int64) bool {
 		want := r.Query.Get(name)
@@ -28,7 +28,7 @@ func (o Object) matches(r Request) bool {
 	return holds("ifGenerationMatch", o.Generation) && holds("ifMetagenerationMatch", o.Metageneration)
 }
 
-// has reports that the object has all of some metadata.
+// has reports whether the object's metadata includes all of metadata.
 func (o Object) has(metadata map[string]string) bool {
 	for k, v := range metadata {
 		if is, ok := o.Metadata[k]; !ok || is != v {
@@ -38,8 +38,8 @@ func (o Object) has(metadata map[string]string) bool {
 	return true
 }
 
-// Objects returns those whose names begin with a prefix. It goes around faults,
-// as all that an operator does here.
+// Objects returns the objects whose names begin with a prefix. No faults apply to it, nor
+// to the other methods in this file.
 func (s *Server) Objects(prefix string) []Object {
 	s.tb.Helper()
 	req := Request{Verb: "other", Method: http.MethodGet, Path: "/storage/v1/b/" + Bucket + "/o", Query: url.Values{"prefix": {prefix}}, Header: http.Header{}}
@@ -53,7 +53,7 @@ func (s *Server) Objects(prefix string) []Object {
 	return list.Items
 }
 
-// Object returns one object; ok says that there is one.
+// Object returns one object, and whether it exists.
 func (s *Server) Object(name string) (o Object, ok bool) {
 	for _, o := range s.Objects(name) {
 		if o.Name == name {
@@ -63,13 +63,13 @@ func (s *Server) Object(name string) (o Object, ok bool) {
 	return Object{}, false
 }
 
-// Delete deletes an object, if there is one.
+// Delete deletes an object, if it exists.
 func (s *Server) Delete(name string) {
 	s.do(Request{Verb: "delete", Method: http.MethodDelete, Path: "/storage/v1/b/" + Bucket + "/o/" + name, Query: url.Values{}, Header: http.Header{}})
 }
 
-// SetMetadata changes custom metadata of an object, which is made if there is
-// none.
+// SetMetadata changes custom metadata of an object. It creates the object if it does not
+// exist.
 func (s *Server) SetMetadata(name string, metadata map[string]string) {
 	s.tb.Helper()
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -86,8 +86,8 @@ func (s *Server) SetMetadata(name string, metadata map[string]string) {
 	}
 }
 
-// Rewrite writes an object anew and keeps its custom metadata. It seems as old as
-// before, and its metageneration begins again.
+// Rewrite replaces an object, and keeps its custom metadata and the time of its creation.
+// Its metageneration starts again.
 func (s *Server) Rewrite(name string) {
 	s.tb.Helper()
 	o, ok := s.Object(name)
@@ -98,12 +98,12 @@ func (s *Server) Rewrite(name string) {
 	s.SetMetadata(name, o.Metadata)
 }
 
-// make writes an object without metadata.
+// make creates or replaces an object, without metadata.
 func (s *Server) make(name string) {
 	s.do(Request{Verb: "create", Method: http.MethodPost, Path: "/upload/storage/v1/b/" + Bucket + "/o", Query: url.Values{"uploadType": {"media"}, "name": {name}}, Header: http.Header{}})
 }
 
-// Age makes an object's last change older by d.
+// Age moves the time of an object's last change back by d.
 func (s *Server) Age(name string, d time.Duration) {
 	s.tb.Helper()
 	o, ok := s.Object(name)
