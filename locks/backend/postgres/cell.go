@@ -10,11 +10,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// maxVersion is far above what time and writes can lead to.
+// maxVersion is far greater than any version that time and writes can lead to.
 const maxVersion = 1 << 62
 
-// cell is what a row says, whose columns are as in columns. Whoever may write to the
-// table can have put anything there.
+// cell returns the cell of a row, whose columns are those of columns. Anybody who may
+// write to the table can have put anything there.
 func cell(row [][]byte) (caslease.Cell, error) {
 	var d decoder
 	c := caslease.Cell{Version: string(row[0]), Updated: d.stamp(row[5]), Date: d.stamp(row[6])}
@@ -28,24 +28,25 @@ func cell(row [][]byte) (caslease.Cell, error) {
 		c.BadRecord = locks.CheckText(c.Record) != nil
 	}
 	if c.First > c.Floor || c.Floor >= maxVersion {
-		c.First, c.Floor, c.Foreign = 0, 0, "has a version that is not from the table's own counter"
+		c.First, c.Floor, c.Foreign = 0, 0, "has a version that does not come from the table's counter"
 	}
 	if string(row[7]) == "t" {
-		return caslease.Cell{}, errStandby // behind a pooler that has changed over to one
+		return caslease.Cell{}, errStandby // a pooler has switched to one
 	}
 	return c, d.err
 }
 
-// A decoder reads values in the server's text form, in which nil is NULL.
+// A decoder reads values in the server's text form. A nil value is NULL. err is the first
+// error.
 type decoder struct{ err error }
 
 func (d *decoder) note(err error) {
 	if err != nil && d.err == nil {
-		d.err = fmt.Errorf("the server's answer makes no sense: %w", err)
+		d.err = fmt.Errorf("invalid answer of the server: %w", err)
 	}
 }
 
-// number is 0 for NULL, and for what is negative.
+// number returns a number, or 0 if it is NULL or negative.
 func (d *decoder) number(text []byte) int64 {
 	if text == nil {
 		return 0

@@ -24,7 +24,7 @@ import (
 
 func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 
-// The store keeps what every one promises.
+// TestStore checks what the recipe relies on.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -54,8 +54,7 @@ func TestConformanceThroughHelper(t *testing.T) {
 	lockstest.RunAgain(t, newRig(t).config((&helper.Programs{Libexec: dir}).Open))
 }
 
-// A rig is one server, which all tests of a suite share, each with a schema and proxies of
-// its own.
+// A rig is one server. All tests of a suite share it, each with its own schema and proxies.
 type rig struct {
 	server  *pgtest.Server
 	proxies faultproxy.Set
@@ -66,7 +65,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig { return &rig{server: pgtest.Start(t, pgtest.Options{})} }
 
-// schema makes a schema.
+// schema creates a schema, and returns its name.
 func (r *rig) schema() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +75,7 @@ func (r *rig) schema() string {
 	return name
 }
 
-// url is the address of the locks in a schema, through a proxy.
+// url returns the address of the locks in a schema, through a proxy.
 func (r *rig) url(t testing.TB, schema string) *url.URL {
 	return &url.URL{
 		Scheme: "postgres", User: url.User(pgtest.User), Host: r.proxies.New(t, r.server.Addr()), Path: "/postgres",
@@ -117,7 +116,7 @@ func (r *rig) config(open locks.Opener) lockstest.Config {
 		}
 		return all
 	}
-	c.Leftovers = func(_ testing.TB, u *url.URL) (held []string) { // rows stay: their tokens live on
+	c.Leftovers = func(_ testing.TB, u *url.URL) (held []string) { // free rows stay, so that tokens go on rising
 		for _, row := range r.exec(u, "SELECT convert_from(state, 'UTF8'), (extract(epoch from updated)*1000000)::bigint FROM @table WHERE part = 0") {
 			updated, _ := strconv.ParseInt(row[1], 10, 64)
 			if storetest.Held(caslease.Cell{State: row[0], Updated: time.UnixMicro(updated)}) {
@@ -133,24 +132,25 @@ func in(u *url.URL) *settings { return &settings{schema: u.Query().Get("schema")
 
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// exec runs a statement on the table of an address, which is made if need be.
+// exec runs a statement on the table of an address. It creates the table if there is none.
 func (r *rig) exec(u *url.URL, statement string) [][]string {
 	return r.server.Exec(in(u).tableSQL(), in(u).sql(statement))
 }
 
-// put writes a column of a row, which is made if need be.
+// put writes a column of a row. It creates the row if there is none.
 func (r *rig) put(u *url.URL, name string, part int, column, value string) {
 	r.exec(u, fmt.Sprintf(`INSERT INTO @table (name, part, %[3]s) VALUES (%[1]s, %[2]d, '\x%[4]x')
 		ON CONFLICT (name, part) DO UPDATE SET version = DEFAULT, %[3]s = excluded.%[3]s, updated = clock_timestamp()`,
 		literal(name), part, column, value))
 }
 
-// garbage is what a table keeps for anybody, besides [storetest.States].
+// garbage returns values that anybody can write into the table, in addition to
+// [storetest.States].
 func garbage() []string {
 	return []string{"", "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)}
 }
 
-// hostile writes over a column of the row of a lock, or makes a row with it.
+// hostile overwrites a column of a lock's row.
 func (r *rig) hostile(part int, column string, values ...string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range values {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, part, column, value) })
@@ -158,7 +158,7 @@ func (r *rig) hostile(part int, column string, values ...string) (all []func(tes
 	return all
 }
 
-// hostileNames makes rows that are no locks.
+// hostileNames creates rows that are not locks.
 func (r *rig) hostileNames() (all []func(testing.TB, *url.URL)) {
 	for _, name := range []string{"", "a b", "/", "a//b", "x#99", "\u202e", "\x1b[2J", strings.Repeat("x", 2000)} {
 		all = append(all, func(_ testing.TB, u *url.URL) { r.put(u, name, 0, "state", "?") })

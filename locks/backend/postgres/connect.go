@@ -15,48 +15,48 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A conn is one connection. Whoever has it is alone with it.
+// A conn is one connection. One goroutine at a time uses it.
 type conn struct {
 	*pgconn.PgConn
-	pooled    bool   // something between us and the server shares its connections
-	listening bool   // for what is notified
-	warning   string // the last that the server has given
+	pooled    bool   // a pooler in between shares the server's connections
+	listening bool   // it receives notifications
+	warning   string // the server's last one
 	tls       *tls.Config
 
-	stop   context.CancelFunc // ends the rest
-	rested chan struct{}      // closed when the rest is over
+	stopReading context.CancelFunc // ends what readIdle has started
+	readingDone chan struct{}      // closed when that has ended
 }
 
 var (
-	errStandby  = errors.New("the server is a standby, which follows another")
-	errReadOnly = errors.New("the server refuses to write: default_transaction_read_only is on")
+	errStandby  = errors.New("the server is a standby")
+	errReadOnly = errors.New("the server refuses writes: default_transaction_read_only is on")
 	errClosed   = errors.New("the handle was closed")
 )
 
-// A pool has one connection that is kept, as each costs the server a process, and for
-// requests that overlap others, which end with them. While the one that is kept rests, it
-// is read from: so notifications arrive, and that it has ended is known before a request
-// is sent on it in vain.
+// A pool keeps one connection, because each costs the server a process. Requests that
+// overlap get others, which are closed after the request. While the kept connection is
+// idle, the pool reads from it: so notifications arrive, and the pool notices the end of
+// the connection before it sends a request on it.
 type pool struct {
-	s       *settings
-	timeout time.Duration
-	heard   func(payload string) // of a notification
-	ctx     context.Context      // ends with the pool
-	end     context.CancelFunc
+	s        *settings
+	timeout  time.Duration
+	notified func(payload string) // called for each notification
+	ctx      context.Context      // ends with the pool
+	end      context.CancelFunc
 
 	mu   sync.Mutex
 	idle *conn
 }
 
-// get returns a connection, and makes one if there is none.
+// get returns the idle connection, or a new one.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	p.mu.Lock()
 	c := p.idle
 	p.idle = nil
 	p.mu.Unlock()
 	if c != nil {
-		c.stop()
-		<-c.rested
+		c.stopReading()
+		<-c.readingDone
 		if !c.IsClosed() {
 			return c, nil
 		}
@@ -64,7 +64,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return p.dial(ctx)
 }
 
-// put gives a connection back. One that listens is kept before one that does not.
+// put returns a connection to the pool, which prefers to keep one that listens.
 func (p *pool) put(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,22 +73,22 @@ func (p *pool) put(c *conn) {
 		c.close()
 		return
 	case p.idle != nil:
-		p.idle.stop()
-		<-p.idle.rested
+		p.idle.stopReading()
+		<-p.idle.readingDone
 		p.idle.close()
 	}
 	p.idle = c
-	p.rest(c)
+	p.readIdle(c)
 }
 
-// rest reads from a connection until get or Close takes it.
-func (p *pool) rest(c *conn) {
+// readIdle reads from a connection until get or Close takes it.
+func (p *pool) readIdle(c *conn) {
 	ctx, stop := context.WithCancel(p.ctx)
-	c.stop, c.rested = stop, make(chan struct{})
-	rested := c.rested
+	c.stopReading, c.readingDone = stop, make(chan struct{})
+	done := c.readingDone
 	go func() {
-		defer close(rested)
-		for c.WaitForNotification(ctx) == nil { // the driver hands it to heard
+		defer close(done)
+		for c.WaitForNotification(ctx) == nil { // the driver calls notified
 		}
 		if c.IsClosed() {
 			c.close()
@@ -102,28 +102,28 @@ func (p *pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle != nil {
-		<-p.idle.rested
+		<-p.idle.readingDone
 		p.idle.close()
 		p.idle = nil
 	}
 	return nil
 }
 
-// close tells the server good-bye, but does not wait until it can be told.
+// close ends the session, but waits only briefly until the message to the server is sent.
 func (c *conn) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	_ = c.Close(ctx)     // there is nothing to lose
-	_ = c.Conn().Close() // one that has failed the driver would drain for 15 s
+	_ = c.Close(ctx)     // no request is under way
+	_ = c.Conn().Close() // otherwise the driver drains a failed connection for 15 s
 }
 
-// dial connects to the first server that can be written to.
+// dial connects to the first server that accepts writes.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	return p.connect(ctx, p.s.hosts, func(ctx context.Context, c *conn) error { return c.check(ctx) })
 }
 
-// connect makes a connection to the first of some hosts that a check accepts. Each has its
-// share of the time.
+// connect connects to the first of some hosts that check accepts. Each host has its share
+// of the time.
 func (p *pool) connect(ctx context.Context, hosts []string, check func(context.Context, *conn) error) (*conn, error) {
 	if p.ctx.Err() != nil {
 		return nil, errClosed
@@ -132,13 +132,13 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	if err != nil {
 		return nil, err
 	}
-	narrow(config, hosts)
+	keepHosts(config, hosts)
 	c := &conn{tls: config.TLSConfig}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = p.left(ctx) / time.Duration(len(hosts))
+		config.ConnectTimeout = p.timeLeft(ctx) / time.Duration(len(hosts))
 	}
-	// The driver would use this once more, to have cancelled what we do not wait for any
-	// longer. The server does that by itself: see guard.
+	// The driver would dial once more to cancel a statement that we no longer wait for.
+	// The server does that itself: see prepareSQL.
 	dial := config.DialFunc
 	var connected atomic.Bool
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -147,7 +147,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		}
 		return dial(ctx, network, addr)
 	}
-	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { p.heard(n.Payload) }
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { p.notified(n.Payload) }
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
 			c.warning = n.Message
@@ -162,9 +162,9 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	return c, err
 }
 
-// narrow leaves only some of the hosts in a configuration. One is there twice if it is to
-// be tried with TLS and without.
-func narrow(c *pgconn.Config, hosts []string) {
+// keepHosts removes all other hosts from a configuration. A host is there twice if it is
+// to be tried with TLS and without.
+func keepHosts(c *pgconn.Config, hosts []string) {
 	all := append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	all = slices.DeleteFunc(all, func(f *pgconn.FallbackConfig) bool { return !slices.Contains(hosts, address(f.Host, f.Port)) })
 	if len(all) > 0 {
@@ -172,16 +172,16 @@ func narrow(c *pgconn.Config, hosts []string) {
 	}
 }
 
-// left is how much time a context leaves.
-func (p *pool) left(ctx context.Context) time.Duration {
+// timeLeft returns how long a request may take: until ctx ends, at most p.timeout.
+func (p *pool) timeLeft(ctx context.Context) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
 		return max(min(time.Until(end), p.timeout), time.Millisecond)
 	}
 	return p.timeout
 }
 
-// check refuses a server that keeps no locks, and finds out whether there is a pooler:
-// it has its own idea of the number of our process on the server.
+// check returns an error if the server cannot keep locks, and finds out whether there is a
+// pooler: a pooler reports another process id on the server than the server does.
 func (c *conn) check(ctx context.Context) error {
 	results, err := c.Exec(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only'), pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -198,8 +198,8 @@ func (c *conn) check(ctx context.Context) error {
 	return nil
 }
 
-// A warnedError says that a write was acknowledged with a warning: as when somebody has
-// cancelled the wait for the standby that was to have it, too.
+// A warnedError says that a write was acknowledged with a warning, for example because
+// somebody has cancelled the wait for a synchronous standby.
 type warnedError struct{ warning string }
 
 func (e *warnedError) Error() string { return fmt.Sprintf("written, but: %s", e.warning) }

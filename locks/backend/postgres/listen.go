@@ -8,19 +8,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// errPooled says that LISTEN is of no use. It would even be heard by somebody else.
-var errPooled error = &locks.UsageError{What: "a pooler is between here and the server, through which nothing is notified"}
+// errPooled says that LISTEN is of no use. Somebody else might even receive our
+// notifications.
+var errPooled error = &locks.UsageError{What: "a pooler is in between, and passes on no notifications"}
 
-// A hub passes on what is notified. All locks of a schema share a channel of the server.
+// A hub passes on notifications. All locks of a schema share a channel of the server.
 type hub struct {
 	mu       sync.Mutex
 	watchers map[*watcher]bool
 
-	listening sync.Mutex // held by who makes the connection that listens
+	listening sync.Mutex // held while a listener is made
 	listener  *conn
 }
 
-// A watcher wants to know of the changes of one lock, or, if the name is "", of all.
+// A watcher waits for changes of one lock, or, if the name is "", of all.
 type watcher struct {
 	name    string
 	changes chan struct{}
@@ -44,8 +45,8 @@ func (h *hub) remove(w *watcher) {
 	close(w.changes)
 }
 
-// tell tells of a change of the named lock.
-func (h *hub) tell(name string) {
+// notify notifies the watchers of the named lock that it has changed.
+func (h *hub) notify(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
@@ -54,7 +55,7 @@ func (h *hub) tell(name string) {
 		}
 		select {
 		case w.changes <- struct{}{}:
-		default: // it has not received the last yet
+		default: // it has not yet received the last one
 		}
 	}
 }
@@ -81,8 +82,8 @@ func (s *store) Watch(ctx context.Context, name string) (<-chan struct{}, error)
 	return w.changes, nil
 }
 
-// listen sees to it that a connection listens, and returns what is closed when it has
-// ended.
+// listen makes sure that a connection listens, and returns a channel that is closed when
+// that connection ends.
 func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout/2)
 	defer cancel()

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// margin is what the server's clock may be set forward by while it runs, and no
-	// lock is taken over too early. Of a server that was started since, or has taken
-	// the place of another, the clock proves nothing: see columns.
+	// margin is how far the server's clock may be set forward, while the server runs,
+	// without a lock being taken over too early. The clock of a server that was restarted,
+	// or that has taken another's place, proves nothing: see columns.
 	margin = time.Second
-	// poll is the mean pause between two looks of those who wait where nothing is
-	// notified. A look is a query by primary key.
+	// poll is the mean pause between two looks of a waiter without notifications. A look
+	// is a query by primary key.
 	poll = time.Second
 )
 
-// Open makes a handle on one lock in one table. It implements [locks.Opener]: it contacts
-// nobody.
+// Open returns a handle on one lock in one table. It implements [locks.Opener]: it sends
+// nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	s, err := parse(u)
 	if err != nil {
@@ -34,15 +34,15 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		// With the name of a file or of a service goes the only way that the job had to be
-		// told of it.
+		// The names of files and of the service count as secrets: without them, the job does
+		// not learn of the files.
 		Secrets: postgresinfo.Info.Secrets(),
 		Expiry:  caslease.ByClock, Margin: margin, Poll: poll,
 		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
 		},
-		Follows: follows, ReadsEarly: true, // as a commit that was not awaited: see warnedError
+		Follows: follows, ReadsEarly: true, // a read may return a commit that no standby has: see warnedError
 
 		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
@@ -50,7 +50,8 @@ func traits(s *settings) caslease.Traits {
 	}
 }
 
-// follows reports that a version is one of a later change; "" is of a row that there is not.
+// follows reports whether version is one of a later change than since, which is "" for a row
+// that did not exist.
 func follows(since, version string) bool {
 	a, err := strconv.ParseInt(cmp.Or(since, "0"), 10, 64)
 	b, err2 := strconv.ParseInt(version, 10, 64)

@@ -16,7 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// pooler runs a PgBouncer before a server, and returns its address.
+// pooler starts a PgBouncer in front of a server, and returns its address.
 func pooler(t *testing.T, server *pgtest.Server, mode string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
@@ -47,14 +47,14 @@ func pooler(t *testing.T, server *pgtest.Server, mode string) string {
 	return addr
 }
 
-// Through a pooler that lends its connections for single transactions all works but that
-// nothing is notified, and that is known.
+// TestPooler checks that everything except notifications works through a pooler that lends
+// its connections for single transactions, and that the store notices the pooler.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	addr := pooler(t, server, "transaction")
 	var stores []*store
-	for range 4 { // more than there are connections to lend
+	for range 4 { // more than the pooler has connections
 		stores = append(stores, openStore(t, strings.Replace(server.URL(), server.Addr(), addr, 1)))
 	}
 	ctx := within(t, realserver.Ready)
@@ -70,13 +70,13 @@ func TestPooler(t *testing.T) {
 	isKind(t, stores[0], err, caslease.Changed)
 	_, err = stores[0].Watch(ctx, "jobs")
 	isKind(t, stores[0], err, caslease.Refused)
-	findings(t, stores[0], "notify", locks.LevelWarning, "a pooler is on the way")
+	findings(t, stores[0], "notify", locks.LevelWarning, "a pooler is in between")
 	if rows := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); rows[0][0] != "0" {
-		t.Error("a connection that belongs to all listens")
+		t.Error("a shared connection listens")
 	}
 	for _, row := range server.Exec("SELECT DISTINCT application_name, state FROM pg_stat_activity WHERE application_name = 'leaderrun'") {
 		if row[1] != "idle" {
-			t.Errorf("a lent connection is left %s", row[1])
+			t.Errorf("a shared connection is left in state %s", row[1])
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -15,18 +14,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A host is what one of them has told.
+// A host is one of the URL's, with its answers.
 type host struct {
 	locks.Server
 	facts  facts
 	pooled bool
 }
 
-// facts are what factsSQL asks for. Whoever may not see a fact sees nothing.
+// facts are the answers to factsSQL. A fact that our user may not see has its zero value.
 type facts struct {
 	user, version, role, readOnly, fsync, waitsFor string
-	followers, unseen, synchronous                 int
-	tableThere, mayMake, mayUse, mayForget         bool
+	standbys, hidden, synchronous                  int
+	tableExists, mayCreate, mayUse, mayForget      bool
 }
 
 const factsSQL = `SELECT current_user, current_setting('server_version'),
@@ -40,8 +39,8 @@ const factsSQL = `SELECT current_user, current_setting('server_version'),
 		coalesce(has_table_privilege(t.oid, 'DELETE'), false), (extract(epoch from clock_timestamp())*1000000)::bigint
 	FROM (SELECT) AS one LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class t ON t.relnamespace = n.oid AND t.relname = $2`
 
-// Probe implements [caslease.Prober]. Each host is asked over a connection of its own, and
-// all at the same time.
+// Probe implements [caslease.Prober]. It asks all hosts concurrently, each over its own
+// connection.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	var all sync.WaitGroup
 	hosts := make([]host, min(len(s.s.hosts), locks.MaxServers))
@@ -58,7 +57,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 	}
 	all.Wait()
 	found := locks.Servers{Product: "PostgreSQL"}
-	s.s.judge(hosts, &found)
+	s.s.addFindings(hosts, &found)
 	for _, h := range hosts {
 		found.Servers = append(found.Servers, h.Server)
 		found.User = max(found.User, h.facts.user)
@@ -66,7 +65,8 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 	return found, nil
 }
 
-// ask asks one host, twice: the second request finds the connection made.
+// ask asks one host, twice: the second request has an open connection, so its time is the
+// RTT.
 func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 	c, err := s.connect(ctx, []string{address}, func(ctx context.Context, c *conn) error {
 		if err := c.check(ctx); err != nil && !errors.Is(err, errStandby) && !errors.Is(err, errReadOnly) {
@@ -101,20 +101,20 @@ func readFacts(row [][]byte) (f facts, now time.Time, err error) {
 	version, _, _ := strings.Cut(string(row[1]), " ")
 	f = facts{
 		user: string(row[0]), version: version, role: string(row[2]), readOnly: string(row[3]), fsync: string(row[4]), waitsFor: string(row[5]),
-		followers: int(d.number(row[6])), unseen: int(d.number(row[7])), synchronous: int(d.number(row[8])),
-		tableThere: yes(row[9]), mayMake: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]),
+		standbys: int(d.number(row[6])), hidden: int(d.number(row[7])), synchronous: int(d.number(row[8])),
+		tableExists: yes(row[9]), mayCreate: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]),
 	}
 	return f, d.stamp(row[13]), d.err
 }
 
-// encryption is the version of TLS, and when the first certificate ends on which it depends.
+// encryption returns the version of TLS, and when the first of its certificates expires.
 func (c *conn) encryption() (version string, expires time.Time) {
 	conn, ok := c.Conn().(*tls.Conn)
 	if !ok {
 		return "", expires
 	}
 	state := conn.ConnectionState()
-	if c.tls.VerifyPeerCertificate != nil { // with verify-ca the driver does that by itself
+	if c.tls.VerifyPeerCertificate != nil { // with verify-ca the driver itself verifies the chain
 		state.VerifiedChains = [][]*x509.Certificate{state.PeerCertificates}
 	}
 	var ours *tls.Certificate
@@ -122,74 +122,6 @@ func (c *conn) encryption() (version string, expires time.Time) {
 		ours = &c.tls.Certificates[0]
 	}
 	return tlsfiles.Security(state, ours)
-}
-
-// judge adds findings about what the hosts have told.
-func (s *settings) judge(hosts []host, to *locks.Servers) {
-	var primaries []host
-	answers := 0
-	for _, h := range hosts {
-		if h.Error != "" {
-			continue
-		}
-		if answers++; h.facts.role == "primary" {
-			primaries = append(primaries, h)
-		}
-	}
-	switch {
-	case answers == 0:
-		return
-	case len(primaries) == 0:
-		to.Find("primary", locks.LevelError, "each host that answers is a standby, and refuses locks", hintStandby)
-		return
-	case len(primaries) > 1:
-		to.Find("primary", locks.LevelError, fmt.Sprintf("%d hosts are primaries: each of them grants the same locks", len(primaries)), "see to it that there is one; name hosts of one cluster only")
-	}
-	p := primaries[0]
-	p.facts.durability(to)
-	p.facts.access(s, to)
-	if p.pooled {
-		to.Find("notify", locks.LevelWarning, "a pooler is on the way: who waits looks every second, and a holder hears of requests and losses by its renewals", "give leaderrun an address of the server itself")
-	} else {
-		to.Find("notify", locks.LevelOK, "the server wakes those who wait", "")
-	}
-}
-
-// durability tells what an acknowledged write can survive.
-func (f facts) durability(to *locks.Servers) {
-	switch {
-	case f.readOnly == "on":
-		to.Find("writable", locks.LevelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
-	case f.fsync == "off":
-		to.Find("fsync", locks.LevelError, "fsync is off: a crash of the machine loses locks that were granted", "set fsync = on")
-	default:
-		to.Find("fsync", locks.LevelOK, "what is acknowledged is on disk, whatever synchronous_commit says", "")
-	}
-	switch {
-	case f.followers == 0:
-		to.Find("replication", locks.LevelOK, "no standby follows", "")
-	case f.waitsFor == "" || f.unseen == 0 && f.synchronous == 0:
-		to.Find("replication", locks.LevelWarning, fmt.Sprintf("no standby of %d is synchronous: one that is promoted may lack the last writes, and grant a lock that is held, with a token that was given out", f.followers),
-			"set synchronous_standby_names, and promote none but synchronous standbys; or fence by the token where that matters")
-	default:
-		to.Find("replication", locks.LevelOK, fmt.Sprintf("%d follow; commits wait for %s", f.followers, locks.Printable(f.waitsFor)), "")
-	}
-}
-
-// access tells whether we may do what a run does.
-func (f facts) access(s *settings, to *locks.Servers) {
-	switch {
-	case f.tableThere && !f.mayUse:
-		to.Find("table", locks.LevelError, "no access to "+s.where(), "ask the owner of the database to run: "+s.grants())
-	case !f.tableThere && !f.mayMake:
-		to.Find("table", locks.LevelError, "there is no "+s.where()+", and we may not make it", "ask the owner of the database to run: "+s.setup())
-	case !f.tableThere:
-		to.Find("table", locks.LevelOK, "there is no "+s.where()+" yet; the first run makes it", "")
-	case !f.mayForget:
-		to.Find("table", locks.LevelOK, s.where()+" is there; we may do all but forget locks", "")
-	default:
-		to.Find("table", locks.LevelOK, s.where()+" is there, and we may use it", "")
-	}
 }
 
 var _ caslease.Prober = (*store)(nil)

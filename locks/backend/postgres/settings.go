@@ -18,35 +18,36 @@ import (
 )
 
 const (
-	// defaultSchema is no matter of search_path: users who have different ones are to
-	// meet in the same table.
+	// defaultSchema does not depend on search_path, so that users with different ones
+	// use the same table.
 	defaultSchema = "public"
-	// maxIdentifier is the most bytes of a name that the server tells apart.
+	// maxIdentifier is the longest name, in bytes, that the server does not truncate.
 	maxIdentifier = 63
-	// maxMessage bounds an answer, whatever somebody has put into the table.
+	// maxMessage is the longest answer, in bytes, that is read. Anybody may have written
+	// into the table.
 	maxMessage = 32 << 20
 )
 
 // settings are what a URL and the environment say.
 type settings struct {
-	conn     string // as the driver takes it
+	conn     string // for the driver
 	schema   string
 	hosts    []string // "host:port", for messages and for doctor
 	database string
 	user     string
 }
 
-// parse reads a URL. What it leaves open the driver takes from where psql does. All
-// errors wrap locks.ErrUsage.
+// parse reads the URL. The driver takes what it omits from where psql does. All errors
+// wrap locks.ErrUsage.
 func parse(u *url.URL) (*settings, error) {
 	if err := checkShape(u); err != nil {
 		return nil, err
 	}
-	// The driver does not know these: to go on without them would be to ask another server
-	// than psql does, or to trust one that psql does not.
+	// The driver does not know these. Without them we might use another server than psql
+	// does, or trust one that psql does not.
 	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
 		if os.Getenv(name) != "" {
-			return nil, locks.Usagef("the backend postgres does not know %s, which is set: unset it", name)
+			return nil, locks.Usagef("%s is set, but the backend postgres does not support it: unset it", name)
 		}
 	}
 	q := u.Query()
@@ -55,12 +56,12 @@ func parse(u *url.URL) (*settings, error) {
 		s.schema = defaultSchema
 	}
 	if len(s.schema) > maxIdentifier || !utf8.ValidString(s.schema) || strings.ContainsRune(s.schema, 0) {
-		return nil, locks.Usagef("the schema %q is not the name of one: it has at most %d bytes", locks.Abbreviate(s.schema), maxIdentifier)
+		return nil, locks.Usagef("invalid schema name %q (want at most %d bytes of UTF-8)", locks.Abbreviate(s.schema), maxIdentifier)
 	}
-	to := *u // its query stays as it is written: to the driver, as to psql, "+" is no space
+	to := *u // its query stays as it is written: for the driver and psql, "+" is not a space
 	to.RawQuery = strings.Join(slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "schema=") }), "&")
 	if to.Path == "" {
-		to.Path = "/" // with nothing but a query the two slashes would be left out
+		to.Path = "/" // with only a query, String would omit the two slashes
 	}
 	to.OmitHost = false
 	s.conn = to.String()
@@ -70,7 +71,7 @@ func parse(u *url.URL) (*settings, error) {
 	}
 	s.user, s.database = c.User, cmp.Or(c.Database, c.User)
 	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {
-		if addr := address(f.Host, f.Port); !slices.Contains(s.hosts, addr) { // one may be tried with TLS, and without
+		if addr := address(f.Host, f.Port); !slices.Contains(s.hosts, addr) { // a host may be tried with TLS and without
 			s.hosts = append(s.hosts, addr)
 		}
 	}
@@ -84,13 +85,13 @@ func address(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// addr is where the locks are, for messages. It has no user and no password.
+// addr returns where the locks are, for messages, without user and password.
 func (s *settings) addr() string {
 	return "postgres://" + strings.Join(s.hosts, ",") + "/" + s.database
 }
 
-// config is read anew for each connection: a password or a certificate may have been
-// replaced in its file since.
+// config reads the driver's configuration again for each connection: a password or a
+// certificate may have been replaced in its file.
 func (s *settings) config() (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(s.conn)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *settings) config() (*pgconn.Config, error) {
 	return c, nil
 }
 
-// reason is what the driver says without the URL, which may have a password.
+// reason returns the driver's text without the URL, which may have a password.
 func reason(err error) string {
 	text := err.Error()
 	if _, after, ok := strings.Cut(text, "`: "); ok {
@@ -118,7 +119,7 @@ func reason(err error) string {
 func checkShape(u *url.URL) error {
 	q := u.Query()
 	if q.Has("password") || q.Has("sslpassword") {
-		return locks.Usagef("a password does not go after the ?; put it into PGPASSWORD or ~/.pgpass, and that of a key into PGSSLPASSWORD")
+		return locks.Usagef("a password cannot be after the ?; put it into PGPASSWORD or ~/.pgpass, and a key's into PGSSLPASSWORD")
 	}
 	if err := postgresinfo.Info.CheckURL(u); err != nil {
 		return err
@@ -127,6 +128,6 @@ func checkShape(u *url.URL) error {
 	case "", "any", "read-write", "primary":
 		return nil
 	default:
-		return locks.Usagef("target_session_attrs=%q: only a server that can be written to keeps locks, so it is always read-write", locks.Abbreviate(want))
+		return locks.Usagef("target_session_attrs=%q: locks need a server that accepts writes, so it is always read-write", locks.Abbreviate(want))
 	}
 }

@@ -39,7 +39,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What the URL leaves open comes from where psql takes it.
+// TestSettingsOfPsql checks that settings that the URL omits come from where psql takes
+// them.
 func TestSettingsOfPsql(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -81,8 +82,9 @@ func TestSettingsOfPsql(t *testing.T) {
 	}
 }
 
-// What psql heeds and the driver does not is refused.
-func TestUnheeded(t *testing.T) {
+// TestUnsupportedVariables checks that a variable that psql reads and the driver ignores
+// is refused.
+func TestUnsupportedVariables(t *testing.T) {
 	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "x")

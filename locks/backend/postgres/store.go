@@ -19,13 +19,13 @@ type store struct {
 	hub hub
 }
 
-// errChanged says that there is no row of that version.
+// errChanged says that no row has that version.
 var errChanged = errors.New("the row has changed")
 
 func newStore(s *settings, timeout time.Duration) *store {
 	st := &store{}
 	ctx, end := context.WithCancel(context.Background())
-	st.pool = &pool{s: s, timeout: timeout, heard: st.hub.tell, ctx: ctx, end: end}
+	st.pool = &pool{s: s, timeout: timeout, notified: st.hub.notify, ctx: ctx, end: end}
 	return st
 }
 
@@ -41,7 +41,7 @@ func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, erro
 	return cell(row)
 }
 
-// Swap implements [caslease.Store]. The first of all makes the table.
+// Swap implements [caslease.Store]. The first one creates the table.
 func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
 	var newState []byte
 	channel := ""
@@ -58,7 +58,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 	}
 	row, err := s.one(ctx, statement, key, values...)
 	if state(err) == undefinedTable && at.Version == "" {
-		if err := s.makeTable(ctx); err != nil {
+		if err := s.createTable(ctx); err != nil {
 			return caslease.Cell{}, err
 		}
 		row, err = s.one(ctx, statement, key, values...)
@@ -69,7 +69,8 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 	return cell(row)
 }
 
-// over is in microseconds, and not 0 unless it is to be.
+// over returns to.Over in microseconds, rounded up: 0 would mean that no time must have
+// passed.
 func over(to caslease.Value) int64 {
 	return int64((to.MinAge + time.Microsecond - 1) / time.Microsecond)
 }
@@ -80,7 +81,7 @@ func (s *store) Delete(ctx context.Context, key caslease.Key, at caslease.Cell) 
 	return changed(err)
 }
 
-// changed is an error of a write: without the table, the row has gone with it.
+// changed returns the error of a write. If the table does not exist, nor does the row.
 func changed(err error) error {
 	if state(err) == undefinedTable {
 		return errChanged
@@ -113,8 +114,8 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 	return page, next, err
 }
 
-// makeTable makes the table, unless somebody else does so at the same time.
-func (s *store) makeTable(ctx context.Context) error {
+// createTable creates the table, unless somebody else does so at the same time.
+func (s *store) createTable(ctx context.Context) error {
 	_, err := s.run(ctx, s.s.tableSQL())
 	switch state(err) {
 	case duplicateTable, duplicateObject, uniqueViolation:
@@ -136,8 +137,9 @@ func (s *store) one(ctx context.Context, statement string, key caslease.Key, val
 }
 
 // run runs a statement, in one transaction and one exchange with the server: between two
-// a pooler might lend the server's connection to somebody else. Nothing is prepared under
-// a name, for the same reason. The values are strings, or []byte for binary ones.
+// exchanges a pooler might lend the server's connection to somebody else. For the same
+// reason, no statement is prepared under a name. The values are strings, or []byte for
+// binary ones.
 func (s *store) run(ctx context.Context, statement string, values ...any) ([][][]byte, error) {
 	c, err := s.get(ctx)
 	if err != nil {
@@ -146,7 +148,7 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	defer s.put(c)
 	c.warning = ""
 	var b pgconn.Batch
-	b.ExecParams(guardSQL, [][]byte{strconv.AppendInt(nil, s.left(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
+	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, s.timeLeft(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
 	params, formats := make([][]byte, len(values)), make([]int16, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
@@ -162,7 +164,7 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	case err != nil:
 		return nil, err
 	case len(results) != 2:
-		return nil, fmt.Errorf("the server has answered %d of 2 statements", len(results))
+		return nil, fmt.Errorf("the server answered %d of 2 statements", len(results))
 	case c.warning != "":
 		return nil, &warnedError{c.warning}
 	}

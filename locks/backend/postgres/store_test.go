@@ -18,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// openStore opens what a URL names.
+// openStore opens the store of a URL.
 func openStore(t *testing.T, address string) *store {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -42,7 +42,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 var jobs = caslease.Key{Name: "jobs"}
 
-// must returns a cell after a request that has to succeed.
+// must returns the cell, and fails the test if the request failed.
 func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
 	return func(c caslease.Cell, err error) caslease.Cell {
 		t.Helper()
@@ -53,13 +53,13 @@ func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
 	}
 }
 
-// held makes the cell of jobs.
+// held creates the cell of jobs.
 func held(t *testing.T, s *store) caslease.Cell {
 	t.Helper()
 	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
 }
 
-// isKind checks what an error is taken for.
+// isKind checks the kind of an error.
 func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Fault {
 	t.Helper()
 	if err == nil {
@@ -72,14 +72,16 @@ func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Faul
 	return f
 }
 
-// idleEnd returns what is closed when it is known that the connection which rests has ended.
+// idleEnd returns a channel that is closed when the store notices that its idle connection
+// has ended.
 func idleEnd(s *store) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.idle.CleanupDone()
 }
 
-// One of many who make the first cell at once, and the table before, has made it.
+// TestFirstSwap lets many stores create the table and the first cell at the same time:
+// only one of them has created the cell.
 func TestFirstSwap(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -99,12 +101,12 @@ func TestFirstSwap(t *testing.T) {
 	}
 	all.Wait()
 	if made.Load() != 1 {
-		t.Errorf("%d have made the cell", made.Load())
+		t.Errorf("%d stores have created the cell; want 1", made.Load())
 	}
 }
 
-// A cell that was deleted and made anew, or in a table that was dropped and made anew, has
-// neither a version nor a token that was there before.
+// TestVersionsNeverComeAgain checks that a cell that was deleted and created again, or
+// whose table was, has neither a version nor a token of an earlier cell.
 func TestVersionsNeverComeAgain(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -127,13 +129,13 @@ func TestVersionsNeverComeAgain(t *testing.T) {
 	} {
 		loss()
 		if c := must(t)(s.Read(ctx, jobs)); c.Version != "" {
-			t.Errorf("what was deleted is %+v", c)
+			t.Errorf("after the deletion, the cell is %+v", c)
 		}
 		_, err := s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
 		isKind(t, s, err, caslease.Changed)
 		made := held(t, s)
 		if made.First <= old.Floor {
-			t.Errorf("tokens began at %d after %d", made.First, old.Floor)
+			t.Errorf("tokens begin at %d; want more than %d", made.First, old.Floor)
 		}
 		_, err = s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
 		isKind(t, s, err, caslease.Changed)
@@ -141,8 +143,8 @@ func TestVersionsNeverComeAgain(t *testing.T) {
 	}
 }
 
-// The server's clock proves that a lease is over only to the very server that has written
-// it, since it was started.
+// TestExpiryByClock checks that the server's clock proves the end of a lease only if the
+// same server has written the row, and was not restarted since.
 func TestExpiryByClock(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -157,7 +159,7 @@ func TestExpiryByClock(t *testing.T) {
 	server.Kill()
 	server.Start()
 	if c = must(t)(s.Read(ctx, jobs)); !c.Updated.IsZero() {
-		t.Errorf("a server that was started since tells of %v", c.Updated)
+		t.Errorf("a restarted server returns the time %v; want none", c.Updated)
 	}
 	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Second})
 	isKind(t, s, err, caslease.Changed)
@@ -166,7 +168,8 @@ func TestExpiryByClock(t *testing.T) {
 	must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour}))
 }
 
-// What is acknowledged is on disk, and on those of synchronous standbys, whatever is set.
+// TestSynchronousCommit checks that writes wait for the disk and for synchronous standbys,
+// whatever synchronous_commit is set to.
 func TestSynchronousCommit(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -179,12 +182,13 @@ func TestSynchronousCommit(t *testing.T) {
 		s := openStore(t, server.URL()+"&options=-c%20synchronous_commit%3D"+set)
 		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 		if got := server.Exec("SELECT * FROM seen"); len(got) != 1 || got[0][0] != want {
-			t.Errorf("with synchronous_commit = %s a write had %q; want %s", set, got, want)
+			t.Errorf("with synchronous_commit = %s, a write used %q; want %s", set, got, want)
 		}
 	}
 }
 
-// A write is not acknowledged if somebody has cancelled the wait for its standby.
+// TestCancelledWaitForStandby checks that a write does not count as acknowledged if
+// somebody has cancelled its wait for a standby.
 func TestCancelledWaitForStandby(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -212,7 +216,7 @@ func TestCancelledWaitForStandby(t *testing.T) {
 		select {
 		case err = <-written:
 			if err == nil {
-				t.Fatal("a lock that no standby knows of was granted")
+				t.Fatal("the lock was granted, and no standby has it")
 			}
 		default:
 			n, _ := strconv.Atoi(server.Exec("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")[0][0])
@@ -220,12 +224,12 @@ func TestCancelledWaitForStandby(t *testing.T) {
 		}
 	}
 	if cancelled < 2 {
-		t.Errorf("%d waits were cancelled", cancelled)
+		t.Errorf("%d waits were cancelled; want at least 2", cancelled)
 	}
 }
 
-// Changes are told of, those of other handles too, but not renewals; and that the
-// connection has ended.
+// TestWatch checks that a watch reports changes, even those by other handles, but no
+// renewals, and that it ends with the connection.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -243,20 +247,20 @@ func TestWatch(t *testing.T) {
 	must(t)(holder.Swap(ctx, caslease.Key{Name: "others"}, caslease.Cell{}, caslease.Value{State: "{}"}))
 	<-all
 	c = must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
-	must(t)(waiter.Read(ctx, jobs)) // whatever was told before it is here before its answer
+	must(t)(waiter.Read(ctx, jobs)) // notifications sent before its answer have now arrived
 	select {
 	case <-one:
-		t.Error("told of a renewal, or of another lock")
+		t.Error("the watch reports a renewal, or another lock")
 	default:
 	}
 	must(t)(holder.Swap(ctx, caslease.Key{Name: "jobs", Part: caslease.Request}, caslease.Cell{}, caslease.Value{State: "{}"}))
 	<-one
 	if n := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'leaderrun'"); n[0][0] != "2" {
-		t.Errorf("two handles have %s connections", n[0][0])
+		t.Errorf("two handles have %s connections; want 2", n[0][0])
 	}
 	over := idleEnd(holder)
 	server.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leaderrun'")
-	for range one { // until it is closed
+	for range one { // until the channel is closed
 	}
 	<-over
 	again, err := waiter.Watch(ctx, "jobs")
@@ -269,8 +273,8 @@ func TestWatch(t *testing.T) {
 	<-again
 }
 
-// A statement that nobody waits for any longer does not stay on the server, which would
-// carry it out when the row is free.
+// TestRowLockedByOthers checks that the server ends a statement that we no longer wait
+// for. Otherwise it would run when the row is free.
 func TestRowLockedByOthers(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -278,13 +282,13 @@ func TestRowLockedByOthers(t *testing.T) {
 	c := held(t, s)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
-	if k := s.Fault(err).Kind; k != caslease.Unsent && (k != caslease.Unknown || !errors.Is(err, context.DeadlineExceeded)) { // whoever is quicker to say so
+	if k := s.Fault(err).Kind; k != caslease.Unsent && (k != caslease.Unknown || !errors.Is(err, context.DeadlineExceeded)) { // of the server and our context, whichever ends first
 		t.Errorf("got %v", err)
 	}
 	start := time.Now()
 	server.Until("SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 	if took := time.Since(start); took > realserver.Ready/2 {
-		t.Errorf("it stayed for %v", took)
+		t.Errorf("the statement stayed for %v", took)
 	}
 	free()
 	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
@@ -292,7 +296,8 @@ func TestRowLockedByOthers(t *testing.T) {
 	}
 }
 
-// A connection on which there was no answer is given up at once, and with it what listened.
+// TestSilentServer checks that a connection without an answer is closed at once, and that
+// this ends the watch.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -305,18 +310,18 @@ func TestSilentServer(t *testing.T) {
 	defer server.Resume()
 	_, err = s.Read(within(t, 300*time.Millisecond), jobs)
 	if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
-		t.Errorf("no answer is told as %+v", f)
+		t.Errorf("no answer is reported as %+v", f)
 	}
 	start := time.Now()
-	for range changes { // until it is closed
+	for range changes { // until the channel is closed
 	}
 	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("after %v it was known that nothing is heard", took)
+		t.Errorf("the watch ended after %v", took)
 	}
 }
 
-// Requests that hang keep no other from going on.
-func TestRequestsBesideEachOther(t *testing.T) {
+// TestConcurrentRequests checks that requests that hang do not block others.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
@@ -334,7 +339,8 @@ func TestRequestsBesideEachOther(t *testing.T) {
 	server.Until("SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'leaderrun'")
 }
 
-// The connection that listens is kept, whichever of those that overlap is given back last.
+// TestListenerIsKept checks that the pool keeps the connection that listens, whichever is
+// returned last.
 func TestListenerIsKept(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -355,7 +361,7 @@ func TestListenerIsKept(t *testing.T) {
 		s.put(listener)
 		s.put(other)
 		if listener, err = s.get(ctx); err != nil || !listener.listening {
-			t.Fatalf("given back first it is lost: %+v, %v", listener, err)
+			t.Fatalf("the listener was returned first, and is lost: %+v, %v", listener, err)
 		}
 		if other, err = s.get(ctx); err != nil {
 			t.Fatal(err)
@@ -376,7 +382,8 @@ func TestRose(t *testing.T) {
 	}
 }
 
-// Rows whose names are none are left out, and a page that is full of them is not the last.
+// TestListPages checks that rows with invalid names are left out, and that a page full of
+// them is not the last.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})

@@ -4,7 +4,7 @@ package pgtest
 
 import "errors"
 
-// mount cannot make a small disk here.
+// mount is not implemented for this system.
 func mount(string, int) error { return errors.ErrUnsupported }
 
 func unmount(string) error { return errors.ErrUnsupported }

@@ -1,5 +1,4 @@
-// Package pgtest runs real PostgreSQL servers for tests, each with a directory of its
-// own.
+// Package pgtest runs real PostgreSQL servers for tests, each with its own directory.
 package pgtest
 
 import (
@@ -24,23 +23,22 @@ const User = "root"
 type Options struct {
 	Settings []string // further lines of postgresql.conf
 	TLS      *TLS     // nil: plain TCP
-	Auth     []string // lines of pg_hba.conf that go before "everybody is trusted"
+	Auth     []string // lines of pg_hba.conf before those that trust everybody
 }
 
 // TLS names the files of a server that speaks TLS.
 type TLS struct{ CertFile, KeyFile, ClientCAFile string }
 
-// A Server is a running one. Its methods fail the test when they cannot do what they
-// say.
+// A Server is a running server. Its methods fail the test if they cannot do what they say.
 type Server struct {
 	*realserver.Process
 	data string
 	port int
 
-	frozen []*os.Process // what Pause has stopped, besides the first
+	frozen []*os.Process // the children that Pause has stopped
 }
 
-// Start makes a directory for a server and runs it.
+// Start starts a server in a new directory.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	s := prepare(tb)
@@ -49,7 +47,7 @@ func Start(tb testing.TB, o Options) *Server {
 	return s
 }
 
-// Standby runs another server that follows s, as a hot standby.
+// Standby starts a hot standby that follows s.
 func (s *Server) Standby(settings ...string) *Server {
 	s.TB.Helper()
 	standby := prepare(s.TB)
@@ -76,8 +74,8 @@ func prepare(tb testing.TB) *Server {
 	return s
 }
 
-// programs is where Debian has the programs of one release. Which others are installed, or
-// run, makes no difference.
+// programs is where Debian has the programs of this release. Other releases may be
+// installed, or running.
 const programs = "/usr/lib/postgresql/15/bin"
 
 func environ() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"} }
@@ -112,8 +110,8 @@ func (s *Server) initdb(o Options) {
 	s.configure(settings)
 }
 
-// configure says where the server listens, and what else was asked for. The server syncs
-// as it does for users: what it has acknowledged survives its death.
+// configure writes the server's settings. The server syncs as it does for users: an
+// acknowledged write survives its death.
 func (s *Server) configure(settings []string) {
 	s.TB.Helper()
 	lines := append([]string{
@@ -140,24 +138,24 @@ func (s *Server) write(name, text string, flags ...int) {
 	}
 }
 
-// Addr is where the server listens.
+// Addr returns the host and port of the server.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Data is the directory of the server.
+// Data returns the data directory of the server.
 func (s *Server) Data() string { return s.data }
 
-// URL is the address of the server, as its superuser.
+// URL returns the address of the server for its superuser.
 func (s *Server) URL() string { return s.URLAs(User) }
 
-// URLAs is the same as another user, who may have a password after a colon.
+// URLAs returns the address for another user, who may have a password after a colon.
 func (s *Server) URLAs(user string) string { return URLOf(user, s.Addr()) }
 
-// URLOf is the address of servers behind others, such as proxies.
+// URLOf returns the URL of a server with these addresses, such as those of proxies.
 func URLOf(user string, addrs ...string) string {
 	return "postgres://" + user + "@" + strings.Join(addrs, ",") + "/postgres?sslmode=disable"
 }
 
-// Start starts the server, with the data that it has.
+// Start starts the server again, with its data.
 func (s *Server) Start() {
 	s.TB.Helper()
 	s.Process.Start()
@@ -173,11 +171,11 @@ func (s *Server) Start() {
 // Kill ends all processes of the server at once, as a crash of its machine does.
 func (s *Server) Kill() {
 	s.TB.Helper()
-	s.Process.Pause() // it starts no other meanwhile
+	s.Process.Pause() // so that it starts no further processes
 	children := s.children()
 	s.Process.Kill()
 	for _, p := range children {
-		_ = p.Kill() // it may have ended by itself
+		_ = p.Kill() // an error means that it has already ended
 	}
 	for _, p := range children {
 		for end := time.Now().Add(realserver.Ready); runs(p) && time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -185,13 +183,13 @@ func (s *Server) Kill() {
 	}
 }
 
-// Pause freezes all processes of the server: connections stay, and nothing answers.
+// Pause freezes all processes of the server: connections stay open without answers.
 func (s *Server) Pause() {
 	s.TB.Helper()
 	s.Process.Pause()
 	s.frozen = s.children()
 	for _, p := range s.frozen {
-		_ = p.Signal(realserver.PauseSignal) // it may have ended by itself
+		_ = p.Signal(realserver.PauseSignal) // an error means that it has already ended
 	}
 }
 
@@ -204,7 +202,7 @@ func (s *Server) Resume() {
 	s.Process.Resume()
 }
 
-// children are the processes that the server has started.
+// children returns the processes that the server has started.
 func (s *Server) children() (all []*os.Process) {
 	s.TB.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", s.PID()))
@@ -223,8 +221,8 @@ func (s *Server) children() (all []*os.Process) {
 	return all
 }
 
-// runs reports that a process has not ended, and given back the memory that it shares: one
-// that nobody has waited for yet has.
+// runs reports whether a process still runs, and so still has its shared memory. A zombie
+// does not.
 func runs(p *os.Process) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
 	return err == nil && !strings.Contains(string(b), ") Z ") && !strings.Contains(string(b), ") X ")
@@ -236,8 +234,8 @@ func (s *Server) connect() (*pgconn.PgConn, error) {
 	return pgconn.Connect(ctx, s.URL())
 }
 
-// Exec runs statements as the superuser, each text in a transaction of its own, and returns
-// the rows of the last.
+// Exec runs statements as the superuser, each line in its own transaction, and returns the
+// rows of the last.
 func (s *Server) Exec(lines ...string) (rows [][]string) {
 	s.TB.Helper()
 	c, err := s.connect()
@@ -262,17 +260,17 @@ func (s *Server) Exec(lines ...string) (rows [][]string) {
 	return rows
 }
 
-// Until repeats a question until the answer is yes.
-func (s *Server) Until(question string) {
+// Until repeats a query until it returns true.
+func (s *Server) Until(query string) {
 	s.TB.Helper()
-	for end := time.Now().Add(realserver.Ready); s.Exec(question)[0][0] != "t"; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(realserver.Ready); s.Exec(query)[0][0] != "t"; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.TB.Fatalf("still not so: %s", question)
+			s.TB.Fatalf("still not true: %s", query)
 		}
 	}
 }
 
-// Hold runs a statement in a transaction, which stays open until it is ended.
+// Hold runs a statement in a transaction that stays open until end is called.
 func (s *Server) Hold(statement string) (end func()) {
 	s.TB.Helper()
 	c, err := s.connect()
@@ -285,7 +283,7 @@ func (s *Server) Hold(statement string) (end func()) {
 	return func() { _ = c.Close(context.Background()) }
 }
 
-// FillTablespace makes a tablespace on a small disk, which is full until it is freed.
+// FillTablespace creates a tablespace on a small disk, which is full until free is called.
 func (s *Server) FillTablespace(name string, size int) (free func()) {
 	s.TB.Helper()
 	dir := filepath.Join(filepath.Dir(s.data), name)
@@ -304,7 +302,7 @@ func (s *Server) FillTablespace(name string, size int) (free func()) {
 	realserver.Yield(s.TB, dir)
 	s.Exec("CREATE TABLESPACE " + name + " LOCATION '" + dir + "'")
 	full := filepath.Join(dir, "full")
-	_ = os.WriteFile(full, make([]byte, size), 0o600) // as much as there is room for
+	_ = os.WriteFile(full, make([]byte, size), 0o600) // as much as fits
 	return func() {
 		s.TB.Helper()
 		if err := os.Remove(full); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// Conditions of the server, by their SQLSTATE.
+// SQLSTATE codes of the server.
 const (
 	undefinedTable  = "42P01"
 	duplicateTable  = "42P07"
@@ -22,7 +22,7 @@ const (
 	uniqueViolation = "23505"
 )
 
-// state is the SQLSTATE of an error, or "".
+// state returns the SQLSTATE of an error, or "" if it has none.
 func state(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -30,38 +30,38 @@ func state(err error) string {
 	return ""
 }
 
-// A cause is something that people meet: a condition of the server, or all that begin so.
+// A cause is a kind of error of the server.
 type cause struct {
-	state string
+	state string // its SQLSTATE, or what its SQLSTATEs begin with
 	kind  caslease.Kind
 	hint  string
 }
 
 const (
-	hintStandby = "locks are kept by the server that can be written to; name all hosts (postgres://a,b/database), or an address that follows the primary"
+	hintStandby = "locks need a server that accepts writes; name all hosts (postgres://a,b/database), or an address that follows the primary"
 	hintAddress = "check host and port of the URL (or PGHOST, PGPORT), and that the server listens there"
-	hintTLS     = "sslrootcert=FILE (or PGSSLROOTCERT) names the CA of the server's certificate, sslcert and sslkey our own; sslmode says what is checked"
+	hintTLS     = "check the CA of the server's certificate (sslrootcert=FILE or PGSSLROOTCERT), our own certificate (sslcert, sslkey), and what sslmode verifies"
 	hintLogin   = "check user and password (PGUSER, PGPASSWORD, ~/.pgpass), and pg_hba.conf on the server"
-	hintWarned  = "the server has not waited for its synchronous standby; whether that has the change is not known"
+	hintWarned  = "the server did not wait for its synchronous standby, which may lack the change"
 )
 
-// causes lists what is known; the first that matches counts. Of what is not listed, an
-// ERROR surely had no effect; after FATAL and PANIC that is not known.
+// causes returns all causes in order: the first that matches an error counts. An ERROR
+// that is not listed certainly had no effect; a FATAL or PANIC may have had one.
 func (s *store) causes() []cause {
 	return []cause{
 		{"08", caslease.Unknown, ""},
 		{"25006", caslease.Unreachable, hintStandby},
 		{"28", caslease.Denied, hintLogin},
 		{"3D000", caslease.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
-		{"3F000", caslease.Refused, "make it: CREATE SCHEMA " + quote(s.s.schema) + "; or name another with schema="},
+		{"3F000", caslease.Refused, "create it: CREATE SCHEMA " + quote(s.s.schema) + "; or name another with schema="},
 		{"40003", caslease.Unknown, ""},
-		{"40", caslease.Changed, ""}, // somebody else was writing: look again
+		{"40", caslease.Changed, ""}, // somebody else was writing: read again
 		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.s.setup()},
-		{"42", caslease.Refused, "the table " + s.s.where() + " is not as leaderrun makes it; DROP TABLE if it is not needed, or name another schema"},
+		{"42", caslease.Refused, "the table " + s.s.where() + " differs from the one that leaderrun creates; DROP TABLE if it is not needed, or name another schema"},
 		{"53100", caslease.Unsent, "the server's disk is full"},
-		{"53300", caslease.Throttled, "the server takes no more connections: see max_connections there, and CONNECTION LIMIT of the role and the database"},
-		{"57014", caslease.Unsent, "the server has cancelled the statement: by statement_timeout, or while somebody else kept the row locked"},
-		{"57P03", caslease.Unsent, ""}, // it is starting
+		{"53300", caslease.Throttled, "the server accepts no more connections: see its max_connections, and CONNECTION LIMIT of the role and the database"},
+		{"57014", caslease.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row locked"},
+		{"57P03", caslease.Unsent, ""}, // the server is starting
 		{"57P", caslease.Unknown, ""},
 		{"22", caslease.Refused, ""}, {"0A", caslease.Refused, ""},
 	}
@@ -118,13 +118,13 @@ func (s *store) kind(err error) caslease.Kind {
 	return caslease.Unknown
 }
 
-// unreachable reports that no connection could be made.
+// unreachable reports whether no connection could be made.
 func unreachable(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && !op.Timeout() || isA[*net.DNSError](err)
 }
 
-// ended reports that our time, or patience, was over.
+// ended reports whether our own timeout or cancellation ended the request.
 func ended(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.Canceled) }
 
 func isTLS(err error) bool {
@@ -137,7 +137,7 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// text is what an error says without what the driver puts around it.
+// text returns the text of an error without what the driver adds.
 func text(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return locks.Printable(e.Message + " (SQLSTATE " + e.Code + ")")
@@ -148,7 +148,7 @@ func text(err error) string {
 		}
 	}
 	if ended(err) {
-		return "" // there was no answer in time
+		return "" // no answer in time
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return locks.Printable(op.Error())
@@ -159,7 +159,8 @@ func text(err error) string {
 	return locks.Printable(err.Error())
 }
 
-// setup is what makes the table, and gives a run the least rights that it needs.
+// setup returns the statements that create the table and grant a run the permissions that
+// it needs.
 func (s *settings) setup() string { return s.tableSQL() + "; " + s.grants() }
 
 func (s *settings) grants() string {

@@ -19,7 +19,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// What the server says of an error, and what that means for a write.
+// TestKinds checks what each error means for a write.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := &store{pool: &pool{s: &settings{schema: "public"}}}
@@ -42,7 +42,7 @@ func TestKinds(t *testing.T) {
 		{condition("ERROR", "22P05"), caslease.Refused},
 		{condition("ERROR", "XX000"), caslease.Unsent},
 		{condition("ERROR", "08006"), caslease.Unknown},
-		{condition("FATAL", "57P01"), caslease.Unknown}, // a backend that is ended may have written
+		{condition("FATAL", "57P01"), caslease.Unknown}, // the write may have taken effect before
 		{condition("FATAL", "53100"), caslease.Unknown},
 		{condition("PANIC", "53100"), caslease.Unknown},
 		{errors.New("unexpected EOF"), caslease.Unknown},
@@ -59,8 +59,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Who may do too little is told what to do, and having done that, may do all that a run
-// does.
+// TestLeastRights checks that the hint for missing permissions has statements after which
+// the user may do everything that a run does.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -72,7 +72,7 @@ func TestLeastRights(t *testing.T) {
 	if !strings.HasPrefix(todo, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
-	findings(t, s, "table", locks.LevelError, "we may not make it")
+	findings(t, s, "table", locks.LevelError, "we may not create it")
 	create, grants, _ := strings.Cut(todo, "; ")
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
@@ -86,7 +86,7 @@ func TestLeastRights(t *testing.T) {
 	findings(t, s, "table", locks.LevelOK, "we may use it")
 	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
 	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
-	findings(t, s, "table", locks.LevelOK, "all but forget")
+	findings(t, s, "table", locks.LevelOK, "everything except forget")
 }
 
 // probe asks the servers once.
@@ -104,7 +104,7 @@ func probe(t *testing.T, s *store) locks.Servers {
 	return found
 }
 
-// findings checks one of what a probe finds.
+// findings checks one finding of a probe.
 func findings(t *testing.T, s *store, check, level, text string) {
 	t.Helper()
 	for _, f := range probe(t, s).Findings {
@@ -118,7 +118,7 @@ func findings(t *testing.T, s *store, check, level, text string) {
 	t.Errorf("there is no finding about %s", check)
 }
 
-// Whatever keeps a connection from being made says what to do.
+// TestCannotConnect checks the hint of each error that prevents a connection.
 func TestCannotConnect(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Auth: []string{"host all locked 127.0.0.1/32 scram-sha-256", "host all banned 127.0.0.1/32 reject"}})
@@ -129,11 +129,11 @@ func TestCannotConnect(t *testing.T) {
 		hint string
 	}{
 		server.URLAs("locked:wrong"):                                           {caslease.Denied, "PGPASSWORD"},
-		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {caslease.Denied, "PGPASSWORD"}, // refused TLS, too
+		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {caslease.Denied, "PGPASSWORD"}, // the server also refuses TLS
 		server.URLAs("banned"):                                                 {caslease.Denied, "pg_hba.conf"},
 		server.URLAs("nobody"):                                                 {caslease.Denied, "PGUSER"},
 		server.URLAs("full"):                                                   {caslease.Throttled, "CONNECTION LIMIT"},
-		server.URLAs("reader"):                                                 {caslease.Unreachable, "written to"},
+		server.URLAs("reader"):                                                 {caslease.Unreachable, "accepts writes"},
 		strings.Replace(server.URL(), "/postgres", "/none", 1):                 {caslease.Refused, "name of the database"},
 		strings.Replace(server.URL(), server.Addr(), "127.0.0.1:1", 1):         {caslease.Unreachable, "PGHOST"},
 		strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1): {caslease.Unreachable, "sslmode"},
@@ -152,14 +152,15 @@ func TestCannotConnect(t *testing.T) {
 	must(t)(openStore(t, server.URLAs("locked:right")).Read(within(t, realserver.Ready), jobs))
 }
 
-// A connection that the server has ended while nobody used it disturbs no request.
+// TestEndedWhileIdle checks that no request fails because the server has closed the idle
+// connection.
 func TestEndedWhileIdle(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL()+"&options=-c%20idle_session_timeout%3D3s%20-c%20idle_in_transaction_session_timeout%3D3s")
 	c := held(t, s)
 	for _, end := range []func(){
-		func() {}, // by its own timeout
+		func() {}, // the server's timeout ends it
 		func() {
 			server.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leaderrun'")
 		},
@@ -172,7 +173,8 @@ func TestEndedWhileIdle(t *testing.T) {
 	}
 }
 
-// What ends a write that waits for another tells whether it had an effect.
+// TestEndedMidway checks the kind of error of a write that is ended while it waits for a
+// locked row.
 func TestEndedMidway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -181,7 +183,7 @@ func TestEndedMidway(t *testing.T) {
 	waits := " FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	for _, tt := range []struct {
-		set, how string // either what an operator sets meanwhile, or what he does
+		set, how string // the setting that ends the write, or the function
 		want     caslease.Kind
 	}{
 		{"", "pg_cancel_backend(pid)", caslease.Unsent},
@@ -190,7 +192,7 @@ func TestEndedMidway(t *testing.T) {
 		{"default_transaction_read_only = on", "", caslease.Unreachable},
 	} {
 		if setting, value, ok := strings.Cut(tt.set, " = "); ok {
-			must(t)(s.Read(within(t, realserver.Ready), jobs)) // on a connection of before
+			must(t)(s.Read(within(t, realserver.Ready), jobs)) // on the existing connection
 			server.Exec("ALTER SYSTEM SET "+tt.set, "SELECT pg_reload_conf()")
 			server.Until("SELECT current_setting('" + setting + "') = " + "'" + strings.Trim(value, "'") + "'")
 		}
@@ -212,8 +214,8 @@ func TestEndedMidway(t *testing.T) {
 	}
 }
 
-// A stricter isolation than we ask for, set for the role, makes writers collide. None of
-// them does more than to lose.
+// TestSerializable sets a stricter isolation, with which writers collide: a write then
+// fails as changed, without effect.
 func TestSerializable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Settings: []string{"default_transaction_isolation = serializable"}})
@@ -239,7 +241,7 @@ func TestSerializable(t *testing.T) {
 				wins++
 				mu.Lock()
 				if versions[at.Version] {
-					t.Errorf("two have had the version %s", at.Version)
+					t.Errorf("two writes had the version %s", at.Version)
 				}
 				versions[at.Version] = true
 				mu.Unlock()
@@ -248,11 +250,12 @@ func TestSerializable(t *testing.T) {
 	}
 	all.Wait()
 	if len(versions) != 81 {
-		t.Errorf("there were %d versions", len(versions))
+		t.Errorf("there were %d versions; want 81", len(versions))
 	}
 }
 
-// A full disk refuses what needs room, surely without effect, and is got over.
+// TestDiskFull checks that a write that fails for lack of disk space certainly had no
+// effect, and that writes succeed when there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -267,8 +270,8 @@ func TestDiskFull(t *testing.T) {
 	held(t, s)
 }
 
-// The standby of a server is refused, beside the server itself not tried, and when it has
-// taken the server's place its clock proves nothing about the leases of before.
+// TestFailover checks that a standby is refused, and skipped if the URL also names its
+// server. After its promotion, its clock proves nothing about earlier leases.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
@@ -283,9 +286,9 @@ func TestFailover(t *testing.T) {
 	s := openStore(t, strings.Replace(server.URL(), server.Addr(), standby.Addr()+","+server.Addr(), 1))
 	c := held(t, s)
 	server.Until(fmt.Sprintf("SELECT replay_lsn >= '%s' FROM pg_stat_replication", server.Exec("SELECT pg_current_wal_lsn()")[0][0]))
-	findings(t, s, "replication", locks.LevelWarning, "no standby of 1 is synchronous")
-	server.Exec("CREATE ROLE runner LOGIN") // who may not see what standbys do
-	findings(t, openStore(t, server.URLAs("runner")), "replication", locks.LevelWarning, "no standby of 1 is synchronous")
+	findings(t, s, "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
+	server.Exec("CREATE ROLE runner LOGIN") // who may not see the state of standbys
+	findings(t, openStore(t, server.URLAs("runner")), "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
 	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
 	server.Until("SELECT sync_state = 'sync' FROM pg_stat_replication")
 	findings(t, s, "replication", locks.LevelOK, "commits wait for standby")
@@ -303,7 +306,8 @@ func TestFailover(t *testing.T) {
 	findings(t, s, "replication", locks.LevelOK, "no standby follows")
 }
 
-// Certificates are checked as sslmode says, and read anew for each connection.
+// TestTLS checks that certificates are verified as sslmode says, and read again for each
+// connection.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := realserver.NewCA(t), realserver.NewCA(t)
@@ -341,7 +345,7 @@ func TestTLS(t *testing.T) {
 		if m := probe(t, s).Servers[0]; m.TLS != "1.3" || (time.Until(m.Expires)-tt.lasts).Abs() > time.Minute {
 			t.Errorf("%s: %+v", tt.address, m)
 		}
-		if tt.lasts == 2*time.Hour { // replaced by none
+		if tt.lasts == 2*time.Hour { // the file is emptied
 			if err := os.WriteFile(ours, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
