@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// TestAskCompacted: what is asked while the holder has no connection is heard once, even
-// if no event will ever tell of it.
+// TestAskCompacted checks that a request that was left while the holder had no connection
+// is delivered once, even if its event was compacted.
 func TestAskCompacted(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -35,11 +35,11 @@ func TestAskCompacted(t *testing.T) {
 	p.Heal()
 	drive.Hears(t, l, "left")
 	drive.Ask(t, w, token, "again")
-	drive.Hears(t, l, "again") // and nothing twice in between
+	drive.Hears(t, l, "again") // and not "left" a second time
 }
 
-// TestRequestsEnd: one that nobody reads belongs to a lease, and is in nobody's
-// way. So are many: there is but one key.
+// TestRequestsEnd checks that an unread request belongs to a lease and disturbs nobody, and
+// that many requests leave only one key.
 func TestRequestsEnd(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -61,8 +61,8 @@ func TestRequestsEnd(t *testing.T) {
 	}
 }
 
-// TestNarrowRole: a user whose role is only good for the queue has the lock as
-// ever, also when others ask, and is denied the rest.
+// TestNarrowRole checks that a user whose role covers only the queue can hold the lock,
+// even when others leave requests, and is denied everything else.
 func TestNarrowRole(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -83,7 +83,7 @@ func TestNarrowRole(t *testing.T) {
 		}
 	}
 	drive.Ask(t, root, token, "resign")
-	drive.Eventually(t, drive.Patience, "the log tells that nothing is heard", func() bool { return strings.Contains(log.String(), "cannot read requests") })
+	drive.Eventually(t, drive.Patience, "the log says that requests cannot be read", func() bool { return strings.Contains(log.String(), "cannot read requests") })
 	drive.Renew(t, l)
 	drive.Release(t, l)
 	if state, err := root.Inspect(drive.Context(t)); err != nil || state.Held {
@@ -95,11 +95,11 @@ func TestNarrowRole(t *testing.T) {
 	default:
 	}
 	if n := strings.Count(log.String(), "cannot read requests"); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("logged %d times; want 1", n)
 	}
 }
 
-// TestRecordOfEntryOverwritten: an entry that somebody else wrote is not ours,
+// TestRecordOfEntryOverwritten checks that an entry that somebody else wrote is not ours,
 // even if it has our key.
 func TestRecordOfEntryOverwritten(t *testing.T) {
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestRecordOfEntryOverwritten(t *testing.T) {
 	drive.Release(t, l)
 }
 
-// TestPrefixRole: a role for the prefix is good for everything, in each version
-// of etcd, also when logins have expired meanwhile.
+// TestPrefixRole checks that a role for the prefix is sufficient for everything, in each
+// version of etcd, even after logins have expired.
 func TestPrefixRole(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {

@@ -9,30 +9,30 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// endTimeout bounds the attempt to end the lease of what was broken. If it fails, the
-// lease runs out.
+// endTimeout bounds the attempt to end the lease of a broken lock. If it fails, the lease
+// ends by itself.
 const endTimeout = time.Second
 
 // errOtherTerm says that there is nothing to break.
-const errOtherTerm = locks.LostError("nobody holds the lock with that token any more")
+const errOtherTerm = locks.LostError("nobody holds the lock with that token now")
 
-// Break implements [queue.Store]. Then the lease is ended, too, so that a holder whose
-// watch has gone silent hears of it by its next renewal.
+// Break implements [queue.Store]. It also ends the lease, so that a holder whose watch has
+// fallen silent learns of its loss when it renews.
 func (l *lock) Break(ctx context.Context, token uint64) error {
 	var lease int64
-	err := l.persist(ctx, func(ctx context.Context) (err error) { lease, err = l.breakTerm(ctx, token); return err })
+	err := l.retry(ctx, func(ctx context.Context) (err error) { lease, err = l.breakTerm(ctx, token); return err })
 	if err != nil {
 		return err
 	}
 	if err := l.endUnused(ctx, lease); err != nil {
-		l.log.Debug("cannot end the lease of a lock that was broken; it will run out", "err", plain(err))
+		l.log.Debug("cannot end the lease of the broken lock; it will end by itself", "err", plain(err))
 	}
 	return nil
 }
 
-// breakTerm deletes the entry that a token created, if it leads, and returns its
-// lease. An entry that leads does so until it is deleted: no later one has an
-// earlier revision. So what the server compares is only that it is still there.
+// breakTerm deletes the entry with a token, if it leads, and returns its lease. An entry
+// that leads does so until it is deleted, because no later one has an earlier revision.
+// So the only condition is that the entry still exists.
 func (l *lock) breakTerm(ctx context.Context, token uint64) (lease int64, err error) {
 	resp, err := call(ctx, l.c, l.c.kv.Range, l.rangeFirst(1))
 	if err != nil {
@@ -52,9 +52,8 @@ func (l *lock) breakTerm(ctx context.Context, token uint64) (lease int64, err er
 	return head.Lease, err
 }
 
-// endUnused ends a lease to which no key belongs. Whoever may write the queue
-// could have put an entry there with the lease of others, whose keys would go
-// with it.
+// endUnused ends a lease if no key belongs to it. Anybody who may write to the queue could
+// have put an entry there with the lease of others, and ending it would delete their keys.
 func (l *lock) endUnused(ctx context.Context, lease int64) error {
 	if lease == 0 {
 		return nil

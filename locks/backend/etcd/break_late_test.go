@@ -32,7 +32,7 @@ func (k *lossyKV) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOptio
 	return resp, err
 }
 
-// An overtakenKV lets something happen between what is read and what is written.
+// An overtakenKV calls meanwhile before the next transaction.
 type overtakenKV struct {
 	pb.KVClient
 	meanwhile func()
@@ -46,8 +46,8 @@ func (k *overtakenKV) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallO
 	return k.KVClient.Txn(ctx, r, o...)
 }
 
-// TestBreakComesLate: neither a request that is sent again nor one that arrives after
-// the term has ended breaks the next term.
+// TestBreakComesLate checks that a request to break a term does not break the next one if
+// it is repeated, or arrives after the end of its term.
 func TestBreakComesLate(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"answer lost", "overtaken"} {

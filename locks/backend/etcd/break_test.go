@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestBreakSparesOthersLeases: an entry with the lease of others can be broken, and
-// their keys stay.
+// TestBreakSparesOthersLeases checks that breaking an entry with the lease of others does
+// not delete their keys.
 func TestBreakSparesOthersLeases(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})

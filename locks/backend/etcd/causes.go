@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// files is how the variables begin that name the files of TLS.
+// files is what the variables that name the files of TLS begin with.
 const files = "ETCDCTL_"
 
 const (
@@ -15,8 +15,8 @@ const (
 	hintPort     = "check the port; etcd serves clients on 2379 unless told otherwise"
 )
 
-// known lists what is known of a connection with or without TLS; the first that matches
-// counts. gRPC and etcd tell causes apart only by their text.
+// known returns the causes of errors of a connection, with or without TLS; the first that
+// matches an error counts. gRPC and etcd distinguish causes only by their text.
 func known(tls bool) (all []causes.Cause) {
 	closed := causes.Cause{Text: "the server closed the connection at once", Hint: tlsfiles.HintTLS(files)}
 	if tls {
@@ -31,7 +31,7 @@ func known(tls bool) (all []causes.Cause) {
 		{Pattern: "looked like an HTTP/1.1 header", Text: "an HTTP server answered, not etcd", Hint: hintPort},
 		{Pattern: "http2: frame too large", Text: "something that is not etcd answered", Hint: hintPort},
 		{Pattern: "error reading server preface: http2:", Text: "something that is not etcd answered", Hint: hintPort},
-		{Pattern: "use of closed network connection", Text: "the server accepts the connection and does not answer", Hint: causes.HintSilent},
+		{Pattern: "use of closed network connection", Text: "the server accepts the connection but does not answer", Hint: causes.HintSilent},
 		{Pattern: "i/o timeout", Hint: causes.HintSilent},
 		{Pattern: "unknown service etcdserverpb", Text: "a gRPC server answered that is not etcd 3", Hint: hintPort},
 		{Pattern: "unexpected HTTP status code", Text: "an HTTP server answered, not etcd", Hint: hintPort},
@@ -40,9 +40,9 @@ func known(tls bool) (all []causes.Cause) {
 		{Pattern: "etcdserver: user name not found", Denied: true, Hint: hintPassword},
 		{Pattern: "etcdserver: invalid auth token", Denied: true, Hint: hintPassword},
 		{Pattern: "etcdserver: permission denied", Denied: true, Hint: "the user needs to read and write all keys under the prefix: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX/"},
-		{Pattern: "etcdserver: mvcc: database space exceeded", Hint: "the server refuses to write: compact, defragment, then etcdctl alarm disarm"},
-		{Pattern: "etcdserver: rpc not supported for learner", Text: "the member is a learner: it has no vote yet, and serves no locks", Hint: "give the address of a member that has a vote, or let this one vote: etcdctl member promote ID"},
-		{Pattern: errProxy.Error(), Hint: "give the addresses of the servers themselves, or --ttl " + proxyTTL + " at least"},
-		{Pattern: "etcdserver: no leader", Hint: "the cluster has no quorum at the moment"},
+		{Pattern: "etcdserver: mvcc: database space exceeded", Hint: "the server refuses writes: compact, defragment, then etcdctl alarm disarm"},
+		{Pattern: "etcdserver: rpc not supported for learner", Text: "the member is a learner, which has no vote and refuses locks", Hint: "give the address of a voting member, or let this one vote: etcdctl member promote ID"},
+		{Pattern: errProxy.Error(), Hint: "give the addresses of the servers themselves, or use --ttl " + proxyTTL + " or more"},
+		{Pattern: "etcdserver: no leader", Hint: "the cluster has no quorum now"},
 	})
 }

@@ -13,31 +13,27 @@ import (
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
-
-	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
 const (
-	// pingAfter is the silence after which a connection is asked whether it
-	// still lives; gRPC allows no less than 10 s, etcd servers no less than 5 s.
+	// pingAfter is the silence after which we ping a connection. gRPC allows at least
+	// 10 s, etcd servers at least 5 s.
 	pingAfter = 10 * time.Second
 	// pingTimeout is how long the answer may take. It is also how long Linux
 	// waits for sent data to be acknowledged (TCP_USER_TIMEOUT).
 	pingTimeout = 3 * time.Second
-	// maxAnswer is the longest answer that is read: gRPC's own 4 MiB are less than
-	// a few values that somebody wrote for us to stumble over, as each may have
-	// 1.5 MiB.
+	// maxAnswer is the longest answer that is read, in bytes. gRPC's own 4 MiB are less
+	// than three values that somebody may have written, because each may have 1.5 MiB.
 	maxAnswer = 256 << 20
 	// reconnectMax bounds the pause between two attempts to connect: gRPC's own
 	// 2 minutes are far longer than a lease.
 	reconnectMax = time.Second
 )
 
-// A client is a connection to a cluster. It is clientv3's, for its resolver,
-// balancer and watcher, but the requests go around clientv3's interceptors:
-// those wait for a connection where an error should be reported, retry up to
-// 100 times, and with authentication open each stream with a new login, which
-// costs the server a bcrypt hash.
+// A client is a connection to a cluster. It uses clientv3's resolver, balancer and
+// watcher, but its requests bypass clientv3's interceptors: these wait for a connection
+// instead of reporting an error, retry up to 100 times, and with authentication log in
+// again for each stream, which costs the server a bcrypt hash.
 type client struct {
 	etcd  *clientv3.Client
 	kv    pb.KVClient
@@ -48,7 +44,7 @@ type client struct {
 	maintenance pb.MaintenanceClient
 
 	peers   peers
-	members int           // how many endpoints there are
+	members int           // the number of endpoints
 	timeout time.Duration // the connect timeout
 }
 
@@ -67,9 +63,9 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	var first *tls.Config
 	if s.tls != nil {
 		first = s.tls.Config()
-		dial = append(dial, grpc.WithTransportCredentials(newAlerting(first, s.config)))
+		dial = append(dial, grpc.WithTransportCredentials(newAlertCredentials(first, s.config)))
 	}
-	if first != nil && first.ServerName != "" { // gRPC takes the name from here alone
+	if first != nil && first.ServerName != "" { // gRPC takes the name only from here
 		dial = append(dial, grpc.WithAuthority(first.ServerName))
 	}
 	var err error
@@ -78,7 +74,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 		TLS:                  first,
 		DialKeepAliveTime:    pingAfter,
 		DialKeepAliveTimeout: pingTimeout,
-		MaxUnaryRetries:      1, // that is: none
+		MaxUnaryRetries:      1, // one attempt, no retries
 		Logger:               zap.NewNop(),
 		DialOptions:          dial,
 	})
@@ -92,23 +88,23 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	return c, nil
 }
 
-// watch watches a key. The purpose sets apart watches that are to have streams
-// of their own: clientv3 opens one for each set of metadata. A watch that is
-// made on an old stream has that stream's login, which may have expired.
+// watch watches a key. Watches with different purposes have separate streams, because
+// clientv3 opens one for each set of metadata. A watch on an old stream would have that
+// stream's login, which may have expired.
 func (c *client) watch(ctx context.Context, purpose, key string, o ...clientv3.OpOption) clientv3.WatchChan {
 	ctx = metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "leaderrun-watch", purpose)
 	return c.etcd.Watch(ctx, key, o...)
 }
 
-func (c *client) close() { _ = c.etcd.Close() } // its error is that the context was cancelled
+func (c *client) close() { _ = c.etcd.Close() } // its only error is that the context was cancelled
 
-// unreachable reports that no endpoint could be connected to.
+// unreachable reports whether the last attempts to connect to all endpoints have failed.
 func (c *client) unreachable() bool {
 	return c.etcd.ActiveConnection().GetState() == connectivity.TransientFailure
 }
 
-// attempt bounds one request of several, so that a member which has gone silent
-// does not use up all the time: the next request goes to the next member.
+// attempt bounds one of several requests, so that a silent member does not use up all the
+// time: the next request goes to the next member.
 func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.members > 1 {
 		return context.WithTimeout(ctx, c.timeout/4)
@@ -116,24 +112,8 @@ func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, c.timeout)
 }
 
-// again makes a request until it has an answer or ctx ends. Of several members none gets
-// more than half of the time that is left.
-func (c *client) again(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
-	for {
-		limited, cancel := ctx, context.CancelFunc(func() {})
-		if end, ok := ctx.Deadline(); ok && c.members > 1 {
-			limited, cancel = context.WithTimeout(ctx, time.Until(end)/2)
-		}
-		err := request(limited)
-		cancel()
-		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
-			return err
-		}
-	}
-}
-
-// call makes one request, and one more if the server wants a new login. Errors
-// are those of package rpctypes where etcd made them.
+// call makes one request, and repeats it if the server wants a new login. Errors that etcd
+// has defined are those of package rpctypes.
 func call[Req, Resp any](ctx context.Context, c *client, method func(context.Context, Req, ...grpc.CallOption) (Resp, error), req Req, opts ...grpc.CallOption) (resp Resp, err error) {
 	ctx = clientv3.WithRequireLeader(ctx)
 	err = c.withLogin(ctx, func() error {
@@ -143,15 +123,15 @@ func call[Req, Resp any](ctx context.Context, c *client, method func(context.Con
 	return resp, err
 }
 
-// withLogin sends a request with a valid token, if this cluster wants one. What a learner
-// refuses goes to the next member.
+// withLogin sends a request with a valid token, if the cluster wants one. If a learner
+// refuses the request, it goes to the next member.
 func (c *client) withLogin(ctx context.Context, send func() error) (err error) {
-	for range 2 * c.members { // as other requests take turns, too
+	for range 2 * c.members { // other requests also move the turn on
 		if err = c.sendOnce(ctx, send); c.members == 1 || !byLearner(err) {
 			return err
 		}
 	}
-	return elsewhere(err)
+	return retryElsewhere(err)
 }
 
 func (c *client) sendOnce(ctx context.Context, send func() error) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// TestCluster hurts one member of three after another, the leader and a
-// follower, while there are a holder and waiters. Nobody loses anything, the
-// lock is handed over in the middle of it, and nobody leads beside another.
+// TestCluster fails one member of three after another, the leader and a follower, while
+// there are a holder and waiters. Nobody loses an entry, the lock is handed over during
+// the failure, and never are there two leaders.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -64,8 +64,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// A relay is one that holds the lock and some that wait for it, all of whom
-// renew as the core does.
+// A relay is one holder of the lock and some waiters. All of them renew as the core does.
 type relay struct {
 	t       *testing.T
 	u       string
@@ -92,10 +91,10 @@ func newRelay(t *testing.T, u string) *relay {
 		t.Fatal(err)
 	}
 	r.token = g.Token
-	r.keep(r.holder)
+	r.keepRenewing(r.holder)
 	for range 6 {
 		l, done := campaign(r.ctx, t, u, r.options())
-		r.keep(l)
+		r.keepRenewing(l)
 		r.waiters = append(r.waiters, runner{l, done})
 	}
 	return r
@@ -107,8 +106,8 @@ func (r *relay) options() locks.Options {
 	return o
 }
 
-// keep renews every second, with attempts of two seconds at most.
-func (r *relay) keep(l locks.Lock) {
+// keepRenewing renews every second, with attempts of at most two seconds.
+func (r *relay) keepRenewing(l locks.Lock) {
 	r.wg.Go(func() {
 		for tick := time.NewTicker(time.Second); ; {
 			select {
@@ -163,12 +162,12 @@ func (r *relay) finish() {
 	drive.Release(r.t, r.holder)
 	for _, w := range r.waiters {
 		drive.Release(r.t, w.Lock)
-		drive.Within(r.t, drive.Patience, w.done) // it may have led for a moment
+		drive.Within(r.t, drive.Patience, w.done) // it may have led briefly
 	}
 }
 
-// TestQuorumLost: without a quorum nobody gets the lock and nobody is told
-// that it is lost; all goes on when it is back.
+// TestQuorumLost checks that without a quorum nobody gets the lock, and no loss is
+// reported. Everything continues when the quorum is back.
 func TestQuorumLost(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.StartCluster(t, 3, etcdtest.Options{})
@@ -182,7 +181,7 @@ func TestQuorumLost(t *testing.T) {
 	waiter, done := campaign(drive.Context(t), t, c.URL(), o)
 	c[1].Kill()
 	c[2].Kill()
-	drive.Eventually(t, drive.Patience, "a renewal fails", func() bool { // a leader alone notices that after a while
+	drive.Eventually(t, drive.Patience, "a renewal fails", func() bool { // a leader without followers notices this after a while
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		err := holder.Renew(ctx)

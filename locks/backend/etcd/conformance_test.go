@@ -20,8 +20,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// TestConformance is run with the newest etcd, or with another version that
-// LEADERRUN_TEST_ETCD names.
+// TestConformance uses the newest etcd, or the version that LEADERRUN_TEST_ETCD names.
 func TestConformance(t *testing.T) {
 	o := etcdtest.Options{Version: os.Getenv("LEADERRUN_TEST_ETCD")}
 	lockstest.Run(t, newStore(t, o).config(etcd.Open))
@@ -41,8 +40,8 @@ func TestConformanceThroughHelper(t *testing.T) {
 	lockstest.RunAgain(t, newStore(t, etcdtest.Options{}).config((&helper.Programs{Libexec: dir}).Open))
 }
 
-// A store is one server, which all tests of a suite share, each with a prefix
-// and proxies of its own.
+// A store is one server. All tests of a suite share it, each with its own prefix and
+// proxies.
 type store struct {
 	server *etcdtest.Server
 	op     operator
@@ -118,9 +117,9 @@ func queueOf(u *url.URL, name string) string {
 	return u.Path + "/" + locks.EscapeName(name) + "/"
 }
 
-// beside is a key that goes with a lock.
-func beside(u *url.URL, name, what string) string {
-	return u.Path + "/" + locks.EscapeName(name) + what
+// keyOf returns a key of a lock that is not in its queue.
+func keyOf(u *url.URL, name, suffix string) string {
+	return u.Path + "/" + locks.EscapeName(name) + suffix
 }
 
 func (s *store) leader(t testing.TB, u *url.URL, name string) entry {
@@ -132,7 +131,7 @@ func (s *store) leader(t testing.TB, u *url.URL, name string) entry {
 	return all[0]
 }
 
-// hostile writes over the entry that leads, or if there is none makes one.
+// hostile overwrites the entry that leads, or creates one if there is none.
 func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
@@ -153,7 +152,7 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	return all
 }
 
-// foreign writes keys under the prefix that are no locks'.
+// foreign writes keys under the prefix that belong to no lock.
 func (s *store) foreign() (all []func(testing.TB, *url.URL)) {
 	for _, key := range []string{
 		"", "/", "//", "jobs", "jobs%other", "%record", "a b/1", "a%20b/1", "%2f/1", "a%2F..%record", "../1", "\xff\x00/1", "\xff",
@@ -164,10 +163,10 @@ func (s *store) foreign() (all []func(testing.TB, *url.URL)) {
 	return all
 }
 
-// hostileAt writes a key that goes with a lock.
-func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
+// hostileAt writes a key of a lock that is not in its queue.
+func (s *store) hostileAt(suffix string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(beside(u, name, what), value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(keyOf(u, name, suffix), value) })
 	}
 	return all
 }

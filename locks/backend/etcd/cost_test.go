@@ -11,14 +11,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// counts are requests that a server has had, and events that it has sent.
+// counts are the requests that a server has received, and the events that it has sent.
 type counts struct{ grant, revoke, renew, txn, get, watch, login, events int }
 
 func (c counts) minus(d counts) counts {
 	return counts{c.grant - d.grant, c.revoke - d.revoke, c.renew - d.renew, c.txn - d.txn, c.get - d.get, c.watch - d.watch, c.login - d.login, c.events - d.events}
 }
 
-// within says what there is more of than in d.
+// within returns an error if any count is greater than in d.
 func (c counts) within(d counts) error {
 	over := c.minus(d)
 	for _, n := range []int{over.grant, over.revoke, over.renew, over.txn, over.get, over.watch, over.login, over.events} {
@@ -54,7 +54,7 @@ func count(s *etcdtest.Server) counts {
 	return c
 }
 
-// settled counts once the server is quiet.
+// settled returns the counts when they no longer change.
 func settled(t *testing.T, s *etcdtest.Server) (now counts) {
 	t.Helper()
 	drive.Eventually(t, drive.Patience, "the server is quiet", func() bool {
@@ -66,14 +66,14 @@ func settled(t *testing.T, s *etcdtest.Server) (now counts) {
 	return now
 }
 
-// lasting are options with a lease that does not end before the test, however slow that is.
+// lasting returns options with a lease that is longer than any test.
 func lasting(holder string) locks.Options {
 	o := options(holder)
 	o.TTL = 10 * time.Minute
 	return o
 }
 
-// TestCost counts the requests of the usual course of things.
+// TestCost counts the requests of common operations.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -87,8 +87,8 @@ func TestCost(t *testing.T) {
 	}
 	const renewals = 5
 	long, short := open(t, s.URL()+"/long", lasting("long")), open(t, s.URL()+"/short", lasting("short"))
-	// The place may be asked for twice, as it may overtake the lease. Each renewal looks at
-	// the queue.
+	// The entry may be requested twice, because the first request may arrive before the one
+	// for the lease. Each renewal looks at the queue.
 	check("a short term", counts{grant: 1, txn: 2, revoke: 1}, func() {
 		if _, err := short.Acquire(drive.Context(t), false); err != nil {
 			t.Fatal(err)
@@ -121,11 +121,11 @@ func TestCost(t *testing.T) {
 			}
 		}
 	})
-	check("a second of peace", counts{}, func() { time.Sleep(time.Second) })
+	check("an idle second", counts{}, func() { time.Sleep(time.Second) })
 }
 
-// TestCostOfLogin: with authentication there is one login, and not one for
-// each renewal, as clientv3 does it.
+// TestCostOfLogin checks that there is one login in all, and not one for each renewal, as
+// with clientv3.
 func TestCostOfLogin(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})

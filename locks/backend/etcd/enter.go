@@ -14,11 +14,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Enter implements [queue.Entry]: it gets a lease and a place in the queue.
+// Enter implements [queue.Entry]: it gets a lease, and enters the queue.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	var v *view
 	again := false
-	err := e.persist(ctx, func(ctx context.Context) (err error) {
+	err := e.retry(ctx, func(ctx context.Context) (err error) {
 		v, err = e.attempt(ctx, try, again)
 		again = true
 		return err
@@ -28,14 +28,14 @@ func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 		return queue.View{}, err
 	case v.own != nil:
 		e.entered.Store(v.own.CreateRevision)
-	case !try: // it was made, and is gone already
+	case !try: // the entry was created, and has already been deleted
 		return queue.View{}, errDeleted
 	}
 	return e.seen(v), nil
 }
 
-// attempt enters once. With try it reads first: a lock that is held, which is
-// what most of a fleet finds, then costs the cluster no write.
+// attempt tries once to enter. With try it reads first, because most of a fleet finds the
+// lock held, which then costs the cluster no write.
 func (e *entry) attempt(ctx context.Context, try, again bool) (*view, error) {
 	join := e.join
 	if try {
@@ -45,18 +45,18 @@ func (e *entry) attempt(ctx context.Context, try, again bool) (*view, error) {
 		join = e.joinEmpty
 	}
 	if again {
-		return e.grantThen(ctx, join)
+		return e.grantThenJoin(ctx, join)
 	}
-	return e.grantBeside(ctx, join)
+	return e.grantAndJoin(ctx, join)
 }
 
 // A joiner enters the queue.
 type joiner func(context.Context, ...grpc.CallOption) (*view, error)
 
-// grantBeside asks for the lease and for the place at the same time, which
-// mostly saves a round trip. If the place's request overtakes the lease's, it
-// fails for want of a lease, and is sent again.
-func (e *entry) grantBeside(ctx context.Context, join joiner) (*view, error) {
+// grantAndJoin requests the lease and the entry at the same time, which usually saves a
+// round trip. If the request for the entry arrives first, it fails because there is no
+// lease, and is repeated.
+func (e *entry) grantAndJoin(ctx context.Context, join joiner) (*view, error) {
 	granted := make(chan error, 1)
 	go func() { granted <- e.grant(ctx) }()
 	v, err := e.track(func(p grpc.CallOption) (*view, error) { return join(ctx, p) })
@@ -69,16 +69,16 @@ func (e *entry) grantBeside(ctx context.Context, join joiner) (*view, error) {
 	return v, err
 }
 
-// grantThen asks for one after the other. When attempts are repeated, requests
-// that go out in pairs could for ever meet the same of two members.
-func (e *entry) grantThen(ctx context.Context, join joiner) (*view, error) {
+// grantThenJoin requests the lease and then the entry. If attempts repeated both at the
+// same time, each of the two could go to the same of two members forever.
+func (e *entry) grantThenJoin(ctx context.Context, join joiner) (*view, error) {
 	if err := e.grant(ctx); err != nil {
 		return nil, err
 	}
 	return e.track(func(p grpc.CallOption) (*view, error) { return join(ctx, p) })
 }
 
-// grant gets the lease, or finds that we have it already.
+// grant gets the lease, unless we already have it.
 func (e *entry) grant(ctx context.Context) error {
 	if e.TTL() > 0 {
 		return nil
@@ -90,7 +90,7 @@ func (e *entry) grant(ctx context.Context) error {
 		granted = resp.GetTTL()
 		return nil, err
 	})
-	if errors.Is(err, rpctypes.ErrLeaseExist) { // an earlier request's answer was lost
+	if errors.Is(err, rpctypes.ErrLeaseExist) { // the answer to an earlier request was lost
 		var resp *pb.LeaseTimeToLiveResponse
 		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
 		granted = resp.GetGrantedTTL()
@@ -105,8 +105,7 @@ func (e *entry) grant(ctx context.Context) error {
 	return nil
 }
 
-// track notes whether a request was sent at all, in which case there may be
-// something to undo.
+// track notes whether a request was sent: if so, there may be something to undo.
 func (e *entry) track(send func(grpc.CallOption) (*view, error)) (*view, error) {
 	var p peer.Peer
 	v, err := send(grpc.Peer(&p))

@@ -11,6 +11,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -18,23 +19,23 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// An entry is a place in the queue: a key that belongs to a lease of its own. It
+// An entry is one campaign's entry in the queue: a key that belongs to its own lease. It
 // implements [queue.Entry].
 type entry struct {
 	*lock
 	*queue.Campaign
 	id      int64 // the lease's: random, and so a nonce
 	key     string
-	moved   chan struct{} // told when a renewal misses the entry that we wait for
-	view    *view         // what Enter or Look have shown; theirs
-	watched int64         // the next revision that Guard has not seen; its own
-	heard   int64         // the same of Hear
-	revoked bool          // the lease is surely gone; of Leave
+	moved   chan struct{} // signalled when a renewal does not find the entry that we wait for
+	view    *view         // the last view; only Enter, Await and Look use it
+	watched int64         // the first revision that WatchEntry has not seen; only it uses it
+	heard   int64         // the same for WatchRequests
+	revoked bool          // the lease has certainly ended; only Leave uses it
 
-	sent    atomic.Bool            // something was sent that may have to be undone
-	entered atomic.Int64           // the revision that created our entry; 0: it is not known
+	sent    atomic.Bool            // a request was sent that may have to be undone
+	entered atomic.Int64           // the revision that created our entry; 0: unknown
 	ahead   atomic.Pointer[string] // the key of the entry that we wait for; nil: we do not wait
-	written atomic.Int64           // the revision of the record as we last knew it; 0: there is none
+	written atomic.Int64           // the revision of the record as we last knew it; 0: none
 }
 
 // NewEntry implements [queue.Store].
@@ -44,10 +45,10 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	return p, nil
 }
 
-// of makes it the entry of a lease.
+// of sets the entry's lease, and thereby its key.
 func (e *entry) of(id int64) { e.id, e.key = id, fmt.Sprintf("%s%016x", e.queue, id) }
 
-// A term is what another handle needs to go on with ours.
+// A term has what another handle needs to adopt our term.
 type term struct {
 	Lease   int64 `json:"lease"`
 	Created int64 `json:"created"` // the revision of our entry
@@ -73,16 +74,62 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	return uint64(t.Created), nil
 }
 
-// End implements [queue.Entry]: etcd does nothing by itself.
+// WatchEntry implements [queue.Entry]. It watches our entry from its creation on: it misses
+// nothing by starting late, because a watch starts at a revision. The end of the lease
+// also deletes the entry.
+func (e *entry) WatchEntry(ctx context.Context, pause *backoff.Backoff) error {
+	if e.watched == 0 {
+		e.watched = e.entered.Load() + 1
+	} else if v, err := e.lookOnce(ctx); err == nil {
+		e.watched = v.revision + 1
+	} else if errors.Is(err, errDeleted) {
+		return err
+	} else {
+		e.log.Debug("cannot read the lock's entry", "err", plain(err))
+	}
+	return e.watchOwn(ctx, pause)
+}
+
+// watchOwn watches our entry until it is lost or the watch ends.
+func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
+	created := e.entered.Load()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
+		if err := resp.Err(); err != nil {
+			return err
+		}
+		pause.Reset()
+		for _, ev := range resp.Events {
+			switch {
+			case ev.Type == clientv3.EventTypeDelete:
+				return errDeleted
+			case ev.Kv.CreateRevision != created || ev.Kv.Lease != e.id:
+				return errReplaced
+			}
+			e.watched = ev.Kv.ModRevision + 1
+		}
+	}
+	return ctx.Err()
+}
+
+// Update implements [queue.Entry].
+func (e *entry) Update(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
+	defer cancel()
+	return e.update(ctx, e.entered.Load())
+}
+
+// End implements [queue.Entry]. There is nothing to end: nothing is sent in the background.
 func (e *entry) End(error) {}
 
-// Leave implements [queue.Entry]: it ends the lease, if there may be one, and so deletes
-// the key.
+// Leave implements [queue.Entry]: it ends the lease, if there may be one, which deletes the
+// key.
 func (e *entry) Leave(ctx context.Context) error {
 	if e.revoked || !e.sent.Load() {
 		return nil
 	}
-	err := e.c.again(ctx, new(backoff.Backoff), e.revokeOnce)
+	err := e.c.repeat(ctx, new(backoff.Backoff), e.revokeOnce)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		err = nil
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// How a term ended, if not as package queue says.
+// Ways in which a term is lost, in addition to those of package queue.
 const (
 	errExpired  = locks.LostError("the lease ended on the server")
 	errDeleted  = locks.LostError("the key was deleted")
-	errReplaced = locks.LostError("the key was overwritten by someone else")
+	errReplaced = locks.LostError("somebody else overwrote the key")
 )
 
 // Fault implements [queue.Store].
@@ -34,7 +34,7 @@ func (l *lock) Fault(err error) queue.Fault {
 	}
 }
 
-// explain finds the class of an error, a text that fits one line, and a hint.
+// explain returns the class of an error, a text in one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
 	return causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
 }
@@ -44,7 +44,7 @@ func isContext(err error) bool {
 	return c == codes.DeadlineExceeded || c == codes.Canceled
 }
 
-// transient reports that the same request may succeed soon.
+// transient reports whether the same request may succeed soon.
 func transient(err error) bool {
 	c := code(err)
 	return c == codes.Unavailable || c == codes.DeadlineExceeded || errors.Is(err, rpctypes.ErrTooManyRequests)
@@ -61,10 +61,10 @@ func code(err error) codes.Code {
 	return status.FromContextError(err).Code()
 }
 
-// wrapping matches what gRPC puts around the cause of a failed connection.
+// wrapping matches the text that gRPC puts around the cause of a failed connection.
 var wrapping = regexp.MustCompile(`^(?:latest balancer error: )?connection error: desc = "(?:transport: )?(.*)"$`)
 
-// plain strips gRPC's wrapping from a message.
+// plain returns the text of an error without gRPC's wrapping.
 func plain(err error) string {
 	s := rpctypes.ErrorDesc(err)
 	if m := wrapping.FindStringSubmatch(s); m != nil {

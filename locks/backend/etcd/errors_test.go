@@ -120,7 +120,7 @@ func troubles(t *testing.T) []troubled {
 	}
 }
 
-// Ways to connect that should work.
+// TestConnections checks all ways to connect.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	ca := realserver.NewCA(t)

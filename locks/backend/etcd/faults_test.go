@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// connected makes a handle whose connection stands, so that a cut hits its
-// requests and not its connecting.
+// connected returns a handle that has a connection, so that a cut affects its requests and
+// not the connecting.
 func connected(t *testing.T, s *etcdtest.Server, p *faultproxy.Proxy, o locks.Options) locks.Lock {
 	t.Helper()
 	other := open(t, s.URL(), o)
@@ -28,8 +28,8 @@ func connected(t *testing.T, s *etcdtest.Server, p *faultproxy.Proxy, o locks.Op
 	return l
 }
 
-// TestAcquireRepliesLost cuts the replies to grant and entry. The server has
-// carried them out; we must find that out, and not wait for ourselves.
+// TestAcquireRepliesLost cuts the replies to the requests for lease and entry. The server
+// has carried them out. Acquire must find that out, and not wait for its own entry.
 func TestAcquireRepliesLost(t *testing.T) {
 	t.Parallel()
 	for _, try := range []bool{true, false} {
@@ -39,7 +39,7 @@ func TestAcquireRepliesLost(t *testing.T) {
 			op := operate(t, s)
 			p := faultproxy.New(t, s.Addr())
 			l := connected(t, s, p, options("a"))
-			p.Delay(100 * time.Millisecond) // with try, the answer to the first reading still comes
+			p.Delay(100 * time.Millisecond) // with try, the answer to the first read still arrives
 			done := make(chan drive.Result, 1)
 			go func() {
 				g, err := l.Acquire(drive.Context(t), try)
@@ -47,7 +47,7 @@ func TestAcquireRepliesLost(t *testing.T) {
 			}()
 			drive.Eventually(t, drive.Patience, "the requests arrive", func() bool { return op.leases() == 1 })
 			p.CutReplies()
-			p.Reset() // what was under way is lost for ever
+			p.Reset() // answers under way are lost
 			p.Heal()
 			r := drive.Within(t, promptly, done)
 			if r.Err != nil {
@@ -67,8 +67,8 @@ func TestAcquireRepliesLost(t *testing.T) {
 	}
 }
 
-// TestAcquireUnresolved: the cut outlasts the patience. What was made is
-// undone by the next campaign of the handle.
+// TestAcquireUnresolved makes a cut that lasts longer than the connect timeout. The next
+// campaign of the handle removes the entry of the first.
 func TestAcquireUnresolved(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -102,7 +102,8 @@ func TestAcquireUnresolved(t *testing.T) {
 	drive.Release(t, l)
 }
 
-// TestReleaseReplyLost: the second attempt finds the lease gone.
+// TestReleaseReplyLost checks that Release succeeds if a second attempt finds that the
+// lease has ended.
 func TestReleaseReplyLost(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -122,8 +123,8 @@ func TestReleaseReplyLost(t *testing.T) {
 	drive.Release(t, l)
 }
 
-// TestOneEndpointSilent: of two ways to the cluster, one goes silent while in
-// use. Requests go the other way in time.
+// TestOneEndpointSilent has two paths to the cluster, of which one falls silent while in
+// use. Requests use the other one in time.
 func TestOneEndpointSilent(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, oneEndpointSilent)
@@ -138,7 +139,7 @@ func oneEndpointSilent(t testing.TB, scale int) {
 	l, other := open(t, both, o), open(t, both+"/other", o)
 	drive.Eventually(t, drive.Patience, "connected", func() bool { return good.Open() == 2 && bad.Open() == 2 })
 	drive.Hold(t, l)
-	o.TTL = time.Minute // it is not renewed here
+	o.TTL = time.Minute // the waiter does not renew
 	_, done := campaign(drive.Context(t), t, both, o)
 	bad.CutAll()
 	failed := 0
@@ -151,25 +152,25 @@ func oneEndpointSilent(t testing.TB, scale int) {
 		}
 		cancel()
 	}
-	if failed > 4 { // by turns, and other requests take turns, too
+	if failed > 4 { // requests go to both in turn, and so do other requests
 		t.Errorf("%d of 6 renewals failed", failed)
 	}
-	if _, err := other.Acquire(drive.Context(t), false); err != nil { // at least one of its requests goes the silent way
+	if _, err := other.Acquire(drive.Context(t), false); err != nil { // at least one of its requests uses the silent path
 		t.Errorf("acquire with one of two endpoints: %v", err)
 	}
 	drive.Release(t, other)
 	drive.Release(t, l)
 	released := time.Now()
-	// The waiter's watch may have gone silent, too. Pings find that out.
+	// The waiter's watch may also have fallen silent, which pings find out.
 	if r := drive.Within(t, 20*time.Second, done); r.Err != nil {
 		t.Error(r.Err)
 	} else {
-		t.Logf("the waiter was told after %v", r.At.Sub(released))
+		t.Logf("the waiter got the lock after %v", r.At.Sub(released))
 	}
 }
 
-// TestRenewServerDown: the error says why, and waits for the server no longer
-// than it may. As soon as the server is back, so is the renewal.
+// TestRenewServerDown checks that Renew returns the cause when its context ends, and that
+// it succeeds as soon as the server is back.
 func TestRenewServerDown(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -182,7 +183,7 @@ func TestRenewServerDown(t *testing.T) {
 	defer cancel()
 	start := time.Now()
 	err := l.Renew(ctx)
-	for err != nil && ctx.Err() == nil { // the first may meet the connection as it breaks
+	for err != nil && ctx.Err() == nil { // the first may fail with the connection
 		err = l.Renew(ctx)
 	}
 	if took := time.Since(start); took > promptly || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || errors.Is(err, locks.ErrLost) {

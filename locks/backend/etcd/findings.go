@@ -12,22 +12,22 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// fullAt is the share of its quota at which a database is nearly full.
+// fullAt is the share of its quota from which on a database is nearly full.
 const fullAt = 0.8
 
-// clusterFindings judges what the members have told, if any has.
+// clusterFindings reports on the members' status, if any has one.
 func clusterFindings(all []member) []locks.Finding {
-	var secret []locks.Finding
+	var denied []locks.Finding
 	if slices.ContainsFunc(all, func(m member) bool { return m.rootOnly }) {
-		secret = []locks.Finding{{Check: "status", Level: locks.LevelWarning, Text: "servers tell root alone how they are",
+		denied = []locks.Finding{{Check: "status", Level: locks.LevelWarning, Text: "only root may read the servers' status",
 			Fix: "probe as the user root, or upgrade to 3.5.32, 3.6.12 or later"}}
 	}
 	up := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.status == nil })
 	if len(up) == 0 {
-		return secret
+		return denied
 	}
 	return slices.Concat(
-		secret,
+		denied,
 		versionFindings(up),
 		[]locks.Finding{leaderFinding(up), clusterFinding(up)},
 		learnerFindings(up),
@@ -37,63 +37,59 @@ func clusterFindings(all []member) []locks.Finding {
 	)
 }
 
-// which names the members for which something is so.
-func which(all []member, is func(*pb.StatusResponse) bool) string {
-	return those(all, func(m member) bool { return is(m.status) })
-}
-
-func those(all []member, are func(member) bool) string {
-	var names []string
+// addresses returns those of the members for which is returns true.
+func addresses(all []member, is func(member) bool) string {
+	var found []string
 	for _, m := range all {
-		if are(m) {
-			names = append(names, m.Address)
+		if is(m) {
+			found = append(found, m.Address)
 		}
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(found, ", ")
 }
 
 func leaderFinding(up []member) locks.Finding {
-	without := which(up, func(s *pb.StatusResponse) bool { return s.Leader == 0 })
-	with := which(up, func(s *pb.StatusResponse) bool { return s.Leader != 0 })
+	without := addresses(up, func(m member) bool { return m.status.Leader == 0 })
+	with := addresses(up, func(m member) bool { return m.status.Leader != 0 })
 	switch {
 	case without == "":
-		return locks.Finding{Check: "leader", Level: locks.LevelOK, Text: "there is one"}
+		return locks.Finding{Check: "leader", Level: locks.LevelOK, Text: "the cluster has one"}
 	case with == "":
 		return locks.Finding{Check: "leader", Level: locks.LevelError, Text: "no member knows of a leader: there is no quorum",
-			Fix: "start the members that are down, or mend the network between them"}
+			Fix: "start the members that are down, or repair the network between them"}
 	}
 	return locks.Finding{Check: "leader", Level: locks.LevelWarning, Text: "cut off from the leader: " + without,
-		Fix: "mend the network between the members"}
+		Fix: "repair the network between the members"}
 }
 
 func learnerFindings(up []member) []locks.Finding {
-	learners := which(up, func(s *pb.StatusResponse) bool { return s.IsLearner })
+	learners := addresses(up, func(m member) bool { return m.status.IsLearner })
 	if learners == "" {
 		return nil
 	}
-	f := locks.Finding{Check: "learners", Level: locks.LevelWarning, Text: "without a vote, and so of no use for locks: " + learners,
+	f := locks.Finding{Check: "learners", Level: locks.LevelWarning, Text: "learners have no vote and refuse locks: " + learners,
 		Fix: "omit these addresses, or let the members vote: etcdctl member promote ID"}
-	if which(up, func(s *pb.StatusResponse) bool { return !s.IsLearner }) == "" {
+	if addresses(up, func(m member) bool { return !m.status.IsLearner }) == "" {
 		f.Level = locks.LevelError
 	}
 	return []locks.Finding{f}
 }
 
-// proxyTTL is the least lease with which renewals through a proxy have the time they take:
-// an attempt has two fifteenths of it.
+// proxyTTL is the shortest lease that leaves enough time for renewals through a proxy: an
+// attempt has two fifteenths of it.
 const proxyTTL = "12s"
 
 func proxyFindings(up []member) []locks.Finding {
-	proxies := those(up, func(m member) bool { return m.proxied })
+	proxies := addresses(up, func(m member) bool { return m.proxied })
 	if proxies == "" {
 		return nil
 	}
-	return []locks.Finding{{Check: "proxy", Level: locks.LevelWarning, Text: "etcd's grpc-proxy, with which a renewal takes one second, or one and a half: " + proxies,
-		Fix: "give the addresses of the servers, or --ttl " + proxyTTL + " at least"}}
+	return []locks.Finding{{Check: "proxy", Level: locks.LevelWarning, Text: "a renewal through etcd's grpc-proxy takes one second, or one and a half: " + proxies,
+		Fix: "give the addresses of the servers, or use --ttl " + proxyTTL + " or more"}}
 }
 
-// clusterFinding looks for addresses of different clusters: there, each request
-// would meet another lock.
+// clusterFinding reports whether the addresses belong to one cluster: different clusters
+// have different locks.
 func clusterFinding(up []member) locks.Finding {
 	clusters := map[uint64][]string{}
 	for _, m := range up {
@@ -101,18 +97,17 @@ func clusterFinding(up []member) locks.Finding {
 		clusters[id] = append(clusters[id], m.Address)
 	}
 	if len(clusters) == 1 {
-		return locks.Finding{Check: "cluster", Level: locks.LevelOK, Text: "all are of one cluster"}
+		return locks.Finding{Check: "cluster", Level: locks.LevelOK, Text: "all addresses belong to one cluster"}
 	}
 	var groups []string
 	for _, addrs := range slices.SortedFunc(maps.Values(clusters), slices.Compare) {
 		groups = append(groups, strings.Join(addrs, ", "))
 	}
-	return locks.Finding{Check: "cluster", Level: locks.LevelError, Text: "the addresses are of different clusters: " + strings.Join(groups, "; "),
-		Fix: "give addresses of one cluster only"}
+	return locks.Finding{Check: "cluster", Level: locks.LevelError, Text: "the addresses belong to different clusters: " + strings.Join(groups, "; "),
+		Fix: "give only addresses of one cluster"}
 }
 
-// alarmFindings tells of alarms, which members tell with their status, and all of
-// them the same.
+// alarmFindings reports the cluster's alarms. Every member's status has all of them.
 func alarmFindings(up []member) (all []locks.Finding) {
 	alarms := map[string]bool{}
 	for _, m := range up {
@@ -138,7 +133,7 @@ func alarmFindings(up []member) (all []locks.Finding) {
 	return all[:min(len(all), 8)]
 }
 
-// spaceFinding looks at the fullest database. Servers before 3.6 do not tell the
+// spaceFinding reports on the fullest database. Servers before 3.6 do not report the
 // quota.
 func spaceFinding(up []member) locks.Finding {
 	share := func(m member) float64 { return float64(m.status.DbSize) / float64(max(m.status.DbSizeQuota, 1)) }
@@ -156,3 +151,46 @@ func spaceFinding(up []member) locks.Finding {
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func (l *lock) readFinding(err error) locks.Finding {
+	f := locks.Finding{Check: "read", Level: locks.LevelOK, Text: "the keys under " + l.prefix + " can be read"}
+	if err != nil {
+		why := l.explain(err)
+		f = locks.Finding{Check: "read", Level: locks.LevelError, Text: fmt.Sprintf("the keys under %s: %v", l.prefix, why.Err), Fix: why.Hint}
+	}
+	return f
+}
+
+func (l *lock) authFinding(on, known bool, user string) locks.Finding {
+	f := locks.Finding{Check: "authentication", Level: locks.LevelOK}
+	switch {
+	case !known:
+		f.Text = "cannot find out whether authentication is on"
+	case on && user == "":
+		f.Level, f.Text, f.Fix = locks.LevelError, "authentication is on, but no user is given", "set ETCDCTL_USER and ETCDCTL_PASSWORD"
+	case on:
+		f.Text = fmt.Sprintf("authentication is on; we are %q", user)
+	case l.settings.user != "":
+		f.Level, f.Text = locks.LevelWarning, fmt.Sprintf("a user is given (%q), but authentication is off", l.settings.user)
+		f.Fix = "omit the user, or turn authentication on: etcdctl auth enable"
+	default:
+		f.Text = "authentication is off: anybody who can connect can do everything"
+	}
+	return f
+}
+
+// findings reports on the settings alone.
+func (s *settings) findings() []locks.Finding {
+	f := locks.Finding{Check: "encryption", Level: locks.LevelWarning}
+	switch {
+	case s.tls == nil && s.user == "":
+		return nil
+	case s.tls == nil:
+		f.Text, f.Fix = "the password goes over the network unencrypted", "enable TLS on the servers, and give cacert=FILE"
+	case s.tls.Config().InsecureSkipVerify:
+		f.Text, f.Fix = "the servers' certificates are not verified", "unset ETCDCTL_INSECURE_SKIP_TLS_VERIFY"
+	default:
+		return nil
+	}
+	return []locks.Finding{f}
+}

@@ -11,39 +11,38 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-func TestJudge(t *testing.T) {
+func TestVersionFinding(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ version, level, text, fix string }{
 		{"3.7.3", "ok", "3.7.3", ""},
 		{"3.7.0-rc.0", "ok", "", ""},
 		{"3.6.16", "ok", "", ""},
-		{"3.6.4", "warning", "14758", "3.6.5"},
-		{"3.5.2", "error", "13766", "3.5.23"},
-		{"3.5.3", "error", "disk hangs", "3.5.23"},
-		{"3.5.13", "warning", "14758", "3.5.23"},
-		{"3.5.23", "ok", "", ""},
-		{"3.4.7", "error", "11651", "3.4.38"},
-		{"3.4.23", "error", "disk hangs", "3.4.38"},
-		{"3.4.31", "warning", "14758", "3.4.38"},
-		{"3.4.45", "ok", "", ""},
-		{"3.3.27", "error", "none that leaderrun works with", "3.4"},
+		{"3.6.0", "ok", "", ""},
+		{"3.5.2", "error", "13766", "3.5.13"},
+		{"3.5.3", "error", "15247", "3.5.13"},
+		{"3.5.12", "error", "15247", "3.5.13"},
+		{"3.5.13", "ok", "", ""},
+		{"3.4.7", "error", "11651", "3.4.31"},
+		{"3.4.8", "error", "15247", "3.4.31"},
+		{"3.4.31", "ok", "", ""},
+		{"3.3.27", "error", "does not work with", "3.4"},
 		{"2.3.8", "error", "", "3.4"},
-		{"3.8.0", "ok", "newer", ""},
-		{"4.0.0", "ok", "newer", ""},
+		{"3.8.0", "ok", "", ""},
+		{"4.4.0", "ok", "", ""},
 		{"", "error", "", "3.4"},
 		{"\x1b[2J", "error", `"\x1b[2J"`, "3.4"},
 	} {
-		f := judge(tt.version)
+		f := versionFinding(tt.version)
 		if f.Check != "version" || f.Level != tt.level || !strings.Contains(f.Text, tt.text) || !strings.Contains(f.Fix, tt.fix) || (f.Fix == "") != (tt.fix == "") {
 			t.Errorf("%q: %+v; want %+v", tt.version, f, tt)
 		}
 	}
 }
 
-// TestFindingsOfSome: what members tell is judged, although others tell nothing.
+// TestFindingsOfSome checks the findings when some members have no status.
 func TestFindingsOfSome(t *testing.T) {
 	t.Parallel()
-	tells := member{Server: locks.Server{Address: "a", Version: "3.6.4"}, status: &pb.StatusResponse{Header: &pb.ResponseHeader{ClusterId: 1}, Leader: 1}}
+	leads := member{Server: locks.Server{Address: "a", Version: "3.5.4"}, status: &pb.StatusResponse{Header: &pb.ResponseHeader{ClusterId: 1}, Leader: 1}}
 	cutOff := member{Server: locks.Server{Address: "b", Version: "3.6.16"}, status: &pb.StatusResponse{Header: &pb.ResponseHeader{ClusterId: 1}}}
 	for _, tt := range []struct {
 		members []member
@@ -51,8 +50,8 @@ func TestFindingsOfSome(t *testing.T) {
 	}{
 		{[]member{{}, {}}, nil},
 		{[]member{{rootOnly: true}, {}}, []string{"status warning"}},
-		{[]member{{}, {rootOnly: true}, tells}, []string{"status warning", "version warning", "leader ok", "cluster ok", "alarms ok", "space ok"}},
-		{[]member{tells, {}, cutOff}, []string{"version warning", "version ok", "leader warning", "cluster ok", "alarms ok", "space ok"}},
+		{[]member{{}, {rootOnly: true}, leads}, []string{"status warning", "version error", "leader ok", "cluster ok", "alarms ok", "space ok"}},
+		{[]member{leads, {}, cutOff}, []string{"version error", "version ok", "leader warning", "cluster ok", "alarms ok", "space ok"}},
 		{[]member{cutOff, {}, {}}, []string{"version ok", "leader error", "cluster ok", "alarms ok", "space ok"}},
 	} {
 		var got []string
@@ -65,7 +64,7 @@ func TestFindingsOfSome(t *testing.T) {
 	}
 }
 
-// TestManyFindings: whatever servers say, there are not more than there may be.
+// TestManyFindings checks that the number of findings is limited, whatever servers answer.
 func TestManyFindings(t *testing.T) {
 	t.Parallel()
 	var members []member

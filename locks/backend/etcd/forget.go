@@ -8,9 +8,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Forget implements [queue.Store], in one step: the server checks that the
-// queue is empty, and deletes what is beside it. The token needs no counter, and so
-// rises even after that.
+// Forget implements [queue.Store] in one step: the server checks that the queue is empty,
+// and deletes the lock's other keys. Tokens still rise, because they need no counter.
 func (l *lock) Forget(ctx context.Context) error {
 	resp, err := l.transact(ctx, &pb.TxnRequest{
 		Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},

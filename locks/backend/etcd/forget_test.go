@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestForget: no key is left of the lock, and all of its neighbours.
+// TestForget checks that Forget deletes all keys of the lock, and no others.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -36,13 +36,13 @@ func TestForget(t *testing.T) {
 		}
 	}
 	if all := op.entries(""); len(all) != len(others)+4 {
-		t.Errorf("what was held: %v", all)
+		t.Errorf("keys of a held lock: %v", all)
 	}
 	cancel()
 	drive.Within(t, drive.Patience, done)
 	drive.Release(t, waiter)
 	drive.Release(t, l)
-	for range 2 { // once is as good as twice
+	for range 2 { // the second has nothing to delete, and succeeds
 		if err := w.Forget(drive.Context(t)); err != nil {
 			t.Error(err)
 		}

@@ -23,23 +23,23 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// A hanging is a member whose disk hangs, before a real one: its connections live, and
-// answer pings. Disks cannot be made to hang without privileges.
+// A hanging is a member whose disk hangs, in front of a real one: its connections answer
+// pings. Making a disk hang would need privileges.
 type hanging struct {
 	addr   string
 	server *grpc.ClientConn
 
-	deaf  atomic.Bool // watches tell nothing
-	stuck atomic.Bool // what a majority must agree to has no answer
-	// leads has it renew leases by itself, as the leader of an earlier term, as servers
-	// before 3.4.31 and 3.5.13 do.
+	silent atomic.Bool // watches report nothing
+	stuck  atomic.Bool // requests that need a majority get no answer
+	// leads makes it renew leases by itself, as the leader of an earlier term does in servers
+	// before 3.4.31 and 3.5.13.
 	leads atomic.Bool
 }
 
-// raw is a message as it was sent.
+// raw is an encoded message.
 type raw []byte
 
-// An asIs is the codec of such messages.
+// asIs is a codec that leaves messages encoded.
 type asIs struct{}
 
 func (asIs) Name() string                  { return "proto" }
@@ -65,7 +65,7 @@ func hang(t *testing.T, s *etcdtest.Server) *hanging {
 	return h
 }
 
-// pass passes a request on, and its answers back.
+// pass passes on a request and its answers.
 func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(client)
 	md, _ := metadata.FromIncomingContext(client.Context())
@@ -83,7 +83,7 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 				return
 			}
 			if h.stuck.Load() && strings.Contains(method, ".KV/") {
-				return // and says nothing
+				return // without an answer
 			}
 			if h.leads.Load() && strings.HasSuffix(method, "/LeaseKeepAlive") {
 				_ = client.SendMsg(renewed(m))
@@ -92,7 +92,7 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 			_ = back.SendMsg(&m)
 		}
 	}()
-	for told := false; ; told = true {
+	for first := true; ; first = false {
 		var m raw
 		switch err := back.RecvMsg(&m); {
 		case err == io.EOF:
@@ -100,7 +100,7 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 		case err != nil:
 			return err
 		}
-		if h.deaf.Load() && told && strings.HasSuffix(method, "/Watch") { // but that it watches
+		if h.silent.Load() && !first && strings.HasSuffix(method, "/Watch") { // the first answer confirms the watch
 			continue
 		}
 		if err := client.SendMsg(&m); err != nil {
@@ -109,7 +109,7 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 	}
 }
 
-// renewed is the answer to a request for a renewal.
+// renewed returns the answer to a request for a renewal.
 func renewed(m raw) *raw {
 	var asked pb.LeaseKeepAliveRequest
 	_ = proto.Unmarshal(m, &asked)
@@ -121,11 +121,12 @@ func renewed(m raw) *raw {
 func (h *hanging) open(t *testing.T, holder string, waiting func(locks.Waiting)) opened {
 	t.Helper()
 	l := openLock(t, "etcd://"+h.addr, locks.Options{Name: "jobs", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Waiting: waiting})
-	l.etcd.looks = 100 * time.Millisecond
+	l.etcd.lookEvery = 100 * time.Millisecond
 	return l
 }
 
-// A leader of an earlier term renews leases by itself: that renews nothing.
+// TestRenewedByFormerLeader checks that a renewal by the leader of an earlier term does not
+// count.
 func TestRenewedByFormerLeader(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -140,20 +141,21 @@ func TestRenewedByFormerLeader(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if err := l.Renew(ctx); err == nil {
-				t.Error("a lease was renewed that the others let run out")
+				t.Error("the renewal succeeded; for the other members the lease still ends")
 			} else if errors.Is(err, locks.ErrLost) {
 				t.Errorf("got %v; it may still be ours", err)
 			}
 			h.stuck.Store(false)
 			h.leads.Store(false)
-			drive.Renew(t, l) // when the disk goes on
+			drive.Renew(t, l) // the disk works again
 			drive.Release(t, l)
 		})
 	}
 }
 
-// A waiter whose watch tells nothing leads all the same, soon after it could.
-func TestDeafWaiter(t *testing.T) {
+// TestWaiterWithSilentWatch checks that a waiter whose watch reports nothing gets the lock
+// with one of its next renewals.
+func TestWaiterWithSilentWatch(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	h := hang(t, s)
@@ -168,7 +170,7 @@ func TestDeafWaiter(t *testing.T) {
 	}()
 	drive.Within(t, drive.Patience, waits)
 	time.Sleep(100 * time.Millisecond) // its watch begins
-	h.deaf.Store(true)
+	h.silent.Store(true)
 	drive.Renew(t, l)
 	drive.Release(t, first)
 	drive.Renew(t, l)
@@ -178,9 +180,10 @@ func TestDeafWaiter(t *testing.T) {
 	drive.Renew(t, l)
 }
 
-// A holder whose watch tells nothing learns from a renewal that it has lost the lock, and
-// hears what it is asked. Whoever watches a lock sees it change.
-func TestDeafHolder(t *testing.T) {
+// TestHolderWithSilentWatch checks that a holder whose watch reports nothing still receives
+// requests, and learns from a renewal that it has lost the lock. A watcher of the lock sees
+// it change.
+func TestHolderWithSilentWatch(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	h := hang(t, s)
@@ -191,20 +194,20 @@ func TestDeafHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond) // the watches begin
-	h.deaf.Store(true)
+	h.silent.Store(true)
 	c := s.Client()
 	defer c.Close()
 	if err := h.open(t, "other", nil).Ask(drive.Context(t), g.Token, []byte("resign")); err != nil {
 		t.Fatal(err)
 	}
 	if text := drive.Within(t, drive.Patience, l.Asked()); string(text) != "resign" {
-		t.Errorf("it was asked %q", text)
+		t.Errorf("received the request %q", text)
 	}
 	if _, err := c.Delete(drive.Context(t), l.etcd.queue, clientv3.WithPrefix()); err != nil {
 		t.Fatal(err)
 	}
 	drive.Within(t, drive.Patience, changed)
 	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("got %v; want that it is lost", err)
+		t.Errorf("got %v; want ErrLost", err)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// leftTimeout bounds the wait for what is left of a lease. Inspect has all the rest
-// by then.
+// leftTimeout bounds the wait for the time left of a lease. Inspect has everything else by
+// then.
 const leftTimeout = 500 * time.Millisecond
 
-// Inspect implements [queue.Store], with one request, and one more if the lock
-// is held. Status.Start is not known: an entry that was released leaves no more behind
-// than one whose lease has ended.
+// Inspect implements [queue.Store] with one request, and one more if the lock
+// is held. Status.Start is unknown: after a release, the queue looks the same as after the
+// end of a lease.
 func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	resp, err := l.get(ctx, l.rangeFirst(1+locks.MaxQueue))
 	if err != nil || len(resp.Kvs) == 0 {
@@ -31,9 +31,9 @@ func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	return s, nil
 }
 
-// left asks what is left of a lease, which the server tells in whole seconds. It is
-// 0, not known, in the last second, when the lease has ended since we saw it, and
-// when there is no answer soon.
+// left returns the time left of a lease, which the server reports in whole seconds. It
+// returns 0, unknown, in the last second, if the lease has ended, and if there is no
+// answer soon.
 func (l *lock) left(ctx context.Context, lease int64) time.Duration {
 	if lease == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (l *lock) left(ctx context.Context, lease int64) time.Duration {
 	defer cancel()
 	resp, err := call(ctx, l.c, l.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: lease})
 	if err != nil {
-		l.log.Debug("cannot ask what is left of the lease", "err", plain(err))
+		l.log.Debug("cannot read the time left of the lease", "err", plain(err))
 		return 0
 	}
 	return max(time.Duration(resp.TTL)*time.Second, 0)

@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// A renewal is what the answer to a request for one says.
+// A renewal is the answer to a request for a renewal.
 type renewal struct {
-	ttl  time.Duration // of the lease after it; 0 or less: there is no such lease
-	term uint64        // of the cluster's leader, as the member saw it
-	// proxied says that etcd's grpc-proxy answered. It hands on the next answer that it
-	// gets, which may be that to an earlier request.
+	ttl  time.Duration // of the renewed lease; 0 or less: the lease does not exist
+	term uint64        // of the cluster's leader, according to the member
+	// proxied reports that etcd's grpc-proxy answered. A proxy passes on the next answer
+	// that it gets, which may be for an earlier request.
 	proxied bool
 }
 
@@ -38,7 +38,7 @@ func (c *client) keepAlive(ctx context.Context, lease int64) (r renewal, err err
 	return r, err
 }
 
-// proxied reports that a grpc-proxy answers.
+// proxied reports whether a grpc-proxy answers.
 func (c *client) proxied(ctx context.Context) (is bool, err error) {
 	err = c.onStream(ctx, func(s keepAliveStream) error {
 		is, err = byProxy(s)
@@ -58,7 +58,7 @@ func (c *client) onStream(ctx context.Context, f func(keepAliveStream) error) er
 		if err != nil {
 			return err
 		}
-		defer func() { _ = s.CloseSend() }() // a courtesy
+		defer func() { _ = s.CloseSend() }() // lets the server end its side early; the context ends the stream anyway
 		return f(s)
 	})
 }
@@ -66,7 +66,7 @@ func (c *client) onStream(ctx context.Context, f func(keepAliveStream) error) er
 func askRenewal(s keepAliveStream, lease int64) (*pb.LeaseKeepAliveResponse, error) {
 	if err := s.Send(&pb.LeaseKeepAliveRequest{ID: lease}); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
-	} // after io.EOF, Recv knows why
+	} // after io.EOF, Recv returns the cause
 	resp, err := s.Recv()
 	if err == nil && resp.ID != lease {
 		err = fmt.Errorf("the server answered for the lease %x instead of %x", resp.ID, lease)
@@ -74,23 +74,24 @@ func askRenewal(s keepAliveStream, lease int64) (*pb.LeaseKeepAliveResponse, err
 	return resp, err
 }
 
-// byProxy asks for a lease that nobody has. A server says that its TTL is 0. A proxy (3.4
-// to 3.7) hears the same, asks for what is left of the lease, and hands on that: -1.
+// byProxy reports whether a proxy answers a stream. It renews a lease that does not exist.
+// A server answers with a TTL of 0. A proxy (3.4 to 3.7) gets the same answer, requests
+// the time left of the lease, and passes that on: -1.
 func byProxy(s keepAliveStream) (bool, error) {
 	resp, err := askRenewal(s, rand.Int64N(1<<63-1)+1)
 	return resp.GetTTL() != 0, err
 }
 
-// peers remembers by whom connections are answered. The zero value is ready for use.
+// peers remembers which connections lead to a proxy. The zero value is ready for use.
 type peers struct {
 	mu    sync.Mutex
-	known map[[2]string]bool // by both addresses: whether it is a proxy
+	known map[[2]string]bool // by both addresses of a connection: whether it leads to a proxy
 }
 
-// maxPeers is how many connections are remembered: more than live at a time.
+// maxPeers is how many connections are remembered: more than exist at a time.
 const maxPeers = 64
 
-// proxied reports that a stream with an answer belongs to a proxy.
+// proxied reports whether a proxy answers a stream that has had an answer.
 func (p *peers) proxied(s keepAliveStream) (bool, error) {
 	var conn [2]string
 	if at, ok := peer.FromContext(s.Context()); ok && at.LocalAddr != nil {

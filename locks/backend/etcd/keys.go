@@ -9,61 +9,60 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// What follows the prefix and the escaped name in the keys of a lock. No escaped
-// name has a "/" in it, nor a "%r" or a "%a", so no key is another lock's.
+// Suffixes of the keys of a lock, after the prefix and the escaped name. No escaped
+// name has "/", "%r" or "%a", so keys of different locks never collide.
 const (
-	inQueue   = "/" // and then the id of the entry's lease
-	theRecord = "%record"
-	theAsk    = "%ask"
+	queueSuffix  = "/" // followed by the id of the entry's lease
+	recordSuffix = "%record"
+	askSuffix    = "%ask"
 )
 
-// longestName is more than any escaped name has, in bytes.
+// longestName is longer than any escaped name, in bytes.
 const longestName = 3*locks.MaxName + 16
 
 // keyOf returns a key of a lock, or what all keys of its queue begin with.
-func (l *lock) keyOf(name, what string) string { return l.prefix + locks.EscapeName(name) + what }
+func (l *lock) keyOf(name, suffix string) string { return l.prefix + locks.EscapeName(name) + suffix }
 
-// recordKey is the lock's record: <prefix>/<escaped name>%record.
-func (l *lock) recordKey() []byte { return []byte(l.keyOf(l.o.Name, theRecord)) }
+// recordKey returns the key of the lock's record: <prefix>/<escaped name>%record.
+func (l *lock) recordKey() []byte { return []byte(l.keyOf(l.o.Name, recordSuffix)) }
 
-// askKey is the request to the holder. It is a key beside the queue, as the
-// record is.
-func (l *lock) askKey() []byte { return []byte(l.keyOf(l.o.Name, theAsk)) }
+// askKey returns the key of the request to the holder. It is not in the queue.
+func (l *lock) askKey() []byte { return []byte(l.keyOf(l.o.Name, askSuffix)) }
 
-// queueEnd is the end of the range of keys that begin with the queue's.
+// queueEnd returns the end of the range of the queue's keys.
 func (l *lock) queueEnd() []byte { return []byte(endOf(l.queue)) }
 
-// endOf is the end of the range of keys that begin like this, which ends in "/":
-// that is followed by "0".
+// endOf returns the end of the range of keys that begin with a text that ends in "/": the
+// character after "/" is "0".
 func endOf(directory string) string { return directory[:len(directory)-1] + "0" }
 
-// owner tells whose key this is, and what it is to that lock. The name is "" if
-// it is no lock's.
-func (l *lock) owner(key string) (name, what string) {
+// owner returns the name of the lock that a key belongs to, and the key's suffix. The name
+// is "" if the key belongs to no lock.
+func (l *lock) owner(key string) (name, suffix string) {
 	escaped, ok := strings.CutPrefix(key, l.prefix)
 	if !ok {
 		return "", ""
 	}
-	if i := strings.Index(escaped, inQueue); i >= 0 {
-		escaped, what = escaped[:i], inQueue
-	} else if rest, ok := strings.CutSuffix(escaped, theRecord); ok {
-		escaped, what = rest, theRecord
-	} else if rest, ok := strings.CutSuffix(escaped, theAsk); ok {
-		escaped, what = rest, theAsk
+	if i := strings.Index(escaped, queueSuffix); i >= 0 {
+		escaped, suffix = escaped[:i], queueSuffix
+	} else if rest, ok := strings.CutSuffix(escaped, recordSuffix); ok {
+		escaped, suffix = rest, recordSuffix
+	} else if rest, ok := strings.CutSuffix(escaped, askSuffix); ok {
+		escaped, suffix = rest, askSuffix
 	}
 	name, err := url.PathUnescape(escaped)
-	if err != nil || what == "" || locks.CheckSlotName(name) != nil || locks.EscapeName(name) != escaped {
+	if err != nil || suffix == "" || locks.CheckSlotName(name) != nil || locks.EscapeName(name) != escaped {
 		return "", ""
 	}
-	return name, what
+	return name, suffix
 }
 
-// after is where to go on after a key when only names matter: behind all of the
-// queue that it is in. It is never long, whatever the key is: there are no names
-// behind what is longer than any.
+// after returns the key where a search for names continues after a key: after the whole
+// queue that the key is in. It is never long: if the key is longer than any name, no other
+// name begins with so much of it.
 func (l *lock) after(key string) string {
 	rest := key[len(l.prefix):]
-	if i := strings.Index(rest, inQueue); 0 <= i && i <= longestName {
+	if i := strings.Index(rest, queueSuffix); 0 <= i && i <= longestName {
 		return endOf(l.prefix + rest[:i+1])
 	}
 	if len(rest) > longestName {

@@ -9,19 +9,19 @@ import (
 
 var longNames = []string{strings.Repeat("a/", locks.MaxName/2-1) + "a", locks.SlotName(strings.Repeat("a/", locks.MaxName/2-1)+"aa", locks.MaxSlot)}
 
-// TestOwner: a key tells its lock's name, and no other key does.
+// TestOwner checks that owner recognises the keys of each lock, and no others.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	l := &lock{prefix: "/p/"}
 	for _, name := range append(longNames, "jobs", "jobs/nightly", "jobs#3", "a:b@c-d_e.f", "record", "2Frecord") {
-		for _, what := range []string{inQueue, theRecord, theAsk} {
+		for _, what := range []string{queueSuffix, recordSuffix, askSuffix} {
 			key := l.keyOf(name, what)
 			suffix := ""
-			if what == inQueue {
+			if what == queueSuffix {
 				suffix = "0123/%record"
 			}
 			if got, kind := l.owner(key + suffix); got != name || kind != what {
-				t.Errorf("%q is of %q as %q; want %q, %q", key+suffix, got, kind, name, what)
+				t.Errorf("%q belongs to %q as %q; want %q, %q", key+suffix, got, kind, name, what)
 			}
 		}
 	}
@@ -30,19 +30,19 @@ func TestOwner(t *testing.T) {
 		"/p/a%2fb%record", "/p/a%2F..%record", "/p/a%2/1", "/p/jobs%23065/1", "/p/jobs%2365/1", "/p/\xff/1", "/p/" + strings.Repeat("a", locks.MaxName+1) + "/1",
 	} {
 		if name, what := l.owner(key); name != "" {
-			t.Errorf("%q is of %q as %q; want nobody's", key, name, what)
+			t.Errorf("%q belongs to %q as %q; want no lock", key, name, what)
 		}
 	}
 }
 
-// TestAfter: no key of another name is passed over, whatever the key is, and where
-// to go on is short.
+// TestAfter checks that after skips no key of another name, whatever the key is, and that
+// its result is short.
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	l := &lock{prefix: "/p/"}
 	keys := []string{"/p/", "/p//", "/p/" + strings.Repeat("\xff", 5000), "/p/" + strings.Repeat("x", 5000) + "/1", "/p/x", "/p/%record"}
 	for _, name := range append(longNames, "jobs", "jobs-1", "jobs.1", "jobs/1", "jobs#1", "a") {
-		keys = append(keys, l.keyOf(name, inQueue)+"1", l.keyOf(name, inQueue)+"\xff", l.keyOf(name, theRecord))
+		keys = append(keys, l.keyOf(name, queueSuffix)+"1", l.keyOf(name, queueSuffix)+"\xff", l.keyOf(name, recordSuffix))
 	}
 	for _, key := range keys {
 		next := l.after(key)
@@ -53,7 +53,7 @@ func TestAfter(t *testing.T) {
 		name, what := l.owner(key)
 		for _, other := range keys {
 			if n, w := l.owner(other); n != "" && (n != name || w != what) && key < other && other < next {
-				t.Errorf("after %.40q comes %.40q, which passes over %.40q", key, next, other)
+				t.Errorf("after %.40q comes %.40q, which skips %.40q", key, next, other)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// A slowKV holds the next transaction back and says that there was no answer.
+// A slowKV keeps the next transaction, and returns that there was no answer.
 type slowKV struct {
 	pb.KVClient
 	held *pb.TxnRequest
@@ -30,7 +30,7 @@ func (s *slowKV) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption
 	return s.KVClient.Txn(ctx, r, o...)
 }
 
-// TestRecordComesLate: a request that was sent again, and arrives after a later
+// TestRecordComesLate checks that a request that was repeated, and arrives after a newer
 // record, does not bring back the older one.
 func TestRecordComesLate(t *testing.T) {
 	t.Parallel()

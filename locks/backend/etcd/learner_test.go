@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestLearner: a learner among the endpoints costs nobody the lock or a place in its queue,
-// and nothing stays behind. Given alone it is named.
+// TestLearner checks that a learner among the endpoints costs nobody the lock or an entry
+// in its queue, and that no entry stays. If it is the only endpoint, the error names it.
 func TestLearner(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {
@@ -46,7 +46,7 @@ func TestLearner(t *testing.T) {
 				t.Error(err)
 			}
 			if text := drive.Within(t, drive.Patience, holder.(locks.Asker).Asked()); string(text) != "resign" {
-				t.Errorf("it was asked %q", text)
+				t.Errorf("received the request %q", text)
 			}
 			drive.Release(t, holder)
 			if r := drive.Within(t, drive.Patience, got); r.Err != nil {
@@ -57,7 +57,7 @@ func TestLearner(t *testing.T) {
 				t.Errorf("left in the queue: %+v", left)
 			}
 			if log.String() != "" {
-				t.Errorf("somebody was disturbed:\n%s", log.String())
+				t.Errorf("the log is not empty:\n%s", log.String())
 			}
 
 			found(t, probe(t, among), "learners", "warning", learner.Addr())

@@ -15,7 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// An opened handle, and the store below it.
+// opened is a handle with its store.
 type opened struct {
 	*queue.Lock
 	etcd *lock
@@ -36,7 +36,7 @@ func openLock(t *testing.T, rawURL string, o locks.Options) opened {
 	return opened{h, l}
 }
 
-// A silentLease does not answer one kind of request.
+// A silentLease does not answer requests for the time left of a lease.
 type silentLease struct{ pb.LeaseClient }
 
 func (s silentLease) LeaseTimeToLive(ctx context.Context, _ *pb.LeaseTimeToLiveRequest, _ ...grpc.CallOption) (*pb.LeaseTimeToLiveResponse, error) {
@@ -44,7 +44,8 @@ func (s silentLease) LeaseTimeToLive(ctx context.Context, _ *pb.LeaseTimeToLiveR
 	return nil, ctx.Err()
 }
 
-// TestLeftIsNotWaitedFor: all else is told without it.
+// TestLeftIsNotWaitedFor checks that Inspect returns everything else if the server does not
+// report the time left.
 func TestLeftIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// listNames is the most locks of a page. For each there are two operations in
-	// one transaction, and servers take 128 unless told otherwise (--max-txn-ops).
+	// listNames is the most locks on a page. Each takes two operations in one transaction,
+	// and servers allow 128 by default (--max-txn-ops).
 	listNames = 32
-	// listKeys is how many keys one request looks at for names, and listRequests
-	// how many of these a page takes at most. A page may so be short, or empty,
-	// where there are long queues, or keys that are no locks'.
+	// listKeys is how many keys one request reads for names, and listRequests how many of
+	// these requests a page takes at most. So a page may be short, or empty, if there are
+	// long queues or many keys that belong to no lock.
 	listKeys     = 256
 	listRequests = 8
 )
 
-// List implements [queue.Lister]. First it looks at the keys alone for names,
-// and goes on behind a queue as soon as it has met one entry of it. Then it reads
-// who leads in each, and the records, all at one moment.
+// List implements [queue.Lister]. First it reads only keys, to find names, and skips the
+// rest of a queue after its first entry. Then it reads who leads in each queue, and the
+// records, all at one moment.
 //
 // The cursor is the key where the next page begins, without the prefix. A record
-// stands before its lock's queue, and other locks may be in between, on another
-// page: then who holds the lock is told on the later one.
+// comes before its lock's queue, and other locks may be in between, on another
+// page: then the lock is on the later page.
 func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
 	p, err := l.openPage(cursor)
 	if err != nil {
@@ -41,16 +41,16 @@ func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 		if err != nil {
 			return nil, "", err
 		}
-		p.take(resp)
+		p.addNames(resp)
 	}
 	listed, err := p.read(ctx)
 	return listed, p.cursor(), err
 }
 
-// A page is a part of the list in the making.
+// A page collects a part of the list.
 type page struct {
 	*lock
-	from, end string // the keys that were not looked at yet
+	from, end string // the range of keys that were not yet read
 	names     []string
 	full      bool
 }
@@ -58,7 +58,7 @@ type page struct {
 func (l *lock) openPage(cursor string) (*page, error) {
 	from, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || locks.CheckCursor(cursor) != nil {
-		return nil, &locks.UsageError{What: "a cursor that no page of the list has"}
+		return nil, &locks.UsageError{What: "invalid cursor of a list"}
 	}
 	return &page{lock: l, from: l.prefix + string(from), end: endOf(l.prefix)}, nil
 }
@@ -74,14 +74,14 @@ func (p *page) rangeKeys() *pb.RangeRequest {
 	return &pb.RangeRequest{Key: []byte(p.from), RangeEnd: []byte(p.end), Limit: listKeys, KeysOnly: true}
 }
 
-// take notes which locks there are.
-func (p *page) take(resp *pb.RangeResponse) {
+// addNames adds the names of the locks that the keys belong to.
+func (p *page) addNames(resp *pb.RangeResponse) {
 	for _, kv := range resp.Kvs {
 		key := string(kv.Key)
-		if key < p.from { // in a queue that was met before
+		if key < p.from { // in a queue that is skipped
 			continue
 		}
-		if name, what := p.owner(key); name != "" && what != theAsk && !slices.Contains(p.names, name) {
+		if name, suffix := p.owner(key); name != "" && suffix != askSuffix && !slices.Contains(p.names, name) {
 			if len(p.names) == listNames {
 				p.full = true
 				return
@@ -95,14 +95,14 @@ func (p *page) take(resp *pb.RangeResponse) {
 	}
 }
 
-// read tells of the locks that were met.
+// read reads the locks whose names were found.
 func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	if len(p.names) == 0 {
 		return nil, nil
 	}
 	var ops []*pb.RequestOp
 	for _, name := range p.names {
-		ops = append(ops, opRange(rangeFirstOf(p.keyOf(name, inQueue), 1)), opRange(&pb.RangeRequest{Key: []byte(p.keyOf(name, theRecord))}))
+		ops = append(ops, opRange(rangeFirstOf(p.keyOf(name, queueSuffix), 1)), opRange(&pb.RangeRequest{Key: []byte(p.keyOf(name, recordSuffix))}))
 	}
 	resp, err := p.transact(ctx, &pb.TxnRequest{Success: ops})
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	}
 	for i, name := range p.names {
 		head, record := first(resp, 2*i), first(resp, 2*i+1)
-		if p.tells(name, head, record) {
+		if p.has(name, head, record) {
 			line := lineOf(head, int(resp.Responses[2*i].GetResponseRange().Count))
 			all = append(all, locks.Listed{Name: name, Status: line.Status(), Record: queue.Clip(textOf(record))})
 		}
@@ -118,11 +118,11 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	return all, nil
 }
 
-// tells reports that a lock is told of on this page: not one that has gone
-// meanwhile, and not one whose queue is still to come.
-func (p *page) tells(name string, head, record *mvccpb.KeyValue) bool {
+// has reports whether a lock is on this page: not if it was deleted since its name was
+// found, nor if its queue is on a later page.
+func (p *page) has(name string, head, record *mvccpb.KeyValue) bool {
 	if head == nil {
 		return record != nil
 	}
-	return p.from > p.keyOf(name, inQueue)
+	return p.from > p.keyOf(name, queueSuffix)
 }

@@ -40,8 +40,8 @@ func crowd(name string, n int) (keys []string) {
 	return keys
 }
 
-// TestListPages: all locks are listed once, whatever else is there, and however
-// their keys lie between each other.
+// TestListPages checks that all locks are listed once, whatever other keys there are and
+// whatever the order of their keys.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -98,8 +98,8 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// TestListCost: a long queue costs no more than a short one, and a page a bounded
-// number of requests.
+// TestListCost checks that a long queue costs no more than a short one, and that a page
+// takes a bounded number of requests.
 func TestListCost(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -124,7 +124,7 @@ func TestListCost(t *testing.T) {
 	}
 }
 
-// TestListWithoutLocks: there is one page, also where nothing is.
+// TestListWithoutLocks checks that an empty list has one page.
 func TestListWithoutLocks(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -139,7 +139,7 @@ func TestListWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestHugeEntries: values as long as the server takes them hide nothing.
+// TestHugeEntries checks that values of the greatest length hide no lock and no entry.
 func TestHugeEntries(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -156,6 +156,6 @@ func TestHugeEntries(t *testing.T) {
 		t.Errorf("%d locks are listed, want 7, one with a record of %d bytes", len(all), len(all["lock1"].Record))
 	}
 	if state, err := l.Inspect(drive.Context(t)); err != nil || len(state.Queue) != 5 {
-		t.Errorf("inspect: %d wait, %v", len(state.Queue), err)
+		t.Errorf("inspect: %d waiters, %v", len(state.Queue), err)
 	}
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// looks is how often what a watch has not told is looked for: a watch on a member that
-// hangs tells nothing, and does not end.
-const looks = 10 * time.Second
+// lookEvery is how often we look for changes in addition to a watch: a watch on a member
+// that hangs reports nothing, and does not end.
+const lookEvery = 10 * time.Second
 
-// A lock is what one handle sees of a lock in a cluster. It implements [queue.Store].
+// A lock is one handle on a lock in a cluster. It implements [queue.Store].
 type lock struct {
-	c        *client
-	o        locks.Options
-	settings *settings
-	log      *slog.Logger
-	prefix   string // what all keys begin with: "/a/b/"
-	queue    string // what the keys of all entries begin with
-	looks    time.Duration
+	c         *client
+	o         locks.Options
+	settings  *settings
+	log       *slog.Logger
+	prefix    string // what all keys begin with: "/a/b/"
+	queue     string // what the keys of all entries begin with
+	lookEvery time.Duration
 }
 
-// Open makes a handle on one lock, by the recipe of package queue. It implements
+// Open returns a handle on one lock, by the recipe of package queue. It implements
 // [locks.Opener]: it begins to connect, and does not wait for the server.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	l, err := newLock(u, o)
@@ -44,8 +44,8 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 		return nil, err
 	}
 	addr := address(s.endpoints)
-	l := &lock{o: o, settings: s, log: queue.Logger(addr, o), prefix: s.prefix + "/", looks: looks}
-	l.queue = l.keyOf(o.Name, inQueue)
+	l := &lock{o: o, settings: s, log: queue.Logger(addr, o), prefix: s.prefix + "/", lookEvery: lookEvery}
+	l.queue = l.keyOf(o.Name, queueSuffix)
 	if s.tls != nil {
 		s.tls.Log = l.log
 	}
@@ -56,9 +56,9 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	return l, nil
 }
 
-// handle makes the handle. The names of the files with the password and the key of the
-// client certificate count as secrets: with them goes the only way the job had to be told
-// of them.
+// handle returns the handle. The names of the files with the password and the key of the
+// client certificate count as secrets: without the names, the job does not learn of the
+// files.
 func (l *lock) handle() *queue.Lock {
 	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints), Secrets: etcdinfo.Info.Secrets()}, l.o)
 }

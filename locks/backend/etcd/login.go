@@ -10,16 +10,16 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// A login is a user and the token that the server gave for the password. It
+// A login is a user and the token that the server issued for the password. It
 // adds the token to each request.
 type login struct {
 	user     string   // "": no login
-	password password // belongs to whose turn it is
+	password password // used only by the goroutine that has turn
 
 	turn chan struct{} // holds one element; taken while logging in
 	mu   sync.Mutex
-	n    int // how many logins there were
-	// token is "" before the first login, and where authentication is off.
+	n    int // the number of logins
+	// token is "" before the first login, and if authentication is off.
 	token string
 }
 
@@ -27,7 +27,7 @@ func newLogin(user string, p password) *login {
 	return &login{user: user, password: p, turn: make(chan struct{}, 1)}
 }
 
-// renewed logs in unless there was a later login than the one seen.
+// renewed logs in, unless there was a later login than the one that the caller has seen.
 func (l *login) renewed(ctx context.Context, seen int, server pb.AuthClient) (n int, err error) {
 	if l.user == "" {
 		return 0, nil
@@ -61,9 +61,8 @@ func (l *login) renewed(ctx context.Context, seen int, server pb.AuthClient) (n 
 	return l.n, nil
 }
 
-// refused reports that the server refused a request, without carrying it out,
-// for a reason that another login, or for a certificate's user a repetition,
-// can cure.
+// refused reports whether the server refused a request, without effect, for a reason
+// that a new login can remove, or, for a certificate's user, a repetition.
 func (l *login) refused(err error) bool {
 	if errors.Is(err, rpctypes.ErrAuthOldRevision) {
 		return true
@@ -77,8 +76,8 @@ func (l *login) current() (n int, token string) {
 	return l.n, l.token
 }
 
-// GetRequestMetadata returns the header with the token. A login goes without:
-// etcd 3.4 refuses one that has the token of an earlier login that has expired.
+// GetRequestMetadata returns the header with the token. A login has no such header:
+// etcd 3.4 refuses a login with the expired token of an earlier one.
 func (l *login) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
 	if info, ok := credentials.RequestInfoFromContext(ctx); ok && info.Method == pb.Auth_Authenticate_FullMethodName {
 		return nil, nil

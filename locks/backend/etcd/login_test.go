@@ -16,19 +16,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// authed starts a server that wants a login, whose tokens live for a second,
-// and returns a user's address of it.
+// authed starts a server that requires a login, with tokens that expire after a second,
+// and returns it with its address for a user.
 func authed(t *testing.T) (*etcdtest.Server, string) {
 	s := etcdtest.Start(t, etcdtest.Options{Args: []string{"--auth-token-ttl", "1"}})
 	s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
 	return s, "etcd://user:" + password + "@" + s.Addr() + "/mine"
 }
 
-// tokenLife is longer than tokens live there.
+// tokenLife is a time after which a token has certainly expired.
 const tokenLife = 2500 * time.Millisecond
 
-// TestLoginExpires: tokens end with a restart of the server (simple tokens are
-// kept in its memory) and by themselves, and are had anew where needed.
+// TestLoginExpires checks that a new token is requested when the old one was lost in a
+// restart of the server, which keeps simple tokens in memory, or has expired.
 func TestLoginExpires(t *testing.T) {
 	t.Parallel()
 	s, u := authed(t)
@@ -52,9 +52,8 @@ func TestLoginExpires(t *testing.T) {
 	drive.Release(t, b)
 }
 
-// TestWatchAfterLoginExpired: a waiter that has to watch somebody else than at
-// first does so with a login that is valid now, and not with that of its other
-// watch.
+// TestWatchAfterLoginExpired checks that a waiter that has to watch another entry than at
+// first does so with a valid login, and not with that of its other watch.
 func TestWatchAfterLoginExpired(t *testing.T) {
 	t.Parallel()
 	_, u := authed(t)
@@ -68,7 +67,7 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 	time.Sleep(tokenLife)
 	drive.Release(t, b)
 	drive.Within(t, drive.Patience, bDone)
-	time.Sleep(tokenLife / 2) // whoever polls now for want of a watch says so
+	time.Sleep(tokenLife / 2) // a waiter without a watch logs that now
 	start := time.Now()
 	drive.Release(t, a)
 	if r := drive.Within(t, drive.Patience, cDone); r.Err != nil {
@@ -82,8 +81,8 @@ func TestWatchAfterLoginExpired(t *testing.T) {
 	drive.Release(t, c)
 }
 
-// TestPasswordChanges: the file with the password is read for each login. Who holds the
-// lock, or waits for it, goes on whether the file or the server is first to have a new one.
+// TestPasswordChanges checks that the file with the password is read for each login.
+// Holders and waiters continue, whether the file or the server has the new password first.
 func TestPasswordChanges(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.7", "3.4"} {
@@ -133,7 +132,7 @@ func TestPasswordChanges(t *testing.T) {
 				}
 			}
 
-			change("two") // which ends all logins
+			change("two") // ends all logins
 			fail()
 			write("two")
 			renew()
@@ -148,7 +147,7 @@ func TestPasswordChanges(t *testing.T) {
 			time.Sleep(tokenLife)
 			renew()
 			if !strings.Contains(log.String(), "cannot read a file again") || strings.Contains(log.String(), "three") {
-				t.Errorf("it said:\n%s", log.String())
+				t.Errorf("the log is:\n%s", log.String())
 			}
 			drive.Release(t, a)
 			if r := drive.Within(t, drive.Patience, done); r.Err != nil {
@@ -159,9 +158,9 @@ func TestPasswordChanges(t *testing.T) {
 	}
 }
 
-// TestCertificatesRotate: the CA, and the files of our certificate, are replaced while we
-// hold the lock, and the new ones count from the next connection on. A file that cannot be
-// used is as it was, which the log says.
+// TestCertificatesRotate replaces the CA and the files of our certificate while we hold
+// the lock. The next connection uses the new ones. If a file is unusable, its last contents
+// are used, and the log says so.
 func TestCertificatesRotate(t *testing.T) {
 	t.Parallel()
 	ca, next := realserver.NewCA(t), realserver.NewCA(t)
@@ -202,7 +201,7 @@ func TestCertificatesRotate(t *testing.T) {
 		}
 	}
 	if strings.Contains(log.String(), "cannot read") {
-		t.Errorf("it complained:\n%s", log.String())
+		t.Errorf("the log is:\n%s", log.String())
 	}
 	s.Kill()
 	if err := os.WriteFile(path("ca.pem"), []byte("-----BEGIN CERT"), 0o600); err != nil {
@@ -213,7 +212,7 @@ func TestCertificatesRotate(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(log.String(), path("ca.pem")); n != 1 {
-		t.Errorf("it told %d times of a file that is half written:\n%s", n, log.String())
+		t.Errorf("a half-written file was logged %d times; want 1:\n%s", n, log.String())
 	}
 	drive.Release(t, l)
 }
@@ -229,7 +228,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// TestUnknownCA: a renewal that fails for want of the CA says so, also when its time is over.
+// TestUnknownCA checks that a renewal that fails because of the CA says so, even if its
+// context ends.
 func TestUnknownCA(t *testing.T) {
 	t.Parallel()
 	ca, next := realserver.NewCA(t), realserver.NewCA(t)

@@ -15,8 +15,8 @@ import (
 // promptly is "at once" on a busy machine.
 const promptly = 2 * time.Second
 
-// TestLosses takes the lock, or the place in its queue, away in all the ways
-// an operator or the server can.
+// TestLosses takes away the lock, or the place in its queue, in all the ways in which an
+// operator or the server can.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -28,7 +28,7 @@ func TestLosses(t *testing.T) {
 		{"deleted", func(e entry) { op.delete(e.key) }},
 		{"lease revoked", func(e entry) { op.revoke(e.lease) }},
 		{"overwritten", func(e entry) { op.put(e.key, e.value) }},
-		{"deleted and made again", func(e entry) { op.delete(e.key); op.put(e.key, e.value) }},
+		{"deleted and created again", func(e entry) { op.delete(e.key); op.put(e.key, e.value) }},
 	} {
 		name := "/" + strings.ReplaceAll(how.name, " ", "_")
 		t.Run(name[1:]+"/holder", func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// checkLost checks that the loss is told soon, in each way, and for good.
+// checkLost checks that every method reports the loss, soon and from then on.
 func checkLost(t *testing.T, l locks.Lock, since time.Time) {
 	t.Helper()
 	if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) || time.Since(since) > promptly {
@@ -74,9 +74,9 @@ func checkLost(t *testing.T, l locks.Lock, since time.Time) {
 	drive.Release(t, l)
 }
 
-// TestRenewalTells: the next renewal knows of a loss, too, and need not wait
-// for a watch. A short job has none yet.
-func TestRenewalTells(t *testing.T) {
+// TestRenewalReportsLoss checks that the next renewal reports a loss without a watch. A
+// short job has no watch yet.
+func TestRenewalReportsLoss(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
 	op := operate(t, s)
@@ -91,8 +91,8 @@ func TestRenewalTells(t *testing.T) {
 	}
 }
 
-// TestLossUnseen takes the holder's entry away while its watch is cut off, and
-// compacts, so that no event will ever tell.
+// TestLossUnseen takes away the holder's entry while its watch is cut off, and compacts, so
+// that no event reports the loss.
 func TestLossUnseen(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"deleted", "overwritten"} {
@@ -121,7 +121,7 @@ func TestLossUnseen(t *testing.T) {
 	}
 }
 
-// watched waits until a holder watches its entry, and for requests.
+// watched waits until a holder watches its entry and the requests.
 func watched(t *testing.T, s *etcdtest.Server) {
 	t.Helper()
 	drive.Eventually(t, drive.Patience, "the holder watches", func() bool {
@@ -129,7 +129,7 @@ func watched(t *testing.T, s *etcdtest.Server) {
 	})
 }
 
-// TestGranted: a TTL is rounded up to whole seconds, and to the server's minimum.
+// TestGranted checks that a TTL is rounded up to whole seconds, and to the server's minimum.
 func TestGranted(t *testing.T) {
 	t.Parallel()
 	for ttl, slow := range map[time.Duration]bool{1100 * time.Millisecond: false, time.Second: true} {

@@ -23,13 +23,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// open makes a handle that is closed with the test.
+// open returns a handle that is closed when the test ends.
 func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
 	t.Helper()
 	return drive.Open(t, etcd.Open, rawURL, o)
 }
 
-// handle is one with all that it can.
+// handle is like open, and returns the concrete type.
 func handle(t testing.TB, rawURL string, o locks.Options) *queue.Lock {
 	t.Helper()
 	return open(t, rawURL, o).(*queue.Lock)
@@ -39,7 +39,7 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Version: "test"}
 }
 
-// An operator looks at a server and interferes, for the length of a test.
+// An operator reads and changes a server's data during a test.
 type operator struct {
 	t testing.TB
 	*clientv3.Client
@@ -103,7 +103,7 @@ func (o operator) compact() {
 	}
 }
 
-// leases returns how many leases there are on the whole server.
+// leases returns the number of leases on the server.
 func (o operator) leases() int {
 	o.t.Helper()
 	resp, err := o.Leases(drive.Context(o.t))
@@ -113,7 +113,7 @@ func (o operator) leases() int {
 	return len(resp.Leases)
 }
 
-// campaign starts to wait, and returns once the wait is known to have begun.
+// campaign starts an Acquire, and returns when it waits.
 func campaign(ctx context.Context, t testing.TB, rawURL string, o locks.Options) (locks.Lock, <-chan drive.Result) {
 	t.Helper()
 	return drive.Campaign(ctx, t, etcd.Open, rawURL, o)

@@ -11,25 +11,25 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
 
-// A password is a word, or a file that has it. The file is read for each login, as the
-// password may be changed while a job runs.
+// A password is a word, or a file that has it. The file is read for each login, because
+// the password may change while a job runs.
 type password struct {
 	word string
-	file *reload.Value[string] // nil: there is none
-	log  *slog.Logger          // told when the file cannot be read any more; nil: nobody is
+	file *reload.Value[string] // nil: no file
+	log  *slog.Logger          // logs that the file can no longer be read; nil: nothing does
 
-	// What the server refused. With a file there will be another word, but each refusal
-	// costs the server a bcrypt hash.
+	// The word that the server refused last. The file will have another word, but each
+	// refusal costs the server a bcrypt hash.
 	refused   string
 	refusedAt time.Time
 	why       error
 }
 
-// refusedFor is how long a word that was refused is not tried again. The file may have been
-// written before the password was changed.
+// refusedFor is how long a refused word is not tried again. After it, the server may accept
+// the word: the file may have been written before the password was changed.
 const refusedFor = 2 * time.Second
 
-// userAndPassword takes both from the most explicit place.
+// userAndPassword returns the user and the password from the most explicit setting.
 func userAndPassword(u *url.URL, getenv func(string) string) (user string, p password, err error) {
 	p.word = getenv("ETCDCTL_PASSWORD")
 	user = getenv("ETCDCTL_USER")
@@ -37,7 +37,7 @@ func userAndPassword(u *url.URL, getenv func(string) string) (user string, p pas
 		user, p.word = name, word
 	}
 	if u.User != nil && u.User.Username() != user {
-		user, p.word = u.User.Username(), getenv("ETCDCTL_PASSWORD") // not another user's
+		user, p.word = u.User.Username(), getenv("ETCDCTL_PASSWORD") // the other password is another user's
 	}
 	inURL, ok := u.User.Password()
 	if ok {
@@ -47,17 +47,17 @@ func userAndPassword(u *url.URL, getenv func(string) string) (user string, p pas
 	explicit := file != "" && from == "password-file"
 	switch {
 	case explicit && ok:
-		return "", p, locks.Usagef("the etcd URL has a password and password-file, too; omit one")
+		return "", p, locks.Usagef("the etcd URL has both a password and password-file; omit one")
 	case explicit && user == "":
-		return "", p, locks.Usagef("password-file is of no use without a user, as in etcd://USER@HOST or ETCDCTL_USER")
+		return "", p, locks.Usagef("password-file needs a user, as in etcd://USER@HOST or ETCDCTL_USER")
 	case user == "" && u.User != nil:
-		return "", p, locks.Usagef("the etcd URL has a password and no user")
+		return "", p, locks.Usagef("the etcd URL has a password but no user")
 	case user == "":
-		return "", p, nil // as etcdctl: a password alone means nothing
+		return "", p, nil // as in etcdctl, a password without a user is ignored
 	case ok:
 		file = ""
 	case file != "" && !explicit && p.word != "":
-		return "", p, locks.Usagef("%s is set, and so is a password (ETCDCTL_PASSWORD or ETCDCTL_USER); unset one", from)
+		return "", p, locks.Usagef("both %s and a password (ETCDCTL_PASSWORD or ETCDCTL_USER) are set; unset one", from)
 	}
 	if p.file, err = reload.Open(from, onlyWord, file); err != nil {
 		return "", p, locks.Usagef("%v", err)
@@ -68,7 +68,7 @@ func userAndPassword(u *url.URL, getenv func(string) string) (user string, p pas
 	return user, p, nil
 }
 
-// onlyWord is what a file has, but for the end of the line.
+// onlyWord returns the contents of a file without the end of the line.
 func onlyWord(contents [][]byte) (string, error) {
 	word := strings.TrimRight(string(contents[0]), "\r\n")
 	if word == "" {
@@ -89,12 +89,12 @@ func (p *password) next() (string, error) {
 	return p.word, nil
 }
 
-// refuse notes that the server did not accept the word. It returns the error that this is:
-// with a file and after a login that succeeded, one that another attempt may cure.
+// refuse notes that the server refused the word, and returns the error for the caller. With
+// a file and after an earlier login, another attempt may succeed.
 func (p *password) refuse(err error, before bool) error {
 	if p.file == nil || !before {
 		return err
 	}
-	p.refused, p.refusedAt, p.why = p.word, time.Now(), elsewhere(err)
+	p.refused, p.refusedAt, p.why = p.word, time.Now(), retryElsewhere(err)
 	return p.why
 }

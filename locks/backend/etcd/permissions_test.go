@@ -9,8 +9,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestOperatorsPermissions: what the package's documentation says that an operator's
-// commands take, in each version of etcd. Who is denied changes nothing.
+// TestOperatorsPermissions checks the permissions that an operator's commands need
+// according to the package's documentation, in each version of etcd. A denied command
+// changes nothing.
 func TestOperatorsPermissions(t *testing.T) {
 	t.Parallel()
 	const all, queue = "/leaderrun/", "/leaderrun/jobs%2Fnightly/"

@@ -12,16 +12,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A member is what one endpoint has told.
+// A member is the result of probing one endpoint.
 type member struct {
 	locks.Server
-	status   *pb.StatusResponse // nil: it did not tell
-	rootOnly bool               // it tells others, but not us
+	status   *pb.StatusResponse // nil: none
+	rootOnly bool               // only root may read its status
 	proxied  bool               // etcd's grpc-proxy is in between
 }
 
-// Probe implements [queue.Prober]. Each endpoint is asked over a connection of its
-// own, and all at the same time, beside what concerns the whole cluster.
+// Probe implements [queue.Prober]. It asks all endpoints, each over a separate connection,
+// and the whole cluster, concurrently.
 func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	var all sync.WaitGroup
 	members := make([]member, min(len(l.settings.endpoints), locks.MaxServers))
@@ -40,8 +40,8 @@ func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	return s, nil
 }
 
-// probe asks one endpoint how it is, twice: the second request finds the
-// connection made.
+// probe asks one endpoint for its status, twice: the second request has an open
+// connection, so its time is the RTT.
 func (l *lock) probe(ctx context.Context, endpoint string) member {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
@@ -65,15 +65,15 @@ func (l *lock) probe(ctx context.Context, endpoint string) member {
 		m.status, m.RTT = again, time.Since(sent)
 	}
 	if m.status.Leader != 0 && !m.status.IsLearner {
-		m.proxied, _ = c.proxied(ctx) // what keeps it from an answer is told of below
+		m.proxied, _ = c.proxied(ctx) // an error is reported by other findings
 	}
 	m.Version, m.Role = m.status.Version, role(m.status)
 	m.TLS, m.Expires = certs.seen()
 	return m
 }
 
-// status asks the member how it is. It is asked first without a login, which servers
-// before 3.4.42 and 3.5.28 do without: where there is no quorum, nobody can log in.
+// status asks the member for its status. It first asks without a login, which servers
+// before 3.4.42 and 3.5.28 do not need, because without a quorum nobody can log in.
 // For the same reason the member need not have a leader.
 func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, err error) {
 	ask := func() error {
@@ -87,8 +87,8 @@ func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, err error
 	return resp, err
 }
 
-// refusedUs reports that the server wants to know who we are, or that it does and
-// says no.
+// refusedUs reports whether the server refused a request because of its user, or because
+// it had none.
 func refusedUs(err error) bool {
 	for _, refusal := range []error{
 		rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied, rpctypes.ErrInvalidAuthToken,

@@ -19,7 +19,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// probe asks within a limit, whatever is down.
+// probe probes the servers, and checks that this does not take too long.
 func probe(t testing.TB, rawURL string) locks.Servers {
 	t.Helper()
 	o := options("operator")
@@ -34,13 +34,13 @@ func probe(t testing.TB, rawURL string) locks.Servers {
 	}
 	for _, f := range s.Findings {
 		if f.Check == "" || f.Text == "" || (f.Level == "ok") != (f.Fix == "") && f.Level != "warning" && f.Level != "error" {
-			t.Errorf("half a finding: %+v", f)
+			t.Errorf("incomplete finding: %+v", f)
 		}
 	}
 	return s
 }
 
-// found checks one finding.
+// found checks that there is a finding with this check and level, and this text in it.
 func found(t *testing.T, s locks.Servers, check, level, text string) {
 	t.Helper()
 	for _, f := range s.Findings {
@@ -64,7 +64,7 @@ func TestProbeEveryVersion(t *testing.T) {
 				t.Errorf("got %+v", s)
 			}
 			for check, text := range map[string]string{
-				"leader": "one", "cluster": "one cluster", "alarms": "none", "space": " MB", "read": "/leaderrun/", "authentication": "off",
+				"leader": "has one", "cluster": "one cluster", "alarms": "none", "space": " MB", "read": "/leaderrun/", "authentication": "off",
 			} {
 				found(t, s, check, "ok", text)
 			}
@@ -77,8 +77,8 @@ func TestProbeEveryVersion(t *testing.T) {
 	}
 }
 
-// TestProbeAuth: in each version, for a user who may do everything under the prefix,
-// one who may do nothing, one with a wrong password, and for nobody.
+// TestProbeAuth probes each version as a user who may do everything under the prefix, as
+// one who may do nothing, with a wrong password, and without a user.
 func TestProbeAuth(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {
@@ -101,7 +101,7 @@ func TestProbeAuth(t *testing.T) {
 					t.Errorf("%q: %+v", tt.who, m)
 				}
 				if s.User != tt.user {
-					t.Errorf("%q is known as %q", tt.who, s.User)
+					t.Errorf("as %q, the user is %q", tt.who, s.User)
 				}
 				if tt.read == "" {
 					found(t, s, "read", "ok", "/mine/")
@@ -119,7 +119,7 @@ func TestProbeAuth(t *testing.T) {
 	}
 }
 
-// TestProbeCluster: who leads, and who is down, silent or without a quorum.
+// TestProbeCluster checks who leads, and who is down, silent or without a quorum.
 func TestProbeCluster(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.StartCluster(t, 3, etcdtest.Options{})
@@ -148,7 +148,7 @@ func TestProbeCluster(t *testing.T) {
 	}
 	c[1].Resume()
 	c[1].Kill()
-	drive.Eventually(t, drive.Patience, "the last one has noticed", func() bool { return strings.Contains(c[2].Metrics(), "\netcd_server_has_leader 0\n") })
+	drive.Eventually(t, drive.Patience, "the last member has noticed", func() bool { return strings.Contains(c[2].Metrics(), "\netcd_server_has_leader 0\n") })
 	s = probe(t, c.URL())
 	if s.Servers[2].Role != "without a leader" || s.Servers[2].Version == "" {
 		t.Errorf("without a quorum: %+v", s)
@@ -157,7 +157,7 @@ func TestProbeCluster(t *testing.T) {
 	found(t, s, "read", "error", "")
 }
 
-// TestProbeFindings: what is wrong with a cluster that answers.
+// TestProbeFindings checks the findings about a cluster that answers.
 func TestProbeFindings(t *testing.T) {
 	t.Parallel()
 	one := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes", "300000"}})
@@ -180,19 +180,20 @@ func TestProbeFindings(t *testing.T) {
 	found(t, probe(t, "etcd://user:"+password+"@"+two.Addr()), "authentication", "warning", "is off")
 }
 
-// TestProbeNobody: what is no etcd, or nobody there, is told and no failure.
-func TestProbeNobody(t *testing.T) {
+// TestProbeOthers probes addresses without a server, or with one that is not etcd: this is
+// reported and not an error.
+func TestProbeOthers(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
 		silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		down := drive.Nobody(t)
 		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
-		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all at the same time
+		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all are asked at the same time
 		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
 			t.Errorf("got %+v", s)
 		}
 		if m := probe(t, "etcd://"+hangs).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "no answer within") {
-			t.Errorf("a server that takes requests and answers none: %+v", m)
+			t.Errorf("a server that accepts requests without answering: %+v", m)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -202,7 +203,7 @@ func TestProbeNobody(t *testing.T) {
 	})
 }
 
-// serveGRPC answers whatever is asked with f, for the length of the test.
+// serveGRPC calls f for every request until the test ends.
 func serveGRPC(t testing.TB, f grpc.StreamHandler) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

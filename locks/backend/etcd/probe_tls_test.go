@@ -16,8 +16,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// TestProbeTLS: the connection depends on the server's certificate, and on ours if it was
-// asked for.
+// TestProbeTLS checks that a connection depends on the server's certificate, and on ours
+// if the server requested it.
 func TestProbeTLS(t *testing.T) {
 	t.Parallel()
 	const soon, later = 3 * time.Hour, 5 * time.Hour
@@ -56,8 +56,8 @@ func TestProbeTLS(t *testing.T) {
 	}
 }
 
-// TestProbeCertificateUser: the name in a client certificate is the user, if
-// authentication is on. etcd 3.4 does not tell.
+// TestProbeCertificateUser checks that the name in a client certificate is the user if
+// authentication is on. etcd 3.4 does not report whether it is.
 func TestProbeCertificateUser(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {
@@ -65,7 +65,7 @@ func TestProbeCertificateUser(t *testing.T) {
 			t.Parallel()
 			off, on, user := "is off", `we are "certified"`, "certified"
 			if version == "3.4" {
-				off, on, user = "could not be found out", "could not be found out", ""
+				off, on, user = "cannot find out", "cannot find out", ""
 			}
 			ca := realserver.NewCA(t)
 			cert, key := ca.Issue("server", realserver.Cert{})
@@ -88,8 +88,8 @@ func TestProbeCertificateUser(t *testing.T) {
 	}
 }
 
-// enableAuth turns authentication on at a server with TLS. The users have no
-// password; the one that is not root may read what is under the prefix.
+// enableAuth turns on authentication on a server with TLS. The users have no
+// password; user may read the keys under the prefix.
 func enableAuth(t *testing.T, s *etcdtest.Server, ca *realserver.CA, user string) {
 	t.Helper()
 	pem, err := os.ReadFile(ca.CertFile)

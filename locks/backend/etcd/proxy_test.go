@@ -23,7 +23,7 @@ func proxied(t *testing.T, version string) (o locks.Options, u string, s *etcdte
 	return o, "etcd://" + etcdtest.StartProxy(t, version, between.Addr()), s, between
 }
 
-// lease returns the only lease that there is.
+// lease returns the only lease on the server.
 func (o operator) lease() clientv3.LeaseID {
 	o.t.Helper()
 	resp, err := o.Leases(drive.Context(o.t))
@@ -33,7 +33,7 @@ func (o operator) lease() clientv3.LeaseID {
 	return resp.Leases[0].ID
 }
 
-// left returns the least that a lease cannot have left any more.
+// left returns an upper bound of the time left of a lease.
 func (o operator) left(lease clientv3.LeaseID) time.Duration {
 	o.t.Helper()
 	resp, err := o.TimeToLive(drive.Context(o.t), lease)
@@ -43,8 +43,8 @@ func (o operator) left(lease clientv3.LeaseID) time.Duration {
 	return time.Duration(resp.TTL+1) * time.Second
 }
 
-// TestStaleRenewal: a grpc-proxy answers a renewal with the answer to an earlier one, which
-// was late. The lease is not trusted for longer than it runs.
+// TestStaleRenewal makes a grpc-proxy answer a renewal with the late answer to an earlier
+// one. The lease must not be trusted for longer than it lasts.
 func TestStaleRenewal(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.7", "3.4"} {
@@ -58,31 +58,31 @@ func TestStaleRenewal(t *testing.T) {
 			lease := op.lease()
 
 			between.CutReplies()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // in which the proxy asks
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // long enough for the proxy to send its request
 			defer cancel()
 			if err := l.Renew(ctx); err == nil {
 				t.Fatal("renewed without an answer")
 			}
 			drive.Eventually(t, drive.Patience, "that was a while ago", func() bool { return op.left(lease) < o.TTL-3*time.Second })
-			time.Sleep(200 * time.Millisecond) // the proxy asks every half second, and so just now
+			time.Sleep(200 * time.Millisecond) // the proxy sends requests every half second, so one has just been sent
 			start := time.Now()
 			renewed := make(chan error, 1)
 			go func() { renewed <- l.Renew(drive.Context(t)) }()
-			time.Sleep(50 * time.Millisecond) // the proxy hears of it
+			time.Sleep(50 * time.Millisecond) // the proxy receives it
 			between.Heal()
 			if err := drive.Within(t, drive.Patience, renewed); err != nil {
 				t.Fatal(err)
 			}
 			if left := op.left(lease); time.Since(start)+left < o.TTL {
-				t.Errorf("%v after a renewal was sent less than %v are left of %v", time.Since(start), left, o.TTL)
+				t.Errorf("%v after the renewal was sent, less than %v of %v are left", time.Since(start), left, o.TTL)
 			}
 			drive.Release(t, l)
 		})
 	}
 }
 
-// TestBehindProxy: a lock is held, waited for and handed over behind a grpc-proxy, and who
-// probes is told of it.
+// TestBehindProxy holds a lock, waits for it and hands it over behind a grpc-proxy, which a
+// probe reports.
 func TestBehindProxy(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {

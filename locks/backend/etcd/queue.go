@@ -12,33 +12,10 @@ import (
 )
 
 // A lock is a queue: the keys <prefix>/<escaped name>/<lease id>, ordered by
-// the revision at which they were created. The first one leads. Each belongs
-// to a lease of its own, whose random id is the owner's nonce.
+// the revision that created them. The first one leads. Each belongs
+// to its own lease, whose random id is the owner's nonce.
 
-// A view is what one answer told about the queue.
-type view struct {
-	revision int64            // of the store, at that moment
-	own      *mvccpb.KeyValue // our entry; nil: there is none
-	head     *mvccpb.KeyValue // the entry that leads; nil: nobody does
-	before   *mvccpb.KeyValue // the entry just before ours; nil: none
-	entries  int              // how many there are
-	fresh    bool             // our entry was the last at that moment
-}
-
-// leads reports that our entry is the first. The key alone would not do: it
-// must be the very entry that we made.
-func (v *view) leads() bool {
-	return v.own != nil && v.head != nil && v.before == nil &&
-		string(v.head.Key) == string(v.own.Key) && v.head.CreateRevision == v.own.CreateRevision
-}
-
-// seen keeps a view for what follows, and returns it as the recipe has it.
-func (e *entry) seen(v *view) queue.View {
-	e.view = v
-	return queue.View{Line: lineOf(v.head, v.entries), Token: uint64(v.own.GetCreateRevision()), Leads: v.leads(), Position: v.position()}
-}
-
-// lineOf is a queue with that many entries.
+// lineOf returns the line of a queue with that many entries.
 func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
 	if head == nil {
 		return queue.Line{}
@@ -46,24 +23,13 @@ func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
 	return queue.Line{Head: &queue.Head{Token: uint64(head.CreateRevision), Label: head.Value}, Waiters: max(entries-1, 0)}
 }
 
-// position is our place in the queue, where the view shows it; else 0.
-func (v *view) position() int {
-	switch {
-	case v.fresh:
-		return v.entries - 1 // nobody came after us yet
-	case v.before != nil && v.head != nil && string(v.before.Key) == string(v.head.Key):
-		return 1
-	}
-	return 0
-}
-
-// rangeOwn asks for our entry with its value: with only the key, servers from
-// 3.7 on leave the lease out.
+// rangeOwn requests our entry with its value: if only the key is requested, servers since
+// 3.7 omit the lease.
 func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byte(e.key)} }
 
 func (e *entry) rangeHead() *pb.RangeRequest { return e.rangeFirst(1) }
 
-// rangeFirst asks for the oldest entries, and how many there are in all.
+// rangeFirst requests the oldest entries, and the number of all entries.
 func (l *lock) rangeFirst(most int64) *pb.RangeRequest { return rangeFirstOf(l.queue, most) }
 
 func rangeFirstOf(queue string, most int64) *pb.RangeRequest {
@@ -73,7 +39,8 @@ func rangeFirstOf(queue string, most int64) *pb.RangeRequest {
 	}
 }
 
-// rangeLast asks for the youngest entry created at most at a revision; 0: any.
+// rangeLast requests the newest entry created no later than a revision, or the newest of
+// all if the revision is 0.
 func (e *entry) rangeLast(created int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
 		Key: []byte(e.queue), RangeEnd: e.queueEnd(), Limit: 1, KeysOnly: true, MaxCreateRevision: created,
@@ -85,8 +52,8 @@ func (e *entry) putOwn() *pb.PutRequest {
 	return &pb.PutRequest{Key: []byte(e.key), Value: queue.NewLabel(e.o), Lease: e.id}
 }
 
-// join enters the queue, unless our entry is there already: a repetition after
-// a lost answer changes nothing. It tells everything in one round trip.
+// join enters the queue, unless our entry is already there: a repetition after
+// a lost answer changes nothing. One round trip also returns the view.
 func (e *entry) join(ctx context.Context, opts ...grpc.CallOption) (*view, error) {
 	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{notCreated([]byte(e.key), nil)},
@@ -124,7 +91,7 @@ func (e *entry) joinEmpty(ctx context.Context, opts ...grpc.CallOption) (*view, 
 		v.head = first(resp, 0)
 		v.entries = int(resp.Responses[0].GetResponseRange().Count)
 	}
-	if v.head != nil && string(v.head.Key) == e.key { // also after a lost answer
+	if v.head != nil && string(v.head.Key) == e.key { // perhaps by an earlier request, whose answer was lost
 		v.own = v.head
 	}
 	return v, nil
@@ -143,8 +110,8 @@ func (e *entry) peek(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// look reads the queue as it is now, given the revision that created our
-// entry. An answer from a member that lags behind would not do.
+// look reads the current queue, given the revision that created our entry. The read is
+// linearizable, because a member that lags behind may still show an old queue.
 func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
 		Success: []*pb.RequestOp{opRange(e.rangeOwn()), opRange(e.rangeHead()), opRange(e.rangeLast(created - 1))},
@@ -160,8 +127,8 @@ func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 	return v, nil
 }
 
-// restamp writes our record anew, if the entry is still the one we made.
-func (e *entry) restamp(ctx context.Context, created int64) error {
+// update writes the label of our entry again, if the entry is still the one we created.
+func (e *entry) update(ctx context.Context, created int64) error {
 	_, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{isCreated([]byte(e.key), created)},
 		Success: []*pb.RequestOp{opPut(e.putOwn())},
@@ -169,13 +136,13 @@ func (e *entry) restamp(ctx context.Context, created int64) error {
 	return err
 }
 
-// isCreated is true if a revision created the key.
+// isCreated returns the condition that a revision created the key.
 func isCreated(key []byte, revision int64) *pb.Compare {
 	return is(clientv3.CreateRevision(string(key)), revision)
 }
 
-// notCreated is true if no key of the range exists: the revision that created
-// a key is never 0, and an empty range compares as 0.
+// notCreated returns the condition that no key of the range exists: the revision that
+// created a key is never 0, and an empty range compares as 0.
 func notCreated(key, end []byte) *pb.Compare {
 	c := isCreated(key, 0)
 	c.RangeEnd = end

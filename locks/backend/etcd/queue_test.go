@@ -13,8 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// TestEveryVersion goes through the life of a queue, and all that can be done beside it, on
-// each version of etcd.
+// TestEveryVersion tries every operation on each version of etcd.
 func TestEveryVersion(t *testing.T) {
 	t.Parallel()
 	for _, version := range etcdtest.Versions() {
@@ -51,7 +50,7 @@ func TestEveryVersion(t *testing.T) {
 				t.Fatalf("after a release: %+v, %v", r.Grant, r.Err)
 			}
 			if err := w.Break(drive.Context(t), uint64(op.entries("/")[1].created)); !errors.Is(err, locks.ErrLost) {
-				t.Errorf("break who waits: %v", err)
+				t.Errorf("break a waiter: %v", err)
 			}
 			start := time.Now()
 			if err := w.Break(drive.Context(t), r.Grant.Token); err != nil {
@@ -82,8 +81,8 @@ func TestEveryVersion(t *testing.T) {
 	}
 }
 
-// TestOneReleaseWakesOne counts what 200 waiters ask of the server when the
-// lock is released, and checks the order in which they are served.
+// TestOneReleaseWakesOne counts the requests of 200 waiters when the lock is released, and
+// checks the order in which they get it.
 func TestOneReleaseWakesOne(t *testing.T) {
 	t.Parallel()
 	const waiters, served = 200, 10
@@ -117,9 +116,9 @@ func TestOneReleaseWakesOne(t *testing.T) {
 		holder = all[i]
 	}
 	got := settled(t, s).minus(before)
-	// For each: the release; a look at the queue, and perhaps our record; the end
-	// of up to two watches; and the events of these to the next in line and to
-	// the holder's own watch.
+	// For each release: the release itself; a look at the queue, and perhaps our label; the
+	// end of up to two watches; and the events for the watches of the next in line and of
+	// the holder.
 	most := counts{revoke: served, txn: 2 * served, watch: 3 * served, events: 3 * served}
 	if got.within(most) != nil || got.revoke != served || got.txn < served {
 		t.Errorf("%d releases with %d waiters: %+v, want at most %+v", served, waiters, got, most)
@@ -127,8 +126,8 @@ func TestOneReleaseWakesOne(t *testing.T) {
 	cancel()
 }
 
-// TestCompactionWhileWaiting compacts what a waiter's watches began from, with
-// the network cut so that they have to begin again.
+// TestCompactionWhileWaiting cuts the network, so that a waiter's watches have to begin
+// again, and compacts the revisions from which they would.
 func TestCompactionWhileWaiting(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -143,14 +142,14 @@ func TestCompactionWhileWaiting(t *testing.T) {
 	if r := drive.Within(t, drive.Patience, middleDone); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	drive.Release(t, middle) // and the last one's predecessor has gone unseen
+	drive.Release(t, middle) // the last one does not see that its predecessor is gone
 	op.put("/other", "x")
 	op.compact()
 	p.Heal()
 	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	op.delete(op.entries("/leaderrun/")[0].key) // its own entry is watched
+	op.delete(op.entries("/leaderrun/")[0].key) // it watches its own entry again
 	if err := drive.LossOf(t, last); !errors.Is(err, locks.ErrLost) {
 		t.Error(err)
 	}

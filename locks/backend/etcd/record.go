@@ -17,7 +17,7 @@ func (l *lock) Record(ctx context.Context) ([]byte, error) {
 	return textOf(resp.Kvs[0]), nil
 }
 
-// textOf is what a record says; nil: there is none.
+// textOf returns the text of a record, or nil if there is none.
 func textOf(kv *mvccpb.KeyValue) []byte {
 	if kv == nil {
 		return nil
@@ -27,19 +27,19 @@ func textOf(kv *mvccpb.KeyValue) []byte {
 
 // Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
-	return e.persist(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
+	return e.retry(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
 }
 
-// write replaces the record if our entry is there, and so leads, and if the
-// record is as we last knew it. The latter is for a request of ours that comes
-// late, after one whose answer we had: it must not bring back an older text.
+// write replaces the record, on the conditions that our entry exists, and so leads, and
+// that the record is as we last knew it. The second keeps a request of ours that arrives
+// late, after a newer one, from bringing back an older text.
 func (e *entry) write(ctx context.Context, text []byte) error {
 	created, key := e.entered.Load(), e.recordKey()
 	for {
 		resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
 			Compare: []*pb.Compare{
 				isCreated([]byte(e.key), created), is(clientv3.LeaseValue(e.key), e.id),
-				is(clientv3.ModRevision(string(key)), e.written.Load()), // 0: there is no such key
+				is(clientv3.ModRevision(string(key)), e.written.Load()), // 0: the key does not exist
 			},
 			Success: []*pb.RequestOp{opPut(&pb.PutRequest{Key: key, Value: text})},
 			Failure: []*pb.RequestOp{opRange(e.rangeOwn()), opRange(&pb.RangeRequest{Key: key})},

@@ -15,18 +15,18 @@ import (
 
 var (
 	errOtherLeader = errors.New("the cluster's leader changed while the lease was renewed")
-	errStale       = errors.New("the answer was that to an earlier renewal")
-	errProxy       = errors.New("a grpc-proxy answers, perhaps for an earlier renewal; to rule that out takes a second")
+	errStale       = errors.New("the answer was for an earlier renewal")
+	errProxy       = errors.New("a grpc-proxy may have answered for an earlier renewal; ruling that out takes a second")
 )
 
 // Renew implements [queue.Entry]: it renews the lease, and looks at the queue.
 //
-// That a lease was renewed proves little: a member that believes it leads answers by
-// itself. One whose disk hangs goes on believing so, while the others have elected
-// another leader, with whom the lease runs out (in servers before 3.4.31 and 3.5.13). A
-// watch, too, tells nothing if its member hangs. So what counts is a read that a majority
-// has agreed to, after the renewal and with the same leader: it finds our entry, and
-// whether the one before it is still there.
+// The answer to a renewal proves little, because a member that believes that it leads
+// answers by itself. In servers before 3.4.31 and 3.5.13, a member whose disk hangs keeps
+// believing this, while the others have elected another leader and the lease ends there.
+// Nor does a watch report anything if its member hangs. So only a read that a majority
+// agrees to counts, after the renewal and with the same leader. It also shows whether our
+// entry and the one before it still exist.
 //
 // A member that does not answer leaves time for the next one.
 func (e *entry) Renew(ctx context.Context) error {
@@ -34,7 +34,7 @@ func (e *entry) Renew(ctx context.Context) error {
 	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
 	for {
 		var r renewal
-		err := e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+		err := e.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
 			r, err = e.extend(ctx)
 			return err
 		})
@@ -45,7 +45,7 @@ func (e *entry) Renew(ctx context.Context) error {
 			return over
 		}
 		if err == nil {
-			err = e.c.again(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
+			err = e.c.repeat(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
 		}
 		if !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil {
 			return err
@@ -61,21 +61,21 @@ func (e *entry) extend(ctx context.Context) (renewal, error) {
 	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
 		err = errExpired
 	case err == nil && r.ttl < granted:
-		err = fmt.Errorf("the server renewed for %v a lease that it granted for %v", r.ttl, granted)
+		err = fmt.Errorf("the server renewed a lease of %[2]v for %[1]v", r.ttl, granted)
 	}
 	return r, err
 }
 
-// measure proves that the lease was renewed after the start, by what is left of it: a proxy
-// asks its server for that each time. The server drops the fraction of a second, and so a
-// second must have passed, or nothing would be proved.
+// measure proves that the lease was renewed after start, by the time left of it, which a
+// proxy always requests from its server. The server rounds down to whole seconds, so
+// measure waits until a second has passed; before, the time left would prove nothing.
 func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Backoff) (term uint64, err error) {
 	if backoff.Sleep(ctx, time.Until(start.Add(time.Second))) != nil {
 		return 0, errProxy
 	}
 	var asked time.Time
 	var resp *pb.LeaseTimeToLiveResponse
-	err = e.c.again(ctx, pause, func(ctx context.Context) (err error) {
+	err = e.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
 		asked = time.Now()
 		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
 		return err
@@ -87,7 +87,7 @@ func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Bac
 	return resp.GetHeader().GetRaftTerm(), err
 }
 
-// confirm looks at the queue, if the cluster has the leader of a term.
+// confirm looks at the queue. It returns errOtherLeader if the cluster's term has changed.
 func (e *entry) confirm(ctx context.Context, term uint64) error {
 	entered, ahead := e.entered.Load(), e.ahead.Load()
 	look := []*pb.RequestOp{opRange(e.rangeOwn())}
@@ -102,7 +102,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 		return errOtherLeader
 	}
 	switch own := first(resp, 0); {
-	case entered == 0: // we are not in the queue yet
+	case entered == 0: // we are not yet in the queue
 	case own == nil:
 		return errDeleted
 	case own.CreateRevision != entered || own.Lease != e.id:

@@ -10,9 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// WatchRequests implements [queue.Entry]: it delivers requests from the creation of our entry on,
-// until the watch ends. That has a stream of its own, and so a fresh login each time it
-// begins anew.
+// WatchRequests implements [queue.Entry]. It delivers requests that were made after our
+// entry. Its watch has a separate stream, and so a new login each time it starts.
 func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	if e.heard == 0 {
 		e.heard = e.entered.Load() + 1
@@ -33,7 +32,7 @@ func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	return nil
 }
 
-// readAsked delivers the request that there is, which a watch may have missed.
+// readAsked delivers the current request, which a watch may have missed.
 func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	ctx, cancel := e.c.attempt(ctx)
 	defer cancel()

@@ -16,15 +16,15 @@ const defaultPrefix = "/leaderrun"
 
 // settings are what a URL and the environment say.
 type settings struct {
-	endpoints []string         // as clientv3 takes them: "http://host:port", "https://host:port"
+	endpoints []string         // for clientv3: "http://host:port", "https://host:port"
 	prefix    string           // "/a/b": no slash at the end
-	tls       *tlsfiles.Source // nil: TLS is not spoken
-	certs     *certificates    // notes what connections depend on; nil: nobody does
+	tls       *tlsfiles.Source // nil: no TLS
+	certs     *certificates    // collects the certificates of connections; nil: nothing does
 	user      string
 	password  password
 }
 
-// parse reads a URL, and for what it leaves open the variables of etcdctl. All
+// parse reads the URL, and takes what it omits from the variables of etcdctl. All
 // errors wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := etcdinfo.Info.CheckURL(u); err != nil {
@@ -78,7 +78,7 @@ func prefix(u *url.URL, getenv func(string) string) (string, error) {
 	return "/" + p, nil
 }
 
-// servers returns "host:port" of each, and what their URLs, if they are some, say about TLS.
+// servers returns "host:port" of each server, and the scheme if they are URLs.
 func servers(u *url.URL, getenv func(string) string) (all []string, scheme string, err error) {
 	list, from := u.Host, "the etcd URL"
 	if list == "" {
@@ -92,9 +92,9 @@ func servers(u *url.URL, getenv func(string) string) (all []string, scheme strin
 		}
 		switch {
 		case of != "" && of != "http" && of != "https":
-			return nil, "", locks.Usagef("%s: server %q is neither host:port nor http:// nor https://", from, locks.Abbreviate(locks.RedactText(item)))
+			return nil, "", locks.Usagef("%s: invalid server %q (want host:port, http://host:port or https://host:port)", from, locks.Abbreviate(locks.RedactText(item)))
 		case i > 0 && of != scheme:
-			return nil, "", locks.Usagef("%s: http:// and https:// endpoints are mixed", from)
+			return nil, "", locks.Usagef("%s: cannot mix http:// and https:// endpoints", from)
 		}
 		scheme, items[i] = of, strings.TrimSuffix(rest, "/")
 	}

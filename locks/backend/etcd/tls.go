@@ -8,9 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// newTLS returns nil if TLS is not to be spoken. What decides is the parameter tls, then the
-// servers' own scheme, and then, as for etcdctl, whether anything was said that only makes
-// sense with TLS.
+// newTLS returns nil for connections without TLS. The parameter tls decides, then the
+// scheme of the servers' URLs, and then, as in etcdctl, whether there is any setting that
+// only makes sense with TLS.
 func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.Source, error) {
 	s, err := tlsfiles.Parse(u, getenv, files)
 	if err != nil {
@@ -40,7 +40,7 @@ func boolean(getenv func(string) string, variable string, otherwise bool) (bool,
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		return false, locks.Usagef("%s=%q is neither true nor false", variable, locks.Abbreviate(v))
+		return false, locks.Usagef("invalid value %s=%q (want true or false)", variable, locks.Abbreviate(v))
 	}
 	return b, nil
 }

@@ -8,40 +8,34 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The release lines of etcd, 3.x, that leaderrun is tested with.
-const (
-	oldestMinor = 4
-	newestMinor = 7
-)
+// oldestMinor is the oldest release line of etcd, 3.x, that leaderrun works with.
+const oldestMinor = 4
 
-// A flaw is something that was wrong in a release line 3.minor until a release
-// mended it.
-type flaw struct {
-	minor, mended int
-	level, text   string
+// A defect is in the releases of the line 3.minor before 3.minor.fixed.
+type defect struct {
+	minor, fixed int
+	text         string
 }
 
-// flaws lists what matters to locks, the worst first. The releases are those of
-// etcd's own change logs (github.com/etcd-io/etcd, CHANGELOG/CHANGELOG-3.x.md), and,
-// for 3.5.2 and before, of the recommendation in CHANGELOG/README.md there.
-func flaws() []flaw {
+// defects lists those that can give a lock to two leaders, or lose an acknowledged write,
+// whatever leaderrun does. The releases are those of etcd's change logs
+// (github.com/etcd-io/etcd, CHANGELOG/CHANGELOG-3.x.md), and, for 3.5.2 and before, of the
+// recommendation in CHANGELOG/README.md there. Other defects are not listed: a watch may
+// miss events (#17529), but renewals also read the queue; a renewal may succeed just after
+// the end of a lease (#14758), but then it is too late for the holder.
+func defects() []defect {
 	const (
-		crash  = "after a crash under load the members' data may differ (etcd-io/etcd#13766)"
-		auth   = "with authentication on, the members' data may differ (etcd-io/etcd#11651)"
-		former = "a leader whose disk hangs renews leases that its cluster lets run out (etcd-io/etcd#15247)"
-		early  = "a leader that had stalled may end leases too early (etcd-io/etcd#15247), and a watch may miss events (etcd-io/etcd#17529)"
-		renews = "a renewal may succeed although the lease has just ended (etcd-io/etcd#14758)"
+		// Members that differ show different leaders of one queue.
+		crash = "after a crash under load the members' data may differ (etcd-io/etcd#13766)"
+		auth  = "with authentication on, the members' data may differ (etcd-io/etcd#11651)"
+		// The next waiter leads before the holder's lease ends. The same defect also makes
+		// such a leader renew leases by itself, which Renew detects.
+		early = "a leader that had stalled may end leases too early (etcd-io/etcd#15247)"
 	)
-	return []flaw{
-		{5, 3, locks.LevelError, crash}, {4, 8, locks.LevelError, auth},
-		{5, 13, locks.LevelError, former}, {4, 31, locks.LevelError, former},
-		{5, 13, locks.LevelWarning, early}, {4, 31, locks.LevelWarning, early},
-		{6, 5, locks.LevelWarning, renews}, {5, 23, locks.LevelWarning, renews}, {4, 38, locks.LevelWarning, renews},
-	}
+	return []defect{{5, 3, crash}, {4, 8, auth}, {5, 13, early}, {4, 31, early}}
 }
 
-// versionFindings judges the versions, of which there may be several during an
-// upgrade.
+// versionFindings reports on each version. There may be several during an upgrade.
 func versionFindings(up []member) (all []locks.Finding) {
 	var versions []string
 	for _, m := range up {
@@ -50,34 +44,25 @@ func versionFindings(up []member) (all []locks.Finding) {
 		}
 	}
 	for _, v := range versions[:min(len(versions), 8)] {
-		all = append(all, judge(v))
+		all = append(all, versionFinding(v))
 	}
 	return all
 }
 
-// judge tells the worst that is known of a version.
-func judge(version string) locks.Finding {
+func versionFinding(version string) locks.Finding {
 	f := locks.Finding{Check: "version", Level: locks.LevelOK, Text: version}
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 || major < 3 || major == 3 && minor < oldestMinor {
-		f.Level, f.Text = locks.LevelError, fmt.Sprintf("%q is none that leaderrun works with", version)
+		f.Level, f.Text = locks.LevelError, fmt.Sprintf("leaderrun does not work with version %q", version)
 		f.Fix = fmt.Sprintf("upgrade to 3.%d or later", oldestMinor)
 		return f
 	}
-	if major > 3 || minor > newestMinor {
-		f.Text += ", which is newer than what leaderrun was tested with"
-		return f
-	}
 	var texts []string
-	for _, flaw := range flaws() {
-		if flaw.minor != minor || flaw.mended <= patch {
-			continue
+	for _, d := range defects() {
+		if major == 3 && d.minor == minor && patch < d.fixed {
+			texts = append(texts, d.text)
+			f.Level, f.Fix = locks.LevelError, fmt.Sprintf("upgrade to 3.%d.%d or later", minor, d.fixed)
 		}
-		texts = append(texts, flaw.text)
-		if f.Level == locks.LevelOK {
-			f.Level = flaw.level
-		}
-		f.Fix = fmt.Sprintf("upgrade to 3.%d.%d or later", minor, flaw.mended)
 	}
 	if len(texts) > 0 {
 		f.Text += ": " + strings.Join(texts, "; ")

@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 var errWatchEnded = errors.New("the watch ended")
 
-// A brokenWatch says why a watch ended. It may be a lost connection that cannot be
-// resumed, a compacted revision, a member without a leader: whatever it is, it passes.
+// A brokenWatch says why a watch ended: a connection that cannot be resumed, a compacted
+// revision, or a member without a leader. Another watch may succeed after any of these.
 type brokenWatch struct{ error }
 
 // Await implements [queue.Entry]. It watches only the entry just before ours, so that a
-// release wakes one waiter and not all.
+// release wakes only one waiter.
 func (e *entry) Await(ctx context.Context) error {
 	before := string(e.view.before.Key)
 	e.ahead.Store(&before)
@@ -37,7 +37,7 @@ func (e *entry) Look(ctx context.Context) (queue.View, error) {
 	return e.seen(v), nil
 }
 
-// lookOnce looks at the queue, but does not wait for ever for one member.
+// lookOnce looks at the queue once, and does not wait too long for one member.
 func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	ctx, cancel := e.c.attempt(ctx)
 	defer cancel()
@@ -48,8 +48,8 @@ func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	return v, err
 }
 
-// watchGone returns nil when a key that existed before a revision is deleted, as the watch
-// or a renewal tells, or the context has ended, and else why it cannot watch.
+// watchGone returns nil when the watch or a renewal shows that a key, which existed before
+// a revision, was deleted, or when ctx ends. Otherwise it returns why it cannot watch.
 func (e *entry) watchGone(ctx context.Context, key string, revision int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -71,48 +71,36 @@ func (e *entry) watchGone(ctx context.Context, key string, revision int64) error
 	}
 }
 
-// WatchEntry implements [queue.Entry]. It watches our entry from its creation on: nothing is
-// missed by beginning late, as a watch begins at a revision, not at a moment. The lease may
-// be revoked or end, too.
-func (e *entry) WatchEntry(ctx context.Context, pause *backoff.Backoff) error {
-	if e.watched == 0 {
-		e.watched = e.entered.Load() + 1
-	} else if v, err := e.lookOnce(ctx); err == nil {
-		e.watched = v.revision + 1
-	} else if errors.Is(err, errDeleted) {
-		return err
-	} else {
-		e.log.Debug("cannot read the lock's entry", "err", plain(err))
-	}
-	return e.watchOwn(ctx, pause)
+// A view is the state of the queue according to one answer.
+type view struct {
+	revision int64            // of the store, at that moment
+	own      *mvccpb.KeyValue // our entry; nil: none
+	head     *mvccpb.KeyValue // the entry that leads; nil: none
+	before   *mvccpb.KeyValue // the entry just before ours; nil: none
+	entries  int              // the number of entries
+	fresh    bool             // our entry was the last at that moment
 }
 
-// watchOwn watches our entry until it is lost or the watch ends.
-func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
-	created := e.entered.Load()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
-		if err := resp.Err(); err != nil {
-			return err
-		}
-		pause.Reset()
-		for _, ev := range resp.Events {
-			switch {
-			case ev.Type == clientv3.EventTypeDelete:
-				return errDeleted
-			case ev.Kv.CreateRevision != created || ev.Kv.Lease != e.id:
-				return errReplaced
-			}
-			e.watched = ev.Kv.ModRevision + 1
-		}
-	}
-	return ctx.Err()
+// leads reports whether our entry is the first. Comparing keys is not enough: the first
+// must be the entry that we created.
+func (v *view) leads() bool {
+	return v.own != nil && v.head != nil && v.before == nil &&
+		string(v.head.Key) == string(v.own.Key) && v.head.CreateRevision == v.own.CreateRevision
 }
 
-// Update implements [queue.Entry].
-func (e *entry) Update(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
-	defer cancel()
-	return e.restamp(ctx, e.entered.Load())
+// seen keeps a view for Await, and returns it in the recipe's form.
+func (e *entry) seen(v *view) queue.View {
+	e.view = v
+	return queue.View{Line: lineOf(v.head, v.entries), Token: uint64(v.own.GetCreateRevision()), Leads: v.leads(), Position: v.position()}
+}
+
+// position returns our position in the queue, or 0 if the view does not show it.
+func (v *view) position() int {
+	switch {
+	case v.fresh:
+		return v.entries - 1 // our entry is the last
+	case v.before != nil && v.head != nil && string(v.before.Key) == string(v.head.Key):
+		return 1
+	}
+	return 0
 }

@@ -13,32 +13,31 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// A watcher tells of changes in a range of keys.
+// A watcher reports changes in a range of keys.
 type watcher struct {
 	*lock
 	key, end string
-	revision int64 // up to which all changes were told
+	revision int64 // all changes up to it were reported
 	state    state // at the last look
-	tell     func()
+	changed  func()
 }
 
-// A state is what tells that keys have changed.
+// A state shows whether keys have changed between two looks.
 type state struct {
-	keys   int64
-	newest int64 // the revision that wrote the last of them
+	keys   int64 // their number
+	newest int64 // the last revision that wrote one of them
 }
 
 // Watch implements [queue.Watcher]. It watches the queue, or all keys under the
-// prefix, from a revision that was read before it begins, on a stream of its own.
-// A renewal writes no key.
+// prefix, from a revision that it reads first, on a separate stream. A renewal writes no
+// key, so it is no change.
 //
-// As in the wait for a lock, a watch that ends for whatever reason (a compacted
-// revision, a member without a leader, a login that has expired) means that
-// something may have changed: that is told once the server answers again, and the
-// next watch begins from there. A connection that is merely lost the client makes
-// anew, and the watch goes on where it was.
-func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
-	w := &watcher{lock: l, key: l.queue, tell: tell}
+// If a watch ends, whatever the reason (a compacted revision, a member without a leader,
+// an expired login), something may have changed. Watch reports that when the server
+// answers again, and continues from there. If only the connection is lost, the client
+// makes another, and the watch continues where it was.
+func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error {
+	w := &watcher{lock: l, key: l.queue, changed: changed}
 	if all {
 		w.key = l.prefix
 	}
@@ -55,11 +54,11 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
 		err := w.look(ctx)
 		switch {
 		case err == nil:
-			tell()
+			changed()
 		case ctx.Err() != nil:
 			return err
 		case errors.Is(w.explain(err), locks.ErrDenied):
-			w.log.Info("cannot watch any more", "err", plain(err))
+			w.log.Info("can no longer watch the locks", "err", plain(err))
 			return err
 		default:
 			w.log.Debug("cannot watch; trying again", "err", plain(err))
@@ -67,7 +66,7 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
 	}
 }
 
-// look finds out from which revision on to watch, and whether we may.
+// look reads the current revision and state. It fails if we may not read the keys.
 func (w *watcher) look(ctx context.Context) error {
 	resp, err := w.get(ctx, &pb.RangeRequest{
 		Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
@@ -82,7 +81,7 @@ func (w *watcher) look(ctx context.Context) error {
 	return err
 }
 
-// changes tells of changes until the watch ends.
+// changes reports changes until the watch ends.
 func (w *watcher) changes(ctx context.Context, pause *backoff.Backoff) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,7 +91,7 @@ func (w *watcher) changes(ctx context.Context, pause *backoff.Backoff) {
 		if err := w.look(ctx); err != nil {
 			w.log.Debug("cannot look for changes", "err", plain(err))
 		} else if w.state != before {
-			w.tell()
+			w.changed()
 		}
 	})
 	w.log.Debug("the watch of changes ended", "err", plain(err))
@@ -100,15 +99,16 @@ func (w *watcher) changes(ctx context.Context, pause *backoff.Backoff) {
 
 func (w *watcher) take(kv *mvccpb.KeyValue) {
 	w.revision = kv.ModRevision
-	if name, what := w.owner(string(kv.Key)); name != "" && what != theAsk {
-		w.tell()
+	if name, suffix := w.owner(string(kv.Key)); name != "" && suffix != askSuffix {
+		w.changed()
 	}
 }
 
-// follow hands on what a watch tells until it ends, and calls look from time to time.
+// follow calls take for each event of a watch until the watch ends, and look from time to
+// time.
 func (l *lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take func(*mvccpb.KeyValue), look func()) error {
-	looks := time.NewTicker(l.looks)
-	defer looks.Stop()
+	ticker := time.NewTicker(l.lookEvery)
+	defer ticker.Stop()
 	for {
 		select {
 		case resp, ok := <-events:
@@ -119,7 +119,7 @@ func (l *lock) follow(events clientv3.WatchChan, pause *backoff.Backoff, take fu
 			for _, ev := range resp.Events {
 				take(ev.Kv)
 			}
-		case <-looks.C:
+		case <-ticker.C:
 			look()
 		}
 	}

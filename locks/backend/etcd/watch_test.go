@@ -13,19 +13,19 @@ import (
 
 const anEntry = "/leaderrun/jobs%2Fnightly/1"
 
-// quiet checks that nothing is told of what was done until now: a change after it is
-// one value, and not two.
+// quiet checks that nothing is reported, so that the next change is one value, and not two.
 func quiet(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case _, ok := <-c:
-		t.Errorf("told of nothing (open: %t)", ok)
+		t.Errorf("a change was reported that did not happen (open: %t)", ok)
 	case <-time.After(100 * time.Millisecond):
 	}
 }
 
-// TestWatchCompacted: what has changed while the server cannot be reached is told when it
-// can be, though its events are compacted; and the watch goes on.
+// TestWatchCompacted checks that a change that was made while the server could not be
+// reached is reported later, although its events were compacted, and that the watch
+// continues.
 func TestWatchCompacted(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -44,13 +44,13 @@ func TestWatchCompacted(t *testing.T) {
 	drive.Told(t, c)
 }
 
-// TestChangesAfterLoginExpired: the watch is made again with a login that is valid,
-// and is not made with that of another watch of the handle.
+// TestChangesAfterLoginExpired checks that the watch starts again with a valid login, and
+// not with that of another watch of the handle.
 func TestChangesAfterLoginExpired(t *testing.T) {
 	t.Parallel()
 	s, u := authed(t)
 	c := drive.Watch(t, handle(t, u, options("w")), true)
-	s.Kill() // which forgets all logins
+	s.Kill() // so that it forgets all logins
 	s.Start()
 	o := options("a")
 	o.TTL = time.Minute
@@ -66,8 +66,8 @@ func TestChangesAfterLoginExpired(t *testing.T) {
 	drive.Told(t, c)
 }
 
-// TestWatchIsOfThisLock: other locks and other keys are none of its business; all
-// locks are, with their records.
+// TestWatchIsOfThisLock checks that the watch of a lock reports no other keys, and that the
+// watch of all locks reports all of them, with their records.
 func TestWatchIsOfThisLock(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
@@ -88,7 +88,8 @@ func TestWatchIsOfThisLock(t *testing.T) {
 	drive.Told(t, all)
 }
 
-// TestWatchDenied: a watch ends when it is denied meanwhile, and does not begin then.
+// TestWatchDenied checks that a watch ends when its user loses the permission, and that
+// none begins without it.
 func TestWatchDenied(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})

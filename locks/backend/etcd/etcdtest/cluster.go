@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// A Cluster is the members of one.
+// A Cluster has the members of a cluster.
 type Cluster []*Server
 
 // URL returns the members' addresses as a leaderrun backend, without a prefix.
@@ -21,8 +21,7 @@ func (c Cluster) URL() string {
 	return "etcd://" + strings.Join(addrs, ",")
 }
 
-// Leader returns the member that leads, as soon as there is one among those
-// that answer.
+// Leader waits until a member leads, and returns it.
 func (c Cluster) Leader() *Server {
 	tb := c[0].tb
 	tb.Helper()
@@ -38,7 +37,7 @@ func (c Cluster) Leader() *Server {
 	return nil
 }
 
-// AddLearner starts one more member, which has no vote.
+// AddLearner starts another member, which has no vote.
 func (c Cluster) AddLearner() *Server {
 	o, tb := c[0].o, c[0].tb
 	tb.Helper()
@@ -47,7 +46,7 @@ func (c Cluster) AddLearner() *Server {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	s := newServer(tb, len(c)+1, o)
-	for ctx.Err() == nil { // a new cluster does not take members yet; and these do not start before it has a version
+	for ctx.Err() == nil { // a new cluster does not yet accept members, and they do not start before it has a version
 		if c[0].versioned() {
 			if _, err := client.MemberAddAsLearner(ctx, []string{s.peerURL()}); err == nil {
 				break
@@ -64,7 +63,7 @@ func (c Cluster) AddLearner() *Server {
 	return s
 }
 
-// Client returns an operator's client of a server without TLS. Close it.
+// Client returns an operator's client of a server without TLS. The caller closes it.
 func (s *Server) Client() *clientv3.Client {
 	return s.ClientAs("", "")
 }
@@ -85,8 +84,8 @@ func (s *Server) ClientAs(user, password string) *clientv3.Client {
 // A User is a user of etcd's own authentication.
 type User struct {
 	Name, Password string
-	Prefix         string // what the user may read and write: all keys that begin so
-	ReadOnly       bool   // no: only read
+	Prefix         string // the user may read and write the keys that begin with it
+	ReadOnly       bool   // the user may only read them
 }
 
 func (u User) permission() clientv3.PermissionType {

@@ -12,11 +12,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// Versions are the release lines of etcd that leaderrun is tested with, the
+// Versions returns the release lines of etcd that leaderrun is tested with, the
 // newest first.
 func Versions() []string { return []string{"3.7", "3.6", "3.5", "3.4"} }
 
-// releases maps a line to its directory in the cache.
+// release returns the directory of a release line in the cache.
 func release(version string) string {
 	switch version {
 	case "3.7":
@@ -30,8 +30,8 @@ func release(version string) string {
 	}
 }
 
-// Options say what kind of server to run. The zero value is one of the newest
-// version, without TLS.
+// Options say what kind of server to run. The zero value means the newest version, without
+// TLS.
 type Options struct {
 	Version string   // one of Versions; "" is the newest
 	TLS     *TLS     // nil: plain TCP
@@ -80,13 +80,13 @@ func newServer(tb testing.TB, i int, o Options) *Server {
 func (s *Server) launch(bin string, args []string) {
 	s.process = &realserver.Process{
 		TB: s.tb, Path: bin, Args: args, LogFile: filepath.Join(s.dir, "log"),
-		Env: []string{"HOME=" + s.dir}, // and no ETCD_… of ours
+		Env: []string{"HOME=" + s.dir}, // without our ETCD_…
 	}
 	s.process.Start()
 }
 
-// Binary returns the path of a program ("etcd", "etcdctl") of a version. A
-// missing one skips the test, or fails it if CI=true.
+// Binary returns the path of a program ("etcd", "etcdctl") of a version. If it is missing,
+// Binary skips the test, or fails it if CI=true.
 func Binary(tb testing.TB, version, program string) string {
 	tb.Helper()
 	return realserver.Installed(tb, release(cmp.Or(version, Versions()[0])), program)

@@ -33,7 +33,7 @@ func TestServer(t *testing.T) {
 			}
 			for tries := 1; answers(); tries++ {
 				if tries == 50 {
-					t.Fatal("a paused server goes on answering")
+					t.Fatal("a paused server still answers")
 				}
 			}
 			s.Resume()

@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// A Server is one member. Its methods fail the test when they cannot do what
-// they say, and are not for concurrent use.
+// A Server is one member. Its methods fail the test if they cannot do what they say, and
+// must not be called concurrently.
 type Server struct {
 	tb      testing.TB
 	process *realserver.Process
@@ -25,13 +25,13 @@ type Server struct {
 	metrics int
 }
 
-// readyTimeout bounds the start of a server, on a machine that does much else.
+// readyTimeout bounds the start of a server on a busy machine.
 const readyTimeout = realserver.Ready
 
 // Addr returns the address for clients, "127.0.0.1:port".
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
 
-// Endpoint returns the address as a URL, as etcdctl takes it.
+// Endpoint returns the address as a URL, for etcdctl.
 func (s *Server) Endpoint() string { return s.scheme() + "://" + s.Addr() }
 
 // URL returns the address as a leaderrun backend, without a prefix.
@@ -47,7 +47,7 @@ func (s *Server) Start() {
 	s.WaitReady()
 }
 
-// Stop ends the server in an orderly way.
+// Stop ends the server with a signal, and waits for its end.
 func (s *Server) Stop() { s.tb.Helper(); s.process.Stop() }
 
 // Kill ends the server at once.
@@ -60,7 +60,7 @@ func (s *Server) Restart() {
 	s.Start()
 }
 
-// Pause freezes the server: connections stay and nothing answers.
+// Pause freezes the server: its connections stay open, without answers.
 func (s *Server) Pause() { s.tb.Helper(); s.process.Pause() }
 
 // Resume ends a Pause.
@@ -87,7 +87,7 @@ func (s *Server) healthy() bool {
 	return err == nil && status == http.StatusOK
 }
 
-// leads reports whether a member says that it leads. To ask it so needs no user.
+// leads reports whether a member says that it leads. Its metrics need no user.
 func (s *Server) leads() bool {
 	_, text, err := s.get(s.metricsURL() + "/metrics")
 	return err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n")
@@ -99,7 +99,7 @@ func (s *Server) versioned() bool {
 	return err == nil && !strings.Contains(text, "not_decided")
 }
 
-// get reads a page, of the port for metrics and health or the one for peers.
+// get reads a page from the port for metrics and health, or from the one for peers.
 func (s *Server) get(url string) (status int, text string, err error) {
 	client := http.Client{Timeout: time.Second}
 	resp, err := client.Get(url)
@@ -144,8 +144,8 @@ func (s *Server) arguments(initial string, members int) []string {
 	return append(args, s.o.Args...)
 }
 
-// fast returns the flags for a quick start. Members of a cluster on a busy
-// machine need more time to hear from each other.
+// fast returns the flags for a quick start. Members of a cluster need more time, because
+// on a busy machine their messages are late.
 func (s *Server) fast(members int) []string {
 	args := []string{"--heartbeat-interval", "10", "--election-timeout", "50"}
 	if members > 1 {

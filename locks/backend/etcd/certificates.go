@@ -8,14 +8,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// certificates notes on which certificates a connection depends.
+// certificates collects the certificates that a connection depends on.
 type certificates struct {
 	mu    sync.Mutex
 	state tls.ConnectionState
 	ours  *tls.Certificate // nil: the server did not ask for one
 }
 
-// observe has a configuration note what it meets.
+// observe makes connections with a configuration record their certificates.
 func (n *certificates) observe(c *tls.Config) {
 	if get := c.GetClientCertificate; get != nil {
 		c.GetClientCertificate = func(r *tls.CertificateRequestInfo) (cert *tls.Certificate, err error) {
@@ -33,7 +33,8 @@ func (n *certificates) observe(c *tls.Config) {
 	}
 }
 
-// seen returns the version of TLS, "" if it is not spoken, and when the first certificate ends.
+// seen returns the version of TLS, or "" without TLS, and when the first certificate
+// expires.
 func (n *certificates) seen() (version string, end time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
