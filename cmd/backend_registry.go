@@ -23,7 +23,7 @@ func NewEnv(libexec string) env.Env {
 	programs := &helper.Programs{Libexec: libexec, Known: known.Helpers(), Linked: registry.Schemes()}
 	registry.Fallback = programs.Open
 	return env.Env{
-		Version: version.Number(), Registry: registry, Programs: programs, Linked: linked(), Now: time.Now,
+		Version: version.Number(), Registry: registry, Programs: programs, Monitor: linkedMonitor(), Now: time.Now,
 		Out: os.Stdout, Console: output.NewConsole(os.Stderr),
 	}
 }

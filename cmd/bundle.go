@@ -3,7 +3,6 @@
 package cmd
 
 import (
-	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/locks"
 	// generated: imports
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
@@ -11,14 +10,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	// end generated
-	"github.com/leaderrun/leaderrun/runner/metrics"
-	"github.com/leaderrun/leaderrun/runner/probe"
+	"github.com/leaderrun/leaderrun/runner/monitor"
 )
 
-// linked returns the programs leaderrun-metrics and leaderrun-probe.
-func linked() map[string]env.Role {
-	return map[string]env.Role{"metrics": metrics.Main, "probe": probe.Main}
-}
+// linkedMonitor returns the main function of leaderrun-monitor.
+func linkedMonitor() func(args []string) int { return monitor.Main }
 
 // registerBundled links every backend into one file, for people who copy a single binary.
 // Each backend makes it larger, and slower to start.

@@ -2,13 +2,10 @@
 
 package cmd
 
-import (
-	"github.com/leaderrun/leaderrun/cmd/env"
-	"github.com/leaderrun/leaderrun/locks"
-)
+import "github.com/leaderrun/leaderrun/locks"
 
-// linked returns nil: the other programs are separate.
-func linked() map[string]env.Role { return nil }
+// linkedMonitor returns nil, because leaderrun-monitor is a separate program.
+func linkedMonitor() func(args []string) int { return nil }
 
-// registerBundled does nothing: backends are helper programs.
+// registerBundled links nothing, because backends are helper programs.
 func registerBundled(*locks.Registry) {}

@@ -43,12 +43,12 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
 	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
-	runs := []string{"/cmd/env", "/runner/notify", "/runner/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
+	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
 	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
@@ -78,11 +78,12 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
 		{"/runner/signals", []string{"/runner/signals"}},
 		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},
-		{"/runner/probe", []string{"/runner/probe", "/locks/program/version"}},
 		{"/runner/event", []string{"/runner/event", "/locks/lease/clock"}},
 		{"/runner/health", []string{"/runner/health", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
-		{"/runner/metrics", []string{"/runner/metrics", "/runner/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate", "/locks/program/version"}},
-		{"/runner/metrics/feed", []string{"/runner/metrics/feed", "/runner/event", "/locks/lease/clock"}},
+		{"/runner/monitor", []string{"/runner/monitor", "/runner/monitor/*", "/runner/monitor/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate", "/locks/program/version"}},
+		{"/runner/monitor/metrics", []string{"/runner/monitor/metrics", "/runner/monitor/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate"}},
+		{"/runner/monitor/probe", []string{"/runner/monitor/probe"}},
+		{"/runner/monitor/metrics/feed", []string{"/runner/monitor/metrics/feed", "/runner/event", "/locks/lease/clock"}},
 		{"/runner/timing", []string{"/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
 		{"/runner/window", []string{"/runner/window", "/locks"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},

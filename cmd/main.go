@@ -24,8 +24,8 @@ func Main(args []string, e env.Env) int {
 	if guard.IsRole(args) {
 		return guard.Main(args)
 	}
-	if status, ok := e.Play(args); ok {
-		return status
+	if e.IsMonitor(args) {
+		return e.Monitor(args)
 	}
 	args = hidePasswords(args)
 	line, err := options.Read(args[min(1, len(args)):], commands(&e))

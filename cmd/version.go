@@ -2,14 +2,13 @@ package cmd
 
 import (
 	"context"
-	"maps"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
@@ -64,7 +63,7 @@ func versionsOf(e *env.Env) versions {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
-	for _, f := range e.Programs.Versions(ctx, parts(e)) {
+	for _, f := range e.Programs.Versions(ctx, linked(e)) {
 		h := helperVersion{Name: "leaderrun-" + f.Scheme, Path: f.Path, Version: f.Version}
 		if f.Err != nil {
 			h.Error = f.Err.Error()
@@ -74,7 +73,11 @@ func versionsOf(e *env.Env) versions {
 	return v
 }
 
-// parts returns the backends and programs that are linked into this program.
-func parts(e *env.Env) []string {
-	return slices.AppendSeq(e.Registry.Schemes(), maps.Keys(e.Linked))
+// linked returns the names of the programs that a bundle has linked in.
+func linked(e *env.Env) []string {
+	names := e.Registry.Schemes()
+	if e.Monitor != nil {
+		names = append(names, helper.MonitorName)
+	}
+	return names
 }

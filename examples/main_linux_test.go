@@ -13,8 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/helper"
-	"github.com/leaderrun/leaderrun/runner/metrics"
-	"github.com/leaderrun/leaderrun/runner/probe"
+	"github.com/leaderrun/leaderrun/runner/monitor"
 )
 
 // TestMain makes the programs that the examples use commands in PATH.
@@ -31,8 +30,7 @@ func TestMain(m *testing.M) {
 	programs := map[string]func(){
 		"leaderrun":         core,
 		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
-		"leaderrun-metrics": func() { os.Exit(metrics.Main(os.Args)) },
-		"leaderrun-probe":   func() { os.Exit(probe.Main(os.Args)) },
+		"leaderrun-monitor": func() { os.Exit(monitor.Main(os.Args)) },
 	}
 	if programs[filepath.Base(os.Args[0])] == nil {
 		settle()

@@ -26,7 +26,7 @@ type suite struct {
 	shared   *sharedServer
 }
 
-// inBundle returns the scripts of what may differ if backends, probe and metrics are
+// inBundle returns the scripts of what may differ if backends and leaderrun-monitor are
 // linked into leaderrun, among them one for each backend.
 func inBundle() []string {
 	return append(known.Helpers(), "abilities", "doctor-gcs", "etcd-lost", "etcd-nested", "etcd-secrets", "guard", "health",
@@ -94,7 +94,7 @@ func (s suite) setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	for name, path := range map[string]string{"asuser": self, "ask": released.Path("leaderrun-probe")} {
+	for name, path := range map[string]string{"asuser": self, "monitor": released.Path("leaderrun-monitor")} {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package env
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,38 +19,32 @@ import (
 type Env struct {
 	Version  string
 	Registry *locks.Registry
-	Programs *helper.Programs // finds the helper programs of backends that are not built in
-	Linked   map[string]Role  // other programs of ours that a bundle contains, by name
-	Now      func() time.Time // the wall clock, which decides the window that a run belongs to
+	Programs *helper.Programs        // finds the helper programs of backends that are not built in
+	Monitor  func(args []string) int // the main function of leaderrun-monitor in a bundle; otherwise nil
+	Now      func() time.Time        // the wall clock, by which a run belongs to a window
 
 	Out     io.Writer       // for data that the user asked for
 	Console *output.Console // for everything else
 }
 
-// A Role is the main function of another program that a bundle contains. Its arguments
-// begin with its name, and it returns the exit status.
-type Role func(args []string) int
+// monitorRole is the name by which a bundle starts itself as leaderrun-monitor.
+const monitorRole = "lr-monitor"
 
-// roleName is the name by which a bundle starts itself in a role.
-func roleName(role string) string { return "lr-" + role }
-
-// Play runs the role that this process was started for. If there is none, ok is false.
-func (e *Env) Play(args []string) (status int, ok bool) {
-	for name, role := range e.Linked {
-		if len(args) > 0 && args[0] == roleName(name) {
-			return role(args), true
-		}
-	}
-	return 0, false
+// IsMonitor reports whether this process was started as leaderrun-monitor, by a bundle.
+func (e *Env) IsMonitor(args []string) bool {
+	return e.Monitor != nil && len(args) > 0 && args[0] == monitorRole
 }
 
-// Tool returns the program leaderrun-NAME, and the name to start it by.
-func (e *Env) Tool(name string) (path, as string, err error) {
-	if e.Linked[name] != nil {
+// FindMonitor returns the path of leaderrun-monitor, and the name to start it by.
+func (e *Env) FindMonitor() (path, name string, err error) {
+	if e.Monitor != nil {
 		path, err = os.Executable()
-		return path, roleName(name), err
+		return path, monitorRole, err
 	}
-	path, err = e.Programs.Tool(name)
+	path, err = e.Programs.FindMonitor()
+	if le, ok := errors.AsType[*locks.Error](err); ok { // it was not about a backend
+		err = output.Reword(err, "%v", le.Err)
+	}
 	return path, path, err
 }
 

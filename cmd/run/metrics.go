@@ -18,21 +18,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// metricsEnd is how long that program has to write its file, when all else is over.
+// metricsEnd is how long leaderrun-monitor has to write its file, at the end of the run.
 const metricsEnd = time.Second
 
-// An exporter reports the run to leaderrun-metrics. It never blocks. A nil exporter, which
-// is what there is without metrics, does nothing.
+// An exporter reports the run to leaderrun-monitor. It never blocks. A nil exporter, for a
+// run without metrics, does nothing.
 type exporter struct {
-	tool    *helper.Tool
+	monitor *helper.Monitor
 	sink    *output.Sink
 	log     *slog.Logger
 	listens bool
 	ending  atomic.Bool
-	watched chan struct{} // closed when the program's end was seen
+	watched chan struct{} // closed when watch has returned
 }
 
 // exporter starts the program, if an option asks for it.
@@ -48,27 +48,26 @@ func (s *session) exporter(log *slog.Logger) (*exporter, error) {
 	if open.Listen == "" && open.File == "" {
 		return nil, nil
 	}
-	path, as, err := s.Tool("metrics")
+	path, name, err := s.FindMonitor()
 	if err != nil {
 		return nil, err
 	}
-	tool, err := helper.StartTool(path, as, "metrics", log)
+	monitor, err := helper.StartMonitor(path, []string{name, "metrics"}, log)
 	if err != nil {
 		return nil, err
 	}
-	e := &exporter{tool: tool, sink: output.NewSink(tool.Input()), log: log, listens: open.Listen != "", watched: make(chan struct{})}
+	e := &exporter{monitor: monitor, sink: output.NewSink(monitor.Input()), log: log, listens: open.Listen != "", watched: make(chan struct{})}
 	go e.watch()
 	e.tell(feed.Line{Open: &open})
 	return e, nil
 }
 
-// watch warns of a program that has ended too early. The job is not worth less for
-// it.
+// watch warns if the program ends too early. The job keeps running.
 func (e *exporter) watch() {
 	defer close(e.watched)
-	<-e.tool.Ended()
+	<-e.monitor.Ended()
 	if !e.ending.Load() {
-		e.log.Warn("leaderrun-metrics has ended; no more metrics", "err", e.tool.ExitError())
+		e.log.Warn("leaderrun-monitor has ended; no more metrics", "err", e.monitor.ExitError())
 	}
 }
 
@@ -100,7 +99,8 @@ func (e *exporter) waiting(w locks.Waiting) {
 	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
 }
 
-// alive returns what is runner.Config.Heartbeat, which a service manager may want, too.
+// alive returns runner.Config.Heartbeat: it does what service does, which is nil without a
+// service manager, and reports to leaderrun-monitor.
 func (e *exporter) alive(service func(heartbeat.Stage) time.Duration) func(heartbeat.Stage) time.Duration {
 	if e == nil || !e.listens {
 		return service
@@ -121,7 +121,7 @@ func (e *exporter) alive(service func(heartbeat.Stage) time.Duration) func(heart
 }
 
 // is reports whether a process is the program.
-func (e *exporter) is(pid int) bool { return e != nil && e.tool.Is(pid) }
+func (e *exporter) is(pid int) bool { return e != nil && e.monitor.Is(pid) }
 
 // close has the file written. It takes a few seconds at the most.
 func (e *exporter) close() {
@@ -133,8 +133,8 @@ func (e *exporter) close() {
 	if e.sink.Close() {
 		limit = metricsEnd
 	}
-	_ = e.tool.Input().Close()
-	if e.tool.End(limit) {
+	_ = e.monitor.Input().Close()
+	if e.monitor.End(limit) {
 		<-e.watched
 	}
 }

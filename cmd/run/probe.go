@@ -9,18 +9,17 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// probe returns the command that asks a server whether it is well. It is a
-// program of its own, which keeps package net out of the core.
+// probe returns the command that checks whether a server is healthy: leaderrun-monitor,
+// which keeps package net out of the core.
 func (s *session) probe(kind, target string) (proc.Command, error) {
 	if err := checkTarget(kind, target); err != nil {
 		return proc.Command{}, err
 	}
-	path, as, err := s.Tool("probe")
-	return proc.Command{Path: path, Args: []string{as, kind, target}}, err
+	path, name, err := s.FindMonitor()
+	return proc.Command{Path: path, Args: []string{name, "probe", kind, target}}, err
 }
 
-// checkTarget refuses a target that cannot be meant, as the program would, only
-// sooner.
+// checkTarget refuses an invalid target before the run, as the program would during it.
 func checkTarget(kind, target string) error {
 	u, err := url.Parse(target)
 	switch {

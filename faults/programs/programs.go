@@ -15,7 +15,7 @@ const module = "github.com/leaderrun/leaderrun"
 // What there is to be built.
 const (
 	Leaderrun = module
-	Helpers   = module + "/.../leaderrun-..." // a pattern: with the tools, which are started as helpers are
+	Helpers   = module + "/.../leaderrun-..." // a pattern; with leaderrun-monitor, which is found as helpers are
 	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
 	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
 	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"

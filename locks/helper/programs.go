@@ -96,28 +96,12 @@ func (p *Programs) Open(ctx context.Context, u *url.URL, o locks.Options) (locks
 	return l, nil
 }
 
-// tools are the programs that are started like helpers but keep no locks.
-var tools = []string{"metrics", "probe"}
-
-// Tool returns the path of a tool, which it finds like a helper.
-func (p *Programs) Tool(name string) (string, error) {
-	known := Programs{Libexec: p.Libexec, Known: tools}
-	return known.find(known.dirs(), name)
-}
-
 func (p *Programs) find(dirs []string, scheme string) (string, error) {
 	if !isScheme(scheme) {
 		return "", p.unknown(dirs, scheme)
 	}
-	for _, dir := range dirs {
-		path, err := trusted(filepath.Join(dir, prefix+scheme+exe()))
-		if err == nil {
-			return path, nil
-		}
-		if errors.As(err, new(trust.Distrust)) {
-			return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrDenied, Err: err,
-				Hint: "leaderrun starts a helper program only if nobody except you and root can change it"}
-		}
+	if path, err := lookUp(dirs, scheme); path != "" || err != nil {
+		return path, err
 	}
 	if !slices.Contains(p.Known, scheme) {
 		return "", p.unknown(dirs, scheme)
@@ -125,6 +109,22 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 	return "", &locks.Error{Op: "open", Backend: scheme, Class: locks.ErrUnavailable,
 		Err:  fmt.Errorf("the helper program %s%s is not installed", prefix, scheme),
 		Hint: fmt.Sprintf("install the package %s%s, or run: go install github.com/leaderrun/leaderrun/...@latest", prefix, scheme)}
+}
+
+// lookUp returns the path of leaderrun-NAME in the first directory that has it, or "" if
+// none does.
+func lookUp(dirs []string, name string) (string, error) {
+	for _, dir := range dirs {
+		path, err := trusted(filepath.Join(dir, prefix+name+exe()))
+		if err == nil {
+			return path, nil
+		}
+		if errors.As(err, new(trust.Distrust)) {
+			return "", &locks.Error{Op: "open", Backend: name, Class: locks.ErrDenied, Err: err,
+				Hint: "leaderrun starts a helper program only if nobody except you and root can change it"}
+		}
+	}
+	return "", nil
 }
 
 // errNoProgram: the file may not be executed.
@@ -156,7 +156,7 @@ func installed(dirs []string) []string {
 		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is valid
 		for _, path := range paths {
 			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
-			if _, err := trusted(path); isScheme(scheme) && !slices.Contains(tools, scheme) && (err == nil || errors.As(err, new(trust.Distrust))) {
+			if _, err := trusted(path); isScheme(scheme) && (err == nil || errors.As(err, new(trust.Distrust))) {
 				schemes = append(schemes, scheme)
 			}
 		}
@@ -164,9 +164,10 @@ func installed(dirs []string) []string {
 	return schemes
 }
 
-// isScheme reports whether s can be a URL's scheme, and so part of a file name.
+// isScheme reports whether s can be the scheme of a helper: a URL's scheme, and so part of
+// a file name, but not the name of leaderrun-monitor.
 func isScheme(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+	return s != "" && s != MonitorName && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+-.", r))
 	})
 }

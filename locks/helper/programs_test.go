@@ -51,8 +51,9 @@ func TestMissing(t *testing.T) {
 		t.Errorf("hint: %q", hint)
 	}
 	third, _ := put(t, "third", 0o755)
-	for _, scheme := range []string{"etdc", "x/../leaderrun-third", "e/d", "", "a\x00b"} {
-		_, err := p.find([]string{third}, scheme)
+	monitor, _ := put(t, MonitorName, 0o755)
+	for _, scheme := range []string{"etdc", "x/../leaderrun-third", "e/d", "", "a\x00b", MonitorName} {
+		_, err := p.find([]string{third, monitor}, scheme)
 		checkClass(t, "an unknown scheme", err, locks.ErrUsage)
 		if scheme == "etdc" && err.Error() != `unknown backend "etdc" (did you mean "etcd"?); known: etcd, file, third, zk` {
 			t.Errorf("got %v", err)

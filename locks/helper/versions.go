@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Versions returns the same as List and the tools, except for those that are linked in,
-// and starts each program to learn its version. It blocks until all have reported it, or
-// ctx ends.
+// Versions returns the programs of List and then leaderrun-monitor, except for those that
+// are linked in, and starts each program to learn its version. It blocks until all have
+// reported it, or ctx ends.
 func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
-	all := Programs{Libexec: p.Libexec, Known: slices.Concat(p.Known, tools), Linked: p.Linked}
-	list := slices.DeleteFunc(all.List(), func(f Program) bool { return slices.Contains(linked, f.Scheme) })
+	monitor, err := p.FindMonitor()
+	list := append(p.List(), Program{Scheme: MonitorName, Path: monitor, Err: bare(err)})
+	list = slices.DeleteFunc(list, func(f Program) bool { return slices.Contains(linked, f.Scheme) })
 	var asked sync.WaitGroup
 	for i := range list {
 		f := &list[i]
@@ -25,8 +25,8 @@ func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
 			continue
 		}
 		asked.Go(func() {
-			if slices.Contains(tools, f.Scheme) {
-				f.Version, f.Err = toolVersion(ctx, f.Path, f.Scheme)
+			if f.Scheme == MonitorName {
+				f.Version, f.Err = monitorVersion(ctx, f.Path)
 			} else {
 				f.Version, f.Err = helperVersion(ctx, f.Path, f.Scheme)
 			}
@@ -47,23 +47,6 @@ func helperVersion(ctx context.Context, path, scheme string) (version string, er
 			return nil
 		}
 		return failed
-	})
-	return version, err
-}
-
-// toolVersion returns the second word of what a tool prints as its version.
-func toolVersion(ctx context.Context, path, name string) (version string, err error) {
-	err = firstOutput(ctx, path, path, toolEnvironment(), []string{"--version"}, func(proc *process) error {
-		lines := newLines(proc.stdout)
-		if !lines.Scan() {
-			return io.EOF
-		}
-		words := strings.Fields(lines.Text())
-		if len(words) < 2 || words[0] != prefix+name {
-			return fmt.Errorf("%s%s does not report its version", prefix, name)
-		}
-		version = plain(cut(words[1], maxVersion))
-		return nil
 	})
 	return version, err
 }

@@ -15,7 +15,7 @@ func TestVersions(t *testing.T) {
 	p := stageFor(t, "fake", "file", "garbage", "half", "stranger", "twohellos")
 	p.Known = []string{"absent"}
 	got := map[string]Program{}
-	for _, f := range p.Versions(t.Context(), []string{"file", "probe"}) {
+	for _, f := range p.Versions(t.Context(), []string{"file"}) {
 		got[f.Scheme] = f
 	}
 	for _, tt := range []struct{ scheme, version, err string }{
@@ -25,7 +25,7 @@ func TestVersions(t *testing.T) {
 		{"garbage", "", "leaderrun-garbage sent line 1, which is not a message of the protocol"},
 		{"half", "", "leaderrun-half sent an incomplete last line"},
 		{"stranger", "", "leaderrun-stranger sent line 1: a hello for another scheme"},
-		{"metrics", "", "the helper program leaderrun-metrics is not installed"},
+		{"monitor", "", "the program leaderrun-monitor is not installed"},
 	} {
 		f, ok := got[tt.scheme]
 		err := ""
@@ -39,10 +39,8 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: the path is %q", tt.scheme, f.Path)
 		}
 	}
-	for _, linked := range []string{"file", "probe"} {
-		if f, ok := got[linked]; ok {
-			t.Errorf("a linked backend was searched for: %+v", f)
-		}
+	if f, ok := got["file"]; ok {
+		t.Errorf("a linked backend was searched for: %+v", f)
 	}
 }
 

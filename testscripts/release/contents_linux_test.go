@@ -30,7 +30,7 @@ func checkArchives(t *testing.T, dist string) {
 		name     string
 		programs []string
 	}{
-		{"leaderrun_1*", append([]string{"leaderrun", "leaderrun-metrics", "leaderrun-probe"}, helpers...)},
+		{"leaderrun_1*", append([]string{"leaderrun", "leaderrun-monitor"}, helpers...)},
 		{"leaderrun-bundle_1*", []string{"leaderrun"}},
 	} {
 		packed := only(t, filepath.Join(dist, tt.name+".tar.gz"))
@@ -79,7 +79,7 @@ func checkContents(t *testing.T, dist string) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
 		realserver.Missing(t, "there is no dpkg-deb")
 	}
-	core := []string{"usr/bin/leaderrun", "usr/libexec/leaderrun/leaderrun-metrics", "usr/libexec/leaderrun/leaderrun-probe",
+	core := []string{"usr/bin/leaderrun", "usr/libexec/leaderrun/leaderrun-monitor",
 		"usr/share/man/man1/leaderrun.1.gz", "usr/share/man/man7/leaderrun-backends.7.gz", "usr/share/man/man5/leaderrun.yaml.5.gz",
 		"usr/share/bash-completion/completions/leaderrun", "usr/share/fish/vendor_completions.d/leaderrun.fish",
 		"usr/share/doc/leaderrun/README.md", "usr/share/doc/leaderrun/changelog.gz", "usr/share/doc/leaderrun/copyright"}

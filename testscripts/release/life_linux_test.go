@@ -62,7 +62,7 @@ func checkLife(t *testing.T, first, next string) {
 	if !strings.HasPrefix(v.Version, "v1.0.1-") || !strings.HasPrefix(mixed.Version, "v1.1.1-") {
 		t.Errorf("the version was %s and is %s", v.Version, mixed.Version)
 	}
-	r.all(t, mixed, v.Version, "leaderrun-metrics", "leaderrun-probe")
+	r.all(t, mixed, v.Version, "leaderrun-monitor")
 	status, out := r.run(t, "leaderrun", "doctor", "-b", "etcd://127.0.0.1:1", "--connect-timeout", "1")
 	if want := "! helper: /usr/libexec/leaderrun/leaderrun-etcd has version " + v.Version + ", and leaderrun " + mixed.Version +
 		"\n  fix: install both from one release\n"; status != 69 || !strings.Contains(out, want) {

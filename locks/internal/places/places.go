@@ -29,7 +29,7 @@ func generated() map[string]map[string]string {
     main: ./locks/backend/{{.Folder}}/{{.Program}}
     binary: libexec/leaderrun/{{.Program}}
 {{end}}`,
-			"archive": `    ids: [leaderrun, leaderrun-probe, leaderrun-metrics{{range .}}, {{.Program}}{{end}}]
+			"archive": `    ids: [leaderrun, leaderrun-monitor{{range .}}, {{.Program}}{{end}}]
 `,
 			"packages of helpers": `    description: |-
       run a command on at most one machine at a time

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package isolate is for the programs that leaderrun starts beside a job and that end
-// with their input: helpers and leaderrun-metrics.
+// Package isolate is for the programs that leaderrun runs next to a job, and that end when
+// their input does: helpers and leaderrun-monitor.
 package isolate
 
 import (

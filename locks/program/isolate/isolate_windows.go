@@ -1,5 +1,5 @@
-// Package isolate is for the programs that leaderrun starts beside a job and that end
-// with their input: helpers and leaderrun-metrics.
+// Package isolate is for the programs that leaderrun runs next to a job, and that end when
+// their input does: helpers and leaderrun-monitor.
 package isolate
 
 import (

@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // exportedNames are all names that Prometheus may have from us, after a run in
@@ -60,7 +60,7 @@ func uses(t *testing.T, expr string) []string {
 // read parses an example strictly.
 func read(t *testing.T, name string, parse func([]byte) error) {
 	t.Helper()
-	text, err := os.ReadFile("../../examples/prometheus/" + name)
+	text, err := os.ReadFile("../../../examples/prometheus/" + name)
 	if err == nil {
 		err = parse(text)
 	}
@@ -130,7 +130,7 @@ func TestDashboard(t *testing.T) {
 // docs/metrics.md tells of each metric, and of no other.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/metrics.md")
+	text, err := os.ReadFile("../../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

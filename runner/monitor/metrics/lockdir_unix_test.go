@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // TestDirectoryIsLocked has a file written while somebody else is about to do that:

@@ -1,15 +1,11 @@
-// Package metrics is the program leaderrun-metrics, which tells others how a run
-// of leaderrun is: Prometheus, over HTTP or through node_exporter's textfile
-// collector, and who looks after a container. It is a program of its own, as
-// package net/http and Prometheus' library would make the core three times as
-// large; and it cannot delay a kill.
+// Package metrics exports the state of a run: to Prometheus, over HTTP or through
+// node_exporter's textfile collector, and to whoever looks after a container.
 package metrics
 
 import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,8 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/program/isolate"
-	"github.com/leaderrun/leaderrun/locks/program/version"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // writePause is the least time from one writing of the file to the next.
@@ -27,19 +22,10 @@ const writePause = time.Second
 // maxLine is the most that a line of the feed may have, in bytes.
 const maxLine = 64 << 10
 
-// Main runs the program and returns its exit status. It reads lines of package
-// feed from standard input, until that ends, and logs to standard error. With
-// --version it tells its version.
-func Main(args []string) int {
-	if len(args) == 2 && args[1] == "--version" {
-		fmt.Println("leaderrun-metrics", version.Number())
-		return 0
-	}
+// Main exports the run that package feed describes on standard input, until that ends,
+// and returns the exit status. It logs to standard error.
+func Main() int {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if len(args) != 1 {
-		fmt.Fprintln(os.Stderr, "leaderrun-metrics: it is leaderrun that starts this")
-		return 64
-	}
 	isolate.Process()
 	if err := export(os.Stdin, log); err != nil {
 		log.Error("what leaderrun tells makes no sense", "err", err.Error())

@@ -1,8 +1,7 @@
-// Package feed is what leaderrun tells leaderrun-metrics, on that program's
-// standard input: one object of JSON a line, the first of which has Open. The end
-// of the input is the end of the run.
+// Package feed is what leaderrun writes to the standard input of leaderrun-monitor: one
+// JSON object a line, the first of which has Open. The run ends when the input does.
 //
-// Both are of one version, as they are installed together: there is none in it.
+// The format has no version, because both programs are installed together.
 package feed
 
 import (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // A state is what is known of the run. That we lead is not what we were told, but

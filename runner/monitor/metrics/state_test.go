@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // A leaderrun that is frozen tells nothing, and does not lead any more when its

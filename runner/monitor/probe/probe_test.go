@@ -1,4 +1,4 @@
-package probe_test
+package probe
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/leaderrun/leaderrun/runner/probe"
 )
 
 func TestHTTP(t *testing.T) {
@@ -23,7 +21,7 @@ func TestHTTP(t *testing.T) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(status)
 		}))
-		err := probe.HTTP(t.Context(), server.URL)
+		err := get(t.Context(), server.URL)
 		server.Close()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("status %d: got %v, want %q", status, err, want)
@@ -31,18 +29,18 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A certificate that nobody vouches for is none.
+// The certificate of a server is verified.
 func TestHTTPS(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	server.Config.ErrorLog = nil
-	if err := probe.HTTP(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if err := get(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("got %v, want a complaint about the certificate", err)
 	}
 }
 
-// A server that accepts and does not answer is waited for as long as ctx says.
+// Only ctx limits the wait for a server that accepts connections and does not answer.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,14 +50,14 @@ func TestSilentServer(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := make(chan error, 1)
-	go func() { asked <- probe.HTTP(ctx, "http://user:secret@"+l.Addr().String()+"/") }()
+	go func() { asked <- get(ctx, "http://user:secret@"+l.Addr().String()+"/") }()
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := probe.TCP(t.Context(), l.Addr().String()); err != nil {
-		t.Errorf("TCP: %v; want it to be content with a connection", err)
+	if err := connect(t.Context(), l.Addr().String()); err != nil {
+		t.Errorf("connect: %v; want a connection to be enough", err)
 	}
 	cancel()
 	if err := <-asked; err == nil || strings.Contains(err.Error(), "secret") {
@@ -67,7 +65,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -75,18 +73,18 @@ func TestNobodyThere(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	for _, args := range [][]string{{"", "tcp", addr}, {"", "http", "http://" + addr}} {
-		if got := probe.Main(args); got != 1 {
-			t.Errorf("%v: exit status %d, want 1", args, got)
+	for kind, target := range map[string]string{"tcp": addr, "http": "http://" + addr} {
+		if got := Main(kind, target); got != 1 {
+			t.Errorf("%s %s: exit status %d, want 1", kind, target, got)
 		}
 	}
 }
 
-func TestBadTargets(t *testing.T) {
+func TestInvalidTargets(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"x"}, {"x", "http"}, {"x", "http", "localhost:80"}, {"x", "http", "ftp://h/"}, {"x", "http", "http://"},
-		{"x", "tcp", "localhost"}, {"x", "tcp", "h:"}, {"x", "udp", "h:1"}, {"x", "tcp", "h:1", "more"}} {
-		if got := probe.Main(args); got != 64 {
+	for _, args := range [][2]string{{"http", "localhost:80"}, {"http", "ftp://h/"}, {"http", "http://"},
+		{"tcp", "localhost"}, {"tcp", "h:"}, {"udp", "h:1"}} {
+		if got := Main(args[0], args[1]); got != 64 {
 			t.Errorf("%q: exit status %d, want 64", args, got)
 		}
 	}

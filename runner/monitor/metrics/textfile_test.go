@@ -14,7 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // input is what leaderrun tells of a run of a job that ends with the given code;

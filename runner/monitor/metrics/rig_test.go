@@ -10,7 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/metrics/feed"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
 // A fakeClock shows what the test says.

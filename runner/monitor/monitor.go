@@ -1,0 +1,33 @@
+// Package monitor is the program leaderrun-monitor, which checks the health of a job's
+// server and exports the metrics of a run. It is not part of the core, because package
+// net/http would double the core's size, and because it must not delay a kill.
+package monitor
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/leaderrun/leaderrun/locks/program/version"
+	"github.com/leaderrun/leaderrun/runner/monitor/metrics"
+	"github.com/leaderrun/leaderrun/runner/monitor/probe"
+)
+
+const usage = `usage: leaderrun-monitor probe http URL | probe tcp HOST:PORT
+       leaderrun-monitor --version`
+
+// Main runs the subcommand that args names, after the program's own name, and returns the
+// exit status, which is 64 if the arguments are invalid.
+func Main(args []string) int {
+	args = args[min(1, len(args)):]
+	switch {
+	case len(args) == 3 && args[0] == "probe":
+		return probe.Main(args[1], args[2])
+	case len(args) == 1 && args[0] == "metrics": // only leaderrun itself runs this
+		return metrics.Main()
+	case len(args) == 1 && args[0] == "--version":
+		fmt.Println("leaderrun-monitor", version.Number())
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, usage)
+	return 64
+}
