@@ -2,11 +2,12 @@ package file
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -126,8 +127,8 @@ func (l *Locker) replace(suffix string, content []byte, check func() error, dura
 	return syncDir(dir)
 }
 
-// newName returns a name that no lock and none of a lock's files has: those have no "~".
-func newName() string { return "~" + rand.Text() }
+// newName returns a random name that no lock and none of a lock's files has: those have no "~".
+func newName() string { return "~" + strconv.FormatUint(rand.Uint64(), 36) }
 
 func write(dir *os.File, path string, content []byte, durable bool) error {
 	f, err := openIn(dir, path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
