@@ -39,7 +39,11 @@ func checkLife(t *testing.T, first, next string) {
 	empty := r.files(t)
 	deb := func(dist, name string) string { return only(t, filepath.Join(dist, name+"_1*.deb")) }
 	all := func(dist string) []string {
-		return []string{deb(dist, "leaderrun"), deb(dist, "leaderrun-etcd"), deb(dist, "leaderrun-gcs"), deb(dist, "leaderrun-postgres"), deb(dist, "leaderrun-zk")}
+		debs := []string{deb(dist, "leaderrun")}
+		for _, name := range helpers {
+			debs = append(debs, deb(dist, name))
+		}
+		return debs
 	}
 
 	if out, err := r.dpkg("-i", deb(first, "leaderrun-etcd")); err == nil || !strings.Contains(out, "leaderrun-etcd depends on leaderrun") {
@@ -165,8 +169,8 @@ func (r root) version(t *testing.T) version {
 // version; some are of leaderrun's own.
 func (r root) all(t *testing.T, v version, want string, own ...string) {
 	t.Helper()
-	if len(v.Helpers) != 5 {
-		t.Errorf("%d helper programs, want 5: %+v", len(v.Helpers), v.Helpers)
+	if want := len(helpers) + 1; len(v.Helpers) != want { // and leaderrun-monitor
+		t.Errorf("%d helper programs, want %d: %+v", len(v.Helpers), want, v.Helpers)
 	}
 	for _, h := range v.Helpers {
 		version := want

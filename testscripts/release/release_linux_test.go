@@ -86,8 +86,8 @@ func published(t *testing.T, dist string) []string {
 			names = append(names, name)
 		}
 	}
-	// Two archives, three times four packages, their checksums, and a cask.
-	if len(names) != 2+3*4+1+1 {
+	// Two archives, each package in three formats, their checksums, and a cask.
+	if len(names) != 2+3*(1+len(helpers))+1+1 {
 		t.Errorf("%s has %d files: %q", dist, len(names), names)
 	}
 	return names
