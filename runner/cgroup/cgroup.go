@@ -1,21 +1,20 @@
-// Package cgroup keeps one job in one cgroup (version 2, Linux): what no
-// process of it leaves by setsid, double fork or forking faster than anybody
-// can look, and what the kernel kills as a whole.
+// Package cgroup keeps one job in one cgroup (version 2, Linux). No process leaves it by
+// setsid, by a double fork, or by forking faster than anybody can look, and the kernel
+// kills it as a whole.
 //
-// The group is made below the cgroup that we are in ourselves, and the job is
-// started in it. What the job makes of it, stays inside: it may nest more of
-// them, with threads of their own, or freeze them. (The kernel makes no cgroup
-// threaded that has processes, and so none can escape cgroup.kill by that.) No
-// controllers are enabled, and so the rule that forbids processes in inner nodes
+// The group is made below our own cgroup, and the job is started in it. The job may nest
+// more groups in it, make those threaded, or freeze them: its processes stay inside. (The
+// kernel does not make a cgroup threaded that has processes, so none can escape cgroup.kill
+// that way.) No controllers are enabled, so the rule that forbids processes in inner nodes
 // does not apply.
 //
 // # Limits
 //
-// A cgroup keeps in what is careless, not what is hostile: who may write to the
-// cgroup that we are in may move a process out of ours. Nor is a process inside
-// that the job has others start for it (systemd-run, docker, at). A process in
-// an uninterruptible sleep dies when that ends; until then it counts.
+// A cgroup contains a careless job, not a hostile one: a process that may write to our own
+// cgroup may move processes out of the group. Processes that others start for the job
+// (systemd-run, docker, at) are not in the group. A process in an uninterruptible sleep dies
+// when the sleep ends, and counts until then.
 //
-// Limits of memory and CPU hold in the group as they hold for us, but a program
-// that reads them in its own cgroup only, and not in those above, finds none.
+// Our limits of memory and CPU apply to the group. But a program that reads limits only in
+// its own cgroup, and not in those above, finds none.
 package cgroup

@@ -14,31 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Group is a handle on the cgroup of one job. Its methods are safe for
-// concurrent use, and from several processes with a handle each. A handle has
-// all its descriptors from the start: a process that has run out of them can
-// still kill.
+// A Group is a handle on the cgroup of one job. Its methods may be called concurrently, and
+// several processes may each have a handle. A handle has all its descriptors from the
+// start, so a process that has run out of descriptors can still kill.
 type Group struct {
 	path   string
-	dir    *os.File // with a shared lock: the group has an owner
+	dir    *os.File // with a shared lock, which says that the group has an owner
 	kill   *os.File // cgroup.kill
 	events *os.File // cgroup.events
 }
 
-// nameFormat is the name of each group: of the process that made it, and unique.
+// nameFormat is the format of the names of groups: the process that made it, and a random
+// number.
 const nameFormat = "leaderrun-%d-%016x"
 
-// errSwept says that a sweep took a group for a leftover, in the moment between
-// its making and its locking.
+// errSwept says that another process removed a group as a leftover, before the group was
+// locked.
 var errSwept = fmt.Errorf("swept away: %w", os.ErrNotExist)
 
-// New makes a fresh group. Nothing is left behind if it fails, and the error
-// says in one line why there can be no group here: no cgroup version 2, or not
-// to be seen from here; no permission to make one or to put a process into it;
-// a kernel before 5.14, which lacks cgroup.kill.
+// New makes a group. If it fails, it leaves nothing behind, and the error says in one line
+// why there can be no group here: there is no cgroup version 2, or it is not visible; we may
+// not make a group or put a process into it; the kernel is older than 5.14 and lacks
+// cgroup.kill.
 //
-// It also removes what groups of dead runs it finds beside its own, if no
-// process is left in them.
+// New also removes groups of dead runs next to the new one, if no process is left in them.
 func New() (*Group, error) {
 	if err := startsInside(); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func New() (*Group, error) {
 		return nil, err
 	}
 	sweep(home)
-	for range 100 { // one will do, unless others sweep just then
+	for range 100 { // once is enough, unless others sweep just then
 		path := filepath.Join(home, fmt.Sprintf(nameFormat, os.Getpid(), rand.Uint64()))
 		var g *Group
 		if g, err = create(path); err == nil {
@@ -62,9 +61,9 @@ func New() (*Group, error) {
 	return nil, fmt.Errorf("make a cgroup: %w", err)
 }
 
-// startsInside asks whether a process can be started in another cgroup than its
-// parent's, which takes clone3(2): some sandboxes do not let it pass. A call
-// with arguments of no size tells; it starts nothing.
+// startsInside returns an error if no process can be started in another cgroup than its
+// parent's. That takes clone3(2), which some sandboxes forbid. The call here has arguments
+// of size 0, so it starts nothing.
 func startsInside() error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0); errno != unix.EINVAL {
 		return fmt.Errorf("start a process in a cgroup: %w", os.NewSyscallError("clone3", errno))
@@ -73,8 +72,8 @@ func startsInside() error {
 }
 
 func create(path string) (*Group, error) {
-	// Programs look for limits in their own cgroup, also as other users.
-	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // G301: for that
+	// Programs look for limits in their own cgroup, even as other users.
+	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // G301: so others may read it
 		return nil, err
 	}
 	g, err := Open(path)
@@ -88,7 +87,7 @@ func create(path string) (*Group, error) {
 	return g, nil
 }
 
-// explain says why something is missing in a group that was just made.
+// explain returns why a file is missing in a group that was just made.
 func explain(path string, err error) error {
 	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, errSwept) {
 		return err
@@ -99,19 +98,19 @@ func explain(path string, err error) error {
 	return fmt.Errorf("the kernel is older than 5.14: %w", err)
 }
 
-// takesProcesses refuses a cgroup that is not a domain. It is none if one above
-// it is threaded, or has both processes and controllers for those below; no
-// process can be started in it then.
+// takesProcesses returns an error if a cgroup is not a domain, because then no process can
+// be started in it. It is not a domain if one above it is threaded, or has both processes
+// and controllers for those below.
 func (g *Group) takesProcesses() error {
 	text, err := os.ReadFile(filepath.Join(g.path, "cgroup.type"))
 	if kind := string(bytes.TrimSpace(text)); err == nil && kind != "domain" {
-		err = fmt.Errorf("it takes no processes, being of type %q", kind)
+		err = fmt.Errorf("it is of type %q, and takes no processes", kind)
 	}
 	return err
 }
 
-// Open returns another handle on a group, by its path. That there is none any
-// more is an [os.ErrNotExist].
+// Open returns another handle on the group with a path. If the group was removed, the error
+// is an [os.ErrNotExist].
 func Open(path string) (*Group, error) {
 	if !ours(path) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: errors.New("not a group of ours")}
@@ -124,7 +123,7 @@ func Open(path string) (*Group, error) {
 	return g, nil
 }
 
-// ours reports whether a path is that of a group, by its name.
+// ours reports whether a path has the name of a group.
 func ours(path string) bool {
 	var pid int
 	var id uint64
@@ -137,8 +136,7 @@ func (g *Group) open() (err error) {
 	if g.dir, err = os.Open(g.path); err != nil {
 		return err
 	}
-	// The lock tells a sweep that the group has an owner. It ends with the
-	// process, whichever way that does.
+	// The lock tells a sweep that the group has an owner. It ends with the process.
 	err = unix.Flock(int(g.dir.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errSwept
@@ -152,24 +150,24 @@ func (g *Group) open() (err error) {
 	return err
 }
 
-// Close frees a handle, and leaves the group as it is.
+// Close closes a handle, and leaves the group as it is.
 func (g *Group) Close() {
 	for _, f := range []*os.File{g.dir, g.kill, g.events} {
 		f.Close()
 	}
 }
 
-// FD is a descriptor for the CgroupFD of [syscall.SysProcAttr], valid until
-// Remove. No process may be started with it once Kill was called.
+// FD returns a descriptor for the CgroupFD of [syscall.SysProcAttr], which is valid until
+// Remove. No process may be started with it after Kill was called.
 func (g *Group) FD() int { return int(g.dir.Fd()) }
 
-// Path is the directory of the group.
+// Path returns the directory of the group.
 func (g *Group) Path() string { return g.path }
 
-// Kill kills every process of the group, whatever its user, and also if it is
-// stopped or frozen, without waiting for its end. That there is none, or that
-// the group was removed, is no error. Kernels before 6.14 may spare a process
-// that is being forked right then: kill again while the group is populated.
+// Kill kills every process of the group, whatever its user, even if it is stopped or frozen.
+// It does not wait. It is not an error if the group has no process or was removed. Kernels
+// before 6.14 may miss a process that is just being forked: call Kill again while the group
+// is populated.
 func (g *Group) Kill() error {
 	_, err := g.kill.Write([]byte("1"))
 	if removed(err) {
@@ -178,9 +176,9 @@ func (g *Group) Kill() error {
 	return err
 }
 
-// Populated reports whether a process is left in the group, or in a cgroup
-// below it. Zombies do not count: they run nothing and hold nothing. Of a group
-// that was removed none is left; if there is an error, it is true.
+// Populated reports whether a process is left in the group, or in a cgroup below it. Zombies
+// do not count, because they run nothing and hold nothing. Populated returns false if the
+// group was removed, and true with an error.
 func (g *Group) Populated() (bool, error) {
 	var b [256]byte
 	n, err := g.events.ReadAt(b[:], 0)
@@ -196,8 +194,8 @@ func (g *Group) Populated() (bool, error) {
 	return true, err
 }
 
-// removed says whether an error means that the cgroup was removed, by us or by
-// others. Only one without processes can be.
+// removed reports whether an error means that the cgroup was removed, by us or by others.
+// Only a cgroup without processes can be removed.
 func removed(err error) bool {
 	return errors.Is(err, syscall.ENODEV) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrClosed)
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A Group is what there is none of on this system.
+// A Group does not exist on this system.
 type Group struct{}
 
 var errNone = errors.New("only Linux has cgroups")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a job may do to get away. Each says so when it is done with it.
+// Scripts that try to escape. Each writes a file when it has done so.
 var runaways = map[string]string{
 	"one process":         `echo >$D/ready; exec sleep 60`,
 	"ignores signals":     `trap '' HUP INT TERM; echo >$D/ready; while :; do sleep 1; done`,
@@ -27,8 +27,8 @@ var runaways = map[string]string{
 	"its own environment": `env -i sleep 60 & echo >$D/ready; wait`,
 }
 
-// Whatever the job does, one Kill ends it, nothing of it is left, and the group
-// can be removed. (The end of the test does that.)
+// Whatever the job does, one Kill ends it, nothing of it is left, and the group can be
+// removed. (The end of the test removes it.)
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, script := range runaways {
@@ -49,8 +49,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A chain of processes of which each starts the next, in a session of its own,
-// and ends after 200 µs.
+// Kill also ends a chain of processes, each of which starts the next in its own session and
+// ends after 200 µs.
 func TestKillRelay(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -65,7 +65,7 @@ func TestKillRelay(t *testing.T) {
 	}
 }
 
-// Another handle, as another process has it, serves as well as the first.
+// A second handle, as in another process, works like the first.
 func TestKillFromOtherHandle(t *testing.T) {
 	t.Parallel()
 	j := start(t, `mkdir $G/a; echo $$ >$G/a/cgroup.procs; echo >$D/ready; sleep 60; :`)
@@ -87,10 +87,10 @@ func TestKillFromOtherHandle(t *testing.T) {
 	}
 }
 
-// removedEverywhere checks a handle on what another has removed.
+// removedEverywhere checks a handle on a group that was removed by another handle.
 func removedEverywhere(t *testing.T, g *Group) {
 	t.Helper()
-	for range 2 { // while its files are open, and after
+	for range 2 { // while its files are open, and afterwards
 		if err := g.Kill(); err != nil {
 			t.Errorf("kill: %v", err)
 		}
@@ -118,15 +118,14 @@ func TestOpenOnlyOurs(t *testing.T) {
 	}
 }
 
-// A process that has no descriptors left can still kill, and see the end.
+// A process that has no descriptors left can still kill, and see that nothing is left.
 func TestKillWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	needCgroup(t)
 	made(t, asRole(t, "exhausted", ""))
 }
 
-// Populated is true as long as one process is left, however deep, and false when
-// the last one is gone.
+// Populated returns true while a process is left, however deep, and then false.
 func TestPopulated(t *testing.T) {
 	t.Parallel()
 	j := start(t, `mkdir -p $G/a/b
@@ -151,7 +150,7 @@ func TestPopulated(t *testing.T) {
 	j.gone()
 }
 
-// While a process is left, nothing is removed: the job may be about to use what
+// While a process is left, Remove removes nothing, because the job may use the cgroups that
 // it has made.
 func TestRemovePopulated(t *testing.T) {
 	t.Parallel()

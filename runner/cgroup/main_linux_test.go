@@ -21,10 +21,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc/proctest"
 )
 
-// testPatience bounds what must happen at some time.
+// testPatience is how long tests wait for an event.
 const testPatience = time.Minute
 
-// The test binary is also the program that some tests run: roles.
+// The test binary is also a program that tests run in a role.
 const roleVariable = "CGROUP_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play makes a group, for the test that watches from outside. It says where.
+// play makes a group, prints its path, and plays a role, while a test watches.
 func play(role string) error {
 	if id := os.Getenv("USER_ID"); id != "" {
 		n, _ := strconv.Atoi(id)
@@ -84,7 +84,7 @@ func play(role string) error {
 	return err
 }
 
-// useUp ends a job without a descriptor to spare.
+// useUp kills a job while no descriptor is left.
 func useUp(g *Group) error {
 	c := inGroup(g, "exec sleep 60")
 	if err := c.Start(); err != nil {
@@ -100,7 +100,7 @@ func useUp(g *Group) error {
 	}
 	if f, err := os.Open("/"); err == nil {
 		f.Close()
-		return errors.New("there are descriptors left")
+		return errors.New("descriptors are left")
 	}
 	before, err1 := g.Populated()
 	err2 := g.Kill()
@@ -115,10 +115,10 @@ func useUp(g *Group) error {
 	return errors.Join(err1, err2, err3, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 }
 
-// forbid has a system call fail as if there were none, as some sandboxes do.
+// forbid makes a system call fail as if it did not exist, as some sandboxes do.
 func forbid(call uint32) error {
 	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // its number
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
@@ -136,12 +136,11 @@ func descriptors() int {
 	return len(names)
 }
 
-// needCgroup skips a test where this process can have no groups at all. In CI
-// that is a failure.
+// needCgroup skips a test if this process cannot have groups. In CI the test fails.
 func needCgroup(t testing.TB) string {
 	t.Helper()
 	home, err := ownDir()
-	need(t, err == nil, fmt.Sprint("a cgroup to make others in: ", err))
+	need(t, err == nil, fmt.Sprint("a cgroup in which to make others: ", err))
 	return home
 }
 
@@ -161,7 +160,7 @@ func need(t testing.TB, met bool, what string) {
 	}
 }
 
-// newGroup makes a group, which the test's end kills and removes.
+// newGroup makes a group. The end of the test kills its processes and removes it.
 func newGroup(t testing.TB) *Group {
 	t.Helper()
 	needCgroup(t)
@@ -182,7 +181,7 @@ func newGroup(t testing.TB) *Group {
 	return g
 }
 
-// kill kills until none is left.
+// kill kills the processes of a group until none is left.
 func kill(t testing.TB, g *Group) {
 	t.Helper()
 	until(t, "the group is empty", func() bool {
@@ -202,7 +201,7 @@ func populated(t testing.TB, g *Group) bool {
 	return is
 }
 
-// inGroup is a script to be started in a group.
+// inGroup returns a command that runs a script in a group.
 func inGroup(g *Group, script string) *exec.Cmd {
 	c := exec.Command("/bin/sh", "-c", script)
 	c.Env = os.Environ()
@@ -210,8 +209,8 @@ func inGroup(g *Group, script string) *exec.Cmd {
 	return c
 }
 
-// A job is a script that runs in a group, with a directory of its own, $D, and
-// its own cgroup, $G. All of its processes hold one end of a pipe.
+// A job is a script that runs in its own group, $G, and has its own directory, $D. All of its
+// processes hold one end of a pipe.
 type job struct {
 	*Group
 	t    testing.TB
@@ -267,7 +266,7 @@ func (j job) wrote(name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// dies kills the job, once, and returns how long it takes until none is left.
+// dies kills the job once. It returns the time until no process is left.
 func (j job) dies(g *Group) time.Duration {
 	j.t.Helper()
 	begin := time.Now()
@@ -280,7 +279,7 @@ func (j job) dies(g *Group) time.Duration {
 	return took
 }
 
-// gone checks what does not depend on cgroups: that nobody holds the pipe.
+// gone checks, independently of cgroups, that no process holds the pipe.
 func (j job) gone() {
 	j.t.Helper()
 	_ = j.pipe.SetReadDeadline(time.Now().Add(testPatience))
@@ -289,7 +288,7 @@ func (j job) gone() {
 	}
 }
 
-// until polls.
+// until waits until f returns true.
 func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(testPatience); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
@@ -300,7 +299,7 @@ func until(t testing.TB, what string, f func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// alive reports whether a process exists and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")

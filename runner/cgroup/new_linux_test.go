@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asRole is this program in a role, started by a script in a mount namespace of
-// its own if there is a script.
+// asRole returns a command that runs this program in a role. If there is a script, it runs
+// first, in a new mount namespace.
 func asRole(t *testing.T, role, script string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -33,7 +33,7 @@ func asRole(t *testing.T, role, script string, env ...string) *exec.Cmd {
 	return c
 }
 
-// made runs a role that makes a group, and returns where. Nothing is left.
+// made runs a role that makes a group, and returns its path. It checks that nothing is left.
 func made(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	out, err := c.CombinedOutput()
@@ -45,7 +45,8 @@ func made(t *testing.T, c *exec.Cmd) string {
 	return path
 }
 
-// refused runs a role that cannot make one, for a reason, in one line.
+// refused runs a role that cannot make a group. It checks that the role gives the reason in
+// one line.
 func refused(t *testing.T, c *exec.Cmd, reason string) {
 	t.Helper()
 	out, err := c.CombinedOutput()
@@ -69,7 +70,7 @@ func nothingOf(t *testing.T, c *exec.Cmd) {
 	})
 }
 
-// mountPoint is where the cgroup that we are in is mounted, or one above it.
+// mountPoint returns the directory at which our cgroup, or one above it, is mounted.
 func mountPoint(t *testing.T) string {
 	t.Helper()
 	home := needCgroup(t)
@@ -81,7 +82,7 @@ func mountPoint(t *testing.T) string {
 	}
 }
 
-// place makes a cgroup for a test to run a role in. It is for root.
+// place makes a cgroup in which a test can run a role. It needs root.
 func place(t *testing.T) string {
 	t.Helper()
 	needRoot(t)
@@ -97,7 +98,7 @@ func place(t *testing.T) string {
 	return dir
 }
 
-// startIn has a command start in a cgroup.
+// startIn arranges that a command starts in a cgroup.
 func startIn(t *testing.T, c *exec.Cmd, dir string) {
 	t.Helper()
 	f, err := os.Open(dir)
@@ -110,7 +111,7 @@ func startIn(t *testing.T, c *exec.Cmd, dir string) {
 
 const nobody = "USER_ID=65534"
 
-// Without permission there is no group, and a reason.
+// Without permission, New fails with a reason.
 func TestNewUnprivileged(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -118,8 +119,8 @@ func TestNewUnprivileged(t *testing.T) {
 	refused(t, asRole(t, "make", "", nobody), "cgroup.procs: permission denied")
 }
 
-// A user who was given a cgroup makes groups in it, if it was given whole: a
-// directory to write to is not enough.
+// A user can make groups in a cgroup that was delegated completely. Permission to write to
+// its directory is not enough.
 func TestNewDelegated(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, owned, reason string }{
@@ -141,20 +142,20 @@ func TestNewDelegated(t *testing.T) {
 			if test.reason != "" {
 				refused(t, c, test.reason)
 			} else if path := made(t, c); filepath.Dir(path) != dir {
-				t.Errorf("it is %s, want it in %s", path, dir)
+				t.Errorf("got %s, want a group in %s", path, dir)
 			}
 		})
 	}
 }
 
-// However cgroups are mounted, the group is in our own, or refused. $U is where
-// they are mounted, $P our own's path below that, $D a directory.
+// However cgroups are mounted, New makes the group in our own cgroup, or fails. $U is the
+// mount point, $P the path of our own cgroup below it, $D a directory.
 func TestNewMounts(t *testing.T) {
 	t.Parallel()
 	const (
 		bind    = `mkdir "$D/a b\\"; mount --bind $U "$D/a b\\"; `
 		nowhere = "is not in any mounted cgroup2 file system"
-		// in a namespace, into a cgroup outside
+		// in a namespace, moves into a cgroup outside
 		toSister = `mkdir $U${P}x; exec unshare -C sh -ec 'echo $$ >$U${P}x/cgroup.procs; `
 	)
 	for _, test := range []struct{ name, script, dir, reason string }{
@@ -188,13 +189,13 @@ func TestNewMounts(t *testing.T) {
 			}
 			want := strings.NewReplacer("$U", top, "$P", p, "${P}", p, "$D", d).Replace(test.dir)
 			if path := made(t, c); filepath.Dir(path) != want {
-				t.Errorf("it is %s, want it in %s", path, want)
+				t.Errorf("got %s, want a group in %s", path, want)
 			}
 		})
 	}
 }
 
-// A threaded cgroup, or one with a threaded one beside ours, takes no jobs.
+// New fails in a threaded cgroup, or if a sister of the group is threaded.
 func TestNewThreaded(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -206,12 +207,12 @@ func TestNewThreaded(t *testing.T) {
 			dir := place(t)
 			c := asRole(t, "make", script, "G="+dir)
 			startIn(t, c, dir)
-			refused(t, c, `make a cgroup: it takes no processes, being of type "domain invalid"`)
+			refused(t, c, `make a cgroup: it is of type "domain invalid", and takes no processes`)
 		})
 	}
 }
 
-// A sandbox that does not let clone3(2) pass has no use for groups.
+// New fails in a sandbox that forbids clone3(2).
 func TestNewSandboxed(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -219,8 +220,7 @@ func TestNewSandboxed(t *testing.T) {
 	refused(t, asRole(t, "sandboxed", ""), "start a process in a cgroup: clone3: function not implemented")
 }
 
-// What a dead run has left is removed if it is empty, and only then. What has an
-// owner is not touched.
+// New removes the groups of dead runs if they are empty, and no groups that have an owner.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
@@ -244,7 +244,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	owned, busy, left := run("abandon"), run("abandon with a job"), run("abandon")
-	check(owned, false) // by those that came after it
+	check(owned, false) // later runs have removed it
 	check(left, true)
 
 	owner, err := Open(left)
@@ -257,7 +257,7 @@ func TestSweep(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(left, "nested", "more"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	owner.Close() // but a process that another test is starting may have the lock for a moment
+	owner.Close() // a process that another test is starting may have the lock for a moment
 	until(t, "the leftover is removed", func() bool {
 		run("make")
 		_, err := os.Stat(left)
@@ -276,8 +276,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// That a group is swept away while it is made is noticed, and is no reason to
-// have none.
+// If another process sweeps the group away while New makes it, New makes another.
 func TestSweptWhileMade(t *testing.T) {
 	t.Parallel()
 	home := needCgroup(t)
@@ -306,7 +305,7 @@ func TestSweptWhileMade(t *testing.T) {
 	sweeper.Wait()
 }
 
-// BenchmarkNew is what a job in a group costs more than one without.
+// BenchmarkNew measures what a group adds to the cost of a job.
 func BenchmarkNew(b *testing.B) {
 	needCgroup(b)
 	for b.Loop() {

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where our own cgroup is, the kernel tells in two halves. /proc/self/cgroup
-// has its path within the hierarchy, as seen from the root of our cgroup
-// namespace. /proc/self/mountinfo has where that hierarchy is mounted, and from
-// which cgroup downwards, as seen from the same root: a container's mount may
-// begin at its own cgroup, and there may be more than one.
+// Two files say where our own cgroup is. /proc/self/cgroup has its path within the hierarchy,
+// relative to the root of our cgroup namespace. /proc/self/mountinfo has the points at which
+// the hierarchy is mounted, and the cgroup at the top of each mount, relative to the same
+// root: a container's mount may begin at its own cgroup.
 
-// ownDir returns the directory of our own cgroup, in which we may make others
-// and start processes. There are several if it is mounted more than once; the
-// first that serves is taken, and if none does the error is that of the first.
+// ownDir returns the directory of our own cgroup, in which we may make others and start
+// processes. If the hierarchy is mounted more than once, ownDir returns the first directory
+// that is usable, or the error of the first one.
 func ownDir() (string, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -58,7 +57,7 @@ func ownDir() (string, error) {
 	return "", first
 }
 
-// ownPath finds the path in the text of /proc/self/cgroup. It is not escaped, as
+// ownPath returns the path in the text of /proc/self/cgroup. The path is not escaped, because
 // it cannot contain a newline.
 func ownPath(text string) (string, bool) {
 	for line := range strings.Lines(text) {
@@ -76,8 +75,8 @@ type mount struct {
 	point string
 }
 
-// parseMount reads a line of mountinfo (proc_pid_mountinfo(5)). It is false for
-// other file systems.
+// parseMount parses a line of mountinfo (proc_pid_mountinfo(5)). It returns false for other
+// file systems.
 func parseMount(line string) (mount, bool) {
 	before, after, _ := strings.Cut(line, " - ")
 	if !strings.HasPrefix(after, "cgroup2 ") {
@@ -91,7 +90,7 @@ func parseMount(line string) (mount, bool) {
 	return mount{id: id, root: unescape(fields[3]), point: unescape(fields[4])}, err == nil
 }
 
-// unescape undoes the octal escapes of spaces, tabs, newlines and backslashes.
+// unescape decodes the octal escapes of spaces, tabs, newlines and backslashes.
 func unescape(s string) string {
 	var b strings.Builder
 	for {
@@ -110,9 +109,9 @@ func unescape(s string) string {
 	}
 }
 
-// dir is where a cgroup is below the mount point, if it is. Paths may begin with
-// "/..", once for each level above the root of our namespace; what is below one
-// of those can be named only if the mount says how.
+// dir returns the directory of a cgroup in the mount, if the cgroup is there. Paths may begin
+// with "/..", once for each level above the root of our namespace. A cgroup below such a
+// level has a directory only if the mount begins there.
 func (m mount) dir(cgroup string) (string, bool) {
 	rel := cgroup
 	if m.root != "/" {
@@ -128,10 +127,10 @@ func (m mount) dir(cgroup string) (string, bool) {
 	return path.Join(m.point, rel), true
 }
 
-// usable says why a directory does not serve, if so. That it is of the mount it
-// is thought to be tells that no other is mounted over that. To start a process
-// below it takes the permission to write to its cgroup.procs, apart from that to
-// make a directory (cgroups(7), "delegation containment").
+// usable returns why we cannot make groups in a directory, or nil. If the directory belongs
+// to another mount, something is mounted over it. Starting a process below the directory
+// takes permission to write to its cgroup.procs, not only to make a directory (cgroups(7),
+// "delegation containment").
 func usable(dir string, mountID uint64) error {
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_MNT_ID, &s); err != nil {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removePatience is how long Remove tries while the kernel says that the group
-// is in use: one whose last process has just ended may be so for a moment.
+// removePatience is how long Remove tries while the kernel says that the group is in use,
+// which may be so for a moment after its last process has ended.
 const removePatience = 100 * time.Millisecond
 
-// Remove removes the group, with what cgroups the job has made in it, and frees
-// the handle. If a process is left it fails and changes nothing. That the group
-// is removed already, also by another process, is no error.
+// Remove removes the group and the cgroups in it, and closes the handle. If a process is
+// left, it fails and changes nothing. It is not an error if the group was removed before,
+// even by another process.
 func (g *Group) Remove() error {
 	for end := time.Now().Add(removePatience); ; time.Sleep(time.Millisecond) {
 		err := g.remove()
@@ -39,8 +39,8 @@ func (g *Group) remove() error {
 	return removeTree(g.path)
 }
 
-// removeTree removes a cgroup and those below it. It is no error if there is
-// none.
+// removeTree removes a cgroup and those below it. It is not an error if the cgroup does not
+// exist.
 func removeTree(dir string) error {
 	err := unix.Rmdir(dir)
 	if errors.Is(err, unix.EBUSY) { // processes or cgroups are in it
@@ -61,7 +61,7 @@ func removeTree(dir string) error {
 	return &os.PathError{Op: "remove", Path: dir, Err: err}
 }
 
-// children returns the cgroups right below one. One that is gone has none.
+// children returns the cgroups directly below dir. A cgroup that was removed has none.
 func children(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !removed(err) {
@@ -75,9 +75,9 @@ func children(dir string) (paths []string, err error) {
 	return paths, nil
 }
 
-// sweep removes the groups that dead runs have left in a cgroup, if they are
-// empty. Each owner of a group holds a lock on it, so that it does not matter
-// whether a process id was used again, or is of another pid namespace.
+// sweep removes the empty groups that dead runs have left in a cgroup. Each owner of a group
+// holds a lock on it, so it does not matter if a process id was used again, or belongs to
+// another pid namespace.
 func sweep(home string) {
 	dirs, _ := children(home)
 	for _, dir := range dirs {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPasses bounds how often Signal looks for processes that were forked while
-// it was at work, for a job that does nothing else.
+// maxPasses bounds how often Signal looks for processes that were forked meanwhile, because a
+// job may fork for ever.
 const maxPasses = 16
 
-// Signal sends a signal to every process of the group and below, once to each.
-// A job that forks all the time may have some that are missed; only Kill is
-// certain. There being no process is no error. One that may not be signalled is,
-// after all others were.
+// Signal sends a signal to every process of the group and below, once to each. If the job
+// forks all the time, Signal may miss processes; only Kill is certain. It is not an error if
+// there is no process. If we may not signal a process, Signal signals the others and returns
+// an error.
 func (g *Group) Signal(sig syscall.Signal) error {
 	s := signaller{group: filepath.Base(g.path), sig: sig, sent: make(map[int]bool)}
 	for range maxPasses {
@@ -34,15 +34,15 @@ func (g *Group) Signal(sig syscall.Signal) error {
 
 // A signaller sends one signal to one group.
 type signaller struct {
-	group string // the name, which no other group has
+	group string // its name, which is unique
 	sig   syscall.Signal
 	sent  map[int]bool // by process id
 	err   error        // the first
 }
 
-// walk signals the processes of a cgroup and of those below it. One that is
-// gone has none. The list of a threaded one cannot be read; its processes are
-// in that of the cgroup above, which is ours as well.
+// walk signals the processes of a cgroup and of those below it. It ignores a cgroup that was
+// removed. The list of a threaded cgroup cannot be read, but the cgroup above it, which is
+// also ours, lists its processes.
 func (s *signaller) walk(dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if removed(err) {
@@ -65,8 +65,8 @@ func (s *signaller) walk(dir string) {
 	}
 }
 
-// send signals one process. Its id may be a stranger's by now, and so the
-// process is held before it is asked where it belongs.
+// send signals one process. The id may belong to another process by now, so send opens the
+// process before it checks whether that is in the group.
 func (s *signaller) send(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == nil {
@@ -82,7 +82,7 @@ func (s *signaller) send(pid int) error {
 	return os.NewSyscallError("pidfd", err)
 }
 
-// member reports whether a process is in the group or below.
+// member reports whether a process is in the group or below it.
 func (s *signaller) member(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// everyone waits until each process of TestSignal has written just that.
+// everyone waits until each process of TestSignal has written want.
 func everyone(t *testing.T, j job, want string) {
 	t.Helper()
 	for _, name := range []string{"first", "session", "nested"} {
@@ -44,8 +44,8 @@ func everyone(t *testing.T, j job, want string) {
 	}
 }
 
-// Also those that are forked while the others are signalled: here by the last in
-// the list, until its turn comes.
+// Processes that are forked while others are signalled get the signal as well. Here the last
+// process of the list forks until it is signalled.
 func TestSignalForked(t *testing.T) {
 	t.Parallel()
 	j := start(t, `
@@ -59,7 +59,7 @@ func TestSignalForked(t *testing.T) {
 	until(t, "none is left", func() bool { return !populated(t, j.Group) })
 }
 
-// An id may be a stranger's when its turn comes.
+// A process that is not in the group is not signalled: an id may be used again.
 func TestSignalNoStranger(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
