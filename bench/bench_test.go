@@ -12,18 +12,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
-// A bench is one run of all rows.
+// A bench is one run of all sections.
 type bench struct {
 	core     string // a copy of bin/leaderrun
-	helper   string // and of bin/leaderrun-etcd beside it
+	helper   string // a copy of bin/leaderrun-etcd in the same directory
 	etcdctl  string
-	home     string   // of whatever is run
-	stderr   *os.File // of what is being run
+	home     string   // HOME of all commands
+	stderr   *os.File // standard error of the present command
 	sections []section
 }
 
-// TestBench runs the rows one after the other; -run TestBench/file runs one.
-// RESULTS.md is written only after all of them.
+// TestBench runs the sections one after the other; -run TestBench/file runs one. It
+// writes RESULTS.md only after all of them.
 func TestBench(t *testing.T) {
 	b := newBench(t)
 	rows := []struct {
@@ -49,15 +49,15 @@ func TestBench(t *testing.T) {
 	switch {
 	case t.Failed():
 	case len(b.sections) < len(rows):
-		t.Log("not all rows were run: RESULTS.md stays as it is")
+		t.Log("not all sections were run: RESULTS.md is unchanged")
 	default:
 		b.write(t, "RESULTS.md")
 	}
 }
 
 func newBench(t *testing.T) *bench {
-	// What a command leaves running becomes our child, so that its use of CPU
-	// counts and nothing of it runs into the next command.
+	// Processes that a command leaves behind become our children, so that their CPU time
+	// counts and they do not run into the next command.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +74,9 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// install copies a program and returns the path of the copy. A file that the
-// linker has just written is mapped in smaller pieces than one that was copied,
-// as an installed program was, and starts 5 to 10 % slower.
+// install copies a program and returns the path of the copy. Installed programs are
+// copies. A file that the linker has just written is mapped in smaller pieces, and starts
+// 5 to 10 % slower.
 func install(t *testing.T, dir, program string) string {
 	t.Helper()
 	text, err := os.ReadFile(program)

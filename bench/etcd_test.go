@@ -10,8 +10,8 @@ import (
 
 // A contender is a way to run a job under a lock in etcd.
 type contender struct {
-	argv   func(lock string) []string // to which the job is appended
-	prefix func(lock string) string   // of the keys of all who hold the lock or wait for it
+	argv   func(lock string) []string // the job is appended to it
+	prefix func(lock string) string   // of the keys of the holder and the waiters
 }
 
 func (b *bench) leaderrun() contender {
@@ -21,7 +21,7 @@ func (b *bench) leaderrun() contender {
 	}
 }
 
-// lock is `etcdctl lock`.
+// lock returns the contender `etcdctl lock`.
 func (b *bench) lock() contender {
 	return contender{
 		argv:   func(lock string) []string { return []string{b.etcdctl, "lock", lock} },
@@ -47,7 +47,7 @@ func (b *bench) etcdDurable(t *testing.T) section {
 	return s
 }
 
-// wrapOnEtcd wraps true, and for the memory a job that outlives a renewal.
+// wrapOnEtcd wraps true, and for memory a job that outlives a renewal.
 func (b *bench) wrapOnEtcd(t *testing.T, server *etcdtest.Server) section {
 	const rounds, memoryRounds = 200, 5
 	ours, peer := b.leaderrun().argv("bench"), b.lock().argv("bench")

@@ -39,7 +39,7 @@ func (b *bench) file(t *testing.T) section {
 	}
 }
 
-// memoryDir returns a directory on a tmpfs, or if there is none anywhere.
+// memoryDir returns a directory on a tmpfs, or any directory if there is no tmpfs.
 func memoryDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "bench-")
 	if err != nil {

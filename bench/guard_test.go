@@ -23,8 +23,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// relayVariable has this program play a job that is never the same process for
-// long.
+// relayVariable makes this program play a job that is never the same process for long.
 const relayVariable = "BENCH_RELAY"
 
 func TestMain(m *testing.M) {
@@ -34,8 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// guard measures how soon nothing of a job is left when leaderrun cannot see to
-// that itself.
+// guard measures how soon nothing of a job is left when leaderrun itself cannot kill it.
 func (b *bench) guard(t *testing.T) section {
 	const kills, freezes, relays = 200, 20, 100
 	family := []string{"sh", "-c", `(setsid sleep 1000 &); sleep 1000 & sleep 1000`}
@@ -58,7 +56,7 @@ func (b *bench) guard(t *testing.T) section {
 	return s
 }
 
-// atMost99 makes a figure whose 99th percentile has a limit.
+// atMost99 returns a figure whose 99th percentile has a limit.
 func atMost99(what, unit string, ours sample, limit float64) figure {
 	f := atMost(what, unit, ours, limit)
 	f.met = ours.quantile(0.99) <= limit
@@ -74,7 +72,7 @@ func selfPath(t *testing.T) string {
 	return path
 }
 
-// killed kills leaderrun, and returns how long its guard then lived.
+// killed kills leaderrun, and returns how long its guard lives after that.
 func (b *bench) killed(t *testing.T, rounds int, tier string, job []string, env ...string) (s sample) {
 	dir := filepath.Join(t.TempDir(), "locks")
 	for range rounds {
@@ -104,7 +102,7 @@ func (b *bench) frozen(t *testing.T, rounds int) (s sample) {
 		late := (clock.Boot{}).Now().Sub(timing.KillAt(a.Deadline))
 		_ = r.cmd.Process.Kill()
 		_ = r.cmd.Wait()
-		if late < timing.Renew/2 { // else it was renewed after it was asked
+		if late < timing.Renew/2 { // otherwise it was renewed after the job had asked
 			s = append(s, ms(late))
 		}
 	}
@@ -149,7 +147,7 @@ func isGuard(pid int) bool {
 	return strings.HasPrefix(string(line), "leaderrun-guard")
 }
 
-// end does something and returns how long the guard then lives.
+// end calls do and returns how long the guard lives after that.
 func (h *holder) end(t *testing.T, do func()) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -160,7 +158,7 @@ func (h *holder) end(t *testing.T, do func()) time.Duration {
 	}
 	took := time.Since(start)
 	if err != nil || took > 10*time.Second {
-		t.Fatalf("the guard goes on: %v", err)
+		t.Fatalf("the guard does not end: %v", err)
 	}
 	_ = unix.Close(h.guard)
 	return took

@@ -22,8 +22,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
-// handOver measures from a job's last instruction to the next job's first,
-// through a chain of waiters that are all in the queue already.
+// handOver measures from a job's last instruction to the next job's first, through a
+// chain of waiters that are already in the queue.
 func (b *bench) handOver(t *testing.T) section {
 	r := &relay{bench: b, server: etcdtest.Start(t, etcdtest.Options{}), job: buildStamp(t), ours: b.leaderrun(), peer: b.lock()}
 	s := section{
@@ -75,8 +75,8 @@ func (r *relay) race(t *testing.T, waiters, rounds int) (l legs) {
 	return l
 }
 
-// chain queues waiters behind a holder, lets it go, and returns how long each
-// hand-over took.
+// chain queues waiters behind a holder, lets it go, and returns how long each hand-over
+// took.
 func (r *relay) chain(t *testing.T, c contender, waiters int) sample {
 	r.chains++
 	lock := "relay-" + strconv.Itoa(r.chains)
@@ -97,16 +97,16 @@ func (r *relay) chain(t *testing.T, c contender, waiters int) sample {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // only after a failure is it still there
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // still running only after a failure
 		return cmd
 	}
 	all := []*exec.Cmd{start("STAMP_GATE=" + gate)}
 	opened := openGate(t, gate)
-	// A fresh client for each chain: none is connected while it runs.
+	// Use a new client for each chain, so that none is connected while it runs.
 	client := r.server.Client()
 	for range waiters {
 		all = append(all, start())
-		// Not all at once, or on few cores they would not get connected in time.
+		// Not all at once, because on few cores they would not get connected in time.
 		r.awaitKeys(t, client, c.prefix(lock), len(all)-8)
 	}
 	r.awaitKeys(t, client, c.prefix(lock), len(all))
@@ -123,8 +123,8 @@ func (r *relay) chain(t *testing.T, c contender, waiters int) sample {
 	return gaps(t, stamps, len(all))
 }
 
-// settle is how long the last waiters in the queue are given to begin their
-// watches, and the machine to get quiet.
+// settle is how long the last waiters in the queue may take to begin their watches, and
+// the machine to become quiet.
 const settle = time.Second
 
 // openGate opens a FIFO for writing once the first job waits at the other end.
@@ -160,8 +160,8 @@ func await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// gaps reads what n jobs have stamped and returns the times in between, in ms.
-// If two of them ran at the same time, the lock has failed.
+// gaps reads the stamps of n jobs and returns the times between them, in ms. If two jobs
+// overlap, the lock has failed.
 func gaps(t *testing.T, path string, n int) (s sample) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -170,7 +170,7 @@ func gaps(t *testing.T, path string, n int) (s sample) {
 	}
 	runs := make([]struct{ Start, End int64 }, n)
 	if len(b) != binary.Size(runs) {
-		t.Fatalf("%d bytes of stamps; want those of %d jobs", len(b), n)
+		t.Fatalf("got %d bytes of stamps, which are not those of %d jobs", len(b), n)
 	}
 	if err := binary.Read(bytes.NewReader(b), binary.LittleEndian, runs); err != nil {
 		t.Fatal(err)

@@ -12,22 +12,21 @@ import (
 	"time"
 )
 
-// established is how long a process must have lived to count. One that was
-// just forked still shares the memory of its parent, until it executes its
-// program or, if it only tried something out, ends.
+// established is how long a process must have lived to count. A process that was just
+// forked still shares the memory of its parent, until it executes its program or ends.
 const established = 100 * time.Millisecond
 
-// A footprint is what was seen of a process.
+// A footprint is what was observed of a process.
 type footprint struct {
 	first, last time.Time
 	peak        float64 // resident size in bytes
 	job         bool
 }
 
-// peakRSS runs a command with the given job appended, looks every millisecond
-// at the peak resident size (VmHWM) of its processes, and returns their sum in
-// bytes, the job left out. The rusage of a child would not do: it begins with
-// the size of whoever forked it. The job must last longer than established.
+// peakRSS runs a command with the given job appended, reads every millisecond the peak
+// resident size (VmHWM) of its processes, and returns their sum in bytes, without the
+// job. The rusage of a child would be wrong: it begins with the size of the process that
+// forked it. The job must last longer than established.
 func (b *bench) peakRSS(t *testing.T, c command, job ...string) float64 {
 	t.Helper()
 	c.argv = slices.Concat(c.argv, job)
@@ -68,7 +67,7 @@ func sum(seen map[int]footprint) (bytes float64) {
 	return bytes
 }
 
-// hwm returns a process's peak resident size in bytes; 0 if it is gone.
+// hwm returns a process's peak resident size in bytes, or 0 if it is gone.
 func hwm(pid int) float64 {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := strings.Cut(string(b), "VmHWM:")

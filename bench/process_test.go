@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command is a program, its arguments, and what its environment has besides
-// PATH and HOME.
+// A command is a program, its arguments, and additions to an environment of PATH and
+// HOME.
 type command struct {
 	argv []string
 	env  []string
 }
 
-// shown is the command as the report names it.
+// shown returns the command as the report shows it.
 func (c command) shown() string {
 	words := slices.Clone(c.argv)
 	words[0] = filepath.Base(words[0])
@@ -49,12 +49,12 @@ type use struct {
 	cpu  time.Duration // user and system time of all its processes
 }
 
-// breath is the pause before each run, so that what the last one left for the
-// server and the kernel to tidy up is not charged to this one.
+// breath is the pause before each run, so that the server and the kernel can clean up
+// after the previous run, and that does not count.
 const breath = 10 * time.Millisecond
 
-// run runs a command to its end. One that fails, or says anything on standard
-// error, ends the benchmark.
+// run runs a command to its end. A command that fails, or writes to standard error, ends
+// the benchmark.
 func (b *bench) run(t *testing.T, c command) use {
 	t.Helper()
 	b.rewind(t)
@@ -91,8 +91,7 @@ func (b *bench) check(t *testing.T, c command, err error) {
 	}
 }
 
-// reapStrays waits for processes that a command left behind and returns their
-// CPU time.
+// reapStrays waits for processes that a command left behind and returns their CPU time.
 func reapStrays(t *testing.T, before []int) (cpu time.Duration) {
 	t.Helper()
 	for _, pid := range children(os.Getpid()) {
@@ -114,7 +113,7 @@ func reapStrays(t *testing.T, before []int) (cpu time.Duration) {
 
 // children returns the processes whose parent is pid.
 func children(pid int) (pids []int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is sound
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	for _, list := range lists {
 		b, _ := os.ReadFile(list) // a thread that has ended has no children
 		for _, field := range strings.Fields(string(b)) {
@@ -127,7 +126,7 @@ func children(pid int) (pids []int) {
 	return pids
 }
 
-// tree returns a process and all below it.
+// tree returns a process and all its descendants.
 func tree(pid int) []int {
 	pids := []int{pid}
 	for _, child := range children(pid) {

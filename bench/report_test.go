@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// A section of the report is one row of the list of figures: what was run, and
-// what came out.
+// A section of the report is one benchmark: the commands, and the results.
 type section struct {
 	title    string
 	commands []string
@@ -27,14 +26,14 @@ type figure struct {
 	what   string
 	unit   string
 	ours   sample
-	peer   sample // empty: there is none
-	pairs  sample // the ratios of what was measured together; may be empty
-	target string // empty: none
+	peer   sample // empty if there is none
+	pairs  sample // the ratios of pairs measured together; may be empty
+	target string // empty if none
 	met    bool
 }
 
-// versus makes a figure of a contest whose ratio of medians has a limit; 0:
-// it has none.
+// versus returns a figure that compares two samples, with a limit for the ratio of their
+// medians, or 0 for no limit.
 func versus(what, unit string, ours, peer sample, limit float64) figure {
 	f := figure{what: what, unit: unit, ours: ours, peer: peer, pairs: ratios(ours, peer)}
 	if limit > 0 {
@@ -43,7 +42,7 @@ func versus(what, unit string, ours, peer sample, limit float64) figure {
 	return f
 }
 
-// atMost makes a figure whose median has a limit; 0: it has none.
+// atMost returns a figure with a limit for its median, or 0 for no limit.
 func atMost(what, unit string, ours sample, limit float64) figure {
 	f := figure{what: what, unit: unit, ours: ours}
 	if limit > 0 {
@@ -78,7 +77,7 @@ func (f figure) count() string {
 	return fmt.Sprint(len(f.ours))
 }
 
-// spread prints median, p95 and p99, as far as the sample has them.
+// spread formats median, p95 and p99, as far as the sample allows.
 func spread(s sample) string {
 	switch {
 	case len(s) == 0:
@@ -133,13 +132,13 @@ func memory(t *testing.T) string {
 	return fmt.Sprintf("%.0f GiB", kib/(1<<20))
 }
 
-// kernel returns the version alone: what a distributor or a host adds to it
-// tells where this ran.
+// kernel returns only the version. Additions by a distributor or a host would reveal
+// where this ran.
 func kernel(t *testing.T) string {
 	return found(t, "/proc/sys/kernel/osrelease", `^(\d+(?:\.\d+)*)`)
 }
 
-// found returns what the first group of a pattern matches in a file.
+// found returns the first group of a pattern's match in a file.
 func found(t *testing.T, path, pattern string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -20,15 +20,15 @@ import (
 const (
 	// renewal is R at the default ttl of 15 s.
 	renewal = 3 * time.Second
-	// crowd is how many waiters are watched at once: what they ask for is so
-	// little that one alone would be lost in rounding.
+	// crowd is how many waiters are watched at once. One waiter alone makes so few requests
+	// that they would be lost in rounding.
 	crowd = 10
 	// window is how long requests are counted.
 	window = time.Minute
 )
 
-// requests counts what holders and waiters ask etcd for while nothing happens.
-// Each party has a server to itself, and all are watched at the same time.
+// requests counts the requests to etcd by holders and waiters while nothing happens. Each
+// party has its own server, and all are watched at the same time.
 func (b *bench) requests(t *testing.T) section {
 	ours, peer := b.leaderrun(), b.lock()
 	var servers []*etcdtest.Server
@@ -82,11 +82,11 @@ func (b *bench) queueUp(t *testing.T, server *etcdtest.Server, c contender, n in
 	}
 }
 
-// endTree kills a command and what it started, so that nothing of the queue
-// moves on while the rest of it is ended.
+// endTree kills a command and what it started, so that nothing in the queue advances
+// while the rest is ended.
 func endTree(cmd *exec.Cmd) {
 	for _, pid := range tree(cmd.Process.Pid) {
-		_ = unix.Kill(pid, unix.SIGKILL) // it may have ended with its parent
+		_ = unix.Kill(pid, unix.SIGKILL) // may have ended with its parent
 	}
 	_ = cmd.Wait() // it was killed
 }
@@ -94,8 +94,8 @@ func endTree(cmd *exec.Cmd) {
 // counters are requests by method.
 type counters map[string]float64
 
-// count counts after things have settled: what is done once after the start is
-// no matter of requests a minute.
+// count begins to count when things have settled: requests after the start do not belong
+// to those per minute.
 func count(servers []*etcdtest.Server) (all []counters) {
 	time.Sleep(2 * renewal)
 	for _, s := range servers {
@@ -110,8 +110,8 @@ func count(servers []*etcdtest.Server) (all []counters) {
 
 var counted = regexp.MustCompile(`(?m)^grpc_server_(msg_received|handled)_total\{.*grpc_method="(\w+)",.*grpc_type="(\w+)"\} (\S+)$`)
 
-// read reads the messages received, by method. The server counts the end of a
-// stream as one more, which is taken off again.
+// read returns the messages received, by method. The server counts the end of a stream as
+// one more message, which read subtracts.
 func read(server *etcdtest.Server) counters {
 	c := counters{}
 	for _, m := range counted.FindAllStringSubmatch(server.Metrics(), -1) {

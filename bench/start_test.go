@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// inits adds up what the initialisation of the programs' packages takes.
+// inits adds up the time of the initialization of the programs' packages.
 func (b *bench) inits(t *testing.T) section {
 	const rounds = 100
 	var core, helper sample
@@ -46,7 +46,7 @@ func initTime(t *testing.T, argv ...string) (sum float64) {
 	}
 	lines := initClock.FindAllStringSubmatch(stderr.String(), -1)
 	if len(lines) == 0 {
-		t.Fatalf("%s: no trace of its initialisation", argv[0])
+		t.Fatalf("%s: no trace of its initialization", argv[0])
 	}
 	for _, m := range lines {
 		var clock float64
@@ -58,7 +58,7 @@ func initTime(t *testing.T, argv ...string) (sum float64) {
 	return sum
 }
 
-// starts measures the commands that only start, answer and end.
+// starts measures commands that only start, answer and end.
 func (b *bench) starts(t *testing.T) section {
 	const rounds = 500
 	version := command{argv: []string{b.core, "version"}}
@@ -78,8 +78,8 @@ func (b *bench) starts(t *testing.T) section {
 	}
 }
 
-// checkInside starts a job that lasts as long as the test, and returns the
-// command that asks for its lease.
+// checkInside starts a job that lasts as long as the test, and returns the command that
+// asks for its lease.
 func (b *bench) checkInside(t *testing.T) command {
 	dir := filepath.Join(t.TempDir(), "locks")
 	cmd := b.prepare(command{argv: []string{b.core, "-b", "file://" + dir, "-l", "check", "-c", "echo $LEADERRUN_SOCKET; exec cat"}})
@@ -98,7 +98,7 @@ func (b *bench) checkInside(t *testing.T) command {
 		_ = stdin.Close()
 		_, _ = io.Copy(io.Discard, stdout)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the job that was asked about: %v", err)
+			t.Errorf("the job of the lease: %v", err)
 		}
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')

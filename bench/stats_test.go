@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A sample is what was measured, in the order of measurement.
+// A sample is a series of measurements, in order.
 type sample []float64
 
 func (s sample) median() float64 { return s.quantile(0.5) }
 
-// quantile returns the smallest value that at least q of the sample do not
-// exceed; 0 of an empty sample.
+// quantile returns the smallest value that at least a fraction q of the sample does not
+// exceed, or 0 for an empty sample.
 func (s sample) quantile(q float64) float64 {
 	if len(s) == 0 {
 		return 0
@@ -24,7 +24,7 @@ func (s sample) quantile(q float64) float64 {
 	return sorted[min(max(i, 0), len(s)-1)]
 }
 
-// ratios divides what was measured together.
+// ratios divides values that were measured together.
 func ratios(ours, peer sample) sample {
 	r := make(sample, len(ours))
 	for i := range ours {
@@ -33,10 +33,10 @@ func ratios(ours, peer sample) sample {
 	return r
 }
 
-// A contest is what a number of alternating runs took.
+// A contest has the results of alternating runs.
 type contest struct{ ours, peer struct{ wall, cpu sample } }
 
-// alternate runs A B A B … after one round that does not count.
+// alternate runs A B A B …, after one round that does not count.
 func alternate(rounds int, ours, peer func() use) (c contest) {
 	ours()
 	peer()

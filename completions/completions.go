@@ -1,11 +1,12 @@
-// Package completions has the scripts that make shells complete what is typed after
-// "leaderrun". They are thin: what there is to complete they ask the program, see
-// "leaderrun completion" in package cmd, and hand it to their shell in its own way.
+// Package completions has the scripts that make shells complete a command line of
+// leaderrun. They are thin: they ask the program for the candidates, see "leaderrun
+// completion" in package cmd, and pass them to their shell.
 //
-// The files are named as the shells look for them, to be installed as they are.
+// The files have the names that the shells look for, so that they can be installed
+// unchanged.
 package completions
 
-import _ "embed" // the program prints the files themselves, so that they are never stale
+import _ "embed" // the program prints the files themselves, so they cannot be out of date
 
 //go:embed leaderrun.bash
 var bash string
@@ -19,7 +20,7 @@ var fish string
 //go:embed leaderrun.ps1
 var powershell string
 
-// Shells are the names of those that have a script.
+// Shells returns the names of the shells that have a script.
 func Shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 // Script returns the script of a shell, or "" if it has none.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScripts: what the program prints are the files as they are.
+// TestScripts checks that the program prints the files unchanged.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	for shell, file := range map[string]string{"bash": "leaderrun.bash", "zsh": "_leaderrun", "fish": "leaderrun.fish", "powershell": "leaderrun.ps1"} {
@@ -20,9 +20,10 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestScriptsKnowTheProtocol holds for all shells, of which PowerShell is not there to
-// be tested: the question is asked in its form, without a word for errors, and each
-// answer is known; see "leaderrun completion" in package cmd.
+// TestScriptsKnowTheProtocol checks the scripts of all shells, because PowerShell may not
+// be available for tests: each asks the question in the right form, without room for
+// error messages, and knows each kind of answer; see "leaderrun completion" in package
+// cmd.
 func TestScriptsKnowTheProtocol(t *testing.T) {
 	t.Parallel()
 	questions := map[string]string{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFish has fish itself tell what a line can become.
+// TestFish makes fish itself report what a line can become.
 func TestFish(t *testing.T) {
 	t.Parallel()
 	require(t, "fish")

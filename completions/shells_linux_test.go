@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Lines in bash and zsh, and what Tab makes of them.
+// lines are lines in bash and zsh, and the result of Tab.
 var lines = [][2]string{
 	// Subcommands and options.
 	{"leaderrun resig", "leaderrun resign "},
@@ -26,7 +26,7 @@ var lines = [][2]string{
 	{"leaderrun --job night\\ ", "leaderrun --job night\\ shift "},
 	{"leaderrun --id ", "leaderrun --id "},
 
-	// Names and URLs have characters at which bash parts words.
+	// Names and URLs contain characters at which bash splits words.
 	{"leaderrun -l jobs", "leaderrun -l jobs:"},
 	{"leaderrun -l jobs:e", "leaderrun -l jobs:eu "},
 	{"leaderrun --lock=jobs:e", "leaderrun --lock=jobs:eu "},
@@ -54,7 +54,7 @@ var lines = [][2]string{
 	{"leaderrun run -l jobs:eu own-t", "leaderrun run -l jobs:eu own-tool "},
 	{"leaderrun --on-lost own-t", "leaderrun --on-lost own-tool "},
 
-	// The program that is typed is the one that is asked.
+	// The program on the command line is the one that is asked.
 	{"../bin/leaderrun --nonb", "../bin/leaderrun --nonblock "},
 	{"../asked/leaderrun as", "../asked/leaderrun asked "},
 	{"~/../asked/leaderrun as", "~/../asked/leaderrun asked "},
@@ -63,14 +63,14 @@ var lines = [][2]string{
 	{"./nowhere/leaderrun --nonb", "./nowhere/leaderrun --nonblock "},
 }
 
-// What a command of its own completion makes of its arguments.
+// argumentLines are lines with a command that has its own completion.
 var argumentLines = [][2]string{
 	{"leaderrun own-tool alp", "leaderrun own-tool alpha "},
 	{"leaderrun -l jobs:eu -b toy://h/p -- own-tool x alp", "leaderrun -l jobs:eu -b toy://h/p -- own-tool x alpha "},
 	{"leaderrun -- leaderrun --lock=jobs:e", "leaderrun -- leaderrun --lock=jobs:eu "},
 }
 
-// Lines with all that their last word can become.
+// lists are lines with everything that their last word can become.
 var lists = [][2]string{
 	{"leaderrun ", "leaderrun run status watch wait check resign release forget doctor config backends completion version help"},
 	{"leaderrun --takeover ", "leaderrun --takeover fast strict"},
@@ -111,20 +111,21 @@ func TestBash(t *testing.T) {
 	})
 }
 
-// TestBashCompletion is with the package, which knows how others are completed.
+// TestBashCompletion uses the package bash-completion, which knows how other programs are
+// completed.
 func TestBashCompletion(t *testing.T) {
 	t.Parallel()
 	const library = "/usr/share/bash-completion/bash_completion"
 	require(t, "bash", library)
 	script := ". " + library + "\n. " + here.path("scripts") + "/leaderrun.bash\n"
-	theirs := strings.Replace(bashStart, "IFS=:\n", "", 1) // it needs that as it was
+	theirs := strings.Replace(bashStart, "IFS=:\n", "", 1) // the package needs the original IFS
 	s := start(t, "rc", script+theirs, "bash", "--noprofile", "--rcfile", "rc", "-i")
 	s.completes(lines)
 	s.completes(argumentLines)
 	s.lists()
 }
 
-// TestOldBash is without compopt, which bash 3.2 does not have, as on macOS.
+// TestOldBash runs without compopt, which bash 3.2, as on macOS, does not have.
 func TestOldBash(t *testing.T) {
 	t.Parallel()
 	require(t, "bash")
@@ -177,7 +178,7 @@ func TestZsh(t *testing.T) {
 	}
 }
 
-// lists checks all that the last words of lines can become, in any order.
+// lists checks everything that the last words of lines can become, in any order.
 func (s *shell) lists() {
 	s.t.Helper()
 	for _, c := range lists {

@@ -20,18 +20,18 @@ import (
 // patience is how long a test waits for a shell.
 const patience = time.Minute
 
-// prompt is what the shells ask with.
+// prompt is the prompt of the shells.
 const prompt = "ok> "
 
-// The keys that the shells' start files bind: to insert all that a word can become, and
-// to write the line to the file "report" and empty it.
+// The keys that the shells' start files bind: to insert everything that a word can
+// become, and to write the line to the file "report" and clear it.
 const (
 	tab    = "\t"
 	all    = "\x18a"
 	report = "\x18p"
 )
 
-// A shell is one on a terminal of its own, at which a test types.
+// A shell runs on its own terminal, in which a test types.
 type shell struct {
 	t        *testing.T
 	terminal *os.File
@@ -40,11 +40,11 @@ type shell struct {
 
 	mu     sync.Mutex
 	shown  bytes.Buffer
-	prompt chan struct{} // closed when it was shown
+	prompt chan struct{} // closed when the prompt was shown
 }
 
-// start starts a shell and waits until it prompts. Its start file, which the command
-// names as rc, has a text in which the name of the report is put.
+// start starts a shell and waits for its prompt. Its start file, which the command names
+// as rc, has the given text with the name of the report.
 func start(t *testing.T, rc, format string, command ...string) *shell {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func start(t *testing.T, rc, format string, command ...string) *shell {
 		close(shown)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // the kernel hangs up on what it has started
+		_ = cmd.Process.Kill() // the kernel hangs up on the processes that it has started
 		_ = cmd.Wait()
 		master.Close()
 		<-shown
@@ -95,7 +95,7 @@ func start(t *testing.T, rc, format string, command ...string) *shell {
 	select {
 	case <-s.prompt:
 	case <-shown:
-		t.Fatal("the shell has ended")
+		t.Fatal("the shell ended")
 	case <-time.After(patience):
 		t.Fatal("the shell does not prompt")
 	}
@@ -120,7 +120,7 @@ func (s *shell) watch() {
 	}
 }
 
-// becomes types a line and a key, and returns what the line is then.
+// becomes types a line and a key, and returns the resulting line.
 func (s *shell) becomes(line, key string) string {
 	s.t.Helper()
 	if _, err := s.terminal.WriteString(line + key + report); err != nil {
@@ -136,7 +136,7 @@ func (s *shell) becomes(line, key string) string {
 	return got[:len(got)-1]
 }
 
-// completes checks what the key Tab makes of lines.
+// completes checks what Tab makes of lines.
 func (s *shell) completes(cases [][2]string) {
 	s.t.Helper()
 	for _, c := range cases {
@@ -146,7 +146,7 @@ func (s *shell) completes(cases [][2]string) {
 	}
 }
 
-// openTerminal opens a new terminal, so wide that no shell breaks a line.
+// openTerminal opens a new terminal that is wide enough for any line.
 func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, slave, err := terminaltest.Open()

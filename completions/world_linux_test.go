@@ -10,12 +10,12 @@ import (
 	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
-// A world is what the shells of the tests have around them, which none of them changes:
-// the real program, a helper of another backend, locks, jobs of a config file, commands,
-// and files.
+// A world is the environment of the tests' shells, none of which changes it: the real
+// program, a helper of another backend, locks, jobs of a config file, commands, and
+// files.
 type world struct{ dir string }
 
-var here world // set once, by TestMain
+var here world // set once by TestMain
 
 var built programs.Programs
 
@@ -45,13 +45,14 @@ var texts = map[string]string{
 	"bin/own-tool":      "#!/bin/sh\n",
 	"bin/leaderrun-toy": "#!/bin/sh\n",
 
-	// Our scripts, which TestScripts sees to be the files, in a place without odd names.
+	// Our scripts (TestScripts compares them with the files), in a directory without odd
+	// names.
 	"scripts/leaderrun.bash": bash,
 	"scripts/_leaderrun":     zsh,
 	"scripts/leaderrun.fish": fish,
 
-	// Other programs of that name: one that says what it was asked, one that does not
-	// know the question, and one that knows another answer.
+	// Other programs with the same name: one that reports what it was asked, one that
+	// does not know the question, and one that gives an unknown kind of answer.
 	"asked/leaderrun": "#!/bin/sh\nprintf 'words \\n%s\\n' asked\n",
 	"older/leaderrun": "#!/bin/sh\necho words; echo older; echo oops >&2; exit 64\n",
 	"newer/leaderrun": "#!/bin/sh\necho paragraphs; echo newer\n",
@@ -90,8 +91,8 @@ func (w *world) make(dir string) error {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// env is all that the shells have of an environment. Helpers and settings that the host
-// has elsewhere are not offered.
+// env returns the whole environment of the shells. It leaves out the host's helpers and
+// settings.
 func (w *world) env() []string {
 	return []string{
 		"HOME=" + w.path("home"), "XDG_CONFIG_HOME=" + w.path("home"), "XDG_DATA_HOME=" + w.path("home"), "ZDOTDIR=/nowhere",
@@ -100,7 +101,8 @@ func (w *world) env() []string {
 	}
 }
 
-// require skips a test without a program, but on the machines that test all.
+// require skips a test if a program is missing, but fails it on machines that must test
+// everything.
 func require(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {

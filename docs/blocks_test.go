@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// A block is a part of a file that is run or checked. A comment with commands is
-// one, too.
+// A block is a part of a file that is run or checked. A comment with commands is also a
+// block.
 type block struct {
 	line     int    // of the first line of text
 	lang     string // as after the fence
 	text     string
-	notRun   string // why it is not run
-	file     string // its text is that of this file
+	notRun   string // why the block is not run
+	file     string // the file whose content the text is
 	terminal string
-	goesOn   string // why its last command does not end
+	goesOn   string // why the last command does not end
 }
 
-// languages are those that a block can have.
+// languages are the languages of blocks.
 var languages = []string{"sh", "console", "crontab", "yaml", "ini", "json", "text"}
 
 var (
@@ -28,15 +28,15 @@ var (
 	directive = regexp.MustCompile(`(?s)^\s*(not run|run instead|run|file|terminal|goes on):\s*(.*?)\s*$`)
 )
 
-// A scanner goes through a file in Markdown.
+// A scanner reads a Markdown file.
 type scanner struct {
 	lines []string
-	at    int // the line that is looked at, from 0
+	at    int // the present line, from 0
 	all   []block
-	next  block // what comments say of the block that follows
+	next  block // what comments say about the next block
 }
 
-// blocks finds those of a file. An error begins with the line.
+// blocks returns the blocks of a file. An error begins with the line.
 func blocks(text string) ([]block, error) {
 	s := scanner{lines: strings.Split(text, "\n")}
 	for ; s.at < len(s.lines); s.at++ {
@@ -57,7 +57,7 @@ func blocks(text string) ([]block, error) {
 	return s.all, nil
 }
 
-// fenced reads a block to its last line.
+// fenced reads a block up to its last line.
 func (s *scanner) fenced(indent, lang string) error {
 	lines := s.lines[s.at+1:]
 	end := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "```" })
@@ -65,7 +65,7 @@ func (s *scanner) fenced(indent, lang string) error {
 		return errors.New("the block has no end")
 	}
 	b := s.next
-	if b.lang == "" { // nothing is run instead
+	if b.lang == "" { // nothing to run instead
 		b.line, b.lang, b.text = s.at+2, lang, unindent(lines[:end], indent)
 	}
 	s.all, s.next = append(s.all, b), block{}
@@ -73,7 +73,7 @@ func (s *scanner) fenced(indent, lang string) error {
 	return b.check()
 }
 
-// comment reads one to its last line.
+// comment reads a comment up to its last line.
 func (s *scanner) comment() error {
 	end := slices.IndexFunc(s.lines[s.at:], func(l string) bool { return strings.Contains(l, "-->") })
 	if end < 0 {
@@ -83,7 +83,7 @@ func (s *scanner) comment() error {
 	inner, _, _ := strings.Cut(strings.TrimPrefix(whole, "<!--"), "-->")
 	m := directive.FindStringSubmatch(inner)
 	if m == nil {
-		return errors.New("the comment says nothing that is known")
+		return errors.New("the comment is not a known directive")
 	}
 	line := s.at + 1 + strings.Count(whole[:strings.Index(whole, m[2])], "\n")
 	s.at += end
@@ -91,7 +91,7 @@ func (s *scanner) comment() error {
 	return nil
 }
 
-// direct heeds a comment whose value begins in a line.
+// direct obeys a directive whose value begins in a line.
 func (s *scanner) direct(name, value string, line int) {
 	switch name {
 	case "not run":
@@ -121,21 +121,21 @@ func unindent(lines []string, indent string) string {
 func (b *block) check() error {
 	switch {
 	case b.file == "" && !slices.Contains(languages, b.lang):
-		return fmt.Errorf("the language %q is none of %s", b.lang, strings.Join(languages, ", "))
+		return fmt.Errorf("unknown language %q (want one of %s)", b.lang, strings.Join(languages, ", "))
 	case b.lang == "text" && regexp.MustCompile(`(?m)^\$ `).MatchString(b.text):
 		return errors.New("there are commands in a block of text")
 	}
 	return nil
 }
 
-// A typed is a command of a console, and what it prints.
+// A typed is a command in a console, with its output.
 type typed struct {
 	line    int
-	command string // "" where a block begins with what an earlier one prints
+	command string // "" if a block begins with the output of an earlier command
 	prints  []string
 }
 
-// console takes a block of that language apart.
+// console parses a block of that language.
 func (b *block) console() (all []typed) {
 	for i, l := range strings.Split(b.text, "\n") {
 		command, begins := strings.CutPrefix(l, "$ ")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What may vary in what is printed, the first that fits: a pattern of how it is
-// written in a file, and one of what may be printed instead.
+// varying are the things that may differ in output; the first that matches counts. Each
+// is a pattern of how a file shows it, and one of what may be printed instead.
 var varying = []struct{ written, printed *regexp.Regexp }{
 	same(`\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.]\d+)?)?)?`),
 	same(`\d\d:\d\d:\d\d([.]\d+)?`),
@@ -24,7 +24,7 @@ func same(pattern string) struct{ written, printed *regexp.Regexp } {
 	return struct{ written, printed *regexp.Regexp }{re, re}
 }
 
-// expect is the pattern of all that a command prints.
+// expect returns a pattern for all output of a command.
 func expect(lines []string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -44,7 +44,7 @@ func expect(lines []string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// first is the pattern of the beginning of a line, and how long that is.
+// first returns a pattern for the beginning of a line, and the length of that beginning.
 func first(l string) (int, string) {
 	for _, v := range varying {
 		if at := v.written.FindStringIndex(l); at != nil && at[0] == 0 {

@@ -16,11 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Files wait most of their time; a machine of two cores runs many at once.
+	// Files mostly wait; a machine with two cores can run many at once.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	syscall.Umask(0o022) // that of a reader
+	syscall.Umask(0o022) // a reader's umask
 	code := m.Run()
 	_ = os.RemoveAll(installed.dir)
 	os.Exit(code)
@@ -47,17 +47,17 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A reader follows one file, by the letter.
+// A reader follows one file literally.
 type reader struct {
 	t         *testing.T
 	machine   *machine
-	name, dir string // of the file, and where its commands begin
+	name, dir string // the file, and the directory in which its commands begin
 	grace     time.Duration
 	terminals map[string]*terminal
 }
 
-// run runs what a file says. An error begins with the line. Grace is for what is printed
-// after a command has ended.
+// run runs the commands of a file. An error begins with the line. Grace is the wait for
+// output after a command has ended.
 func run(t *testing.T, name, text string, grace time.Duration) error {
 	all, err := blocks(text)
 	if err != nil || len(all) == 0 {
@@ -94,7 +94,7 @@ func (r *reader) do(b *block) error {
 		return r.strictly(b, put("~/config.yaml", b.text)+" && leaderrun config show --config ~/config.yaml >/dev/null")
 	case b.lang == "ini":
 		if _, err := os.Stat("/usr/bin/systemd-analyze"); err != nil {
-			realserver.Missing(r.t, "there is no systemd-analyze")
+			realserver.Missing(r.t, "systemd-analyze is missing")
 		}
 		return r.strictly(b, put("~/unit.service", b.text)+" && systemd-analyze verify --man=no --recursive-errors=no ~/unit.service")
 	case b.lang == "json":
@@ -103,7 +103,8 @@ func (r *reader) do(b *block) error {
 	return nil
 }
 
-// put is the command that writes a file. It stands in one line, so that others keep theirs.
+// put returns the command that writes a file, on one line, so that the numbers of other
+// lines do not change.
 func put(file, text string) string {
 	return "printf '%s\\n' " + strings.ReplaceAll(quote(text), "\n", `'$'\n''`) + " >" + file
 }
@@ -113,7 +114,7 @@ func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\'
 func valid(b *block) error {
 	for i, l := range strings.Split(b.text, "\n") {
 		if !json.Valid([]byte(l)) {
-			return fmt.Errorf("%d: this is no JSON", b.line+i)
+			return fmt.Errorf("%d: invalid JSON", b.line+i)
 		}
 	}
 	return nil
@@ -142,7 +143,7 @@ func (r *reader) strictly(b *block, commands string) error {
 	}
 	if err := s.wait(); s.running() {
 		return fmt.Errorf("%d: %w", b.line, err)
-	} else if err != nil { // it begins with the line that has failed
+	} else if err != nil { // err begins with the line that failed
 		return err
 	}
 	r.t.Logf("%s:%d: %s\n%s", r.name, b.line, b.text, s.printed())
@@ -150,7 +151,7 @@ func (r *reader) strictly(b *block, commands string) error {
 	return nil
 }
 
-// enter types commands, and compares what they print.
+// enter types commands, and compares their output.
 func (r *reader) enter(b *block) error {
 	s := r.terminal(b.terminal)
 	for i, c := range b.console() {
@@ -188,7 +189,7 @@ func (r *reader) cron(b *block) error {
 		case regexp.MustCompile(`^[A-Z_]+$`).MatchString(name):
 			env += " " + name + "=" + quote(value)
 		case m == nil || strings.Contains(m[1], "%"):
-			return fmt.Errorf("%d: this is no line of a crontab that can be run", one.line)
+			return fmt.Errorf("%d: not a line of a crontab that can be run", one.line)
 		default:
 			if err := r.strictly(&one, "env -i "+env+" sh -c "+quote(m[1])); err != nil {
 				return err
@@ -198,7 +199,8 @@ func (r *reader) cron(b *block) error {
 	return nil
 }
 
-// end sees that all has ended, and printed nothing more than the file says.
+// end checks that everything has ended, and that nothing was printed that is not in the
+// file.
 func (r *reader) end() error {
 	for name, s := range r.terminals {
 		if err := r.over(s); err != nil {
@@ -208,7 +210,8 @@ func (r *reader) end() error {
 	return nil
 }
 
-// over waits for the end of a command that went on, and for no more output.
+// over waits for the end of a command that was still running, and checks that there is no
+// more output.
 func (r *reader) over(s *terminal) error {
 	if err := s.wait(); err != nil {
 		return err

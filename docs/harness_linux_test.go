@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestWrongDocs sees that what is wrong in a file is found, with its line.
+// TestWrongDocs checks that mistakes in a file are found, with their line.
 func TestWrongDocs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, text, want string }{
@@ -22,10 +22,10 @@ func TestWrongDocs(t *testing.T) {
 		{"unit", "```ini\n[Service]\nExecStart=/no/such/program\n```\n", "exit status 1"},
 		{"cron", "```crontab\nPATH=/usr/local/bin:/usr/bin:/bin\n* * * * * leaderrun true\n0 3 * * * leaderrun -- false\n```\n", "4: exit status 1"},
 		{"cron's path", "```crontab\n* * * * * leaderrun true\n```\n", "2: exit status 127"},
-		{"json", "```json\n{\"a\":1}\n{a:1}\n```\n", "3: this is no JSON"},
-		{"language", "```\n$ true\n```\n", "1: the language"},
+		{"json", "```json\n{\"a\":1}\n{a:1}\n```\n", "3: invalid JSON"},
+		{"language", "```\n$ true\n```\n", "1: unknown language"},
 		{"hidden commands", "```text\n$ false\n```\n", "1: there are commands"},
-		{"comment", "<!-- not run, as I say so -->\n```sh\nfalse\n```\n", "1: the comment says nothing"},
+		{"comment", "<!-- not run, as I say so -->\n```sh\nfalse\n```\n", "1: the comment is not a known directive"},
 		{"stray comment", "<!-- not run: somewhere else -->\n\n```sh\nfalse\n```\n", "2: the comment above has no block"},
 		{"not run", "<!-- not run: it fails -->\n```sh\nfalse\n```\n", ""},
 		{"instead", "<!-- run instead: true -->\n```sh\nfalse\n```\n", ""},
@@ -39,7 +39,7 @@ func TestWrongDocs(t *testing.T) {
 			t.Parallel()
 			switch err := run(t, "wrong.md", tt.text, 2*time.Second); {
 			case err == nil && tt.want != "":
-				t.Errorf("nothing is found; want %q", tt.want)
+				t.Errorf("no error; want %q", tt.want)
 			case err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

@@ -14,9 +14,8 @@ import (
 	"unicode"
 )
 
-// TestLinks finds links in any document of the tree that lead nowhere: to a file,
-// or to a heading, that there is not, or to what is no address. Whether other
-// people's pages are still there it does not ask.
+// TestLinks finds dead links in the documents of the tree: to a missing file or heading,
+// or to an invalid address. It does not check whether other people's pages still exist.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS("..")
@@ -59,8 +58,8 @@ func TestLinksFindsDeadOnes(t *testing.T) {
 	}
 }
 
-// documents are the pages of the tree, without those of what was built or is no
-// part of it.
+// documents returns the pages of the tree, except for files that were built or do not
+// belong to it.
 func documents(t *testing.T, tree fs.FS) []string {
 	t.Helper()
 	var pages []string
@@ -93,7 +92,7 @@ var (
 	linked    = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
-// deadLinks says what is wrong with the links of a page.
+// deadLinks returns what is wrong with the links of a page.
 func deadLinks(t *testing.T, tree fs.FS, page string) []string {
 	t.Helper()
 	text := prose(read(t, tree, page))
@@ -119,18 +118,18 @@ func deadLinks(t *testing.T, tree fs.FS, page string) []string {
 	return problems
 }
 
-// dead says why a link of a page leads nowhere, or "".
+// dead returns why a link of a page is dead, or "".
 func dead(t *testing.T, tree fs.FS, page, target string) string {
 	t.Helper()
 	u, err := url.Parse(target)
 	switch {
 	case err != nil || strings.ContainsAny(target, " \t"):
-		return "is no address"
+		return "is not an address"
 	case u.Scheme == "mailto":
 		return ""
 	case u.Scheme != "":
 		if u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return "is no address on the web"
+			return "is not an address on the web"
 		}
 		return ""
 	}
@@ -141,15 +140,15 @@ func dead(t *testing.T, tree fs.FS, page, target string) string {
 		name = path.Join(path.Dir(page), u.Path)
 	}
 	if _, err := fs.Stat(tree, name); err != nil {
-		return "is not there"
+		return "does not exist"
 	}
 	if u.Fragment != "" && !slices.Contains(anchors(read(t, tree, name)), u.Fragment) {
-		return "names a heading that is not there"
+		return "names a heading that does not exist"
 	}
 	return ""
 }
 
-// anchors are the places of a page that a link can name, as GitHub makes them from
+// anchors returns the places in a page that a link can name, as GitHub derives them from
 // its headings.
 func anchors(page string) []string {
 	var all []string
@@ -182,7 +181,7 @@ func slugOf(title string) string {
 	}, title)
 }
 
-// prose is a page without its code.
+// prose returns a page without its code.
 func prose(page string) string {
 	return spanned.ReplaceAllString(fenced.ReplaceAllString(page, ""), "code")
 }

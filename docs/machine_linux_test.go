@@ -17,16 +17,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// installed is what `make install` has installed, for the whole test process.
+// installed is the result of `make install`, for the whole test process.
 var installed struct {
 	once sync.Once
 	dir  string
 	err  error
 }
 
-// install installs leaderrun once, and returns the directory to be seen as /. It looks
-// at all of the source itself: go test, which remembers results, does not see what
-// make looks at.
+// install installs leaderrun once, and returns the directory that becomes /. It reads the
+// whole source itself, because go test, which caches results, does not see which files
+// make reads.
 func install(t *testing.T) string {
 	t.Helper()
 	sources(t)
@@ -47,26 +47,26 @@ func install(t *testing.T) string {
 	return installed.dir
 }
 
-// A machine is where the commands of one file run: in namespaces of their own, of
-// network, mounts, processes and host name.
+// A machine runs the commands of one file. It has its own namespaces of network, mounts,
+// processes and host name.
 type machine struct {
-	dir string // what the harness writes; inside it is insideDir
-	pid int    // of its first process
+	dir string // what the harness writes; on the machine it is insideDir
+	pid int    // process id of its first process
 	env []string
 }
 
-// Where a reader finds things.
+// The paths of things for a reader.
 const (
 	home      = "/home/ops"
 	clone     = home + "/leaderrun"
 	insideDir = "/run/docs"
 )
 
-// boot makes a machine, as process 1 of it, and then waits for ever. Whatever is not a
-// file system of its own can only be read there. Its arguments are what is installed, an
+// boot makes a machine, as its process 1, and then waits forever. Everything except for
+// separate file systems is read-only there. Its arguments are the installed directory, an
 // empty directory, and what the machine finds in /run: the directory of the harness, the
-// clone, the caches of Go, Go, and etcd. /run is put together elsewhere, as any of these
-// may be below it. What the host has in /usr/local and /etc/leaderrun is not seen.
+// clone, the caches of Go, Go, and etcd. It prepares /run elsewhere, because any of these
+// may be below /run. The host's /usr/local and /etc/leaderrun are hidden.
 const boot = `
 mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && hostname web1 &&
 installed=$1 run=$2 && shift && mount -t tmpfs tmpfs "$run" && cd "$run" &&
@@ -85,7 +85,7 @@ while :; do read -r _ || sleep 1000; done
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	if os.Getuid() != 0 {
-		realserver.Missing(t, "only root can make a machine of its own for each file")
+		realserver.Missing(t, "only root can make a machine for each file")
 	}
 	here, err := filepath.Abs("..")
 	if err != nil {
@@ -96,7 +96,7 @@ func newMachine(t *testing.T) *machine {
 	c := exec.Command("bash", "-c", boot, "boot", install(t), t.TempDir(), m.dir, here,
 		goenv(t, "GOCACHE"), goenv(t, "GOMODCACHE"), goenv(t, "GOROOT"), filepath.Dir(etcdtest.Binary(t, "", "etcd")))
 	c.Stdout, c.Stderr = &out, &out
-	in, err := c.StdinPipe() // its end would be the machine's, as ours is
+	in, err := c.StdinPipe() // closing it ends the machine, and so does our end
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +110,10 @@ func newMachine(t *testing.T) *machine {
 	go func() { ended <- c.Wait() }()
 	t.Cleanup(func() {
 		if t.Failed() {
-			logs, _ := m.command("sh", "-c", "tail -n 40 ~/*.log").CombinedOutput() // there need not be any
+			logs, _ := m.command("sh", "-c", "tail -n 40 ~/*.log").CombinedOutput() // there may be none
 			t.Logf("logs on the machine:\n%s\nto repeat: %s", logs, trial.Command(t))
 		}
-		_ = c.Process.Kill() // and with it all that runs there
+		_ = c.Process.Kill() // kills everything that runs there
 		<-ended
 		in.Close()
 	})
@@ -121,7 +121,7 @@ func newMachine(t *testing.T) *machine {
 		select {
 		case err := <-ended:
 			ended <- err
-			realserver.Missing(t, fmt.Sprintf("a machine of its own: %v\n%s", err, &out))
+			realserver.Missing(t, fmt.Sprintf("make a machine: %v\n%s", err, &out))
 		default:
 		}
 		_, err := os.Stat(filepath.Join(m.dir, "up"))
@@ -130,9 +130,9 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// environment is that of a reader who has just logged in, with our etcd and Go in PATH,
-// before any that the host has. What a reader builds is built as make does, so that
-// packages are compiled once.
+// environment returns the environment of a reader who has just logged in, with our etcd
+// and Go first in PATH. A reader builds with the same settings as make, so that packages
+// are compiled once.
 func environment() []string {
 	return []string{
 		"HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TZ=UTC",
@@ -150,7 +150,7 @@ func goenv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(value))
 }
 
-// command is one that runs on the machine.
+// command returns a command to run on the machine.
 func (m *machine) command(args ...string) *exec.Cmd {
 	args = append([]string{"-t", strconv.Itoa(m.pid), "-n", "-m", "-p", "-u", "-i", "--"}, args...)
 	c := exec.Command("nsenter", args...)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sources are the files of which the programs are made.
+// sources returns the source files of the programs.
 func sources(t *testing.T) (files []string) {
 	t.Helper()
 	for _, top := range []string{"cmd", "runner", "locks"} {
@@ -31,7 +31,7 @@ func sources(t *testing.T) (files []string) {
 	return files
 }
 
-// texts are all string literals of the programs, with a NUL between two.
+// texts returns all string literals of the programs, separated by NUL.
 func texts(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func texts(t *testing.T) string {
 	return b.String()
 }
 
-// messages are those in the first columns of the tables below "By message".
+// messages returns the messages in the first columns of the tables below "By message".
 func messages(text string) (all []string) {
 	_, text, _ = strings.Cut(text, "\n## By message\n")
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(text, -1) {
@@ -73,7 +73,7 @@ func missing(all []string, texts string) (parts []string) {
 	return parts
 }
 
-// TestMessages sees that leaderrun can print each message that troubleshooting.md
+// TestMessages checks that leaderrun can print each message that troubleshooting.md
 // explains.
 func TestMessages(t *testing.T) {
 	t.Parallel()
@@ -83,12 +83,12 @@ func TestMessages(t *testing.T) {
 	}
 	all, texts := messages(string(text)), texts(t)
 	if len(all) < 50 {
-		t.Errorf("only %d messages were found", len(all))
+		t.Errorf("found only %d messages", len(all))
 	}
 	for _, part := range missing(all, texts) {
 		t.Errorf("no message of leaderrun has %q", part)
 	}
 	if got := missing([]string{"the job is … and … nonsense"}, texts); len(got) != 1 {
-		t.Errorf("what is missing of a message that there is not: %q", got)
+		t.Errorf("the missing parts of an invented message: %q", got)
 	}
 }

@@ -26,17 +26,17 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A terminal is a bash on a machine, and all that it has printed.
+// A terminal is a bash on a machine, with all its output.
 type terminal struct {
-	dir   string // for its files, and what that is on the machine
+	dir   string // for its files, and its path on the machine
 	inner string
-	name  string // of the file in Markdown, which its errors name
+	name  string // the Markdown file, for errors
 	in    io.WriteCloser
 	ended chan error
-	seen  int // so many bytes of what was printed are accounted for
-	count int // of what it was given
+	seen  int // how many bytes of the output are accounted for
+	count int // of the commands that it was given
 	busy  bool
-	grace time.Duration // for what is printed after a command has ended
+	grace time.Duration // the wait for output after a command has ended
 }
 
 func (m *machine) terminal(t *testing.T, doc, name, wd string) *terminal {
@@ -66,14 +66,14 @@ func (m *machine) terminal(t *testing.T, doc, name, wd string) *terminal {
 	s := &terminal{dir: dir, inner: filepath.Join(insideDir, filepath.Base(dir)), name: doc, in: in, ended: make(chan error, 1)}
 	go func(c *exec.Cmd) { s.ended <- c.Wait() }(c)
 	t.Cleanup(func() {
-		_ = c.Process.Kill() // which its bash does not notice; that ends with the machine
+		_ = c.Process.Kill() // its bash does not notice this, and ends with the machine
 		<-s.ended
 	})
 	return s
 }
 
-// start gives it commands that stand in a line of the file. If strict, the first that
-// fails is the last, and its line is told.
+// start gives it commands from a line of the file. If strict, the first command that
+// fails is the last, and its line is reported.
 func (s *terminal) start(line int, commands string, strict bool) error {
 	if err := s.wait(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *terminal) start(line int, commands string, strict bool) error {
 	return err
 }
 
-// running reports whether what it was given goes on.
+// running reports whether its commands are still running.
 func (s *terminal) running() bool {
 	if _, err := os.Stat(filepath.Join(s.dir, fmt.Sprint(s.count), "end")); err == nil {
 		s.busy = false
@@ -116,7 +116,7 @@ func (s *terminal) dead() bool {
 	}
 }
 
-// wait waits for the end of what it was given. The error begins with the line.
+// wait waits for the end of its commands. The error begins with the line.
 func (s *terminal) wait() error {
 	for end := time.Now().Add(patience); s.running(); time.Sleep(5 * time.Millisecond) {
 		if s.dead() {
@@ -130,10 +130,10 @@ func (s *terminal) wait() error {
 	return nil
 }
 
-// reaped is what bash says of a job that was killed.
+// reaped matches what bash prints about a killed job.
 var reaped = regexp.MustCompile(`(?m)^\S+: line \d+: +\d+ (Killed|Terminated|Hangup|Interrupt) .*\n`)
 
-// printed is what was printed and is not accounted for.
+// printed returns the output that is not accounted for.
 func (s *terminal) printed() string { return reaped.ReplaceAllString(string(s.raw()), "") }
 
 func (s *terminal) raw() []byte {
@@ -141,11 +141,11 @@ func (s *terminal) raw() []byte {
 	return text[min(s.seen, len(text)):]
 }
 
-// skip accounts for all that was printed.
+// skip accounts for all output.
 func (s *terminal) skip() { s.seen += len(s.raw()) }
 
-// await waits until exactly these lines were printed, and returns them. What runs in the
-// background may print them a little after its command has ended.
+// await waits until exactly these lines have been printed, and returns them. Background
+// processes may print them a little after the command has ended.
 func (s *terminal) await(lines []string) (string, error) {
 	want, end, ended := expect(lines), time.Now().Add(patience), false
 	for {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An action is pinned by its commit, with the tag that it had in a comment: a tag
-// can be moved to other code, and this code would run with our rights.
+// An action must be pinned by its commit, with its tag in a comment: a tag can be moved
+// to other code, and that code would run with our rights.
 var (
 	using  = regexp.MustCompile(`(?m)^[ \t-]*uses:[ \t]*(.*)$`)
 	pinned = regexp.MustCompile(`^(\./\S+|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)+)$`)

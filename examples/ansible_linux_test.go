@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The playbook is run on three hosts, all of which are this machine.
+// TestAnsible runs the playbook on three hosts, all of which are this machine.
 func TestAnsible(t *testing.T) {
 	t.Parallel()
 	need(t, "ansible-playbook", "ansible-core")

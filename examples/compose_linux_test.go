@@ -15,8 +15,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// What of the Compose specification the example uses. Whoever adds a field here looks
-// it up there.
+// The fields of the Compose specification that the example uses. When you add a field
+// here, look it up there.
 type (
 	project struct {
 		Name     string
@@ -47,8 +47,8 @@ type (
 	}
 )
 
-// The workers' command and variables, in as many containers, with the image's entry
-// point; the address of etcd is the test's.
+// TestCompose runs the workers' command with their variables in as many containers as the
+// example has, with the image's entry point. Only the address of etcd is the test's.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	var p project
@@ -78,7 +78,7 @@ func TestCompose(t *testing.T) {
 		for name, value := range worker.Environment {
 			c.env = append(c.env, name+"="+servers.ReplaceAllString(value, server.Addr()))
 		}
-		c.env = append(c.env, "LEADERRUN_TTL=8s") // so that the test need not wait for long
+		c.env = append(c.env, "LEADERRUN_TTL=8s") // for a short test
 		c.setPort(t, "9100")
 		workers.containers = append(workers.containers, c)
 		workers.processes = append(workers.processes, c.start(t, dir))
@@ -86,7 +86,7 @@ func TestCompose(t *testing.T) {
 	workers.leader(t)
 	for _, c := range workers.containers {
 		var check []string
-		for _, word := range worker.HealthCheck.Test[1:] { // without CMD
+		for _, word := range worker.HealthCheck.Test[1:] { // except for CMD
 			check = append(check, strings.Replace(word, ":9100", ":"+c.port, 1))
 		}
 		eventually(t, "the container is healthy", func() bool { return exec.Command(check[0], check[1:]...).Run() == nil })
@@ -94,7 +94,7 @@ func TestCompose(t *testing.T) {
 	workers.failOver(t)
 }
 
-// The image has the programs that the examples use.
+// TestDockerfile checks that the image has the programs that the examples use.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	packages := regexp.MustCompile(`github.com/leaderrun/leaderrun[^@\s]*@`).FindAllString(read(t, "image/Dockerfile"), -1)

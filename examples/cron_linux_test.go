@@ -44,8 +44,8 @@ func parseCrontab(t *testing.T, text string) (settings []string, jobs []cronLine
 	return settings, jobs
 }
 
-// splitPercent is cron's rule: what comes after the first % is standard input, in
-// which each further % ends a line; \% is a %.
+// splitPercent applies cron's rule: what follows the first % is standard input, in which
+// each further % ends a line; \% is a %.
 func splitPercent(text string) (command, stdin string) {
 	const percent = "\x00"
 	text = strings.ReplaceAll(text, `\%`, percent)
@@ -62,7 +62,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// A cronHost is a host of a fleet, with cron's poor environment.
+// A cronHost is a host of a fleet, with cron's minimal environment.
 type cronHost struct {
 	home     string
 	settings []string
@@ -80,7 +80,7 @@ func (h cronHost) run(t *testing.T, l cronLine) *process {
 // A cronFleet is two hosts with the crontab and the config file of the example.
 type cronFleet struct {
 	hosts [2]cronHost
-	bin   string // of programs that stand for the jobs
+	bin   string // programs that stand in for the jobs
 	jobs  []cronLine
 	begun time.Time
 }
@@ -96,7 +96,7 @@ func newCronFleet(t *testing.T) *cronFleet {
 		{"LEADERRUN_CONFIG=/etc/leaderrun/", "LEADERRUN_CONFIG="},
 	} {
 		if !strings.Contains(text, r[0]) {
-			t.Fatalf("the crontab does not say %s", r[0])
+			t.Fatalf("the crontab does not contain %s", r[0])
 		}
 		text = strings.Replace(text, r[0], r[1], 1)
 	}
@@ -110,7 +110,7 @@ func newCronFleet(t *testing.T) *cronFleet {
 	return f
 }
 
-// line is that which has a text.
+// line returns the line that contains a text.
 func (f *cronFleet) line(t *testing.T, text string) cronLine {
 	t.Helper()
 	for _, l := range f.jobs {
@@ -122,7 +122,8 @@ func (f *cronFleet) line(t *testing.T, text string) cronLine {
 	return cronLine{}
 }
 
-// everywhere runs a line on all hosts at once, and returns how it ended there.
+// everywhere runs a line on all hosts at once, and returns the processes when they have
+// ended.
 func (f *cronFleet) everywhere(t *testing.T, l cronLine) (all []*process) {
 	t.Helper()
 	for _, h := range f.hosts {
@@ -134,8 +135,8 @@ func (f *cronFleet) everywhere(t *testing.T, l cronLine) (all []*process) {
 	return all
 }
 
-// ran checks what a job has written down, a line for each run. A day that has begun
-// meanwhile may have had a run of its own.
+// ran checks what a job has recorded, one line per run. If a day has begun meanwhile, it
+// may have its own run.
 func (f *cronFleet) ran(t *testing.T, job string, want ...string) {
 	t.Helper()
 	text := read(t, filepath.Join(f.bin, job+".ran"))
@@ -161,11 +162,11 @@ func TestCrontab(t *testing.T) {
 	t.Run("once a day", func(t *testing.T) {
 		t.Parallel()
 		program(t, f.bin, "backup", record("backup")+"\nmkdir "+filepath.Join(f.bin, "tried"))
-		write(t, filepath.Join(f.bin, "tried/before"), "", 0o600) // the first one fails
+		write(t, filepath.Join(f.bin, "tried/before"), "", 0o600) // the first run fails
 		l := f.line(t, "--once-per day --splay")
 		first := f.everywhere(t, l)
 		if a, b := first[0].status(), first[1].status(); a != 1 || b != 1 {
-			t.Errorf("of a job that fails: %d and %d, want 1 on each host", a, b)
+			t.Errorf("a job that fails: %d and %d, want 1 on each host", a, b)
 		}
 		program(t, f.bin, "backup", record("backup"))
 		for range 2 {
@@ -174,7 +175,7 @@ func TestCrontab(t *testing.T) {
 				p.silent()
 			}
 		}
-		f.ran(t, "backup", "", "", "") // two that failed, and one that did not
+		f.ran(t, "backup", "", "", "") // two that failed, and one that succeeded
 	})
 	t.Run("never two", func(t *testing.T) {
 		t.Parallel()

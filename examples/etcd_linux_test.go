@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// A lockServer is an etcd that wants a certificate of its clients.
+// A lockServer is an etcd that requires client certificates.
 type lockServer struct {
 	*etcdtest.Server
 	ca, cert, key string // files
@@ -25,7 +25,7 @@ func startEtcd(t *testing.T) *lockServer {
 	return s
 }
 
-// environment is what makes leaderrun use this server.
+// environment makes leaderrun use this server.
 func (s *lockServer) environment() []string {
 	return []string{
 		"LEADERRUN_BACKEND=etcd", "ETCDCTL_ENDPOINTS=" + s.Endpoint(),
@@ -33,10 +33,10 @@ func (s *lockServer) environment() []string {
 	}
 }
 
-// servers are the addresses of etcd in the examples.
+// servers matches the addresses of etcd in the examples.
 var servers = regexp.MustCompile(`((https://)?etcd[-0-9a-z.]*:2379)(,(https://)?etcd[-0-9a-z.]*:2379)*`)
 
-// here puts this server and its files where the text of an example names its own.
+// here puts this server and its files in place of those that an example names.
 func (s *lockServer) here(text string) string {
 	text = servers.ReplaceAllString(text, "${2}"+s.Addr())
 	return strings.NewReplacer("/etc/leaderrun/tls/ca.crt", s.ca,

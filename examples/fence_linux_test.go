@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A file is not replaced by a holder that was frozen until another one had led.
+// TestRenameFenced checks that a file is not replaced by a holder that was frozen until
+// another one had led.
 func TestRenameFenced(t *testing.T) {
 	t.Parallel()
 	need(t, "flock", "util-linux")
@@ -28,7 +29,8 @@ func TestRenameFenced(t *testing.T) {
 	}
 }
 
-// Tokens that make no sense are refused, and a file without a fence has none.
+// TestRenameFencedTokens checks that invalid tokens are refused, and that a file without
+// a fence accepts any.
 func TestRenameFencedTokens(t *testing.T) {
 	t.Parallel()
 	need(t, "flock", "util-linux")
@@ -47,12 +49,12 @@ func TestRenameFencedTokens(t *testing.T) {
 			t.Errorf("after token %q the file has %q", c.token, read(t, file))
 		}
 	}
-	write(t, file+".token", "", 0o644) // it is damaged
+	write(t, file+".token", "", 0o644) // a damaged token
 	write(t, file+".new", "11\n", 0o644)
 	start(t, exec.Command(absolute(t, "fence/rename-fenced"), file+".new", file, "11")).exits(1)
 }
 
-// Who comes while another one compares waits for that one.
+// TestRenameFencedWaits checks that one comparison waits for another.
 func TestRenameFencedWaits(t *testing.T) {
 	t.Parallel()
 	need(t, "flock", "util-linux")
@@ -62,7 +64,7 @@ func TestRenameFencedWaits(t *testing.T) {
 	other := exec.Command("flock", file+".lock", "sh", "-c", "touch has; until [ -e go ]; do sleep 0.1; done; echo 8 >f.token")
 	other.Dir = dir
 	holder := start(t, other)
-	eventually(t, "it has the lock", func() bool { return exists(filepath.Join(dir, "has")) })
+	eventually(t, "the other process has the lock", func() bool { return exists(filepath.Join(dir, "has")) })
 	rename := start(t, exec.Command(absolute(t, "fence/rename-fenced"), file+".new", file, "7"))
 	var lock syscall.Stat_t
 	if err := syscall.Stat(file+".lock", &lock); err != nil {
@@ -80,7 +82,8 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// A row is not written by a holder that was frozen until another one had led.
+// TestFenceSQL checks that a row is not written by a holder that was frozen until another
+// one had led.
 func TestFenceSQL(t *testing.T) {
 	t.Parallel()
 	env := startPostgres(t)
@@ -109,8 +112,7 @@ func absolute(t *testing.T, file string) string {
 	return path
 }
 
-// startPostgres starts a server on a socket, and returns the environment of its
-// clients.
+// startPostgres starts a server on a socket, and returns the environment of its clients.
 func startPostgres(t *testing.T) []string {
 	t.Helper()
 	need(t, "psql", "postgresql")
@@ -128,7 +130,7 @@ func startPostgres(t *testing.T) []string {
 	server := func(args ...string) *process {
 		c := exec.Command("env", args...)
 		c.Dir, c.Env = dir, env
-		if os.Geteuid() == 0 { // as which it does not start
+		if os.Geteuid() == 0 { // PostgreSQL does not start as root
 			const nobody = 65534
 			if err := os.Chown(dir, nobody, nobody); err != nil {
 				t.Fatal(err)
@@ -142,7 +144,7 @@ func startPostgres(t *testing.T) []string {
 	eventually(t, "PostgreSQL is ready", func() bool {
 		select {
 		case <-p.ended:
-			t.Fatalf("PostgreSQL has ended:\n%s", &p.stderr)
+			t.Fatalf("PostgreSQL ended:\n%s", &p.stderr)
 		default:
 		}
 		c := exec.Command("pg_isready", "--quiet")

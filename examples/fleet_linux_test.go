@@ -16,16 +16,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// A container is one that an example describes. It is run as a process of this
-// machine, with the programs of the example's image.
+// A container is one that an example describes. It is run as a process of this machine,
+// with the programs of the example's image.
 type container struct {
 	args []string
-	env  []string // all of it, but for PATH
+	env  []string // the whole environment except PATH
 	port string   // of --metrics-listen, on this machine
-	user int      // 0: whoever runs the test
+	user int      // 0 for the user who runs the test
 }
 
-// image is a directory with the worker of the image, which anybody may read.
+// image returns a directory with the image's worker that anybody may read.
 func image(t *testing.T) string {
 	t.Helper()
 	dir := public(t)
@@ -33,7 +33,7 @@ func image(t *testing.T) string {
 	return dir
 }
 
-// public is a directory that anybody may read.
+// public returns a directory that anybody may read.
 func public(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "example-")
@@ -47,8 +47,8 @@ func public(t *testing.T) string {
 	return dir
 }
 
-// port puts a free port of this machine in the place of the one of an example, so
-// that several containers can be on it.
+// setPort replaces the port of an example by a free port of this machine, so that several
+// containers can run here.
 func (c *container) setPort(t *testing.T, port string) {
 	t.Helper()
 	c.port = fmt.Sprint(realserver.FreePort(t))
@@ -73,7 +73,7 @@ func (c *container) start(t *testing.T, image string) *process {
 	return start(t, cmd)
 }
 
-// get asks a container's port.
+// get requests a path from a container's port.
 func (c *container) get(path string) (status int, body string) {
 	answer, err := http.Get("http://127.0.0.1:" + c.port + path)
 	if err != nil {
@@ -96,13 +96,14 @@ func (c *container) leads() bool {
 	return json.Unmarshal([]byte(body), &answer) == nil && answer.IsLeader
 }
 
-// A replicaSet is the containers of one example that run.
+// A replicaSet is the running containers of one example.
 type replicaSet struct {
 	containers []*container
 	processes  []*process
 }
 
-// leader waits until one leads and has started its worker, and returns which.
+// leader waits until one container leads and has started its worker, and returns its
+// number.
 func (r *replicaSet) leader(t *testing.T) int {
 	t.Helper()
 	leader := -1
@@ -113,8 +114,8 @@ func (r *replicaSet) leader(t *testing.T) int {
 	return leader
 }
 
-// failOver ends the leader, first in order and then with its machine, and sees
-// another one take over each time. Three containers end up as one.
+// failOver ends the leader, first in order and then with its machine, and checks that
+// another one takes over each time. One of the three containers is left.
 func (r *replicaSet) failOver(t *testing.T) {
 	t.Helper()
 	first := r.leader(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// README.md names each example, and none that there is not.
+// TestIndex checks that README.md names each example, and none that does not exist.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
@@ -29,6 +29,6 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path := range named {
-		t.Errorf("README.md names %s, and there is none", path)
+		t.Errorf("README.md names %s, which does not exist", path)
 	}
 }

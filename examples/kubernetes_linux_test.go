@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// What of Kubernetes' types the example uses. Their own module takes a minute to
-// compile; whoever adds a field here looks it up in the API's reference.
+// The fields of Kubernetes' types that the example uses. Their own module takes a minute
+// to compile. When you add a field here, look it up in the API's reference.
 type (
 	deployment struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -122,18 +122,19 @@ func readDeployment(t *testing.T) *deployment {
 	return &d
 }
 
-// What the API server would refuse, or would not do as the comments say.
+// TestDeployment checks what the API server would refuse, or would not do as the comments
+// say.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	d := readDeployment(t)
 	if d.APIVersion != "apps/v1" || d.Kind != "Deployment" || d.Spec.Replicas != 3 {
-		t.Errorf("it is %d of %s %s", d.Spec.Replicas, d.APIVersion, d.Kind)
+		t.Errorf("the deployment is %d of %s %s", d.Spec.Replicas, d.APIVersion, d.Kind)
 	}
 	pod := d.Spec.Template.Spec
 	for _, selector := range []labelSelector{d.Spec.Selector, pod.TopologySpreadConstraints[0].LabelSelector} {
 		for key, value := range selector.MatchLabels {
 			if labels := d.Spec.Template.Metadata.Labels; labels[key] != value {
-				t.Errorf("a selector wants %s=%s, and the pods have %v", key, value, labels)
+				t.Errorf("a selector wants %s=%s, but the pods have %v", key, value, labels)
 			}
 		}
 	}
@@ -145,7 +146,7 @@ func TestDeployment(t *testing.T) {
 	}
 	if s := c.SecurityContext; !pod.SecurityContext.RunAsNonRoot || !s.ReadOnlyRootFilesystem ||
 		s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || fmt.Sprint(s.Capabilities.Drop) != "[ALL]" {
-		t.Error("the container may do too much")
+		t.Error("the container has too many rights")
 	}
 	grace := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second
 	if kill := timing.New(15*time.Second, -1).Grace; grace <= 2*kill {
@@ -153,7 +154,8 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// The container's command, arguments and variables, in three pods.
+// TestDeploymentRuns runs the container's command, with its arguments and variables, in
+// three pods.
 func TestDeploymentRuns(t *testing.T) {
 	t.Parallel()
 	d, server, dir := readDeployment(t), startEtcd(t), image(t)
@@ -170,7 +172,7 @@ func TestDeploymentRuns(t *testing.T) {
 			v = strings.Replace(v, "=/etc/leaderrun/etcd/", "="+secret+"/", 1)
 			c.env[j] = server.here(v)
 		}
-		c.env = append(c.env, "LEADERRUN_TTL=8s") // so that the test need not wait for long
+		c.env = append(c.env, "LEADERRUN_TTL=8s") // for a short test
 		c.user = d.Spec.Template.Spec.SecurityContext.RunAsUser
 		c.setPort(t, fmt.Sprint(spec.port(t, probe.Port)))
 		pods.containers = append(pods.containers, c)
@@ -183,12 +185,12 @@ func TestDeploymentRuns(t *testing.T) {
 			return status == 200
 		})
 		if c.leads() != (i == leader) {
-			t.Errorf("%d leads, and %d says that it does", leader, i)
+			t.Errorf("%d leads, but %d says that it does", leader, i)
 		}
 	}
 	want := fmt.Sprintf("worker: node-%d/worker-%[1]d works", leader)
 	if got := pods.processes[leader].stdout.String(); !strings.HasPrefix(got, want) {
-		t.Errorf("the worker says %q, want %q", got, want)
+		t.Errorf("the worker printed %q, want %q", got, want)
 	}
 	pods.failOver(t)
 }
@@ -204,8 +206,8 @@ func (c podContainer) port(t *testing.T, name string) int {
 	return 0
 }
 
-// inPod is what the kubelet makes of a container in pod number i: variables are put
-// in the place of $(NAME), if they were set before.
+// inPod returns what the kubelet makes of a container in pod number i: $(NAME) is
+// replaced by the variable if it was set before.
 func (c podContainer) inPod(t *testing.T, i int) *container {
 	t.Helper()
 	fields := map[string]string{

@@ -12,15 +12,15 @@ import (
 	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
-// A machine is systemd, booted in namespaces of its own.
+// A machine is systemd, booted in its own namespaces.
 type machine struct {
 	t      *testing.T
 	init   *process
-	pid    string // of systemd
+	pid    string // process id of systemd
 	cgroup string
 }
 
-// stubs are the units that those of the examples name, and that do nothing.
+// stubs are units that those of the examples name, and that do nothing here.
 var stubs = []string{"sysinit", "basic", "network-online", "timers", "time-set", "time-sync", "shutdown", "umount"}
 
 // boot boots a machine with the units in a directory, to which it adds what they need.
@@ -38,7 +38,7 @@ func boot(t *testing.T, units, etc string, jobs map[string]string) *machine {
 	for name, text := range jobs {
 		program(t, local, name, text)
 	}
-	// It waits for what it wants, as the real one does.
+	// It waits for what it wants, like the real one.
 	write(t, filepath.Join(dir, "units/multi-user.target"), "[Unit]\nDescription=Boot\n", 0o644)
 	m := &machine{t: t, cgroup: "leaderrun-" + filepath.Base(dir)}
 	c := exec.Command("unshare", "--mount", "--fork", "--kill-child", absolute(t, "testdata/boot"), dir, local)
@@ -66,7 +66,7 @@ func (m *machine) booted() bool {
 	return false
 }
 
-// off ends all of it, and removes its cgroup.
+// off ends the whole machine, and removes its cgroup.
 func (m *machine) off() {
 	if m.t.Failed() {
 		out, err := m.command("sh", "-c", "systemctl status '*.service'; tail /run/*.err").CombinedOutput()
@@ -83,7 +83,7 @@ func (m *machine) off() {
 	})
 }
 
-// command is one that is run on the machine.
+// command returns a command to run on the machine.
 func (m *machine) command(args ...string) *exec.Cmd {
 	c := exec.Command("nsenter", append([]string{"--target", m.pid, "--mount", "--pid", "--"}, args...)...)
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -96,7 +96,7 @@ func (m *machine) systemctl(want int, args ...string) {
 	start(m.t, m.command(append([]string{"systemctl"}, args...)...)).exits(want)
 }
 
-// property is one of a unit, or of the manager if the unit is "".
+// property returns a property of a unit, or of the manager if the unit is "".
 func (m *machine) property(unit, name string) string {
 	m.t.Helper()
 	args := []string{"systemctl", "show", "--property", name, "--value"}
@@ -118,7 +118,7 @@ func (m *machine) becomes(unit, property string, want ...string) {
 	})
 }
 
-// file is the text of one on the machine; "" if there is none.
+// file returns the text of a file on the machine, or "" if it does not exist.
 func (m *machine) file(name string) string {
 	m.t.Helper()
 	out, err := m.command("cat", name).Output()
@@ -128,7 +128,7 @@ func (m *machine) file(name string) string {
 	return string(out)
 }
 
-// kill kills a process, by its id on the machine.
+// kill kills a process by its id on the machine.
 func (m *machine) kill(pid string) {
 	m.t.Helper()
 	if err := m.command("kill", "-KILL", pid).Run(); err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor"
 )
 
-// TestMain makes the programs that the examples use commands in PATH.
+// TestMain puts the programs that the examples use into PATH.
 func TestMain(m *testing.M) {
-	// The tests wait most of their time, but start many programs, and other packages'
-	// tests run beside them.
+	// The tests mostly wait, but they start many programs, and other packages' tests run
+	// at the same time.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	core := func() { os.Exit(cmd.Main(os.Args, cmd.NewEnv(""))) }
-	if os.Args[0] == "leaderrun-guard" { // leaderrun has started itself in another role
+	if os.Args[0] == "leaderrun-guard" { // leaderrun started itself in another role
 		core()
 	}
 	programs := map[string]func(){
@@ -38,17 +38,17 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, programs)
 }
 
-// settle sets what tests do not take from whoever runs them: the umask that the
-// examples' files are meant for, and, for root, who starts programs as other users, too,
-// a directory of which these can read.
+// settle makes tests independent of the user's settings: it sets the umask that the
+// examples' files expect and, for root, who also starts programs as other users, a
+// directory that those can read.
 func settle() {
 	syscall.Umask(0o022)
 	if os.Geteuid() == 0 {
-		_ = os.Setenv("TMPDIR", "/tmp") // it has no reason to fail
+		_ = os.Setenv("TMPDIR", "/tmp") // cannot fail
 	}
 }
 
-// bin is the directory of these commands. Anybody may use them.
+// bin returns the directory of these programs. Anybody may use them.
 func bin(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("leaderrun")
@@ -61,16 +61,16 @@ func bin(t *testing.T) string {
 	return filepath.Dir(path)
 }
 
-// need skips a test for want of a program, or fails it if CI=true.
+// need skips a test because a program is missing, or fails it if CI=true.
 func need(t *testing.T, program, debian string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	switch {
 	case err == nil:
 	case os.Getenv("CI") == "true":
-		t.Fatalf("there is no %s: install Debian's package %s", program, debian)
+		t.Fatalf("%s is missing: install Debian's package %s", program, debian)
 	default:
-		t.Skipf("there is no %s: install Debian's package %s", program, debian)
+		t.Skipf("%s is missing: install Debian's package %s", program, debian)
 	}
 	return path
 }

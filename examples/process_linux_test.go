@@ -13,10 +13,10 @@ import (
 	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
-// patience bounds what must happen at some time on a machine that does much else.
+// patience bounds what must happen at some time on a busy machine.
 const patience = 3 * time.Minute
 
-// A process is one that a test has started, and that ends with the test.
+// A process was started by a test, and ends with the test.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -25,7 +25,7 @@ type process struct {
 	stderr output
 }
 
-// An output may be read while it is written.
+// An output may be read while it is being written.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -43,14 +43,14 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start starts a command. The environment is all of what it gets, but for what
-// keeps the race detector from waiting a second at each exit.
+// start starts a command. Its environment gets only what keeps the race detector from
+// waiting a second at each exit.
 func start(t *testing.T, c *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, cmd: c, ended: make(chan struct{})}
 	c.Env = append(c.Env, "GORACE=atexit_sleep_ms=0")
 	c.Stdout, c.Stderr = &p.stdout, &p.stderr
-	c.WaitDelay = patience // a process that was left behind may have its output
+	c.WaitDelay = patience // a process that was left behind may keep its output open
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,10 +62,10 @@ func start(t *testing.T, c *exec.Cmd) *process {
 	return p
 }
 
-// stop ends a process that runs, if it does.
+// stop ends a process if it is running.
 func (p *process) stop() {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		_ = p.cmd.Process.Signal(sig) // it may have ended
+		_ = p.cmd.Process.Signal(sig) // may have ended
 		select {
 		case <-p.ended:
 			return
@@ -81,8 +81,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// status waits for the end of a process, and returns its exit status as a shell
-// shows it.
+// status waits for the end of a process, and returns its exit status as a shell shows it.
 func (p *process) status() int {
 	p.t.Helper()
 	select {
@@ -101,7 +100,7 @@ func (p *process) exits(want int) {
 	}
 }
 
-// silent checks that nothing was printed: cron would mail it.
+// silent checks that nothing was printed, because cron would mail it.
 func (p *process) silent() {
 	p.t.Helper()
 	if out := p.stdout.String() + p.stderr.String(); out != "" {
@@ -109,7 +108,7 @@ func (p *process) silent() {
 	}
 }
 
-// eventually polls until ok.
+// eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -119,7 +118,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// program writes a shell script that stands for a program.
+// program writes a shell script that stands in for a program.
 func program(t *testing.T, dir, name, text string) {
 	t.Helper()
 	write(t, filepath.Join(dir, name), "#!/bin/sh\n"+text+"\n", 0o755)
@@ -132,14 +131,14 @@ func write(t *testing.T, file, text string, mode os.FileMode) {
 		err = os.WriteFile(file, []byte(text), mode)
 	}
 	if err == nil {
-		err = os.Chmod(file, mode) // whatever our umask is
+		err = os.Chmod(file, mode) // whatever our umask
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// read returns the text of a file; "" if there is none.
+// read returns the text of a file, or "" if it does not exist.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)

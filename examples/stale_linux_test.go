@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// staleWrite has a job write after its lease is over, as it would on a machine that
-// was frozen: all of its leaderrun is stopped until somebody else has led and has
-// written, and then the job alone goes on. The command writes the text $1; it is run
-// by a shell. It returns how the late write has ended.
+// staleWrite makes a job write after its lease has ended, as on a machine that was
+// frozen: it stops all of leaderrun and the job until another job has led and written,
+// and then lets only the first job continue. The command writes the text $1, in a shell.
+// staleWrite returns the status of the late write.
 func staleWrite(t *testing.T, env []string, command string) int {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func staleWrite(t *testing.T, env []string, command string) int {
 	file := func(name string) string { return strings.TrimSpace(read(t, filepath.Join(dir, name))) }
 	eventually(t, "the job runs", func() bool { return file("pid") != "" })
 	frozen := tree(t, stale.cmd.Process.Pid)
-	t.Cleanup(func() { signalAll(frozen, syscall.SIGCONT) }) // or it would not end
+	t.Cleanup(func() { signalAll(frozen, syscall.SIGCONT) }) // otherwise it would not end
 	signalAll(frozen, syscall.SIGSTOP)
 
 	run(command, "fresh").exits(0)
@@ -50,11 +50,11 @@ func staleWrite(t *testing.T, env []string, command string) int {
 
 func signalAll(pids []int, sig syscall.Signal) {
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, sig) // it may have ended
+		_ = syscall.Kill(pid, sig) // may have ended
 	}
 }
 
-// tree is a process and all that descends from it.
+// tree returns a process and all its descendants.
 func tree(t *testing.T, root int) []int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -68,7 +68,7 @@ func tree(t *testing.T, root int) []int {
 			continue
 		}
 		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
-		if err != nil { // it has ended
+		if err != nil { // the process has ended
 			continue
 		}
 		_, rest, _ := strings.Cut(string(stat), ") ")

@@ -25,21 +25,23 @@ func units(t *testing.T, server *lockServer) string {
 	return dir
 }
 
-// systemd itself finds nothing wrong with the units, and little that they may do.
+// TestUnitsVerify checks that systemd itself finds nothing wrong with the units, and that
+// they have few rights.
 func TestUnitsVerify(t *testing.T) {
 	t.Parallel()
 	need(t, "systemd-analyze", "systemd")
 	if os.Geteuid() != 0 && !exists("/run/systemd") {
-		realserver.Missing(t, "systemd-analyze makes /run/systemd, and only root can")
+		realserver.Missing(t, "systemd-analyze makes /run/systemd, which only root can do")
 	}
 	dir := units(t, nil)
 	for _, name := range []string{"web.service", "nightly.service"} {
-		text := read(t, filepath.Join(dir, name)) // it looks whether the program is there
+		text := read(t, filepath.Join(dir, name)) // systemd-analyze checks that the program exists
 		write(t, filepath.Join(dir, name), strings.Replace(text, "ExecStart=leaderrun", "ExecStart="+bin(t)+"/leaderrun", 1), 0o644)
 	}
 	for _, args := range [][]string{
 		{"verify", "--man=no", "--recursive-errors=no", dir + "/web.service", dir + "/nightly.service", dir + "/nightly.timer"},
-		// RestrictNamespaces= would make it 1.9 (of 10), and web.service says why it is not there.
+		// RestrictNamespaces= would make it 1.9 (of 10); web.service says why it is
+		// missing.
 		{"security", "--offline=yes", "--threshold=30", dir + "/web.service", dir + "/nightly.service"},
 	} {
 		c := exec.Command("systemd-analyze", args...)
@@ -55,8 +57,8 @@ func TestUnitsVerify(t *testing.T) {
 	}
 }
 
-// web is a service that writes down what becomes of it. It needs a while to end, and
-// then dies of the signal.
+// web is a service that records what happens to it. It needs a while to end, and then
+// dies of the signal.
 const web = `
 [ "$1" = --data ] || exit 64
 log=$2/log terms=0 after=0
@@ -72,7 +74,7 @@ done
 trap - TERM
 kill -TERM $$`
 
-// short adds what makes a test short, and its failures plain.
+// short makes a test short, and its failures clear.
 const short = `[Service]
 Environment=LEADERRUN_TTL=8s
 StandardError=file:/run/%N.err
@@ -82,7 +84,7 @@ StandardError=file:/run/%N.err
 func newMachines(t *testing.T, n int) (all []*machine) {
 	t.Helper()
 	if !namespaces() {
-		t.Skip("to boot systemd takes root, and namespaces")
+		t.Skip("booting systemd needs root and namespaces")
 	}
 	need(t, "systemctl", "systemd")
 	server := startEtcd(t)
@@ -116,7 +118,7 @@ func enable(t *testing.T, dir, target, unit string) {
 	}
 }
 
-// The service, on two machines with a real systemd, from their boot on.
+// TestUnits runs the service on two machines with a real systemd, from their boot on.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	machines := newMachines(t, 2)
@@ -127,19 +129,19 @@ func TestUnits(t *testing.T) {
 		}
 		return leader.property("web.service", "ActiveState") == "active"
 	})
-	standby.becomes("multi-user.target", "ActiveState", "active") // whoever leads
-	eventually(t, "the standby says what it waits for", func() bool {
+	standby.becomes("multi-user.target", "ActiveState", "active") // active on the standby as well
+	eventually(t, "the standby reports what it waits for", func() bool {
 		return strings.HasPrefix(standby.property("web.service", "StatusText"), `waiting for lock "web", held by `)
 	})
 	if got := standby.property("web.service", "ActiveState"); got != "activating" {
 		t.Errorf("the standby is %s", got)
 	}
 	if got := leader.property("web.service", "StatusText"); !strings.HasPrefix(got, "leading as ") {
-		t.Errorf("the leader says %q", got)
+		t.Errorf("the leader reports %q", got)
 	}
 	checkJob(t, leader)
 
-	// To stop is a success, of which the job is told once.
+	// systemctl stop succeeds, and signals the job once.
 	leader.systemctl(0, "stop", "web.service")
 	if got := leader.property("web.service", "Result"); got != "success" {
 		t.Errorf("systemctl stop ended with %s", got)
@@ -152,11 +154,11 @@ func TestUnits(t *testing.T) {
 	runNightly(t, machines)
 }
 
-// webLog is what web has written down.
+// webLog is the log of web.
 const webLog = "/var/lib/private/web/log"
 
-// checkJob waits for the job, checks what it has found, and returns its process id:
-// it has a cgroup of its own, and may do nothing that it should not.
+// checkJob waits for the job, checks what it has found, and returns its process id. The
+// job must have its own cgroup and no rights that it does not need.
 func checkJob(t *testing.T, m *machine) string {
 	t.Helper()
 	begins := regexp.MustCompile(`(?m)^begins as (\d+) in (.+)$`)
@@ -166,16 +168,16 @@ func checkJob(t *testing.T, m *machine) string {
 		return found != nil
 	})
 	if !strings.HasPrefix(found[2], "0::/system.slice/web.service/") {
-		t.Errorf("the job is in %s, which is no cgroup of its own", found[2])
+		t.Errorf("the job is in %s, which is not its own cgroup", found[2])
 	}
 	if text := m.file(webLog); !strings.HasPrefix(text, "begins") {
-		t.Errorf("the job has found that it may do too much:\n%s", text)
+		t.Errorf("the job has too many rights:\n%s", text)
 	}
 	return found[1]
 }
 
-// killLeaderrun kills leaderrun itself: systemd leaves nothing of the job, starts
-// leaderrun again, and another machine takes over.
+// killLeaderrun kills leaderrun itself. systemd must leave nothing of the job and start
+// leaderrun again, and another machine must take over.
 func killLeaderrun(t *testing.T, m, other *machine) {
 	t.Helper()
 	job, pid := checkJob(t, m), m.property("web.service", "MainPID")
@@ -186,9 +188,9 @@ func killLeaderrun(t *testing.T, m, other *machine) {
 		return now != "0" && now != pid
 	})
 	if m.command("test", "-e", "/proc/"+job).Run() == nil {
-		t.Error("the job runs on")
+		t.Error("the job still runs")
 	}
-	eventually(t, "somebody leads again", func() bool {
+	eventually(t, "a machine leads again", func() bool {
 		return m.property("web.service", "ActiveState") == "active" || other.property("web.service", "ActiveState") == "active"
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A stand-in: the real terraform is in no package that this machine can have. It writes
-// down what it does, ends as "plan" and "apply" do, and at INT saves its state first.
+// standIn replaces terraform, which is in no package for this machine. It records what it
+// does, exits like "plan" and "apply", and on INT saves its state first.
 const standIn = `echo "begins $*" >>log
 trap 'echo saves its state >>log; echo ends >>log; exit 1' INT
 case $1 in
@@ -22,7 +22,7 @@ esac
 echo ends >>log
 exit $code`
 
-// A terraformHost is where terraform-locked is run.
+// A terraformHost runs terraform-locked.
 type terraformHost struct {
 	dir string
 	env []string
@@ -48,7 +48,8 @@ func (h terraformHost) log(t *testing.T) string {
 	return strings.ReplaceAll(read(t, filepath.Join(h.dir, "log")), "\n", "; ")
 }
 
-// Exit statuses are terraform's own, and it is run once whatever the settings say.
+// TestTerraformStatus checks that exit statuses are terraform's own, and that it is run
+// once whatever the settings are.
 func TestTerraformStatus(t *testing.T) {
 	t.Parallel()
 	h := newTerraformHost(t)
@@ -61,12 +62,12 @@ func TestTerraformStatus(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	h.start(t, "network").exits(64)
-	h.env = []string{"PATH=" + h.dir + ":" + os.Getenv("PATH")} // nothing says where the lock is kept
+	h.env = []string{"PATH=" + h.dir + ":" + os.Getenv("PATH")} // no store is configured
 	h.start(t, "network", "apply").exits(64)
 }
 
-// Two do not run at a time, but two of different locks do; and nobody can ask it to
-// give the lock up.
+// TestTerraformLock checks that two runs with the same lock do not overlap, that runs
+// with different locks may, and that nobody can ask the holder to resign.
 func TestTerraformLock(t *testing.T) {
 	t.Parallel()
 	h := newTerraformHost(t)
@@ -88,8 +89,9 @@ func TestTerraformLock(t *testing.T) {
 	}
 }
 
-// When it is cancelled, or the lock cannot be kept, terraform is sent INT, once, and has
-// time to save its state. --max-runtime stops it in the same way as a loss does.
+// TestTerraformStops checks that terraform gets INT once, and has time to save its state,
+// if it is cancelled or the lock cannot be kept. --max-runtime stops it in the same way
+// as a loss.
 func TestTerraformStops(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,13 +1,13 @@
 //go:build bench && linux && (amd64 || arm64)
 
-// Stamp is the job of the hand-over benchmark. It appends to $STAMP_FILE when
-// it began and when it ended, as two little-endian numbers of nanoseconds on
-// the boot clock, and ends. In between it waits, if there is a $STAMP_GATE,
-// until somebody has opened that FIFO for writing and closed it again.
+// Stamp is the job of the hand-over benchmark. It appends to $STAMP_FILE when it began
+// and when it ended, as two little-endian numbers of nanoseconds on the boot clock, and
+// ends. If there is a $STAMP_GATE, it waits in between until somebody has opened that
+// FIFO for writing and closed it again.
 //
-// It begins with its first instruction (see entry): the Go runtime takes
-// longer to get to main than a good hand-over should take in all. Build it
-// with -ldflags '-E main.entry'.
+// The first time is that of its first instruction (see entry), because the Go runtime
+// takes longer to reach main than a good hand-over takes in total. Build it with -ldflags
+// '-E main.entry'.
 package main
 
 import (
@@ -16,10 +16,10 @@ import (
 	"unsafe"
 )
 
-// began is what entry has read.
+// began is the time that entry has read.
 var began syscall.Timespec
 
-// entry reads the boot clock into began and goes on to the Go runtime.
+// entry reads the boot clock into began and continues with the Go runtime.
 func entry() //nolint:unused // the linker uses it
 
 func main() {

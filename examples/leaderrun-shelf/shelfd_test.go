@@ -60,7 +60,7 @@ func (d *shelfd) url(tb testing.TB, path string) *url.URL {
 	return &url.URL{Scheme: "shelf", Host: d.proxies.New(tb, d.addr), Path: path}
 }
 
-// ask makes a request, as anybody could, and returns the body of the answer.
+// ask makes a request as any client could, and returns the body of the answer.
 func (d *shelfd) ask(tb testing.TB, method, path, body string) string {
 	tb.Helper()
 	u := url.URL{Scheme: "http", Host: d.addr, Path: path}
@@ -84,7 +84,7 @@ func (d *shelfd) ask(tb testing.TB, method, path, body string) string {
 // A fault is what happens to the next request that is not a GET.
 type fault struct {
 	http.RoundTripper
-	kind atomic.Int64 // the Kind plus one; 0: no fault
+	kind atomic.Int64 // the Kind plus one; 0 for no fault
 }
 
 // RoundTrip implements [http.RoundTripper].
