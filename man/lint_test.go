@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMandocFindsNothing has mandoc(1) look at each page. Whether other manuals exist
-// is a matter of what is installed; of ours TestReferencesExist knows.
+// TestMandocFindsNothing runs mandoc(1) on each page. Whether other manuals exist depends
+// on what is installed; TestReferencesExist checks our own.
 func TestMandocFindsNothing(t *testing.T) {
 	t.Parallel()
 	mandoc, err := exec.LookPath("mandoc")

@@ -44,7 +44,7 @@ func list(b *strings.Builder, all []options.Option) {
 	b.WriteString(".El\n")
 }
 
-// names are those of an option, with its value.
+// names returns the names of an option, with its value.
 func names(o options.Option) string {
 	s := "Fl -" + o.Name
 	if o.Short != "" {
@@ -56,7 +56,7 @@ func names(o options.Option) string {
 	return s
 }
 
-// variableList says which variable stands for which option.
+// variableList says which variable belongs to which option.
 func variableList(all []options.Option) string {
 	var b strings.Builder
 	for _, o := range all {

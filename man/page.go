@@ -19,7 +19,7 @@ const (
 // Pages returns the files of the pages in a directory.
 func Pages(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "*.[157]")) }
 
-// Generate returns a page with its generated parts as they should be.
+// Generate returns a page with its generated parts up to date.
 func Generate(file string, page []byte) ([]byte, error) {
 	var b strings.Builder
 	rest := string(page)
@@ -78,5 +78,5 @@ func generate(subcommand, what string) (string, error) {
 	case "keys":
 		return keyList(c.Shown()), nil
 	}
-	return "", fmt.Errorf("nobody knows what that is")
+	return "", fmt.Errorf("unknown generated part")
 }

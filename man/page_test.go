@@ -39,13 +39,14 @@ func TestNothingIsStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(now) != page {
-			t.Errorf("%s is not what the program's options say: run make generate", file)
+			t.Errorf("%s is out of date: run make generate", file)
 		}
 	}
 }
 
-// TestEachSubcommandHasItsPage: if it has options of its own, which are more than
-// --help. Those of config are all that run has, and are described there.
+// TestEachSubcommandHasItsPage checks that each subcommand with options of its own has a
+// page; --help does not count. The options of config are all options of run, and are
+// described there.
 func TestEachSubcommandHasItsPage(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
@@ -99,8 +100,8 @@ func TestReferencesExist(t *testing.T) {
 	}
 }
 
-// TestSynopsis: what stands there is an option of that very subcommand, and its value
-// has the name that it has in the list of options.
+// TestSynopsis checks that each option in a synopsis is one of its subcommand, and that
+// its value has the same name as in the list of options.
 func TestSynopsis(t *testing.T) {
 	t.Parallel()
 	all := cmd.Commands()
@@ -131,7 +132,7 @@ func TestSynopsis(t *testing.T) {
 	}
 }
 
-// find finds an option by what stands after Fl: "-lock" or "l".
+// find finds an option by the text after Fl: "-lock" or "l".
 func find(all []options.Option, name string) *options.Option {
 	for i, o := range all {
 		if name == "-"+o.Name || name == o.Short && name != "" {
@@ -141,8 +142,8 @@ func find(all []options.Option, name string) *options.Option {
 	return nil
 }
 
-// TestOptionsInProseExist: a page of a subcommand may speak of its options and those
-// of run, another page of all. In examples each may stand.
+// TestOptionsInProseExist checks the options in prose: a subcommand's page may mention
+// its own options and those of run, any other page all options. Examples may use any.
 func TestOptionsInProseExist(t *testing.T) {
 	t.Parallel()
 	commands := cmd.Commands()
@@ -158,7 +159,7 @@ func TestOptionsInProseExist(t *testing.T) {
 		}
 		for _, name := range mentioned(page) {
 			if find(may, name) == nil {
-				t.Errorf("%s speaks of an option -%s, which does not exist", file, name)
+				t.Errorf("%s mentions an option -%s, which does not exist", file, name)
 			}
 		}
 		for _, name := range typed(page) {
@@ -172,11 +173,11 @@ func TestOptionsInProseExist(t *testing.T) {
 var (
 	afterFl = regexp.MustCompile(`\bFl ((?:-?[a-zA-Z0-9][a-z-]*(?: , )?)+)`)
 	aWord   = regexp.MustCompile(`^-(-[a-z-]+|[a-zA-Z])$`)
-	// Where a command line of leaderrun ends, or its options do.
+	// The end of a leaderrun command line, or of its options.
 	ending = regexp.MustCompile(` -- | \| |;|\|\|`)
 )
 
-// mentioned are the options that prose speaks of.
+// mentioned returns the options that prose mentions.
 func mentioned(page string) []string {
 	var names []string
 	for line := range strings.Lines(page) {
@@ -190,7 +191,7 @@ func mentioned(page string) []string {
 	return names
 }
 
-// typed are the options in examples.
+// typed returns the options in examples.
 func typed(page string) []string {
 	var names []string
 	page = strings.ReplaceAll(page, "\\e\n", " ")

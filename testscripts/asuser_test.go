@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// asUser is the program "asuser UID PROGRAM [ARG...]": it runs a program as
-// another user, if we are root, and as ourselves otherwise.
+// asUser is the program "asuser UID PROGRAM [ARG...]": it runs a program as another user
+// if we are root, and otherwise as ourselves.
 func asUser() {
 	if err := becomeUser(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "asuser:", err)

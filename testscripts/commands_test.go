@@ -20,8 +20,8 @@ import (
 )
 
 // The commands of scripts besides testscript's own. A CODE is an exit status as
-// a shell shows it; a FILE that a process id is read from is one that the
-// program stay has written.
+// a shell shows it. A FILE with a process id is one that the program stay has
+// written.
 //
 //	exits [-within TIME] [-busy] CODE PROGRAM [ARG...]
 //	                                run a program that ends with this code; with
@@ -33,15 +33,15 @@ import (
 //	                                terminal, and what it shows is in NAME.tty
 //	await [-within TIME] CODE NAME  wait until it has ended
 //	signal SIGNAL NAME|FILE         send a signal to it, or to a job
-//	end FILE [CODE]                 tell a job, a stay, to end
-//	waitfor [-within TIME] FILE...  wait until files are there
+//	end FILE [CODE]                 tell a job that runs stay to end
+//	waitfor [-within TIME] FILE...  wait until files exist
 //	waitgrep PATTERN FILE           wait until a file matches
 //	[!] alive FILE...               does the process run?
 //	gone FILE...                    wait until it does not
 //	events [-without KIND,...] FILE KIND...
-//	                                these events, and no others, in this order
-//	jsonlines FILE|stderr           each line is an object of JSON
-//	lines N FILE|stderr|stdout      there are so many lines
+//	                                exactly these events, in this order
+//	jsonlines FILE|stderr           each line is a JSON object
+//	lines N FILE|stderr|stdout      the number of lines is N
 //	need CONDITION WHAT             skip without it, or in CI fail
 //	etcd [KIND], zk [KIND], http, proxy …
 //	                                see servers_test.go
@@ -75,7 +75,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 // patience bounds what must happen at some time on a busy machine.
 const patience = time.Minute
 
-// A world is what one script has started.
+// A world is everything that one script has started.
 type world struct {
 	tb    testing.TB
 	suite suite
@@ -87,14 +87,14 @@ type worldKey struct{}
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-// usage fails a script whose command is used wrongly.
+// usage fails a script that uses a command wrongly.
 func usage(ts *testscript.TestScript, ok bool, text string) {
 	if !ok {
 		ts.Fatalf("usage: %s", text)
 	}
 }
 
-// eventually polls until ok.
+// eventually polls until ok returns true.
 func eventually(ts *testscript.TestScript, limit time.Duration, what string, ok func() bool) {
 	for end := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -113,7 +113,7 @@ func within(ts *testscript.TestScript, args []string) (time.Duration, []string) 
 	return d, args[2:]
 }
 
-// codeOf is the exit status as a shell shows it.
+// codeOf returns the exit status as a shell shows it.
 func codeOf(st *os.ProcessState) int {
 	if ws := st.Sys().(syscall.WaitStatus); ws.Signaled() {
 		return 128 + int(ws.Signal())
@@ -165,7 +165,7 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 func readPID(ts *testscript.TestScript, file string) int {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
 	ts.Check(err)
-	if pid <= 1 { // a signal to it would go to our own group, or to init
+	if pid <= 1 { // a signal would go to our own group, or to init
 		ts.Fatalf("%s has the process id %d", file, pid)
 	}
 	return pid
@@ -189,7 +189,7 @@ func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
 	var got []string
 	for _, e := range objects(ts, args[0]) {
 		if e["v"] != 1.0 {
-			ts.Fatalf("an event of another version than 1: %v", e)
+			ts.Fatalf("an event whose version is not 1: %v", e)
 		}
 		for _, key := range []string{"time", "event", "lock", "holder", "run"} {
 			if v, ok := e[key].(string); !ok || v == "" {
@@ -212,13 +212,13 @@ func cmdJSONLines(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// objects reads a file that has one object of JSON in each line.
+// objects reads a file with one JSON object per line.
 func objects(ts *testscript.TestScript, file string) []map[string]any {
 	var all []map[string]any
 	for line := range strings.Lines(ts.ReadFile(file)) {
 		var o map[string]any
 		if err := json.Unmarshal([]byte(line), &o); err != nil || !strings.HasSuffix(line, "\n") {
-			ts.Fatalf("%s: %q is no line of JSON: %v", file, line, err)
+			ts.Fatalf("%s: %q is not a JSON object: %v", file, line, err)
 		}
 		if key := twice(line); key != "" {
 			ts.Fatalf("%s: %q has %s twice", file, line, key)
@@ -228,8 +228,8 @@ func objects(ts *testscript.TestScript, file string) []map[string]any {
 	return all
 }
 
-// twice returns a key that an object has more than once, or "". It is none of the
-// errors of encoding/json, which takes the last one.
+// twice returns a key that an object has more than once, or "". encoding/json does not
+// report this: it takes the last one.
 func twice(object string) string {
 	d := json.NewDecoder(strings.NewReader(object))
 	_, _ = d.Token() // the brace

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Who is asked at a terminal sees what there is to forget, and what is held is not asked
-// about. Whoever says nothing has not said yes.
+// TestForgetAsks checks that the question on a terminal shows what would be forgotten,
+// that held locks are not part of it, and that no answer does not mean yes.
 func TestForgetAsks(t *testing.T) {
 	s := bash(t)
 	s.run("export NO_COLOR=1")
@@ -37,14 +37,14 @@ func TestForgetAsks(t *testing.T) {
 	}
 	s.is("leaderrun status | grep -c free", "0\n1")
 
-	s.key("leaderrun forget jobs never-was\n") // there is nothing to ask about
+	s.key("leaderrun forget jobs never-was\n") // nothing to ask about
 	s.expect(`there is no record of lock "jobs"\r\nthere is no record of lock "never-was"\r\n`)
 	s.ends()
 	s.run("kill $!; wait")
 }
 
-// What somebody takes while the question is on the screen stays, and all that is kept
-// of it.
+// TestForgetTooLate: a lock that somebody takes while the question is on the screen
+// stays, with everything that is kept of it.
 func TestForgetTooLate(t *testing.T) {
 	s := bash(t)
 	s.run("leaderrun -l jobs --slots 2 -- true")

@@ -17,11 +17,10 @@ import (
 //	gcs
 //	gcs stop|start|delete LOCK|age LOCK TIME|foreign LOCK|fail STATUS MESSAGE|heal
 //
-// The first form starts an emulator of Google Cloud Storage. $GCS is its
-// address, which STORAGE_EMULATOR_HOST names, and LEADERRUN_BACKEND names a
-// prefix in its bucket "locks". The second form stops and starts it, deletes a
-// lock's object, makes its last change older, puts an object there that is no
-// lock, or has all requests fail.
+// The first form starts an emulator of Google Cloud Storage. $GCS is its address, which
+// STORAGE_EMULATOR_HOST names, and LEADERRUN_BACKEND names a prefix in its bucket
+// "locks". The second form stops and starts it, deletes a lock's object, makes its last
+// change older, puts an object there that is not a lock, or makes all requests fail.
 func cmdGCS(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "gcs [WHAT]")
 	w := worldOf(ts)

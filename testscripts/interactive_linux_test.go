@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// theirPrograms are what the shells of these tests run.
+// theirPrograms are the programs that these tests run in a shell.
 var theirPrograms = map[string]string{
-	// Echoes lines, and notes the signals that it gets. It says when it is there.
+	// talk echoes lines, and records the signals that it gets. It reports when it is
+	// ready.
 	"talk": `#!/usr/bin/perl
 for my $s (qw(INT QUIT HUP WINCH CONT)) {
 	$SIG{$s} = sub { open my $f, '>>', 'signals'; print $f "$s\n"; close $f };
@@ -27,20 +28,20 @@ while (1) {
 	exit 5 if $line eq 'bye';
 }
 `,
-	// As "talk" without handlers.
+	// plain is "talk" without handlers.
 	"plain": `#!/bin/sh
 echo $$ >pid
 echo re""ady
 while read line; do echo "heard <$line>"; done
 exit 6
 `,
-	// Counts, and goes on.
+	// hangup counts hang-ups, and continues.
 	"hangup": `#!/bin/sh
 trap "echo HUP >>signals" HUP
 echo ready
 while :; do sleep 0.02; done 2>/dev/null
 `,
-	// Leaves the terminal in another mode whatever happens.
+	// raw leaves the terminal in another mode whatever happens.
 	"raw": `#!/bin/bash
 stty -echo -icanon
 echo $$ >pid
@@ -49,15 +50,15 @@ while read -n 1 c; do echo "heard <$c>"; done
 `,
 }
 
-// The ways to run a program that must not differ. With timeout the program is
-// in our own process group.
+// wrappers are the ways to run a program that must not differ. With timeout the program
+// is in our own process group.
 var wrappers = map[string]string{
 	"shell":     "",
 	"timeout":   "timeout --foreground 300 ",
 	"leaderrun": "leaderrun -l x -- ",
 }
 
-// under runs a test once for each wrapper: the expectations are the same.
+// under runs a test once for each wrapper, with the same expectations.
 func under(t *testing.T, f func(t *testing.T, s *shell, w string)) {
 	t.Parallel()
 	for name, w := range wrappers {
@@ -65,7 +66,8 @@ func under(t *testing.T, f func(t *testing.T, s *shell, w string)) {
 	}
 }
 
-// What ends a job, and what it prints, is the same in a pipeline and elsewhere.
+// TestTerminalStatus checks that the status and output of a job are the same in a
+// pipeline and elsewhere.
 func TestTerminalStatus(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.is(w+"sh -c 'exit 3'", "3")
@@ -77,7 +79,7 @@ func TestTerminalStatus(t *testing.T) {
 	})
 }
 
-// A job reads what is typed.
+// TestTerminalRead checks that a job reads what is typed.
 func TestTerminalRead(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key(w + "plain\n")
@@ -91,7 +93,7 @@ func TestTerminalRead(t *testing.T) {
 	})
 }
 
-// stty has its effect, as it ends normally.
+// TestTerminalModesAreMeant checks that stty has an effect, because it ends normally.
 func TestTerminalModesAreMeant(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.run(w + "stty -echo")
@@ -105,13 +107,14 @@ func TestTerminalModesAreMeant(t *testing.T) {
 	})
 }
 
-// Ctrl-C and Ctrl-\ end a job that does not care, with the same status.
+// TestTerminalKeysEnd checks that Ctrl-C and Ctrl-\ end a job that does not handle them,
+// with the same status.
 func TestTerminalKeysEnd(t *testing.T) {
 	for key, status := range map[string]string{ctrlC: "130", ctrlBS: "131"} {
 		t.Run(status, func(t *testing.T) {
 			under(t, func(t *testing.T, s *shell, w string) {
 				if status == "131" && strings.HasPrefix(w, "timeout") {
-					t.Skip("timeout itself is hit, too, and ends first")
+					t.Skip("timeout gets the signal as well, and ends first")
 				}
 				s.key(w + "plain\n")
 				s.expect("ready")
@@ -125,12 +128,12 @@ func TestTerminalKeysEnd(t *testing.T) {
 	}
 }
 
-// A job that handles a key's signal gets it once, and goes on; so it is with
-// the size of the window.
+// TestTerminalKeysAreTheJobs checks that a job that handles a key's signal gets it once
+// and continues, and the same for a change of the window size.
 func TestTerminalKeysAreTheJobs(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		if strings.HasPrefix(w, "timeout") {
-			t.Skip("timeout passes on what the terminal sent already")
+			t.Skip("timeout passes on a signal that the terminal has already sent")
 		}
 		s.key(w + "talk\n")
 		s.expect("ready")
@@ -146,7 +149,7 @@ func TestTerminalKeysAreTheJobs(t *testing.T) {
 		} {
 			step.do()
 			want += step.name + "\n"
-			s.key("x\n") // perl may see the signal only now
+			s.key("x\n") // perl may notice the signal only now
 			s.expect("heard <x>")
 			s.await("signals", want)
 		}
@@ -158,7 +161,8 @@ func TestTerminalKeysAreTheJobs(t *testing.T) {
 	})
 }
 
-// Ctrl-Z stops the job for the shell, fg and bg continue it.
+// TestTerminalStop checks that Ctrl-Z stops the job for the shell, and that fg and bg
+// continue it.
 func TestTerminalStop(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key(w + "plain\n")
@@ -167,7 +171,7 @@ func TestTerminalStop(t *testing.T) {
 			s.key(ctrlZ)
 			s.expect(`\[1\]\+  Stopped`)
 			s.isBack()
-			s.isStopped("pid") // which may be after timeout(1)
+			s.isStopped("pid") // perhaps after timeout(1)
 			s.is("echo here", "here\n0")
 			s.key("fg\n")
 			s.expect("plain")
@@ -178,9 +182,9 @@ func TestTerminalStop(t *testing.T) {
 		s.expect("Stopped")
 		s.isBack()
 		if strings.HasPrefix(w, "timeout") {
-			return // it ignores SIGTTIN, and so it waits in the background for ever
+			return // it ignores SIGTTIN, so it would wait in the background forever
 		}
-		s.key("bg\n") // it reads, and is stopped for that
+		s.key("bg\n") // the job reads, and is stopped for that
 		s.stoppedByReading()
 		s.key("fg\n")
 		s.expect("plain")
@@ -193,7 +197,8 @@ func TestTerminalStop(t *testing.T) {
 	})
 }
 
-// Ctrl-Z stops the whole pipeline, though only the job has the terminal.
+// TestTerminalStopOfPipeline checks that Ctrl-Z stops the whole pipeline, although only
+// the job has the terminal.
 func TestTerminalStopOfPipeline(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key(w + "plain | cat\n")
@@ -203,7 +208,7 @@ func TestTerminalStopOfPipeline(t *testing.T) {
 		s.key(ctrlZ)
 		s.expect(`\[1\]\+  Stopped`)
 		s.isBack()
-		s.isStopped("pid") // which may be after timeout(1)
+		s.isStopped("pid") // perhaps after timeout(1)
 		s.key("fg\n")
 		s.expect("plain")
 		s.key("two\n")
@@ -213,7 +218,8 @@ func TestTerminalStopOfPipeline(t *testing.T) {
 	})
 }
 
-// A job in the background that reads is stopped, for fg to go on with.
+// TestTerminalBackground checks that a background job that reads is stopped, and that fg
+// continues it.
 func TestTerminalBackground(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		if strings.HasPrefix(w, "timeout") {
@@ -233,8 +239,8 @@ func TestTerminalBackground(t *testing.T) {
 	})
 }
 
-// Modes that a job cannot restore are restored for it, and given back to it
-// when it goes on.
+// TestTerminalModesAreRestored checks that terminal modes that a job cannot restore are
+// restored for it, and set again when it continues.
 func TestTerminalModesAreRestored(t *testing.T) {
 	s := bash(t)
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
@@ -261,7 +267,8 @@ func TestTerminalModesAreRestored(t *testing.T) {
 	s.ends()
 }
 
-// TSTP for leaderrun alone stops the job and, with it, leaderrun.
+// TestTerminalStopByKill checks that TSTP for leaderrun alone stops the job and then
+// leaderrun.
 func TestTerminalStopByKill(t *testing.T) {
 	s := bash(t)
 	s.key("leaderrun -l x -- plain\n")
@@ -278,7 +285,7 @@ func TestTerminalStopByKill(t *testing.T) {
 	s.ends()
 }
 
-// After STOP, which cannot be passed on, fg gives the job its terminal again.
+// TestTerminalFreeze: STOP cannot be passed on, but fg gives the job its terminal again.
 func TestTerminalFreeze(t *testing.T) {
 	s := bash(t)
 	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; sleep 1000'\n")
@@ -296,7 +303,8 @@ func TestTerminalFreeze(t *testing.T) {
 	}
 }
 
-// In a pipeline the terminal goes to whom asks for it.
+// TestTerminalPager checks that in a pipeline the terminal goes to the process that asks
+// for it.
 func TestTerminalPager(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		if strings.HasPrefix(w, "timeout") {
@@ -324,7 +332,7 @@ func TestTerminalPager(t *testing.T) {
 	})
 }
 
-// An editor edits, stops and goes on.
+// TestTerminalEditor checks that an editor edits, stops and continues.
 func TestTerminalEditor(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key(w + "vi -u NONE file\n")
@@ -335,7 +343,7 @@ func TestTerminalEditor(t *testing.T) {
 		s.expect("Stopped")
 		s.isBack()
 		if !s.has(unix.ECHO) || !s.has(unix.ICANON) {
-			t.Error("the modes are the editor's")
+			t.Error("the terminal is still in the editor's modes")
 		}
 		s.key("fg\n")
 		s.expect(`~[^~]+~`)
@@ -347,7 +355,7 @@ func TestTerminalEditor(t *testing.T) {
 	})
 }
 
-// stoppedByReading waits until the shell's one job is stopped as it read in the
+// stoppedByReading waits until the shell's only job is stopped because it read in the
 // background.
 func (s *shell) stoppedByReading() {
 	s.t.Helper()
@@ -357,7 +365,7 @@ func (s *shell) stoppedByReading() {
 	s.isBack()
 }
 
-// While the lock is another's, the keys are ours.
+// TestTerminalWaiting checks that the keys are ours while another holds the lock.
 func TestTerminalWaiting(t *testing.T) {
 	s := bash(t)
 	s.key("leaderrun -l x -- sh -c 'echo $$ >holder; exec sleep 1000' &\n")
@@ -383,7 +391,8 @@ func TestTerminalWaiting(t *testing.T) {
 	s.ends()
 }
 
-// As the leader of a session, with nobody to go back to, Ctrl-Z stops nothing.
+// TestTerminalLeader checks that Ctrl-Z stops nothing in the leader of a session, because
+// nobody could continue it.
 func TestTerminalLeader(t *testing.T) {
 	s := onTerminal(t, "leaderrun", "-l", "x", "--", "plain")
 	s.expect("ready")
@@ -399,7 +408,7 @@ func TestTerminalLeader(t *testing.T) {
 	}
 }
 
-// When the terminal goes away, so does the job, told once.
+// TestTerminalHangup checks that the job ends when the terminal is gone, after one HUP.
 func TestTerminalHangup(t *testing.T) {
 	s := onTerminal(t, "leaderrun", "-l", "x", "-k", "1", "--", "hangup")
 	s.expect("ready")
@@ -410,7 +419,7 @@ func TestTerminalHangup(t *testing.T) {
 	}
 }
 
-// Messages do not stop us when the terminal is the job's.
+// TestTerminalTostop checks that messages do not stop us while the job has the terminal.
 func TestTerminalTostop(t *testing.T) {
 	s := bash(t)
 	s.run("stty tostop")
@@ -425,7 +434,8 @@ func TestTerminalTostop(t *testing.T) {
 	}
 }
 
-// Without a controlling terminal, a job that is stopped stays so.
+// TestTerminalSetsid checks that a stopped job stays stopped without a controlling
+// terminal.
 func TestTerminalSetsid(t *testing.T) {
 	s := bash(t)
 	s.key("setsid -w leaderrun -l x -- sh -c 'echo $$ >pid; kill -STOP $$; echo on >on; exit 4'; echo =$?\n")

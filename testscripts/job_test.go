@@ -20,14 +20,14 @@ import (
 type job struct {
 	cmd            *exec.Cmd
 	stdout, stderr strings.Builder
-	done           chan struct{} // closed when it has ended and its output was read
+	done           chan struct{} // closed when the job has ended and its output was read
 }
 
-// outputLimit is how long what a program left behind may keep its output open.
+// outputLimit is how long a process that a program left behind may keep its output open.
 const outputLimit = 5 * time.Second
 
-// launch starts a program. With a file it gets a terminal, and the file what that
-// shows.
+// launch starts a program. If tty is not "", the program gets a terminal, whose output
+// goes to that file.
 func launch(ts *testscript.TestScript, args []string, tty string) *job {
 	j := &job{done: make(chan struct{})}
 	j.cmd = exec.Command("env", args...) // env(1) looks in the script's PATH
@@ -42,7 +42,7 @@ func launch(ts *testscript.TestScript, args []string, tty string) *job {
 	}
 	ts.Check(j.cmd.Start())
 	go func() {
-		_ = j.cmd.Wait() // the state it ended in is in ProcessState
+		_ = j.cmd.Wait() // its final state is in ProcessState
 		finish()
 		close(j.done)
 	}()
@@ -56,7 +56,7 @@ func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string)
 	case <-time.After(limit):
 		j.stop()
 		j.show(ts)
-		ts.Fatalf("it has not ended within %v", limit)
+		ts.Fatalf("the program has not ended within %v", limit)
 	}
 	j.show(ts)
 	if got := codeOf(j.cmd.ProcessState); strconv.Itoa(got) != code {
@@ -64,19 +64,19 @@ func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string)
 	}
 }
 
-// show makes the output that of the script's latest command.
+// show makes the program's output that of the script's latest command.
 func (j *job) show(ts *testscript.TestScript) {
 	fmt.Fprint(ts.Stdout(), &j.stdout)
 	fmt.Fprint(ts.Stderr(), &j.stderr)
-	if strings.Contains(j.stderr.String(), "WARNING: DATA RACE") { // a guard's changes no exit status
-		ts.Fatalf("the race detector has found something")
+	if strings.Contains(j.stderr.String(), "WARNING: DATA RACE") { // a race in a guard does not change the exit status
+		ts.Fatalf("the race detector has found a race")
 	}
 }
 
-// stop ends a program that runs, if it does.
+// stop ends a program if it is running.
 func (j *job) stop() {
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		_ = j.cmd.Process.Signal(sig) // it may have ended
+		_ = j.cmd.Process.Signal(sig) // may have ended
 		select {
 		case <-j.done:
 			return
@@ -100,8 +100,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	j.await(ts, limit, args[0])
 }
 
-// unanswered waits until the program has ended, and reports whether that is because a
-// server has not answered in the short time that it had.
+// unanswered waits until the program has ended, and reports whether it ended because a
+// server did not answer in the short time limit.
 func (j *job) unanswered() bool {
 	select {
 	case <-j.done:
@@ -119,7 +119,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) >= 2, "start [-tty] NAME PROGRAM [ARG...]")
 	w, name := worldOf(ts), args[0]
 	if w.jobs[name] != nil {
-		ts.Fatalf("there is a %s already", name)
+		ts.Fatalf("%s already exists", name)
 	}
 	file := ""
 	if tty {
@@ -148,7 +148,7 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 	j.await(ts, limit, args[0])
 }
 
-// environ is the script's environment, which testscript does not tell.
+// environ returns the script's environment, which testscript does not export.
 func environ(ts *testscript.TestScript) []string {
 	file := filepath.Join(ts.Getenv("WORK"), ".bin", "environ")
 	ts.Check(ts.Exec("sh", "-c", `exec env -0 >"$1"`, "sh", file))
@@ -178,7 +178,7 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 		code = args[1]
 	}
 	var f *os.File
-	eventually(ts, patience, args[0]+" can be told to end", func() (ok bool) {
+	eventually(ts, patience, args[0]+" is ready to be told to end", func() (ok bool) {
 		var err error
 		f, err = os.OpenFile(ts.MkAbs(args[0]+".end"), os.O_WRONLY|unix.O_NONBLOCK, 0)
 		return err == nil

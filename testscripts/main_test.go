@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// The programs of this test process: as they are released, as one file, and as a core
-// that has the race detector.
+// The programs of this test process: as released, as a bundle, and as a core with the
+// race detector.
 var (
 	released programs.Programs
 	bundle   = programs.Programs{Bundle: true}
@@ -23,10 +23,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "asuser" { // a script has started us; see setup
+	if filepath.Base(os.Args[0]) == "asuser" { // a script started us; see setup
 		asUser()
 	}
-	// Scripts wait most of their time; a machine of two cores runs many at once.
+	// Scripts mostly wait; a machine with two cores can run many at once.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("LEADERRUN_CONFIG", os.DevNull); err != nil {
 		panic(err)
 	}
-	syscall.Umask(0o022)           // whatever the tester's is: other users look into what scripts make
-	for fd := 3; fd < 1024; fd++ { // what the tester has left open
+	syscall.Umask(0o022)           // whatever the tester's is: other users read what scripts write
+	for fd := 3; fd < 1024; fd++ { // close what the tester has left open
 		syscall.CloseOnExec(fd)
 	}
 	heedSignals()
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds programs, if that was not done.
+// build builds programs unless they have been built.
 func build(t *testing.T, p *programs.Programs, packages ...string) {
 	t.Helper()
 	if err := p.Build(packages...); err != nil {
@@ -60,9 +60,8 @@ func buildReleased(t *testing.T) {
 	build(t, &released, programs.Leaderrun, programs.Helpers)
 }
 
-// heedSignals sees to it that scripts are not started with signals ignored, as
-// programs in the background of a shell script are: what is caught here is
-// reset in them.
+// heedSignals makes sure that scripts are not started with ignored signals, as background
+// programs of a shell script are: signals that are caught here are reset in them.
 func heedSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {

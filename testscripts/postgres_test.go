@@ -16,8 +16,9 @@ import (
 //	postgres stop|start
 //	postgres sql STATEMENT
 //
-// The first form starts a server. $PG is its address with $PORT, and LEADERRUN_BACKEND names
-// it, as its superuser. The others stop it and start it again, and run a statement there.
+// The first form starts a server. $PG is its address with $PORT, and LEADERRUN_BACKEND
+// names it, as its superuser. The other forms stop it, start it again, and run a
+// statement there.
 func cmdPostgres(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) <= 2, "postgres [stop|start|sql STATEMENT]")
 	w := worldOf(ts)

@@ -12,9 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/terminal/terminaltest"
 )
 
-// attach gives a program a terminal of 80 columns as its standard error and
-// controlling terminal. What it shows is copied to a file; finish waits for
-// the rest of that.
+// attach gives a program a terminal of 80 columns as its standard error and controlling
+// terminal. What the terminal shows is copied to a file; finish waits for the rest of it.
 func attach(ts *testscript.TestScript, cmd *exec.Cmd, file string) (finish func()) {
 	master, slave := openTerminal(ts)
 	ts.Check(unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
@@ -41,5 +40,5 @@ func openTerminal(ts *testscript.TestScript) (master, slave *os.File) {
 	return master, slave
 }
 
-// detach has a program run without the terminal on which tests are started.
+// detach makes a program run without the terminal on which tests are started.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// attach is not written for this system.
+// attach is not implemented for this system.
 func attach(ts *testscript.TestScript, _ *exec.Cmd, _ string) func() {
 	ts.Fatalf("start -tty works on Linux only")
 	return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
-// Who is asked at a terminal is believed, and whoever says nothing has not said yes.
+// TestReleaseAsks checks that an answer on a terminal counts, and that no answer does not
+// mean yes.
 func TestReleaseAsks(t *testing.T) {
 	s := bash(t)
 	b := etcdtest.Start(t, etcdtest.Options{}).URL()
@@ -28,15 +29,16 @@ func TestReleaseAsks(t *testing.T) {
 	s.expect(`web1 lost lock "x"`)
 	s.ends()
 	if got := s.run("wait $!"); !strings.HasSuffix(got, "76") {
-		t.Errorf("the holder has ended with %q; want 76", got)
+		t.Errorf("the holder ended with %q; want 76", got)
 	}
 	if got := s.text("err"); !strings.Contains(got, `leadership of "x" was lost and the job was stopped`) {
-		t.Errorf("the holder says %q", got)
+		t.Errorf("the holder printed %q", got)
 	}
 }
 
-// Who ends the question has not said yes. While it is on the screen another term may
-// begin, even of the same name: that one is left alone, and this is said.
+// TestReleaseTooLate checks that ending the question does not mean yes. While the
+// question is on the screen another term may begin, even with the same holder name: that
+// term must be left alone, and a message must say so.
 func TestReleaseTooLate(t *testing.T) {
 	s := bash(t)
 	b := etcdtest.Start(t, etcdtest.Options{}).URL()
@@ -60,7 +62,7 @@ func TestReleaseTooLate(t *testing.T) {
 	}
 
 	s.run("leaderrun -b " + b + " -l x --id web1 --events next -- sleep 1000 &")
-	s.text("next") // it waits
+	s.text("next") // the next run waits
 	s.run("mkfifo go; { read <go; leaderrun release -b " + b + " -l x --force --yes; } >said 2>&1 &")
 	asked()
 	if err := os.WriteFile(filepath.Join(s.dir, "go"), []byte("\n"), 0); err != nil {

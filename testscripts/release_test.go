@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/faults/programs"
 )
 
-// TestReleaseVariables builds the core as the Makefile does: the linker does not
-// complain of a -X that names no variable.
+// TestReleaseVariables builds the core as the Makefile does, because the linker does not
+// complain about a -X for an unknown variable.
 func TestReleaseVariables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

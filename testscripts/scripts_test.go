@@ -19,9 +19,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// A suite is scripts, and the programs that they run.
+// A suite is a set of scripts, and the programs that they run.
 type suite struct {
-	name     string // a prefix for locks on servers that others use, too; may be ""
+	name     string // a prefix for locks on shared servers; may be ""
 	programs []*programs.Programs
 	shared   *sharedServer
 }
@@ -33,12 +33,12 @@ func inBundle() []string {
 		"metrics", "metrics-etcd", "nested-between", "version")
 }
 
-// withRaces are scripts in which much happens at the same time. They show the whole core
-// to the race detector, which the tests of its parts have anyway.
+// withRaces are scripts with much concurrency. They run the whole core under the race
+// detector, in addition to the tests of its parts.
 var withRaces = []string{"etcd-lost", "events", "guard", "hooks", "metrics", "resign", "signals", "watch"}
 
-// TestScripts runs what a user sees, in *.txtar. See commands_test.go for the
-// commands that scripts have besides testscript's own.
+// TestScripts runs the *.txtar scripts. See commands_test.go for the commands that
+// scripts have in addition to testscript's own.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	buildReleased(t)
@@ -78,8 +78,8 @@ func (s suite) run(t *testing.T, names []string) {
 	testscript.Run(t, p)
 }
 
-// setup gives each script a home, a place for its locks and a short program to
-// run, and nothing of the tester's environment but PATH.
+// setup gives each script a home, a directory for its locks and a short program to run,
+// and nothing of the tester's environment except PATH.
 func (s suite) setup(env *testscript.Env) error {
 	home, bin := filepath.Join(env.WorkDir, "home"), filepath.Join(env.WorkDir, ".bin")
 	for _, dir := range []string{home, bin} {
@@ -112,10 +112,10 @@ func (s suite) setup(env *testscript.Env) error {
 	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
 	env.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
 	env.Setenv("PROGRAMS", s.programs[0].Dir())
-	env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's second at each exit
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // skip the race detector's second at each exit
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Log("this script alone: " + trial.Command(tb))
+			tb.Log("to repeat only this script: " + trial.Command(tb))
 		}
 	})
 	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
@@ -130,14 +130,14 @@ mkfifo "$1.end" && echo $$ >"$1.new" && mv "$1.new" "$1" && read code <"$1.end"
 exit "${code:-0}"
 `
 
-// condition knows the conditions of scripts besides testscript's own.
+// condition evaluates the conditions of scripts in addition to testscript's own.
 func (s suite) condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "bundle":
 		return s.programs[0].Bundle, nil
-	case "configured": // the machine has a config file, which nothing keeps away
+	case "configured": // the machine has a config file, which cannot be hidden
 		_, err := os.Stat("/etc/leaderrun/config.yaml")
 		return err == nil, nil
 	case "tini":
@@ -145,14 +145,14 @@ func (s suite) condition(name string) (bool, error) {
 		return err == nil, nil
 	case "cpu-quota":
 		return hasQuota(), nil
-	case "namespaces": // a mount that nobody else sees
+	case "namespaces": // a mount that no other process sees
 		return exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// hasQuota reports whether a cgroup of ours could be kept from the processor,
-// with cgroups of version 1 or 2.
+// hasQuota reports whether the CPU time of a cgroup can be limited, with cgroups of
+// version 1 or 2.
 func hasQuota() bool {
 	v1, _ := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat")
 	v2, _ := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control")

@@ -20,7 +20,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// servers are those of one script.
+// servers are the servers of one script.
 type servers struct {
 	etcd *etcdtest.Server
 	gcs  *gcstest.Server
@@ -35,13 +35,13 @@ type servers struct {
 //	etcd [own|tls|mtls|expired|auth]
 //	etcd stop|start|pause|resume
 //
-// The first form starts a server, or without an argument uses one that other
-// scripts use, too. $ETCD is its address, and LEADERRUN_BACKEND names it, with a
-// prefix of the script's own; ETCDCTL_ENDPOINTS makes etcdctl work. With tls the
-// server has a certificate of the authority in $CA; with mtls it wants one of
-// its clients, such as $CERT and $KEY; with expired its own has expired. With
-// auth there is a user alice, password secret, who may use the prefix /alice.
-// The second form does that to the script's own server.
+// The first form starts a server, or without an argument uses one that other scripts
+// share. $ETCD is its address, and LEADERRUN_BACKEND names it, with a prefix of the
+// script's own; ETCDCTL_ENDPOINTS makes etcdctl work. With tls the server has a
+// certificate of the authority in $CA; with mtls it requires one of its clients, such as
+// $CERT and $KEY; with expired its own certificate has expired. With auth there is a user
+// alice, password secret, who may use the prefix /alice. The second form does that to the
+// script's own server.
 func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) <= 1, "etcd [KIND]")
 	w := worldOf(ts)
@@ -73,7 +73,7 @@ func cmdEtcd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// announce tells the script of a server.
+// announce sets the script's variables for a server.
 func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
 	w.etcd = s
 	w.showLog("etcd", s.Log)
@@ -81,7 +81,7 @@ func (w *world) announce(ts *testscript.TestScript, s *etcdtest.Server) {
 	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
 	ts.Setenv("ETCDCTL_ENDPOINTS", s.Endpoint())
 	bin := filepath.Dir(etcdtest.Binary(w.tb, "", "etcdctl"))
-	ts.Setenv("PATH", bin+string(filepath.ListSeparator)+ts.Getenv("PATH")) // not another version's
+	ts.Setenv("PATH", bin+string(filepath.ListSeparator)+ts.Getenv("PATH")) // not the etcdctl of another version
 }
 
 // showLog shows the end of a server's log if the script fails.
@@ -114,11 +114,10 @@ func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Serve
 //	zk stop|start|pause|resume
 //	zk delete|delete-last NODE
 //
-// The first form starts a ZooKeeper server, or without an argument uses one that
-// other scripts use, too. $ZK is its address, and LEADERRUN_BACKEND names it,
-// with a chroot of the script's own. A small one grants sessions of 3 s at most.
-// The second form does that to the script's own server; the third deletes the
-// first child of a node, or the last.
+// The first form starts a ZooKeeper server, or without an argument uses one that other
+// scripts share. $ZK is its address, and LEADERRUN_BACKEND names it, with a chroot of the
+// script's own. A small server grants sessions of at most 3 s. The second form does that
+// to the script's own server; the third deletes the first or the last child of a node.
 func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) <= 2, "zk [KIND]")
 	w := worldOf(ts)
@@ -159,8 +158,7 @@ func (w *world) announceZK(ts *testscript.TestScript, s *zktest.Server) {
 	ts.Setenv("LEADERRUN_BACKEND", s.URL()+"/"+ts.Getenv("NAME"))
 }
 
-// cmdHTTP is the command "http": it starts a web server, $HTTP, which has nothing
-// but /healthy.
+// cmdHTTP is the command "http": it starts a web server, $HTTP, which has only /healthy.
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 0, "http")
 	s := httptest.NewServer(http.HandlerFunc(answer))
@@ -180,8 +178,8 @@ func answer(w http.ResponseWriter, r *http.Request) {
 //	proxy cut|cut-replies|refuse|heal
 //	proxy delay TIME
 //
-// The first form puts a proxy, $PROXY, before an address; the second breaks
-// what is between the two, and mends it.
+// The first form puts a proxy, $PROXY, in front of an address; the others break the
+// connection between the two, and heal it.
 func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && (len(args) == 1 || len(args) == 2 && args[0] == "delay"), "proxy ADDRESS|FAULT")
 	w := worldOf(ts)
@@ -204,8 +202,8 @@ func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// A sharedServer is one etcd server, and one ZooKeeper server, for the scripts
-// that need nothing special of it, started by the first of them.
+// A sharedServer is one etcd server, and one ZooKeeper server, for the scripts that need
+// nothing special, started by the first of them.
 type sharedServer struct {
 	parent *testing.T
 	start  sync.Once
@@ -216,7 +214,7 @@ type sharedServer struct {
 }
 
 func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
-	etcdtest.Binary(tb, "", "etcd") // if there is none, it is the script that is skipped
+	etcdtest.Binary(tb, "", "etcd") // if it is missing, skip the script
 	s.start.Do(func() { s.server = etcdtest.Start(s.parent, etcdtest.Options{}) })
 	if s.server == nil {
 		tb.Fatal("the etcd of all scripts has not started; its log is with TestScripts")
@@ -225,7 +223,7 @@ func (s *sharedServer) get(tb testing.TB) *etcdtest.Server {
 }
 
 func (s *sharedServer) getZK(tb testing.TB) *zktest.Server {
-	zktest.Require(tb) // if there is none, it is the script that is skipped
+	zktest.Require(tb) // if it is missing, skip the script
 	s.startZK.Do(func() { s.zk = zktest.Start(s.parent, zktest.Options{}) })
 	if s.zk == nil {
 		tb.Fatal("the ZooKeeper of all scripts has not started; its log is with TestScripts")

@@ -19,8 +19,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/terminal/terminaltest"
 )
 
-// A shell is an interactive bash, or another program, on a terminal of its own,
-// at which a test types and reads.
+// A shell is an interactive bash, or another program, on its own terminal, in which a
+// test types and reads.
 type shell struct {
 	t      *testing.T
 	dir    string
@@ -29,15 +29,15 @@ type shell struct {
 	done   chan struct{} // closed when the program has ended
 
 	mu    sync.Mutex
-	shown string        // all that the terminal has shown
-	more  chan struct{} // closed when there is more of it
-	read  int           // how much of it the test has seen
+	shown string        // everything that the terminal has shown
+	more  chan struct{} // closed when there is more
+	read  int           // how much of shown the test has read
 }
 
-// prompt is what the shell asks with. Nothing else may look like it.
+// prompt is the prompt of the shell. Nothing else may look like it.
 const prompt = `ok> `
 
-// bash starts a shell whose directory has some programs; see theirPrograms.
+// bash starts a shell in a directory with the programs of theirPrograms.
 func bash(t *testing.T) *shell {
 	t.Helper()
 	s := onTerminal(t, "bash", "--norc", "--noprofile", "--noediting", "-i")
@@ -46,8 +46,8 @@ func bash(t *testing.T) *shell {
 	return s
 }
 
-// onTerminal starts a program as the leader of the session of a terminal, as
-// sshd does for "ssh -t".
+// onTerminal starts a program as the leader of the session of a terminal, as sshd does
+// for "ssh -t".
 func onTerminal(t *testing.T, name string, args ...string) *shell {
 	t.Helper()
 	t.Parallel()
@@ -80,7 +80,7 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 		close(s.done)
 	}()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // the kernel hangs up on the others
+		_ = s.cmd.Process.Kill() // the kernel hangs up on its children
 		<-s.done
 		_ = master.Close()
 		<-copied
@@ -91,8 +91,8 @@ func onTerminal(t *testing.T, name string, args ...string) *shell {
 	return s
 }
 
-// writePrograms writes theirPrograms. A process that another test is just forking would have
-// a file open for writing, too, until its exec, and so keep it from being executed.
+// writePrograms writes theirPrograms. A process that another test is just forking may
+// have a file open for writing until its exec, and so prevent its execution.
 func writePrograms(t *testing.T, dir string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -104,7 +104,7 @@ func writePrograms(t *testing.T, dir string) {
 	}
 }
 
-// Write takes what the terminal shows.
+// Write receives what the terminal shows.
 func (s *shell) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +129,8 @@ const (
 	ctrlBS = "\x1c"
 )
 
-// expect waits until the terminal shows what matches, and returns its first
-// group. What it has shown up to there is not looked at again.
+// expect waits until the terminal shows a match, and returns its first group. The next
+// call looks only at what follows.
 func (s *shell) expect(pattern string) string {
 	s.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -156,16 +156,15 @@ func (s *shell) expect(pattern string) string {
 	}
 }
 
-// run runs a command that ends by itself, and returns what it printed and its
-// exit status.
+// run runs a command that ends by itself, and returns its output and its exit status.
 func (s *shell) run(command string) string {
 	s.t.Helper()
 	s.key(command + "\n")
 	return s.ends()
 }
 
-// ends waits until the shell prompts, and returns what was printed until then,
-// and the status of the last command.
+// ends waits for the shell's prompt, and returns what was printed until then, and the
+// status of the last command.
 func (s *shell) ends() string {
 	s.t.Helper()
 	out := s.expect(`(?s)(.*)` + prompt)
@@ -175,7 +174,7 @@ func (s *shell) ends() string {
 	return strings.ReplaceAll(out, "\r", "") + status[:strings.IndexByte(status+">", '>')]
 }
 
-// is runs a command, and checks what it prints and its status.
+// is runs a command, and checks its output and status.
 func (s *shell) is(command, want string) {
 	s.t.Helper()
 	if got := s.run(command); got != want {
@@ -191,7 +190,7 @@ func (s *shell) text(name string) string {
 			return string(b)
 		}
 	}
-	s.t.Fatalf("there is no %s", name)
+	s.t.Fatalf("no file %s", name)
 	return ""
 }
 
@@ -235,7 +234,7 @@ func (s *shell) status() int {
 	return codeOf(s.cmd.ProcessState)
 }
 
-// await waits until a file is this text.
+// await waits until a file has this text.
 func (s *shell) await(name, want string) {
 	s.t.Helper()
 	got := ""
@@ -257,7 +256,7 @@ func (s *shell) signal(name string, sig syscall.Signal) {
 	}
 }
 
-// pid is the process id in a file.
+// pid returns the process id in a file.
 func (s *shell) pid(name string) int {
 	s.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(s.text(name)))
@@ -267,12 +266,12 @@ func (s *shell) pid(name string) int {
 	return pid
 }
 
-// signalLeaderrun sends a signal to the leaderrun whose guard is the parent of
-// that process.
+// signalLeaderrun sends a signal to the leaderrun whose guard is the parent of that
+// process.
 func (s *shell) signalLeaderrun(name string, sig syscall.Signal) {
 	s.t.Helper()
 	pid := parentOf(s.t, parentOf(s.t, s.pid(name)))
-	if pid <= 1 { // a signal to it would go to our own group, or to init
+	if pid <= 1 { // a signal would go to our own group, or to init
 		s.t.Fatalf("the guard of %s has lost its leaderrun", name)
 	}
 	if err := syscall.Kill(pid, sig); err != nil {
@@ -286,8 +285,8 @@ func (s *shell) foreground(name string) {
 	s.foregroundIs(s.pid(name))
 }
 
-// isBack waits until the shell itself has the terminal again: what is typed
-// before may be read by the job that is being stopped.
+// isBack waits until the shell itself has the terminal again: the job that is being
+// stopped could read what is typed before.
 func (s *shell) isBack() {
 	s.t.Helper()
 	s.expect(prompt)
@@ -329,9 +328,9 @@ func (s *shell) continuing(pid, file string) {
 		if _, err := os.Stat(filepath.Join(s.dir, file)); err == nil {
 			return
 		}
-		_ = syscall.Kill(s.pid(pid), syscall.SIGCONT) // it may have ended since
+		_ = syscall.Kill(s.pid(pid), syscall.SIGCONT) // may have ended since
 	}
-	s.t.Fatalf("there is no %s", file)
+	s.t.Fatalf("no file %s", file)
 }
 
 // parentOf returns the parent of a process.

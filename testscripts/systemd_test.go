@@ -15,8 +15,8 @@ import (
 //
 //	systemd [-abstract] FILE
 //
-// It makes $NOTIFY_SOCKET, as systemd does, and writes what services say there
-// into the file: a line for each message, with " | " between its variables.
+// It makes $NOTIFY_SOCKET, as systemd does, and writes the messages of services into the
+// file: one line per message, with " | " between its variables.
 func cmdSystemd(ts *testscript.TestScript, neg bool, args []string) {
 	abstract := len(args) > 0 && args[0] == "-abstract"
 	if abstract {
@@ -37,7 +37,7 @@ func cmdSystemd(ts *testscript.TestScript, neg bool, args []string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		buf := make([]byte, 4097) // systemd drops what is longer than 4096
+		buf := make([]byte, 4097) // systemd drops longer messages than 4096
 		for {
 			n, err := conn.Read(buf)
 			if err != nil { // closed

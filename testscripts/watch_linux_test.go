@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A live screen shows what is, whatever becomes of the terminal, and leaves it as it
-// was.
+// TestWatchLive checks that a live screen shows the present state, whatever happens to
+// the terminal, and leaves the terminal as it was.
 func TestWatchLive(t *testing.T) {
 	s := bash(t)
 	const enter, leave = `\x1b\[\?1049h\x1b\[\?25l\x1b\[\?7l`, `\x1b\[\?7h\x1b\[\?25h\x1b\[\?1049l`
@@ -33,7 +33,7 @@ func TestWatchLive(t *testing.T) {
 	}
 }
 
-// A terminal that can draw nothing gets lines.
+// TestWatchDumb checks that a terminal that cannot draw gets lines.
 func TestWatchDumb(t *testing.T) {
 	s := bash(t)
 	s.key("TERM=dumb leaderrun watch -l x\n")

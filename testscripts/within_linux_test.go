@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// Jobs that manage the terminal themselves, and a terminal that goes away.
+// These tests are about jobs that manage the terminal themselves, and about a terminal
+// that goes away.
 
-// A shell as the job controls jobs of its own.
+// TestTerminalShell runs a shell as the job, which controls its own jobs.
 func TestTerminalShell(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key("PS1='in> ' " + w + "bash --norc --noprofile --noediting -i\n")
@@ -41,8 +42,8 @@ func TestTerminalShell(t *testing.T) {
 	})
 }
 
-// A leaderrun as the job, with another lock: keys and stops reach its job, and
-// stop all above it.
+// TestTerminalNested runs a leaderrun as the job, with another lock: keys and stops must
+// reach its job, and stop everything above it.
 func TestTerminalNested(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		s.key(w + "leaderrun -l y -- plain\n")
@@ -65,16 +66,16 @@ func TestTerminalNested(t *testing.T) {
 	})
 }
 
-// With nohup(1) it outlives its terminal.
+// TestTerminalNohup checks that a run under nohup(1) outlives its terminal.
 func TestTerminalNohup(t *testing.T) {
 	under(t, func(t *testing.T, s *shell, w string) {
 		if strings.HasPrefix(w, "timeout") {
-			t.Skip("timeout heeds a hang-up that it was started to ignore")
+			t.Skip("timeout obeys a hang-up that it was started to ignore")
 		}
 		s.run("nohup " + w + "sh -c 'echo on >on; until test -e end; do sleep 0.02; done; echo over >over' &")
 		s.text("on")
 		_ = s.master.Close()
-		s.status() // the shell's: it has been hung up on
+		s.status() // the shell's status: it got the hang-up
 		if err := os.WriteFile(filepath.Join(s.dir, "end"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A config is what these tests read of goreleaser.yaml.
+// A config is the part of goreleaser.yaml that these tests read.
 type config struct {
 	Builds   []struct{ ID, Main string }
 	Archives []part
@@ -19,11 +19,12 @@ type config struct {
 // A part is an archive or a package.
 type part struct {
 	ID              string
-	IDs             []string // of what is built
+	IDs             []string // of what it contains
 	Files, Contents []struct{ Src string }
 }
 
-// readConfig reads it. What overrides a merged key is no duplicate, but to the library.
+// readConfig reads the configuration. Keys that override a merged key are not duplicates,
+// except for the YAML library.
 func readConfig(t *testing.T) (c config) {
 	t.Helper()
 	if err := yaml.UnmarshalWithOptions([]byte(read(t, "../../goreleaser.yaml")), &c, yaml.AllowDuplicateMapKey()); err != nil {
@@ -32,17 +33,18 @@ func readConfig(t *testing.T) (c config) {
 	return c
 }
 
-// TestEveryProgram: each program is built, and is in the archive and in a package.
+// TestEveryProgram checks that each program is built, and is in the archive and in a
+// package.
 func TestEveryProgram(t *testing.T) {
 	t.Parallel()
 	c := readConfig(t)
 	mains := []string{"../../main.go"}
 	for _, pattern := range []string{"../../locks/backend/*/leaderrun-*/main.go", "../../runner/*/leaderrun-*/main.go"} {
-		found, _ := filepath.Glob(pattern) // it is sound
+		found, _ := filepath.Glob(pattern) // the pattern is valid
 		mains = append(mains, found...)
 	}
 	if len(mains) < 6 {
-		t.Errorf("the programs that there are: %q", mains)
+		t.Errorf("found the programs %q", mains)
 	}
 	for _, file := range mains {
 		dir, _ := filepath.Rel("../..", filepath.Dir(file))
@@ -64,8 +66,8 @@ func TestEveryProgram(t *testing.T) {
 	}
 }
 
-// TestFilesAreThere: what archives and packages have besides programs is in the tree,
-// but for what `make compressed` makes of it.
+// TestFilesAreThere checks that additional files of archives and packages are in the
+// tree, except for those that `make compressed` makes.
 func TestFilesAreThere(t *testing.T) {
 	t.Parallel()
 	c := readConfig(t)
@@ -77,11 +79,11 @@ func TestFilesAreThere(t *testing.T) {
 			}
 			checked++
 			if found, err := filepath.Glob(filepath.Join("../..", f.Src)); err != nil || len(found) == 0 {
-				t.Errorf("%s: there is no %s: %v", p.ID, f.Src, err)
+				t.Errorf("%s: no file %s: %v", p.ID, f.Src, err)
 			}
 		}
 	}
 	if checked < 10 {
-		t.Errorf("%d files were looked for", checked)
+		t.Errorf("only %d files were checked", checked)
 	}
 }

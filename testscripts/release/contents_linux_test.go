@@ -16,15 +16,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// helpers are the packages besides the core's.
+// helpers are the packages in addition to the core's.
 var helpers = []string{"leaderrun-etcd", "leaderrun-gcs", "leaderrun-postgres", "leaderrun-zk"}
 
 // documents are in every archive.
 var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "man/leaderrun.1", "man/leaderrun-backends.7", "man/leaderrun.yaml.5",
 	"completions/leaderrun.bash", "completions/_leaderrun", "completions/leaderrun.fish", "completions/leaderrun.ps1"}
 
-// checkArchives unpacks them, and runs what is in them: the core finds the helper
-// programs beside itself.
+// checkArchives unpacks the archives, and runs the programs in them: the core must find
+// the helper programs in its own directory.
 func checkArchives(t *testing.T, dist string) {
 	for _, tt := range []struct {
 		name     string
@@ -59,7 +59,7 @@ func checkArchives(t *testing.T, dist string) {
 	}
 }
 
-// checkCask looks whether Homebrew's file names what is in the archive.
+// checkCask checks that Homebrew's file names what is in the archive.
 func checkCask(t *testing.T, dist string) {
 	cask := read(t, filepath.Join(dist, "homebrew", "Casks", "leaderrun.rb"))
 	for _, line := range []string{`binary "leaderrun"`, `manpage "man/leaderrun.1"`, `manpage "man/leaderrun.yaml.5"`,
@@ -69,15 +69,14 @@ func checkCask(t *testing.T, dist string) {
 		}
 	}
 	if strings.Contains(cask, "bundle") {
-		t.Errorf("the cask is of the bundle:\n%s", cask)
+		t.Errorf("the cask contains the bundle:\n%s", cask)
 	}
 }
 
-// checkContents looks into the packages: what is in them, whose it is and who may
-// write it.
+// checkContents checks the packages: their files, owners and modes.
 func checkContents(t *testing.T, dist string) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		realserver.Missing(t, "there is no dpkg-deb")
+		realserver.Missing(t, "dpkg-deb is missing")
 	}
 	core := []string{"usr/bin/leaderrun", "usr/libexec/leaderrun/leaderrun-monitor",
 		"usr/share/man/man1/leaderrun.1.gz", "usr/share/man/man7/leaderrun-backends.7.gz", "usr/share/man/man5/leaderrun.yaml.5.gz",
@@ -112,8 +111,8 @@ func checkContents(t *testing.T, dist string) {
 	}
 }
 
-// checkModes looks at all that a tar has, and returns the names of its files. What is
-// not below usr is what an apk says of itself.
+// checkModes checks everything in a tar, and returns the names of its files. Files
+// outside of usr are the metadata of an apk.
 func checkModes(t *testing.T, what string, r io.Reader) []string {
 	t.Helper()
 	var files []string
@@ -147,7 +146,7 @@ func checkModes(t *testing.T, what string, r io.Reader) []string {
 	}
 }
 
-// unzip reads gzip, of several parts in a row as an apk is.
+// unzip decompresses gzip, possibly several parts in a row as in an apk.
 func unzip(t *testing.T, r io.Reader) io.Reader {
 	t.Helper()
 	z, err := gzip.NewReader(r)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// checkImage does what .ci/Dockerfile says, in a root that has nothing else, and runs a
-// job there: as a user other than root, and as the first process.
+// checkImage does what .ci/Dockerfile says, in an otherwise empty root, and runs a job
+// there, as a user other than root and as the first process.
 func checkImage(t *testing.T, dist string) {
 	r := newRoot(t)
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func checkImage(t *testing.T, dist string) {
 			}
 		case "USER":
 			user, group, _ = strings.Cut(rest, ":")
-		case "ENTRYPOINT": // without a shell, or it is no JSON
+		case "ENTRYPOINT": // without a shell, so it must be JSON
 			if err := json.Unmarshal([]byte(rest), &entrypoint); err != nil {
 				t.Fatal(err)
 			}

@@ -32,8 +32,8 @@ func versionOf(t *testing.T, text []byte) version {
 	return v
 }
 
-// checkLife installs the packages into an empty root, runs what is in them, installs
-// the next ones, and removes all.
+// checkLife installs the packages into an empty root, runs the programs in them, upgrades
+// the packages, and removes all of them.
 func checkLife(t *testing.T, first, next string) {
 	r := newRoot(t)
 	empty := r.files(t)
@@ -60,7 +60,7 @@ func checkLife(t *testing.T, first, next string) {
 		t.Errorf("a job under a lock on a file: exit status %d\n%s", status, out)
 	}
 
-	// One after the other: in between they are of different versions.
+	// Upgrade one after the other: in between the versions differ.
 	r.must(t, "-i", deb(next, "leaderrun"))
 	mixed := r.version(t)
 	if !strings.HasPrefix(v.Version, "v1.0.1-") || !strings.HasPrefix(mixed.Version, "v1.1.1-") {
@@ -80,14 +80,14 @@ func checkLife(t *testing.T, first, next string) {
 	}
 	r.must(t, append([]string{"-P", "leaderrun"}, helpers...)...)
 	left := slices.DeleteFunc(r.files(t), func(name string) bool { return slices.Contains(empty, name) })
-	// Locks are no package's: they are what the next installation goes on with.
+	// Locks belong to no package: the next installation continues with them.
 	left = slices.DeleteFunc(left, func(name string) bool { return strings.HasPrefix(name+"/", "var/lib/leaderrun/") })
 	if len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
 }
 
-// A root is that of a system with nothing in it but what dpkg needs.
+// A root is the root of a system that contains only what dpkg needs.
 type root string
 
 func newRoot(t *testing.T) root {
@@ -101,7 +101,7 @@ func newRoot(t *testing.T) root {
 		}
 	}
 	if err := exec.Command("unshare", "--mount", "--pid", "--fork", "--mount-proc", "true").Run(); err != nil {
-		realserver.Missing(t, "this machine lets nobody mount anything")
+		realserver.Missing(t, "nobody may mount anything on this machine")
 	}
 	r := root(t.TempDir())
 	for _, dir := range []string{"proc", "dev", "tmp", "var/lib/dpkg/info", "var/lib/dpkg/updates"} {
@@ -117,12 +117,12 @@ func newRoot(t *testing.T) root {
 	}
 	null := filepath.Join(string(r), "dev/null")
 	if err := unix.Mknod(null, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
-		realserver.Missing(t, "this machine lets nobody make "+null)
+		realserver.Missing(t, "nobody on this machine may make "+null)
 	}
 	return r
 }
 
-// dpkg runs dpkg on the root, whatever this machine has set for its own.
+// dpkg runs dpkg on the root, whatever settings this machine has.
 func (r root) dpkg(args ...string) (string, error) {
 	c := exec.Command("dpkg", append([]string{"--root=" + string(r), "--log=/dev/null", "--path-include=*"}, args...)...)
 	c.Env = append(os.Environ(), "LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
@@ -137,14 +137,13 @@ func (r root) must(t *testing.T, args ...string) {
 	}
 }
 
-// run runs a program with the root as its own, and returns its exit status and what it
-// prints.
+// run runs a program in the root, and returns its exit status and its output.
 func (r root) run(t *testing.T, program string, args ...string) (int, string) {
 	t.Helper()
 	return r.enter(t, nil, append([]string{"/usr/bin/" + program}, args...)...)
 }
 
-// enter runs a command there, as the first process of its kind of a container.
+// enter runs a command there, as the first process of a container.
 func (r root) enter(t *testing.T, as []string, command ...string) (int, string) {
 	t.Helper()
 	c := exec.Command("unshare", slices.Concat([]string{"--mount", "--pid", "--fork", "--root=" + string(r), "--mount-proc"}, as, command)...)
@@ -165,8 +164,8 @@ func (r root) version(t *testing.T) version {
 	return versionOf(t, []byte(out))
 }
 
-// all checks that every helper program is found where it was installed, and is of a
-// version; some are of leaderrun's own.
+// all checks that every helper program is found where it was installed, and has a
+// version. The own helpers have leaderrun's version.
 func (r root) all(t *testing.T, v version, want string, own ...string) {
 	t.Helper()
 	if want := len(helpers) + 1; len(v.Helpers) != want { // and leaderrun-monitor
@@ -183,7 +182,7 @@ func (r root) all(t *testing.T, v version, want string, own ...string) {
 	}
 }
 
-// files are the names of all that is in the root, but for what dpkg itself keeps.
+// files returns the names of all files in the root, except for dpkg's own.
 func (r root) files(t *testing.T) []string {
 	t.Helper()
 	var names []string

@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// TestCheck: the configuration is valid, and has nothing that is deprecated.
+// TestCheck checks that the configuration is valid and has nothing deprecated.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -23,7 +23,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAsTheMakefile: a release is built with the tags and variables of the Makefile.
+// TestAsTheMakefile checks that a release is built with the tags and variables of the
+// Makefile.
 func TestAsTheMakefile(t *testing.T) {
 	t.Parallel()
 	makefile, config := read(t, "../../Makefile"), read(t, "../../goreleaser.yaml")
@@ -42,11 +43,12 @@ func TestAsTheMakefile(t *testing.T) {
 	}
 }
 
-// long skips a test that takes goreleaser, which is long to build, or minutes of its own.
+// long skips a test that needs goreleaser, which takes long to build, or takes minutes
+// itself.
 func long(t *testing.T) {
 	t.Helper()
 	if !tester.Long() {
-		t.Skip("it is a part of `make test-long`")
+		t.Skip("part of `make test-long`")
 	}
 }
 
@@ -75,12 +77,12 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// published are the names of what would be.
+// published returns the names of the files to publish.
 func published(t *testing.T, dist string) []string {
 	t.Helper()
 	var names []string
 	for _, pattern := range []string{"*.tar.gz", "*.deb", "*.rpm", "*.apk", "checksums.txt", "homebrew/Casks/*.rb"} {
-		found, _ := filepath.Glob(filepath.Join(dist, pattern)) // the patterns are sound
+		found, _ := filepath.Glob(filepath.Join(dist, pattern)) // the patterns are valid
 		for _, path := range found {
 			name, _ := filepath.Rel(dist, path)
 			names = append(names, name)
@@ -119,7 +121,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// output runs a program that succeeds, and returns what it prints.
+// output runs a program that must succeed, and returns its output.
 func output(t *testing.T, program string, args ...string) []byte {
 	t.Helper()
 	c := exec.Command(program, args...)

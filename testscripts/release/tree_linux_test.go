@@ -15,20 +15,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// goreleaser is where the Makefile installs it.
+// goreleaser returns the path at which the Makefile installs it.
 func goreleaser(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(realserver.Cache(), "goreleaser-v2.16.0", "goreleaser")
 	if _, err := os.Stat(path); err != nil {
-		realserver.Missing(t, path+" is not there; `make goreleaser` installs it")
+		realserver.Missing(t, path+" is missing; `make goreleaser` installs it")
 	}
 	return path
 }
 
-// A place is what may differ from one build to another, and must not matter.
+// A place is what may differ between builds and must not matter.
 type place struct {
 	dir   string
-	when  time.Time // the files are of
+	when  time.Time // the time of the files
 	umask string
 	env   []string
 }
@@ -56,7 +56,7 @@ func plant(t *testing.T, p place) tree {
 	return tr
 }
 
-// copyTree leaves out what was built.
+// copyTree leaves out built files.
 func copyTree(t *testing.T, from string, p place) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func copyTree(t *testing.T, from string, p place) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
-			return nil // of a worktree .git is a file
+			return nil // in a worktree .git is a file
 		}
 		to := filepath.Join(p.dir, rel)
 		if e.IsDir() {
@@ -99,7 +99,7 @@ func copyFile(from, to string, when time.Time) error {
 	return os.Chtimes(to, when, when)
 }
 
-// run runs a command in the tree, as somebody would there.
+// run runs a command in the tree, as a user would there.
 func (tr tree) run(t *testing.T, program string, args ...string) {
 	t.Helper()
 	c := exec.Command("sh", append([]string{"-c", `umask "$0" && exec "$@"`, tr.umask, program}, args...)...)
@@ -115,8 +115,8 @@ func (tr tree) run(t *testing.T, program string, args ...string) {
 	}
 }
 
-// private is what of the tester's environment would change the build, or could
-// publish something.
+// private reports whether a variable of the tester's environment would change the build,
+// or could publish something.
 func private(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	return strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "GORELEASER_") ||
@@ -129,7 +129,7 @@ var (
 	bundle  = regexp.MustCompile(`(?m)^  - <<: \*program\n    id: bundle\n(    .*\n)+`)
 )
 
-// here makes a configuration one for this machine's architecture.
+// here limits a configuration to this machine's architecture.
 func here(t *testing.T, config string) string {
 	t.Helper()
 	if n := len(targets.FindAllString(config, -1)); n != 1 {
@@ -138,18 +138,18 @@ func here(t *testing.T, config string) string {
 	return targets.ReplaceAllString(config, "    targets: [linux_"+runtime.GOARCH+"]\n")
 }
 
-// debsOnly is all that an upgrade takes.
+// debsOnly limits a configuration to what an upgrade needs.
 func debsOnly(t *testing.T, config string) string {
 	t.Helper()
 	if len(formats.FindAllString(config, -1)) != 1 || len(bundle.FindAllString(config, -1)) != 1 {
-		t.Fatal("goreleaser.yaml has not one list of formats of packages and one bundle")
+		t.Fatal("goreleaser.yaml does not have one list of package formats and one bundle")
 	}
 	return bundle.ReplaceAllString(formats.ReplaceAllString(config, "    formats: [deb]"), "")
 }
 
-// snapshot builds what a release with that tag would be, and returns where it is. But
-// for the container image, documents of what is in it, and signatures: they take
-// programs and services that a machine may not have.
+// snapshot builds a release with that tag, and returns its directory. It leaves out the
+// container image, the documents about its contents, and signatures, which need programs
+// and services that a machine may not have.
 func (tr tree) snapshot(t *testing.T, tag, config, dist, skip string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "goreleaser.yaml")
