@@ -68,33 +68,12 @@ func complete(ctx context.Context, e *env.Env, commands []*options.Command, word
 		return t.value(ctx, lacking.Option, "", cursor)
 	case err != nil:
 		return completion{}
-	case t.Rest != nil:
-		return t.argument(ctx)
-	case strings.HasPrefix(cursor, "--"):
+	case t.Rest == nil && strings.HasPrefix(cursor, "--"):
 		return t.long(ctx)
-	case strings.HasPrefix(cursor, "-"):
+	case t.Rest == nil && strings.HasPrefix(cursor, "-"):
 		return t.short(ctx)
 	}
 	return t.word(ctx)
-}
-
-// argument completes a word that follows all options: of the job's command, or the name of
-// a lock.
-func (t *typed) argument(ctx context.Context) completion {
-	switch {
-	case t.runs():
-		return commandAt(len(t.before) - len(t.Rest))
-	case t.Command.Name == "forget":
-		return t.forgotten(ctx)
-	}
-	return completion{}
-}
-
-// forgotten completes the name of a lock that is not yet on the line.
-func (t *typed) forgotten(ctx context.Context) completion {
-	return wordsOf(t.cursor, slices.DeleteFunc(t.lockNames(ctx), func(c candidate) bool {
-		return slices.Contains(t.Words, c.word) || slices.Contains(t.Rest, c.word)
-	}))
 }
 
 // runs reports whether words that are not options are a command to run.
@@ -106,23 +85,27 @@ func commandAt(word int, others ...candidate) completion {
 	return completion{"command", strconv.Itoa(word), others}
 }
 
-// word completes the first word that is not an option.
+// word completes a word that is not an option: the first such word, or one that follows it.
 func (t *typed) word(ctx context.Context) completion {
 	switch {
-	case !t.Named && t.cursor == "": // they would get lost among all programs
+	case !t.Named && t.Rest == nil && t.cursor == "": // they would get lost among all programs
 		return wordsOf("", t.subcommands())
-	case !t.Named:
+	case !t.Named && t.Rest == nil:
 		return commandAt(len(t.before), beginning(t.cursor, t.subcommands())...)
 	case t.runs():
-		return commandAt(len(t.before))
+		return commandAt(len(t.before) - len(t.Rest))
+	case t.Command.Name == "forget": // each lock once
+		return wordsOf(t.cursor, slices.DeleteFunc(t.lockNames(ctx), func(c candidate) bool {
+			return slices.Contains(t.Words, c.word) || slices.Contains(t.Rest, c.word)
+		}))
+	case t.Rest != nil:
+		return completion{}
 	case t.Command.Name == "config" && t.Words != nil: // it is not "show"
 		return completion{}
 	case t.Command.Name == "config":
 		return wordsOf(t.cursor, []candidate{{"show", t.Command.Usage}})
 	case t.Command.Name == "help":
 		return wordsOf(t.cursor, t.subcommands())
-	case t.Command.Name == "forget":
-		return t.forgotten(ctx)
 	case t.Command.Name == "completion":
 		return wordsOf(t.cursor, plainWords(completions.Shells()))
 	case t.cursor == "": // only options can follow

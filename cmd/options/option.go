@@ -2,10 +2,8 @@ package options
 
 import (
 	"flag"
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -92,46 +90,32 @@ func (o *Option) Words() []string {
 // check returns an error if the option cannot have a value. It sets a copy, so that the
 // option itself does not change.
 func (o *Option) check(source, text string) error {
-	var err error
-	switch v := o.Value.(type) {
-	case *bool:
-		if _, bad := strconv.ParseBool(text); bad != nil {
-			err = fmt.Errorf("invalid value %s (want true or false)", output.Quote(text))
-		}
-	case cli.Generic:
-		copied := reflect.New(reflect.TypeOf(v).Elem())
-		copied.Elem().Set(reflect.ValueOf(v).Elem())
-		err = copied.Interface().(cli.Generic).Set(text)
-	}
-	if err != nil {
+	value := o.value()
+	copied := reflect.New(reflect.TypeOf(value).Elem())
+	copied.Elem().Set(reflect.ValueOf(value).Elem())
+	if err := copied.Interface().(cli.Generic).Set(text); err != nil {
 		return locks.Usagef("%s: %v", source, err)
 	}
 	return nil
 }
 
-// setDefault sets the option's value to its default. The default of a duration that is a
-// description is not set.
+// setDefault sets the option's value to its default. A default that is a description is not
+// set.
 func (o *Option) setDefault() {
-	if o.Default == "" {
-		return
-	}
-	switch v := o.Value.(type) {
-	case *string:
-		*v = o.Default
-	case cli.Generic:
-		_ = v.Set(o.Default)
+	if o.Default != "" {
+		_ = o.value().Set(o.Default)
 	}
 }
 
-// flag returns the option as a flag of the library.
-func (o *Option) flag() cli.Flag {
+// value returns where the option's value goes, as a value of the library.
+func (o *Option) value() cli.Generic {
 	switch v := o.Value.(type) {
 	case *string:
-		return &cli.StringFlag{Name: o.Name, Destination: v}
+		return (*textValue)(v)
 	case *bool:
-		return &cli.BoolFlag{Name: o.Name, Destination: v}
+		return (*switchValue)(v)
 	}
-	return &cli.GenericFlag{Name: o.Name, Value: o.Value.(cli.Generic)}
+	return o.Value.(cli.Generic)
 }
 
 // A Command is a subcommand.
@@ -189,7 +173,7 @@ func (c *Command) Do(r *Request) error {
 		if s.Rank == Default {
 			continue
 		}
-		err := s.flag().Apply(set)
+		err := (&cli.GenericFlag{Name: s.Name, Value: s.value()}).Apply(set)
 		if err == nil {
 			err = set.Set(s.Name, s.Text)
 		}

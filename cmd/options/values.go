@@ -15,6 +15,30 @@ import (
 // The types of option values. Each is a cli.Generic, whose Set says what is wrong with a
 // value, but not which option has it.
 
+// A textValue is a string, which any text can be.
+type textValue string
+
+func (t *textValue) Set(v string) error {
+	*t = textValue(v)
+	return nil
+}
+
+func (t *textValue) String() string { return string(*t) }
+
+// A switchValue is a bool.
+type switchValue bool
+
+func (s *switchValue) Set(v string) error {
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("invalid value %s (want true or false)", output.Quote(v))
+	}
+	*s = switchValue(on)
+	return nil
+}
+
+func (s *switchValue) String() string { return strconv.FormatBool(bool(*s)) }
+
 // A Duration may have a unit. A bare number is seconds, as in flock(1) and timeout(1).
 type Duration struct {
 	D     time.Duration

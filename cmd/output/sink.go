@@ -55,19 +55,9 @@ func (s *Sink) run() {
 		case c := <-s.queue:
 			s.take(c)
 		case <-s.over:
-			s.rest()
-			return
-		}
-	}
-}
-
-// rest writes what is still in the queue.
-func (s *Sink) rest() {
-	for {
-		select {
-		case c := <-s.queue:
-			s.take(c)
-		default:
+			for len(s.queue) > 0 { // nothing else receives
+				s.take(<-s.queue)
+			}
 			s.w.finish()
 			return
 		}
