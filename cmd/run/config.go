@@ -19,39 +19,39 @@ import (
 // config returns what the options say about a run.
 func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config, err error) {
 	c = runner.Config{
-		Lock:           s.Lock,
+		Lock:           s.opt.Lock,
 		Backend:        locks.Redact(backend),
 		Store:          store(backend, os.Environ()),
-		Holder:         s.ID,
+		Holder:         s.opt.ID,
 		RunID:          fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), // no other run on any machine has it
-		Try:            s.Nonblock,
-		ConnectTimeout: s.ConnectTimeout.D,
-		Timing:         s.Timing(),
-		Signal:         s.Signal.Signal,
-		StopOnFailure:  s.OnRenewError.Value == "stop",
-		ScrubEnv:       s.ScrubEnv,
-		WaitChildren:   s.WaitChildren,
+		Try:            s.opt.Nonblock,
+		ConnectTimeout: s.opt.ConnectTimeout.D,
+		Timing:         s.opt.Timing(),
+		Signal:         s.opt.Signal.Signal,
+		StopOnFailure:  s.opt.OnRenewError.Value == "stop",
+		ScrubEnv:       s.opt.ScrubEnv,
+		WaitChildren:   s.opt.WaitChildren,
 		Splay:          s.splay(),
-		MinHold:        s.MinHold.D,
-		MaxRuntime:     s.MaxRuntime.D,
+		MinHold:        s.opt.MinHold.D,
+		MaxRuntime:     s.opt.MaxRuntime.D,
 		Restart: runner.Restart{
-			OnFailure:   s.Restart.Value != "no",
-			OnSuccess:   s.Restart.Value == "always",
-			Delay:       s.RestartDelay.D,
-			MaxDelay:    s.RestartMaxDelay.D,
-			GiveUpAfter: s.GiveUpAfter.N,
+			OnFailure:   s.opt.Restart.Value != "no",
+			OnSuccess:   s.opt.Restart.Value == "always",
+			Delay:       s.opt.RestartDelay.D,
+			MaxDelay:    s.opt.RestartMaxDelay.D,
+			GiveUpAfter: s.opt.GiveUpAfter.N,
 		},
-		Rejoin:   s.Rejoin,
-		NoResign: s.NoResign,
-		Strict:   s.Takeover.Value == "strict",
+		Rejoin:   s.opt.Rejoin,
+		NoResign: s.opt.NoResign,
+		Strict:   s.opt.Takeover.Value == "strict",
 		Starter:  s.starters(),
 		Logger:   logger,
 	}
-	if s.Wait.Given {
-		c.Wait = &s.Wait.D
+	if s.opt.Wait.Given {
+		c.Wait = &s.opt.Wait.D
 	}
-	if s.Priority.Given {
-		c.Priority = &s.Priority.N
+	if s.opt.Priority.Given {
+		c.Priority = &s.opt.Priority.N
 	}
 	if c.Once, err = s.once(); err != nil {
 		return c, err
@@ -66,28 +66,28 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 // once returns the window that a run belongs to if it starts now, or nil without
 // --once-per.
 func (s *session) once() (*runner.Once, error) {
-	if s.OncePer == "" {
+	if s.opt.OncePer == "" {
 		return nil, nil
 	}
-	schedule, err := window.Parse(s.OncePer, os.Getenv("CRON_TZ"))
+	schedule, err := window.Parse(s.opt.OncePer, os.Getenv("CRON_TZ"))
 	if err != nil {
 		return nil, fmt.Errorf("--once-per: %w", err)
 	}
-	current := schedule.Window(s.Now())
-	return &runner.Once{Schedule: schedule.String(), Window: current.Key, Label: current.Label, Attempt: s.OncePerAttempt}, nil
+	current := schedule.Window(s.env.Now())
+	return &runner.Once{Schedule: schedule.String(), Window: current.Key, Label: current.Label, Attempt: s.opt.OncePerAttempt}, nil
 }
 
 // hooks finds the commands of the hooks.
 func (s *session) hooks() (runner.Hooks, error) {
-	hooks := runner.Hooks{Timeout: s.HookTimeout.D}
+	hooks := runner.Hooks{Timeout: s.opt.HookTimeout.D}
 	for _, h := range []struct {
 		option, text string
 		command      *proc.Command
 	}{
-		{"--on-standby", s.OnStandby, &hooks.Standby},
-		{"--on-elected", s.OnElected, &hooks.Elected},
-		{"--on-resign", s.OnResign, &hooks.Resign},
-		{"--on-lost", s.OnLost, &hooks.Lost},
+		{"--on-standby", s.opt.OnStandby, &hooks.Standby},
+		{"--on-elected", s.opt.OnElected, &hooks.Elected},
+		{"--on-resign", s.opt.OnResign, &hooks.Resign},
+		{"--on-lost", s.opt.OnLost, &hooks.Lost},
 	} {
 		if h.text == "" {
 			continue
@@ -103,24 +103,24 @@ func (s *session) hooks() (runner.Hooks, error) {
 // open opens the lock, or one of its slots.
 func (s *session) open(ctx context.Context, backend *url.URL, logger *slog.Logger, runID string, waiting func(locks.Waiting)) (locks.Lock, error) {
 	o := locks.Options{
-		Name:           s.Lock,
-		Holder:         s.ID,
-		TTL:            s.TTL.D,
-		ConnectTimeout: s.ConnectTimeout.D,
-		Version:        s.Version,
+		Name:           s.opt.Lock,
+		Holder:         s.opt.ID,
+		TTL:            s.opt.TTL.D,
+		ConnectTimeout: s.opt.ConnectTimeout.D,
+		Version:        s.env.Version,
 		RunID:          runID,
-		Priority:       s.Priority.N,
-		NoResign:       s.NoResign,
+		Priority:       s.opt.Priority.N,
+		NoResign:       s.opt.NoResign,
 		Logger:         logger,
 		Waiting:        waiting,
 	}
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
-		return s.Registry.Open(ctx, backend, o)
+		return s.env.Registry.Open(ctx, backend, o)
 	}
-	if !s.Slots.Given {
+	if !s.opt.Slots.Given {
 		return open(ctx, o)
 	}
-	lock, err := slots.Open(ctx, s.Slots.N, open, o)
+	lock, err := slots.Open(ctx, s.opt.Slots.N, open, o)
 	if err != nil {
 		return nil, err // and not a nil *slots.Lock in an interface
 	}

@@ -14,14 +14,14 @@ import (
 func (s *session) exit(err error) error {
 	var held *locks.HeldError
 	switch {
-	case errors.As(err, new(*runner.SkippedError)) && s.Conflict.Given:
-		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
+	case errors.As(err, new(*runner.SkippedError)) && s.opt.Conflict.Given:
+		return &output.Exit{Status: s.opt.Conflict.N, Err: err, Quiet: true}
 	case errors.As(err, new(*runner.SkippedError)):
 		return &output.Exit{Err: err, Quiet: true}
-	case errors.As(err, &held) && !s.Nonblock: // the wait timed out
-		return &output.Exit{Status: s.Conflict.N, Err: output.Reword(err, "lock %q: timed out: still %v", s.Lock, held)}
+	case errors.As(err, &held) && !s.opt.Nonblock: // the wait timed out
+		return &output.Exit{Status: s.opt.Conflict.N, Err: output.Reword(err, "lock %q: timed out: still %v", s.opt.Lock, held)}
 	case output.Status(err) == output.ExitHeld:
-		return &output.Exit{Status: s.Conflict.N, Err: err, Quiet: true}
+		return &output.Exit{Status: s.opt.Conflict.N, Err: err, Quiet: true}
 	}
 	return err
 }
@@ -31,13 +31,13 @@ func (s *session) explain(err error) error {
 	switch {
 	case errors.As(err, new(*locks.HeldError)):
 	case errors.As(err, new(*runner.SkippedError)):
-		return fmt.Errorf("lock %q: %w", s.Lock, err)
+		return fmt.Errorf("lock %q: %w", s.opt.Lock, err)
 	case errors.Is(err, locks.ErrLost):
-		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.Lock, output.WithoutClass(err))
+		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.opt.Lock, output.WithoutClass(err))
 	case errors.As(err, new(*runner.ResignError)):
-		return output.Reword(err, "leadership of %q was given up: %v", s.Lock, err)
+		return output.Reword(err, "leadership of %q was given up: %v", s.opt.Lock, err)
 	case errors.As(err, new(*runner.TimeoutError)):
 		return output.Reword(err, "the job was stopped: %v", err)
 	}
-	return output.Explain(s.Lock, err)
+	return output.Explain(s.opt.Lock, err)
 }

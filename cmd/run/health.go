@@ -8,19 +8,19 @@ import (
 // health returns the health check of the job, or nil if there is none.
 func (s *session) health() (*health.Config, error) {
 	health := &health.Config{
-		Interval:    s.HealthInterval.D,
-		Timeout:     s.HealthTimeout.D,
-		Retries:     s.HealthRetries.N,
-		StartPeriod: s.HealthStartPeriod.D,
+		Interval:    s.opt.HealthInterval.D,
+		Timeout:     s.opt.HealthTimeout.D,
+		Retries:     s.opt.HealthRetries.N,
+		StartPeriod: s.opt.HealthStartPeriod.D,
 	}
 	var err error
 	switch {
-	case s.HealthCmd != "":
-		health.Command, err = options.CommandOf("--health-cmd", s.HealthCmd)
-	case s.HealthHTTP != "":
-		health.Command, err = s.probe("http", s.HealthHTTP)
-	case s.HealthTCP != "":
-		health.Command, err = s.probe("tcp", s.HealthTCP)
+	case s.opt.HealthCmd != "":
+		health.Command, err = options.CommandOf("--health-cmd", s.opt.HealthCmd)
+	case s.opt.HealthHTTP != "":
+		health.Command, err = s.probe("http", s.opt.HealthHTTP)
+	case s.opt.HealthTCP != "":
+		health.Command, err = s.probe("tcp", s.opt.HealthTCP)
 	default:
 		return nil, nil
 	}

@@ -37,18 +37,18 @@ type exporter struct {
 
 // exporter starts the program, if an option asks for it.
 func (s *session) exporter(log *slog.Logger) (*exporter, error) {
-	open := feed.Open{Lock: s.Lock, Holder: s.ID, Version: s.Version}
+	open := feed.Open{Lock: s.opt.Lock, Holder: s.opt.ID, Version: s.env.Version}
 	var err error
-	if open.Listen, err = listenAddress(s.MetricsListen); err != nil {
+	if open.Listen, err = listenAddress(s.opt.MetricsListen); err != nil {
 		return nil, err
 	}
-	if open.File, err = metricsFile(s.MetricsFile); err != nil {
+	if open.File, err = metricsFile(s.opt.MetricsFile); err != nil {
 		return nil, err
 	}
 	if open.Listen == "" && open.File == "" {
 		return nil, nil
 	}
-	path, name, err := s.FindMonitor()
+	path, name, err := s.env.FindMonitor()
 	if err != nil {
 		return nil, err
 	}

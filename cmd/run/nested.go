@@ -53,7 +53,7 @@ func (s *session) nest(backend *url.URL) *nest {
 		if n.inner == 0 {
 			n.inner = link.PID
 		}
-		if err == nil && link.Lock == s.Lock && (link.Slot > 0) == s.Slots.Given {
+		if err == nil && link.Lock == s.opt.Lock && (link.Slot > 0) == s.opt.Slots.Given {
 			n.links = append(n.links, link)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran
 		return false, nil
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
-	s.Console.Drain()
+	s.env.Console.Drain()
 	signals.Restore()
 	exit, err := proc.Exec(command, n.inner) // on Unix it returns only an error
 	if err != nil {

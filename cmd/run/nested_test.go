@@ -63,7 +63,7 @@ func TestReenterAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &session{Env: &env.Env{Console: output.NewConsole(os.Stderr)}}
+		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}}
 		link := socket.Link{Answer: before, Path: s.Path()}
 		nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
 		if again, err := p.reenter(new(nest), link, nowhere); again || err != nil {

@@ -15,7 +15,7 @@ func (s *session) probe(kind, target string) (proc.Command, error) {
 	if err := checkTarget(kind, target); err != nil {
 		return proc.Command{}, err
 	}
-	path, name, err := s.FindMonitor()
+	path, name, err := s.env.FindMonitor()
 	return proc.Command{Path: path, Args: []string{name, "probe", kind, target}}, err
 }
 

@@ -34,7 +34,7 @@ func Command(e *env.Env) *options.Command {
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			v := options.NewValues()
 			return v.Table(), func(r *options.Request) error {
-				s := &session{Env: e, Values: v}
+				s := &session{env: e, opt: v}
 				s.begin()
 				defer s.end()
 				return s.run(r)
@@ -45,8 +45,8 @@ func Command(e *env.Env) *options.Command {
 
 // A session is one use of leaderrun run.
 type session struct {
-	*env.Env
-	*options.Values
+	env   *env.Env
+	opt   *options.Values
 	guard *guard.Client // of the first job; nil: not begun, or in use
 }
 
@@ -57,15 +57,15 @@ func (s *session) begin() {
 	if os.Getenv("LEADERRUN_SOCKET") != "" {
 		return
 	}
-	if u, err := locks.Parse(s.Backend); err == nil && !slices.Contains(s.Registry.Schemes(), u.Scheme) {
-		s.Programs.Begin(u.Scheme)
+	if u, err := locks.Parse(s.opt.Backend); err == nil && !slices.Contains(s.env.Registry.Schemes(), u.Scheme) {
+		s.env.Programs.Begin(u.Scheme)
 	}
 	s.guard = guard.Begin()
 }
 
 // end ends what was begun and is not in use.
 func (s *session) end() {
-	s.Programs.End()
+	s.env.Programs.End()
 	if s.guard != nil {
 		s.guard.Close()
 	}
@@ -75,24 +75,24 @@ func (s *session) end() {
 // runner.
 func (s *session) run(r *options.Request) error {
 	signals := listen()
-	if s.ID == "" {
-		s.ID = env.NewID()
+	if s.opt.ID == "" {
+		s.opt.ID = env.NewID()
 	}
-	if s.Lock == "" && r.Given("lock") { // such as "$UNSET"
-		return locks.CheckName(s.Lock)
+	if s.opt.Lock == "" && r.Given("lock") { // such as "$UNSET"
+		return locks.CheckName(s.opt.Lock)
 	}
 	args, err := s.command(r.Args)
 	if err != nil {
 		return err
 	}
-	if err := s.Console.LogTo(s.LogFile); err != nil {
+	if err := s.env.Console.LogTo(s.opt.LogFile); err != nil {
 		return err
 	}
-	logger := s.Console.Start(s.Messages())
+	logger := s.env.Console.Start(s.opt.Messages())
 	if err := s.check(r); err != nil {
 		return err
 	}
-	backend, err := locks.Parse(s.Backend)
+	backend, err := locks.Parse(s.opt.Backend)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *session) run(r *options.Request) error {
 			return err
 		}
 	}
-	if s.Verbose > 0 || s.TraceRenewals || s.LogFile != "" || s.Events != "" {
+	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
 		<-signals.ready // a pipe to which we write may have no reader
 	}
 	if r.Setting("backend").Rank == options.Default {
@@ -127,20 +127,20 @@ func (s *session) run(r *options.Request) error {
 // no name.
 func (s *session) command(args []string) ([]string, error) {
 	switch {
-	case s.ShellCommand != "" && len(args) > 0:
+	case s.opt.ShellCommand != "" && len(args) > 0:
 		return nil, locks.Usagef("-c and the command %s contradict each other", output.Quote(args[0]))
-	case s.ShellCommand != "" && s.Lock == "":
+	case s.opt.ShellCommand != "" && s.opt.Lock == "":
 		return nil, output.WithHint(locks.Usagef("-c needs --lock"), "add --lock NAME")
-	case s.ShellCommand != "":
+	case s.opt.ShellCommand != "":
 		shell := os.Getenv("SHELL")
 		if shell == "" {
 			shell = "/bin/sh"
 		}
-		return []string{shell, "-c", s.ShellCommand}, nil
+		return []string{shell, "-c", s.opt.ShellCommand}, nil
 	case len(args) == 0 || args[0] == "":
 		return nil, output.WithHint(locks.Usagef("no command given"), "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
-	if s.Lock == "" {
+	if s.opt.Lock == "" {
 		return args, s.nameLock(args)
 	}
 	return args, nil
@@ -164,13 +164,13 @@ func misnamed(l *options.Line, name string, err error) error {
 
 // runUnderLock campaigns for the lock and runs the command under it.
 func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (proc.Exit, error) {
-	events, err := output.OpenEvents(s.Events)
+	events, err := output.OpenEvents(s.opt.Events)
 	if err != nil {
 		return proc.Exit{}, err
 	}
 	defer events.Close()
 
-	line, trace := s.Console.WaitLine(s.Quiet), s.Console.Tracer(s.TraceRenewals, s.Messages()) // before anything else may log
+	line, trace := s.env.Console.WaitLine(s.opt.Quiet), s.env.Console.Tracer(s.opt.TraceRenewals, s.opt.Messages()) // before anything else may log
 	if s.guard == nil {
 		s.guard = guard.Begin()
 	}
@@ -187,11 +187,11 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 		return proc.Exit{}, err
 	}
 	defer metrics.close()
-	service := newService(s.Values, logger)
+	service := newService(s.opt, logger)
 	defer service.manager.Close()
 
 	c.Command = command
-	c.Command.Env = notify.JobEnvironment(command.Env, s.NotifyJob)
+	c.Command.Env = notify.JobEnvironment(command.Env, s.opt.NotifyJob)
 	c.Open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 		lock, err := s.open(ctx, backend, logger, c.RunID, waiting)
 		if err == nil && !locks.IsPermanent(lock) { // a death without a release would cost a ttl
@@ -207,7 +207,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	c.Events = func(e event.Event) {
 		events.Write(e)
 		service.event(e)
-		s.Console.Event(e)
+		s.env.Console.Event(e)
 		trace.Event(e)
 		metrics.event(e)
 		if e.Kind == event.Rejoining {

@@ -45,7 +45,7 @@ func TestExit(t *testing.T) {
 		if tt.given {
 			v.Conflict.N, v.Conflict.Given = 3, true
 		}
-		s := &session{Values: v}
+		s := &session{opt: v}
 		err := s.exit(s.explain(tt.err))
 		if got := output.Status(err); got != tt.want || tt.text != "" && err.Error() != tt.text {
 			t.Errorf("%v, -E given: %v: got %v, status %d; want %s, %d", tt.err, tt.given, err, got, tt.text, tt.want)
@@ -59,7 +59,7 @@ func TestHeldAfterAWait(t *testing.T) {
 	for _, nonblock := range []bool{false, true} {
 		v := options.NewValues()
 		v.Lock, v.Nonblock = "x", nonblock
-		s := &session{Values: v}
+		s := &session{opt: v}
 		var exit *output.Exit
 		err := s.exit(s.explain(&locks.HeldError{Status: locks.Status{Holder: "h"}}))
 		if !errors.As(err, &exit) || exit.Quiet != nonblock || exit.Status != 75 {

@@ -14,8 +14,8 @@ import (
 // contain has a job contained as the options say, or returns an error.
 func (s *session) contain(job *guard.Client) error {
 	err := job.Contain(guard.Containment{
-		Use:   guard.Tier(strings.TrimPrefix(s.Containment.Value, "auto")),
-		Least: guard.Tier(s.RequireContainment.Value),
+		Use:   guard.Tier(strings.TrimPrefix(s.opt.Containment.Value, "auto")),
+		Least: guard.Tier(s.opt.RequireContainment.Value),
 	})
 	if err == nil {
 		return nil

@@ -43,8 +43,8 @@ func (s *session) nameLock(args []string) error {
 		return output.WithHint(locks.Usagef("--lock is required: %s does not say which job it runs", output.Quote(filepath.Base(args[0]))),
 			"leaderrun --lock "+script(args)+" -- "+commandLine(args))
 	}
-	s.Lock = filepath.Base(args[0])
-	if err := locks.CheckName(s.Lock); err != nil {
+	s.opt.Lock = filepath.Base(args[0])
+	if err := locks.CheckName(s.opt.Lock); err != nil {
 		return output.WithHint(err, "name the lock with --lock NAME")
 	}
 	return nil

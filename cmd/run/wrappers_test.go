@@ -32,12 +32,12 @@ func TestWrappersNeedALock(t *testing.T) {
 		{"worker", ""},
 	} {
 		var b strings.Builder
-		s := &session{Values: options.NewValues()}
+		s := &session{opt: options.NewValues()}
 		args := strings.Fields(tt.args)
 		_, err := s.command(args)
 		if tt.hint == "" {
-			if err != nil || s.Lock == "" {
-				t.Errorf("%s: lock %q, %v; want it named after the command", tt.args, s.Lock, err)
+			if err != nil || s.opt.Lock == "" {
+				t.Errorf("%s: lock %q, %v; want it named after the command", tt.args, s.opt.Lock, err)
 			}
 			continue
 		}
@@ -46,7 +46,7 @@ func TestWrappersNeedALock(t *testing.T) {
 		if !errors.Is(err, locks.ErrUsage) || status != output.ExitUsage || !strings.HasSuffix(b.String(), "hint: "+tt.hint+"\n") {
 			t.Errorf("%s: status %d, %q; want the hint %q", tt.args, status, b.String(), tt.hint)
 		}
-		s.Lock = "named"
+		s.opt.Lock = "named"
 		if _, err := s.command(args); err != nil {
 			t.Errorf("%s with --lock: %v", tt.args, err)
 		}
