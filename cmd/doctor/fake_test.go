@@ -21,38 +21,38 @@ func (bubble) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) 
 
 // A store is a backend with one lock. Its fields say what is wrong with it.
 type store struct {
-	fail      map[string]error // what an operation returns
-	can       []locks.Ability
-	permanent bool
-	slow      time.Duration                     // a renewal takes so long
-	later     bool                              // a request arrives a moment after the next renewal
-	slowOf    uint64                            // only renewals under this token are slow; 0: all are
-	grant     func(time.Duration) time.Duration // the ttl granted for the one asked for
-	early     time.Duration                     // leases end so much too early
-	repeats   bool                              // tokens do not rise
-	last      uint64                            // the last token that is granted; 0: there is none
-	shared    bool                              // every contender gets the lock
-	clean     bool                              // each grant says that the previous holder released
-	mute      bool                              // an acquire gets no answer
-	untold    bool                              // watches do not report a release
-	others    []string                          // further locks, on the first page of the list
-	watches   int                               // a watch reports so many other changes first
-	closes    bool                              // watches end by themselves
-	servers   locks.Servers
-	version   string
+	fail       map[string]error // what an operation returns
+	can        []locks.Ability
+	permanent  bool
+	slow       time.Duration                     // a renewal takes so long
+	later      bool                              // a request arrives a moment after the next renewal
+	slowOf     uint64                            // only renewals under this token are slow; 0: all are
+	grant      func(time.Duration) time.Duration // the ttl granted for the one asked for
+	early      time.Duration                     // leases end so much too early
+	repeats    bool                              // tokens do not rise
+	last       uint64                            // the last token that is granted; 0: there is none
+	shared     bool                              // every contender gets the lock
+	clean      bool                              // each grant says that the previous holder released
+	mute       bool                              // an acquire gets no answer
+	unreported bool                              // watches do not report a release
+	others     []string                          // further locks, on the first page of the list
+	watches    int                               // a watch reports so many other changes first
+	closes     bool                              // watches end by themselves
+	servers    locks.Servers
+	version    string
 
-	mu      sync.Mutex
-	holder  *fake
-	until   time.Time
-	token   uint64
-	names   []string // of all locks that were held
-	record  []byte
-	left    []byte // a request that was not delivered yet
-	forgot  []string
-	opened  int
-	renewed []time.Time
-	changed chan struct{} // closed and replaced with each change
-	told    []chan struct{}
+	mu       sync.Mutex
+	holder   *fake
+	until    time.Time
+	token    uint64
+	names    []string // of all locks that were held
+	record   []byte
+	left     []byte // a request that was not delivered yet
+	forgot   []string
+	opened   int
+	renewed  []time.Time
+	changed  chan struct{} // closed and replaced with each change
+	watching []chan struct{}
 }
 
 func everything() []locks.Ability {
@@ -79,7 +79,7 @@ func (s *store) open(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock
 func (s *store) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-	for _, c := range s.told {
+	for _, c := range s.watching {
 		select {
 		case c <- struct{}{}:
 		default:
@@ -232,7 +232,7 @@ func (f *fake) Ask(_ context.Context, token uint64, text []byte) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	switch {
-	case f.s.fail["hear"] != nil || f.s.fail["ask"] != nil || token != f.s.token:
+	case f.s.fail["deliver"] != nil || f.s.fail["ask"] != nil || token != f.s.token:
 	case f.s.later:
 		f.s.left = text
 	default:
@@ -273,8 +273,8 @@ func (f *fake) Watch(_ context.Context, all bool) (<-chan struct{}, error) {
 	switch {
 	case f.s.closes:
 		close(c)
-	case !f.s.untold:
-		f.s.told = append(f.s.told, c)
+	case !f.s.unreported:
+		f.s.watching = append(f.s.watching, c)
 	}
 	return c, f.s.fail["watch"]
 }

@@ -17,10 +17,10 @@ func TestWatch(t *testing.T) {
 		want Level
 		text string
 	}{
-		"told":                {func(*store) {}, OK, "reported a release"},
-		"told of other news":  {func(s *store) { s.watches = 3 }, OK, "reported a release"},
-		"not told":            {func(s *store) { s.untold = true }, Error, "did not report a release"},
-		"told of others only": {func(s *store) { s.untold, s.watches = true, 3 }, Error, "did not report a release"},
+		"a report":            {func(*store) {}, OK, "reported a release"},
+		"after other reports": {func(s *store) { s.watches = 3 }, OK, "reported a release"},
+		"no report":           {func(s *store) { s.unreported = true }, Error, "did not report a release"},
+		"other reports only":  {func(s *store) { s.unreported, s.watches = true, 3 }, Error, "did not report a release"},
 		"a watch that ends":   {func(s *store) { s.closes = true }, Error, "ended before it reported"},
 		"refused":             {func(s *store) { s.fail["watch"] = errors.New("no watches here") }, Error, "no watches here"},
 		"there are none":      {func(s *store) { s.fail["watch"] = &locks.UsageError{What: "no watches here"} }, Skipped, "no watches here"},

@@ -63,14 +63,14 @@ func TestDoctorCannotPrint(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no room")
 	for _, json := range []bool{false, true} {
-		var told error
-		r := &reporter{progress: quietly, out: failingWriter{broken}, json: json, broken: func(err error) { told = err }}
+		var reason error
+		r := &reporter{progress: quietly, out: failingWriter{broken}, json: json, broken: func(err error) { reason = err }}
 		r.check(Check{Name: "a"})
 		if err := r.end("file", 0, nil); !errors.Is(err, broken) {
 			t.Errorf("json %v: got %v; want %v", json, err, broken)
 		}
-		if !errors.Is(told, broken) {
-			t.Errorf("json %v: broken was called with %v; want an error, so that the checks end", json, told)
+		if !errors.Is(reason, broken) {
+			t.Errorf("json %v: broken was called with %v; want an error, so that the checks end", json, reason)
 		}
 	}
 }

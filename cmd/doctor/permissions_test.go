@@ -28,7 +28,7 @@ func TestEachOperation(t *testing.T) {
 		{"record", denied, "record", locks.ErrDenied},
 		{"read", mute, "record", ErrOther},
 		{"ask", denied, "ask", locks.ErrDenied},
-		{"hear", mute, "ask", ErrOther},
+		{"deliver", mute, "ask", ErrOther},
 		{"list", denied, "list", locks.ErrDenied},
 		{"listed", mute, "list", ErrOther},
 	} {

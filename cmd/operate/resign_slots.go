@@ -21,7 +21,7 @@ func (r *resignation) demandSlots(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(numbers) == 0 {
-		return nobody(r.opt.Lock), nil
+		return noHolder(r.opt.Lock), nil
 	}
 	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
 	var all sync.WaitGroup
@@ -68,11 +68,11 @@ func (r *resignation) demandSlot(ctx context.Context, number int) (string, error
 	case err != nil:
 		return "", fmt.Errorf("slot %d: %w", number, err)
 	case said == "":
-		said = nobody(lock)
+		said = noHolder(lock)
 	}
 	return said, nil
 }
 
-func nobody(lock string) string {
+func noHolder(lock string) string {
 	return fmt.Sprintf("lock %q is free: there is no holder to ask", lock)
 }

@@ -22,7 +22,7 @@ type fakeStore struct {
 	state   locks.State
 	err     error
 	looks   int
-	told    chan struct{}
+	reports chan struct{}
 	watches int
 }
 
@@ -41,8 +41,8 @@ func (s *fakeStore) Watch(context.Context, bool) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches++
-	s.told = make(chan struct{}, 1)
-	return s.told, nil
+	s.reports = make(chan struct{}, 1)
+	return s.reports, nil
 }
 
 // is changes the lock, and reports the change to a watch.
@@ -51,9 +51,9 @@ func (s *fakeStore) is(holder string, token uint64, err error) {
 	defer s.mu.Unlock()
 	s.state = locks.State{Status: locks.Status{Held: holder != "", Holder: holder, Token: token}}
 	s.err = err
-	if s.told != nil {
+	if s.reports != nil {
 		select {
-		case s.told <- struct{}{}:
+		case s.reports <- struct{}{}:
 		default:
 		}
 	}
@@ -97,8 +97,8 @@ func followAs(t *testing.T, f *Follower) (changes func() []string, ended <-chan 
 	}, done
 }
 
-// TestFollowIsTold: if the backend reports changes, a change is seen at once.
-func TestFollowIsTold(t *testing.T) {
+// TestFollowReports: if the backend reports changes, a change is seen at once.
+func TestFollowReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
 		changes, _ := follow(t, s)
@@ -117,7 +117,7 @@ func TestFollowIsTold(t *testing.T) {
 			t.Errorf("looked %d times without a report", s.looks-looks)
 		}
 		s.mu.Lock()
-		close(s.told) // the watch ends
+		close(s.reports) // the watch ends
 		s.mu.Unlock()
 		time.Sleep(time.Second) // whatever the interval is
 		synctest.Wait()
