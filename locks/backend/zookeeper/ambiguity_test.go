@@ -11,12 +11,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// testLostAnswerToCreate: the node that was made is found again, and is ours.
+// testLostAnswerToCreate checks that Acquire finds its node if the answer to the creation
+// was lost.
 func testLostAnswerToCreate(t *testing.T, s *root) {
 	op := operate(t, s)
 	for _, mode := range []string{"fair", "unfair"} {
 		for _, try := range []bool{true, false} {
-			m := meddle(t, s)
+			m := intercept(t, s)
 			var lost atomic.Int32
 			m.answers(func(op int32, p []byte) bool {
 				succeeded := binary.BigEndian.Uint32(p[16:]) == 0
@@ -42,11 +43,11 @@ func testLostAnswerToCreate(t *testing.T, s *root) {
 	}
 }
 
-// testLostAnswersToEverything: an entry whose acquire ends in the dark leaves
-// nothing behind.
+// testLostAnswersToEverything checks that an Acquire that got no answer leaves nothing
+// behind.
 func testLostAnswersToEverything(t *testing.T, s *root) {
 	op := operate(t, s)
-	m := meddle(t, s)
+	m := intercept(t, s)
 	m.answers(func(op int32, _ []byte) bool { return op != opCreate })
 	o := options("a")
 	o.ConnectTimeout = time.Second
@@ -58,16 +59,16 @@ func testLostAnswersToEverything(t *testing.T, s *root) {
 	drive.Release(t, open(t, s.URL()+"/p", options("b")))
 }
 
-// testNoContainers: a server that does not know containers refuses the request
-// and closes the connection. The last contender tidies up.
+// testNoContainers uses a server without containers, which refuses the request and closes
+// the connection. The last contender deletes the queue.
 func testNoContainers(t *testing.T, s *root) {
 	op := operate(t, s)
-	m := meddle(t, s)
+	m := intercept(t, s)
 	m.lacks(opCreateContainer)
 	l := open(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)
 	if _, stat, err := op.Get("/p/jobs%2Fnightly"); err != nil || stat.EphemeralOwner != 0 {
-		t.Fatalf("the queue is no plain node: %+v, %v", stat, err)
+		t.Fatalf("the queue is not a plain node: %+v, %v", stat, err)
 	}
 	drive.Release(t, l)
 	if all := op.tree("/p"); len(all) != 0 {
@@ -75,16 +76,16 @@ func testNoContainers(t *testing.T, s *root) {
 	}
 }
 
-// testNothingIsSentUnasked: no pings, which would renew.
+// testNothingIsSentUnasked checks that there are no pings, which would renew.
 func testNothingIsSentUnasked(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	o := options("a")
 	o.TTL = 3 * time.Second
 	l := open(t, m.url()+"/p", o)
 	g := drive.Hold(t, l)
-	lost := drive.LossOf(t, l) // by the end of the session's time
+	lost := drive.LossOf(t, l) // because the session's timeout passes
 	if !errors.Is(lost, locks.ErrLost) || g.TTL != o.TTL {
-		t.Errorf("granted %v; lost by %v", g.TTL, lost)
+		t.Errorf("granted %v; lost with %v", g.TTL, lost)
 	}
 	if n := m.count(opPing); n != 0 {
 		t.Errorf("there were %d pings", n)

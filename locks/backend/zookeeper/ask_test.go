@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// Where requests and records of the usual lock are.
+// The nodes of the usual lock's request and record.
 const (
 	askNode    = "/p/jobs%2Fnightly%ask"
 	recordNode = "/p/jobs%2Fnightly%record"
@@ -21,17 +21,17 @@ const (
 
 func (o operator) exists(path string) bool {
 	o.t.Helper()
-	there, _, err := o.Exists(path)
+	exists, _, err := o.Exists(path)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return there
+	return exists
 }
 
-// testDeletionIsNotRepeated: the answer to the deletion of a request is lost, and
-// the next one has the same version. It is not deleted unread.
+// testDeletionIsNotRepeated loses the answer to the deletion of a request. The next request
+// has the same version, and must not be deleted unread.
 func testDeletionIsNotRepeated(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	l, w := handle(t, m.url()+"/p", options("a")), handle(t, s.URL()+"/p", options("w"))
 	token := drive.Hold(t, l).Token
 	var lost atomic.Bool
@@ -49,8 +49,8 @@ func testDeletionIsNotRepeated(t *testing.T, s *root) {
 	drive.Hears(t, l, "second")
 }
 
-// testStaleRequest: what nobody has read is deleted by the next holder, who does
-// not hear it.
+// testStaleRequest checks that the next holder deletes an unread request, without
+// receiving it.
 func testStaleRequest(t *testing.T, s *root) {
 	op := operate(t, s)
 	a, b, w := handle(t, s.URL()+"/p", options("a")), handle(t, s.URL()+"/p", options("b")), handle(t, s.URL()+"/p", options("w"))
@@ -58,7 +58,7 @@ func testStaleRequest(t *testing.T, s *root) {
 	drive.Release(t, a)
 	drive.Ask(t, w, token, "too late")
 	if op.exists(askNode) {
-		t.Error("a request to nobody was left")
+		t.Error("a request to a former holder was written")
 	}
 	op.put(askNode, `{"token":1,"nonce":"x","text":"stale"}`)
 	token = drive.Hold(t, b).Token
@@ -67,8 +67,8 @@ func testStaleRequest(t *testing.T, s *root) {
 	drive.Hears(t, b, "fresh")
 }
 
-// testNodesOfOthers: who may not read or write these nodes is told so, and has
-// the lock as ever.
+// testNodesOfOthers checks that a holder that may not read or write these nodes gets an
+// error, and keeps the lock.
 func testNodesOfOthers(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p", "")
@@ -88,13 +88,13 @@ func testNodesOfOthers(t *testing.T, s *root) {
 			t.Errorf("%s: %v; want ErrDenied", what, err)
 		}
 	}
-	told := func() int { return strings.Count(log.String(), "cannot read requests") }
-	drive.Eventually(t, drive.Patience, "the log tells that nothing is heard", func() bool { return told() > 0 })
+	logged := func() int { return strings.Count(log.String(), "cannot read requests") }
+	drive.Eventually(t, drive.Patience, "the log says that requests cannot be read", func() bool { return logged() > 0 })
 	for range 5 {
 		drive.Renew(t, l)
 	}
-	if n := told(); n != 1 {
-		t.Errorf("told %d times", n)
+	if n := logged(); n != 1 {
+		t.Errorf("logged %d times; want 1", n)
 	}
 	drive.Release(t, l)
 }

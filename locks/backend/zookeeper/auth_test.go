@@ -15,9 +15,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// TestServersThatKnowEverybody: some refuse whatever comes from those who have not
-// said who they are, on each connection.
-func TestServersThatKnowEverybody(t *testing.T) {
+// TestServerThatEnforcesAuth uses a server that refuses every request on a connection
+// without a user.
+func TestServerThatEnforcesAuth(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{Java: []string{"-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"}})
 	address := "zk://me:secret@" + s.Addr() + "/p"
@@ -42,24 +42,24 @@ func TestServersThatKnowEverybody(t *testing.T) {
 	}
 }
 
-// A changing is a lock whose contenders have their users in a file.
-type changing struct {
+// A userFile is a lock whose contenders have their users in a file.
+type userFile struct {
 	*root
 	t    *testing.T
 	file string
 }
 
-func (c changing) users(words ...string) {
+func (c userFile) users(words ...string) {
 	c.t.Helper()
 	if err := os.WriteFile(c.file, []byte(strings.Join(words, "\n")+"\n"), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c changing) URL() string { return c.root.URL() + "/p?auth-file=" + c.file }
+func (c userFile) URL() string { return c.root.URL() + "/p?auth-file=" + c.file }
 
-// give gives all nodes to users, as an operator does who knows the old and the new.
-func (c changing) give(words ...string) {
+// give gives all nodes to users, like an operator who has both the old and the new one.
+func (c userFile) give(words ...string) {
 	c.t.Helper()
 	op := operate(c.t, c.root)
 	var acl []zk.ACL
@@ -90,11 +90,12 @@ func (c changing) give(words ...string) {
 
 const oldUser, newUser = "me:old", "me:new"
 
-// testPasswordReplaced: whoever has a session goes on when the file has another
-// password, and so does another process with it, before all nodes are given to the new user and after.
-// A file that cannot be used is as it was, which the log says.
+// testPasswordReplaced checks that a contender with a session continues when the file has
+// another password, and so does another process that adopts the session, before and after
+// all nodes are given to the new user. If the file is unusable, its last contents are used,
+// and the log says so.
 func testPasswordReplaced(t *testing.T, s *root) {
-	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
+	c := userFile{s, t, filepath.Join(t.TempDir(), "auth")}
 	c.users(oldUser)
 	log := new(drive.Log)
 	o := options("a")
@@ -120,7 +121,7 @@ func testPasswordReplaced(t *testing.T, s *root) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a = handle(t, c.URL(), options("a")) // it has never had the old user
+	a = handle(t, c.URL(), options("a")) // this handle has never had the old user
 	if err := a.Adopt(term); err != nil {
 		t.Fatal(err)
 	}
@@ -135,16 +136,16 @@ func testPasswordReplaced(t *testing.T, s *root) {
 	drive.Release(t, a)
 	r := drive.Within(t, drive.Patience, done)
 	if r.Err != nil || r.Grant.Token <= token {
-		t.Fatalf("the waiter has %+v, %v", r.Grant, r.Err)
+		t.Fatalf("the waiter got %+v, %v", r.Grant, r.Err)
 	}
 	drive.Changed(t, changes, "b leads", func() bool { return drive.Inspect(t, w).Holder == "b" })
 	drive.Release(t, b)
 }
 
-// testUsersInTurn: with both users in the file what is made belongs to both, and who
-// has only the new one can do without the old.
+// testUsersInTurn checks that with both users in the file, nodes belong to both, and that a
+// contender with only the new one needs no other.
 func testUsersInTurn(t *testing.T, s *root) {
-	c := changing{s, t, filepath.Join(t.TempDir(), "auth")}
+	c := userFile{s, t, filepath.Join(t.TempDir(), "auth")}
 	c.users(oldUser, newUser)
 	a := handle(t, c.URL(), options("a"))
 	drive.Hold(t, a)
@@ -162,7 +163,7 @@ func testUsersInTurn(t *testing.T, s *root) {
 	for _, name := range op.entries("/p/jobs%2Fnightly") {
 		acl, _, err := op.conn.GetACL(s.path + "/p/jobs%2Fnightly/" + name)
 		if want := zk.DigestACL(zk.PermAll, "me", "new"); err != nil || !slices.Equal(acl, want) {
-			t.Errorf("a node made with the new user alone belongs to %v (%v)", acl, err)
+			t.Errorf("a node created by the new user alone belongs to %v (%v)", acl, err)
 		}
 	}
 	drive.Release(t, b)

@@ -11,8 +11,8 @@ func (l *lock) Break(ctx context.Context, token uint64) error {
 	return l.edit(ctx, func(ctx context.Context, s *session) error { return l.breakTerm(ctx, s, token) })
 }
 
-// breakTerm ends the term in whichever mode it is. In a queue nobody else's node
-// has the name of the holder's. doc.go says what it takes in unfair mode.
+// breakTerm ends the term, whatever its mode. In a queue no other node has the name of the
+// holder's. doc.go explains unfair mode.
 func (l *lock) breakTerm(ctx context.Context, s *session, token uint64) error {
 	head, _, err := l.line(ctx, s)
 	switch {
@@ -24,7 +24,7 @@ func (l *lock) breakTerm(ctx context.Context, s *session, token uint64) error {
 		return l.breakUnfair(ctx, s, token)
 	}
 	_, err = s.transact(ctx, &zk.DeleteRequest{Path: head.path, Version: -1})
-	return lostOr(err)
+	return asLoss(err)
 }
 
 func (l *lock) breakUnfair(ctx context.Context, s *session, token uint64) error {
@@ -39,5 +39,5 @@ func (l *lock) breakUnfair(ctx context.Context, s *session, token uint64) error 
 	_, err = s.transact(ctx,
 		&zk.DeleteRequest{Path: l.node, Version: version},
 		&zk.CheckVersionRequest{Path: kept.path, Version: kept.stat.Version})
-	return lostOr(err)
+	return asLoss(err)
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// A gap is the moment before the answer to a request is passed on.
+// A gap is a moment between two requests: before the nth answer to a request op is passed
+// on.
 type gap struct {
 	name string
 	op   int32
 	nth  int
 }
 
-// between has f happen once in a gap of the one who speaks through m.
-func between(m *meddler, g gap, f func()) {
-	seen := 0 // by one connection only
+// between calls f once, in a gap of the requests through m.
+func between(m *interceptor, g gap, f func()) {
+	seen := 0 // only one connection uses it
 	m.answers(func(op int32, _ []byte) bool {
 		if op == g.op {
 			if seen++; seen == g.nth {
@@ -30,7 +31,7 @@ func between(m *meddler, g gap, f func()) {
 	})
 }
 
-// unharmed checks that the holder is there as ever.
+// unharmed checks that the holder still has the lock.
 func unharmed(t *testing.T, l *queue.Lock, token uint64) {
 	t.Helper()
 	drive.Renew(t, l)
@@ -44,9 +45,9 @@ func unharmed(t *testing.T, l *queue.Lock, token uint64) {
 	}
 }
 
-// testBreakOvertaken has another take the lock in the midst of a Break, in unfair
-// mode: its node has the same path, and if it writes its record the version, too,
-// that the broken one's has. It keeps the lock.
+// testBreakOvertaken lets another contender take the lock during a Break, in unfair
+// mode. Its node has the same path as the broken one's, and if it writes its record, also
+// the same version. It keeps the lock.
 func testBreakOvertaken(t *testing.T, s *root) {
 	for _, g := range []gap{
 		{"before it is read", opMulti, 1}, {"after it is seen", opGetData, 1}, {"before the record is read", opGetData, 2},
@@ -63,7 +64,7 @@ func testBreakOvertaken(t *testing.T, s *root) {
 }
 
 func breakOvertaken(t *testing.T, s *root, g gap, before string, meanwhile func(*testing.T, *queue.Lock)) {
-	op, m := operate(t, s), meddle(t, s)
+	op, m := operate(t, s), intercept(t, s)
 	w := handle(t, m.url()+"/p", options("w"))
 	a, b := handle(t, s.URL()+"/p?mode=unfair", options("a")), handle(t, s.URL()+"/p?mode=unfair", options("b"))
 	old := drive.Hold(t, a).Token
@@ -80,18 +81,18 @@ func breakOvertaken(t *testing.T, s *root, g gap, before string, meanwhile func(
 		t.Errorf("got %v, want ErrLost", err)
 	}
 	if token == 0 {
-		t.Fatal("nobody came between")
+		t.Fatal("nobody took the lock in the gap")
 	}
 	unharmed(t, b, token)
 	write(t, b)
 	drive.Release(t, b)
 }
 
-// testBreakOvertakenInQueue: whoever comes next in a queue keeps the lock.
+// testBreakOvertakenInQueue checks the same in a queue: the next contender keeps the lock.
 func testBreakOvertakenInQueue(t *testing.T, s *root) {
 	for _, g := range []gap{{"", opMulti, 1}, {"", opGetChildren, 1}, {"", opGetData, 2}} {
 		s := s.another(t)
-		m := meddle(t, s)
+		m := intercept(t, s)
 		w, a := handle(t, m.url()+"/p?mode=unfair", options("w")), open(t, s.URL()+"/p", options("a"))
 		old := drive.Hold(t, a).Token
 		next, done := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
@@ -108,8 +109,8 @@ func testBreakOvertakenInQueue(t *testing.T, s *root) {
 	}
 }
 
-// testBreakInWhicheverMode: the mode of who breaks a lock does not matter. The
-// holder is told at once, and the waiter leads with a greater token.
+// testBreakInWhicheverMode checks that the mode of the handle that breaks a lock does not
+// matter. The holder learns of it at once, and the waiter leads with a greater token.
 func testBreakInWhicheverMode(t *testing.T, s *root) {
 	modes := []string{"?mode=fair", "?mode=unfair"}
 	for _, mode := range modes {
@@ -127,7 +128,7 @@ func testBreakInWhicheverMode(t *testing.T, s *root) {
 				t.Fatalf("%s by %s: %v", mode, ours, err)
 			}
 			if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) {
-				t.Errorf("the holder hears %v", err)
+				t.Errorf("the holder's loss: %v", err)
 			}
 			if r := drive.Within(t, drive.Patience, done); r.Err != nil || r.Grant.Token <= old || r.Grant.Clean {
 				t.Errorf("the next: %+v, %v; before: %d", r.Grant, r.Err, old)
@@ -139,7 +140,7 @@ func testBreakInWhicheverMode(t *testing.T, s *root) {
 	}
 }
 
-// testBreakWaiter: who waits has no term, although its node has a token.
+// testBreakWaiter checks that a waiter cannot be broken, although its node has a token.
 func testBreakWaiter(t *testing.T, s *root) {
 	op := operate(t, s)
 	w, a := handle(t, s.URL()+"/p", options("w")), open(t, s.URL()+"/p", options("a"))
@@ -160,10 +161,10 @@ func testBreakWaiter(t *testing.T, s *root) {
 	drive.Release(t, next)
 }
 
-// testBreakUnheard: a Break whose answer is lost finds the term over.
+// testBreakUnheard checks that a Break whose answer was lost finds that the term has ended.
 func testBreakUnheard(t *testing.T, s *root) {
 	for mode, nth := range map[string]int{"?mode=fair": 2, "?mode=unfair": 3} {
-		m := meddle(t, s)
+		m := intercept(t, s)
 		w, a := handle(t, m.url()+"/p", options("w")), open(t, s.URL()+"/p"+mode, options("a"))
 		token := drive.Hold(t, a).Token
 		lost := 0
@@ -177,7 +178,7 @@ func testBreakUnheard(t *testing.T, s *root) {
 			t.Errorf("%s: got %v, want ErrLost", mode, err)
 		}
 		if err := drive.LossOf(t, a); !errors.Is(err, locks.ErrLost) {
-			t.Errorf("%s: the holder hears %v", mode, err)
+			t.Errorf("%s: the holder's loss: %v", mode, err)
 		}
 		drive.Release(t, a)
 	}

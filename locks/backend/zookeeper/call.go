@@ -10,8 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The numbers of requests that are made without the library, as it does not know
-// them or has no connection to make them on.
+// The numbers of requests that are made without the library, because it does not know
+// them, or has no connection for them.
 const (
 	opExists   = 3
 	opAuth     = 100
@@ -21,8 +21,8 @@ const (
 	xidAuth = -4
 )
 
-// dialog has f speak with a server on a connection of its own, until ctx ends.
-func dialog(ctx context.Context, e endpoint, certs *certificates, f func(net.Conn) error) error {
+// withConn calls f with a separate connection to a server, which is closed when ctx ends.
+func withConn(ctx context.Context, e endpoint, certs *certificates, f func(net.Conn) error) error {
 	conn, err := dialServer(ctx, e, certs)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func dialog(ctx context.Context, e endpoint, certs *certificates, f func(net.Con
 }
 
 // call makes a request on a connection that has a session, and waits for the
-// answer. Events that come before it are dropped.
+// answer. Events before the answer are dropped.
 func call(conn net.Conn, xid, op int32, body []byte) error {
 	if _, err := conn.Write(request(xid, op, body)); err != nil {
 		return atOnce(err)
@@ -59,7 +59,7 @@ func request(xid, op int32, body []byte) []byte {
 	return packet(append(b, body...))
 }
 
-// withText appends a string as the protocol has it.
+// withText appends a string in the protocol's form.
 func withText(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 }
@@ -67,7 +67,7 @@ func withText(b []byte, s string) []byte {
 // errUnknown is the answer to a request that a server does not know.
 var errUnknown = errors.New("the server does not know this request")
 
-// refusal is the error for a code; nil for 0. (KeeperException.Code)
+// refusal returns the error for a code of KeeperException.Code, or nil for 0.
 func refusal(code int32) error {
 	switch code {
 	case 0:
@@ -81,13 +81,13 @@ func refusal(code int32) error {
 	case -115:
 		return zk.ErrAuthFailed
 	}
-	return fmt.Errorf("the server answers with error %d", code)
+	return fmt.Errorf("the server answered with error %d", code)
 }
 
-// authenticate makes users known on a connection.
+// authenticate adds users to a connection.
 func authenticate(conn net.Conn, users []string) error {
 	for _, user := range users {
-		body := binary.BigEndian.AppendUint32(nil, 0) // a type, which means nothing
+		body := binary.BigEndian.AppendUint32(nil, 0) // a type, which servers ignore
 		if err := call(conn, xidAuth, opAuth, withText(withText(body, "digest"), user)); err != nil {
 			return err
 		}

@@ -9,20 +9,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// closeSession has the servers close the session of a link that has ended, on
-// a connection of its own: the library can neither say whether it has closed
-// one nor try again. It is done, too, if there is no such session any more.
-func (l *link) closeSession(ctx context.Context) error {
-	l.mu.Lock()
-	t := l.ticket
-	l.patient, _ = ctx.Deadline()
-	l.mu.Unlock()
+// closeSession closes the session of a connector that has ended, on a separate
+// connection: the library cannot report whether it has closed a session, nor try again.
+// It also succeeds if the session no longer exists.
+func (c *connector) closeSession(ctx context.Context) error {
+	c.mu.Lock()
+	t := c.info
+	c.deadline, _ = ctx.Deadline()
+	c.mu.Unlock()
 	if t.id == 0 {
 		return nil
 	}
 	var lastErr error
-	for pause := new(backoff.Backoff); ; l.change(l.tour.next) {
-		err := l.closeAt(ctx, l.endpoint(ctx), &t)
+	for pause := new(backoff.Backoff); ; c.change(c.rotation.next) {
+		err := c.closeAt(ctx, c.endpoint(ctx), &t)
 		if err == nil {
 			return nil
 		}
@@ -35,16 +35,15 @@ func (l *link) closeSession(ctx context.Context) error {
 	}
 }
 
-func (l *link) closeAt(ctx context.Context, e endpoint, t *ticket) error {
-	ctx, cancel := context.WithTimeout(ctx, l.share())
+func (c *connector) closeAt(ctx context.Context, e endpoint, t *sessionInfo) error {
+	ctx, cancel := context.WithTimeout(ctx, c.share())
 	defer cancel()
-	return dialog(ctx, e, l.tls, func(conn net.Conn) error { return closeOver(conn, t, l.users.now()) })
+	return withConn(ctx, e, c.tls, func(conn net.Conn) error { return closeOver(conn, t, c.users.now()) })
 }
 
-// closeOver resumes a session on a fresh connection and closes it. Some servers
-// take nothing from users whom they do not know, not even that
-// (enforce.auth.enabled).
-func closeOver(conn net.Conn, t *ticket, users []string) error {
+// closeOver resumes a session on a new connection, and closes it. With
+// enforce.auth.enabled, servers refuse even this without a login.
+func closeOver(conn net.Conn, t *sessionInfo, users []string) error {
 	answer, _, err := resume(conn, t, 0)
 	switch {
 	case err != nil:

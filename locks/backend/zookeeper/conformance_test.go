@@ -30,7 +30,7 @@ func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, "").config(zook
 
 func TestConformanceUnfair(t *testing.T) {
 	c := newStore(t, "mode=unfair").config(zookeeper.Open)
-	c.TTL = 3 * time.Second // longer than the suite may take to see which of two waiters has won
+	c.TTL = 3 * time.Second // longer than the suite needs to see which of two waiters has won
 	lockstest.RunAgain(t, c)
 }
 
@@ -44,8 +44,8 @@ func TestConformanceThroughHelper(t *testing.T) {
 	lockstest.RunAgain(t, newStore(t, "").config((&helper.Programs{Libexec: dir}).Open))
 }
 
-// A store is one server, which all tests of a suite share, each with a chroot
-// and proxies of its own.
+// A store is one server. All tests of a suite share it, each with its own chroot and
+// proxies.
 type store struct {
 	server *zktest.Server
 	op     operator
@@ -104,28 +104,28 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 				return strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask")
 			})
 		},
-		Kept: func(_ testing.TB, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.passing) },
+		Kept: func(_ testing.TB, u *url.URL) []string { return slices.DeleteFunc(s.op.tree(u.Path), s.op.isQueue) },
 	}
 	if !c.Fair {
 		c.Abilities = slices.DeleteFunc(slices.Clone(c.Abilities), func(a locks.Ability) bool { return a == locks.CanQueue })
 	} else {
 		c.Crowd = func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
-				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", place(u, name), i, i), string(queue.NewLabel(options("crowd"))))
+				s.op.put(fmt.Sprintf("%s/%d-n_1%09d", lockPath(u, name), i, i), string(queue.NewLabel(options("crowd"))))
 			}
 		}
 	}
 	return c
 }
 
-// place is the path of a lock.
-func place(u *url.URL, name string) string {
+// lockPath returns the path of a lock.
+func lockPath(u *url.URL, name string) string {
 	return u.Path + "/" + locks.EscapeName(name)
 }
 
-// leader is the path of the node that leads, or "".
+// leader returns the path of the node that leads, or "".
 func (s *store) leader(u *url.URL, name string) string {
-	path := place(u, name)
+	path := lockPath(u, name)
 	if s.query != "" {
 		if exists, _, err := s.op.Exists(path); err != nil || !exists {
 			return ""
@@ -138,7 +138,7 @@ func (s *store) leader(u *url.URL, name string) string {
 	return ""
 }
 
-// hostile writes over the node that leads, or if there is none makes one.
+// hostile overwrites the node that leads, or creates one if there is none.
 func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{
 		"", "null", "\x00\x1b]0;owned\x07\xff", `{"holder":1,"pid":"x","since":{},"ttl":[]}`,
@@ -148,9 +148,9 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
 			path := s.leader(u, name)
 			if path == "" && s.query == "" {
-				path = place(u, name) + "/0-n_0000000000"
+				path = lockPath(u, name) + "/0-n_0000000000"
 			} else if path == "" {
-				path = place(u, name)
+				path = lockPath(u, name)
 			}
 			s.op.put(path, value)
 		})
@@ -159,20 +159,20 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 		return all
 	}
 	for _, child := range []string{"x", "-n_1", "x-n_", "x-n_99999999999", "x-n_-1", "\u00a0-n_1/deep"} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+"/"+child, "x") })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(lockPath(u, name)+"/"+child, "x") })
 	}
 	return all
 }
 
-// hostileAt writes a node that goes with a lock.
+// hostileAt writes a lock's record or request.
 func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(place(u, name)+what, value) })
+		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(lockPath(u, name)+what, value) })
 	}
 	return all
 }
 
-// hostileEntries makes nodes beside those of locks.
+// hostileEntries creates nodes next to those of locks.
 func (s *store) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for _, path := range []string{"mine", "mine too/child", "a%zz", "..%2Fa/x-n_1", "a%23/x-n_1", "a%2365/x-n_1", "%61%2f/x-n_1", "\u00a0/x-n_1", "%record", "%ask", "a%record%record"} {
 		all = append(all, func(_ testing.TB, u *url.URL) { s.op.put(u.Path+"/"+path, "\x00\xff") })

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// received returns how many packets a server has had, once that rests.
+// received returns how many packets a server has received, when the number no longer grows.
 func received(t *testing.T, s *zktest.Server) int {
 	t.Helper()
 	count := func() (n int) {
@@ -27,13 +27,13 @@ func received(t *testing.T, s *zktest.Server) int {
 		before := last
 		time.Sleep(300 * time.Millisecond)
 		last = count()
-		return last-before <= 1 // the question itself
+		return last-before <= 1 // the "srvr" itself
 	})
 	return last
 }
 
-// TestOneWakePerRelease has a release among many waiters cost no more requests
-// than one among few. In unfair mode it wakes all.
+// TestOneWakePerRelease checks that a release with many waiters costs no more requests
+// than one with few. In unfair mode it would wake all.
 func TestOneWakePerRelease(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
@@ -43,7 +43,7 @@ func TestOneWakePerRelease(t *testing.T) {
 	o.ConnectTimeout = drive.Patience
 	a := open(t, s.URL()+"/p", o)
 	drive.Hold(t, a)
-	ctx, cancel := context.WithTimeout(t.Context(), o.TTL) // to begin so many takes its time
+	ctx, cancel := context.WithTimeout(t.Context(), o.TTL) // starting so many takes time
 	defer cancel()
 	first, won := campaign(ctx, t, s.URL()+"/p", o)
 	var rest []<-chan drive.Result
@@ -58,9 +58,9 @@ func TestOneWakePerRelease(t *testing.T) {
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	t.Logf("the first of %d had the lock %v after the release was asked for", waiters, r.At.Sub(start))
-	// The release: connect and close. The one that wakes: list the queue, read its
-	// node, and write its record anew. The count itself asks some times.
+	t.Logf("the first of %d had the lock %v after the call of Release", waiters, r.At.Sub(start))
+	// The release: connect and close. The waiter that wakes: list the queue, read its
+	// node, and write its label again. Counting also takes some requests.
 	if n := received(t, s) - before; n > 14 {
 		t.Errorf("a release with %d waiters cost %d requests", waiters, n)
 	} else {
@@ -69,14 +69,14 @@ func TestOneWakePerRelease(t *testing.T) {
 	for _, done := range rest {
 		select {
 		case r := <-done:
-			t.Fatalf("another has the lock, too: %+v, %v", r.Grant, r.Err)
+			t.Fatalf("another also has the lock: %+v, %v", r.Grant, r.Err)
 		default:
 		}
 	}
 	drive.Release(t, first)
 }
 
-// testCloseIsQuick: the end of a job is not held up.
+// testCloseIsQuick checks that Close does not delay the end of a job.
 func testCloseIsQuick(t *testing.T, s *root) {
 	var longest time.Duration
 	for range 150 {
@@ -89,7 +89,7 @@ func testCloseIsQuick(t *testing.T, s *root) {
 		}
 		longest = max(longest, time.Since(start))
 	}
-	if longest > 900*time.Millisecond { // the library takes a second, if it does
+	if longest > 900*time.Millisecond { // if the library waits, it waits a second
 		t.Errorf("Close took %v", longest)
 	}
 }
@@ -116,7 +116,7 @@ func testLongQueue(t *testing.T, s *root) {
 	drive.Release(t, next)
 }
 
-// TestServersLimits: what the server grants counts, and not what was asked for.
+// TestServersLimits checks that the granted TTL counts, and not the requested one.
 func TestServersLimits(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{Largest: 3 * time.Second, Config: []string{"minSessionTimeout=2000"}})

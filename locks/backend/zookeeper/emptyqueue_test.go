@@ -9,14 +9,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// testEmptyQueueMayBeALock: between the look at an empty queue and its deletion,
-// somebody may have taken the lock in unfair mode, under the same path.
+// testEmptyQueueMayBeALock lets somebody take the lock in unfair mode, with the same path,
+// between the look at an empty queue and its deletion.
 func testEmptyQueueMayBeALock(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p/jobs%2Fnightly", "")
 	first := open(t, s.URL()+"/p?mode=unfair", options("first"))
 	var taken sync.Once
-	m := meddle(t, s)
+	m := intercept(t, s)
 	m.answers(func(op int32, _ []byte) bool {
 		if op == opGetChildren {
 			taken.Do(func() { drive.Hold(t, first) })
@@ -25,7 +25,7 @@ func testEmptyQueueMayBeALock(t *testing.T, s *root) {
 	})
 	second := open(t, m.url()+"/p?mode=unfair", options("second"))
 	if g, err := second.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
-		t.Errorf("got %+v, %v beside the holder; want ErrHeld", g, err)
+		t.Errorf("got %+v, %v although there is a holder; want ErrHeld", g, err)
 	}
 	drive.Renew(t, first)
 	drive.Release(t, first)

@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// TestLeaderChange kills the ensemble's leader, and starts it again, under a holder, a
-// waiter and somebody who watches. Records and requests survive that.
+// TestLeaderChange kills the ensemble's leader, and starts it again, while there are a
+// holder, a waiter and a watch. Records and requests survive.
 func TestLeaderChange(t *testing.T) {
 	t.Parallel()
 	e := zktest.StartEnsemble(t, 3, zktest.Options{})
@@ -44,7 +44,7 @@ func TestLeaderChange(t *testing.T) {
 	drive.Release(t, a)
 	r := awaitRenewing(t, b, done)
 	if r.Err != nil || r.Grant.Token <= g.Token {
-		t.Fatalf("the waiter has %+v, %v; the holder had the token %d", r.Grant, r.Err, g.Token)
+		t.Fatalf("the waiter got %+v, %v; the holder had the token %d", r.Grant, r.Err, g.Token)
 	}
 	drive.Changed(t, changes, "the waiter leads", func() bool { s, err := w.Inspect(drive.Context(t)); return err == nil && s.Holder == "waiter" })
 	drive.Release(t, b)
@@ -74,7 +74,7 @@ func keepRenewing(t testing.TB, all ...locks.Lock) {
 	})
 }
 
-// awaitRenewing waits for a campaign's end, with its place renewed.
+// awaitRenewing waits for the end of a campaign, and renews meanwhile.
 func awaitRenewing(t *testing.T, l locks.Lock, done <-chan drive.Result) drive.Result {
 	t.Helper()
 	for end := time.Now().Add(drive.Patience); time.Now().Before(end); {
@@ -91,8 +91,8 @@ func awaitRenewing(t *testing.T, l locks.Lock, done <-chan drive.Result) drive.R
 	return drive.Result{}
 }
 
-// TestOneMemberFails: a renewal fails at most once for a member that is dead or
-// silent, unless it leads.
+// TestOneMemberFails checks that a dead or silent member makes at most one renewal fail,
+// unless it leads.
 func TestOneMemberFails(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, scale int) {
@@ -132,11 +132,11 @@ func TestOneMemberFails(t *testing.T) {
 	})
 }
 
-// TestNoPromiseWithoutQuorum: a leader that has lost its followers goes on
-// answering for a while. It must not be believed.
+// TestNoPromiseWithoutQuorum checks that the answer of a leader that has lost its followers
+// does not count. Such a leader still answers for a while.
 func TestNoPromiseWithoutQuorum(t *testing.T) {
 	t.Parallel()
-	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: time.Second}) // it notices after ten
+	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: time.Second}) // the leader notices the loss after ten ticks
 	leader := e.Leader()
 	l := open(t, leader.URL()+"/p", options("a"))
 	drive.Hold(t, l)
@@ -164,12 +164,12 @@ func TestNoPromiseWithoutQuorum(t *testing.T) {
 	drive.Release(t, l)
 }
 
-// TestPromiseThroughFollower: a follower is frozen as soon as a renewal through
-// it has succeeded, and so tells its leader nothing more of the session, which
-// must nevertheless last as long as was promised.
+// TestPromiseThroughFollower freezes a follower as soon as a renewal through it has
+// succeeded, so that it reports nothing more of the session to its leader. The session must
+// still last for its full timeout.
 func TestPromiseThroughFollower(t *testing.T) {
 	t.Parallel()
-	const tick = 500 * time.Millisecond // by which a server rounds up
+	const tick = 500 * time.Millisecond // the server rounds up to a tick
 	e := zktest.StartEnsemble(t, 3, zktest.Options{Tick: tick})
 	follower := e.Follower()
 	o := options("a")
@@ -180,9 +180,9 @@ func TestPromiseThroughFollower(t *testing.T) {
 	other := e.Leader()
 	b, done := campaign(drive.Context(t), t, other.URL()+"/p", func() locks.Options { o := options("b"); o.TTL = time.Minute; return o }())
 	drive.Renew(t, l)
-	// The passing of time is what is tested: the leader's last news grow old, but
-	// the library does not break the connection yet, as it does after 2/3 of a TTL,
-	// even if the machine is busy. Its last ping was after 1/3.
+	// Time has to pass: the leader's last report of the session becomes old. But the
+	// library must not yet break the connection, which it does after 2/3 of a TTL, even if
+	// the machine is busy. Its last ping was after 1/3.
 	time.Sleep(g.TTL * 7 / 12)
 	sent := time.Now()
 	drive.Renew(t, l)
@@ -200,8 +200,8 @@ func TestPromiseThroughFollower(t *testing.T) {
 	drive.Release(t, b)
 }
 
-// testSilentServer: an address that has gone silent costs no renewal, however long
-// an attempt to connect may take.
+// testSilentServer checks that a silent address makes no renewal fail, however long an
+// attempt to connect may take.
 func testSilentServer(t *testing.T, s *root) {
 	proxies := []*faultproxy.Proxy{faultproxy.New(t, s.Addr()), faultproxy.New(t, s.Addr())}
 	o := options("a")
@@ -210,7 +210,7 @@ func testSilentServer(t *testing.T, s *root) {
 	drive.Hold(t, l)
 	for range 3 {
 		drive.Renew(t, l)
-		drive.Eventually(t, drive.Patience, "the connection before is closed", func() bool { return proxies[0].Open()+proxies[1].Open() == 1 })
+		drive.Eventually(t, drive.Patience, "the old connection is closed", func() bool { return proxies[0].Open()+proxies[1].Open() == 1 })
 		for _, p := range proxies {
 			if p.Open() > 0 {
 				p.CutAll()
@@ -229,6 +229,6 @@ func renewSoon(t *testing.T, l locks.Lock) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second) // less than an attempt to connect may take
 	defer cancel()
 	if err := l.Renew(ctx); err != nil {
-		t.Fatalf("renew elsewhere: %v", err)
+		t.Fatalf("renew through the other address: %v", err)
 	}
 }

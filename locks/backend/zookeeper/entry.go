@@ -16,23 +16,23 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// An entry is a place in the queue: a session of its own, and what belongs to that. It
+// An entry is one campaign's entry in the queue: its own session, with its node. It
 // implements [queue.Entry].
 type entry struct {
 	*lock
 	*queue.Campaign
-	s      *session
-	guid   string
-	plain  atomic.Bool // the server knows no containers
-	view   *view       // what Enter or Look have shown; theirs
-	closed bool        // the session is surely gone; of Leave
-	mute   bool        // that it cannot hear was told; of Hear
+	s            *session
+	guid         string
+	plain        atomic.Bool // the server has no containers
+	view         *view       // the last view; only Enter, Await and Look use it
+	closed       bool        // the session has certainly ended; only Leave uses it
+	loggedDenied bool        // it was logged that requests cannot be read; only WatchRequests uses it
 
 	mu      sync.Mutex
 	expires clock.Instant // when the session may have ended, unless it is renewed
-	proof   string        // the node that a renewal looks at; "": nothing to renew (yet)
-	token   uint64        // of our node; 0: there is none (yet)
-	failed  bool          // the last renewal did
+	proof   string        // the node that a renewal checks; "": nothing to renew yet
+	token   uint64        // of our node; 0: none yet
+	failed  bool          // the last renewal failed
 }
 
 // NewEntry implements [queue.Store].
@@ -41,33 +41,33 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	return &entry{lock: l, Campaign: c, s: s, guid: rand.Text()}, err
 }
 
-// A term is what another handle needs to go on with ours.
+// A term has what another handle needs to adopt our term.
 type term struct {
 	Session  int64    `json:"session"`
 	Password [16]byte `json:"password"`
 	TTLms    int64    `json:"ttl_ms"`
 	Node     string   `json:"node"`
 	Token    uint64   `json:"token"`
-	Plain    bool     `json:"plain,omitempty"` // the server knows no containers
-	Users    []string `json:"users,omitempty"` // to whom the node belongs
+	Plain    bool     `json:"plain,omitempty"` // the server has no containers
+	Users    []string `json:"users,omitempty"` // the node belongs to them
 }
 
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
 	s, own := e.s.session(), e.ours()
-	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // the password is for the core alone
+	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // only the core gets the password
 	return string(b)
 }
 
-// Adopt implements [queue.Entry]. The session is resumed by the next renewal, by a
-// server that knows our node.
+// Adopt implements [queue.Entry]. The next renewal resumes the session, on a server that
+// knows our node.
 func (e *entry) Adopt(text string) (token uint64, err error) {
 	var t term
 	if err := json.Unmarshal([]byte(text), &t); err != nil || t.Session == 0 || t.TTLms <= 0 || t.Node == "" || t.Token == 0 {
 		return 0, &locks.UsageError{What: "not a term of a ZooKeeper lock"}
 	}
 	ttl := time.Duration(t.TTLms) * time.Millisecond
-	e.s.resumes(ticket{t.Session, ttl, t.Password}, int64(t.Token), t.Users)
+	e.s.adopt(sessionInfo{t.Session, ttl, t.Password}, int64(t.Token), t.Users)
 	e.plain.Store(t.Plain)
 	e.mu.Lock()
 	e.proof, e.token = t.Node, t.Token
@@ -76,8 +76,8 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	return t.Token, nil
 }
 
-// begin notes that the session began, at the latest at the given moment. From
-// then on the entry ends when it is not renewed.
+// begin notes that the session began no earlier than sent. From then on the entry
+// ends if it is not renewed.
 func (e *entry) begin(sent clock.Instant) {
 	ttl := e.s.session().timeout
 	e.Granted(ttl)
@@ -87,9 +87,8 @@ func (e *entry) begin(sent clock.Instant) {
 	e.Spawn(e.expire)
 }
 
-// expire ends the entry when its session has, or when nobody has renewed it for
-// as long as that may last: whatever the servers would allow, nothing is sent
-// for it any more.
+// expire ends the entry when its session has ended, or has not been renewed for its whole
+// timeout. After that nothing is sent for it, whatever the servers would allow.
 func (e *entry) expire(ctx context.Context) {
 	for {
 		at := e.expiry()
@@ -102,7 +101,7 @@ func (e *entry) expire(ctx context.Context) {
 			}
 		case <-e.s.done:
 			timer.Stop()
-			e.Lose(e.s.whyOver())
+			e.Lose(e.s.endCause())
 			return
 		case <-ctx.Done():
 			timer.Stop()
@@ -117,8 +116,7 @@ func (e *entry) expiry() clock.Instant {
 	return e.expires
 }
 
-// entered notes what can be renewed from now on: our node, or if there is none
-// one that is always there.
+// entered notes the node that renewals check: ours, or the chroot if we have none.
 func (e *entry) entered(own *node) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -129,7 +127,7 @@ func (e *entry) entered(own *node) {
 	e.proof, e.token = own.path, own.token()
 }
 
-// ours is our node, once we have entered.
+// ours returns our node, once we have entered.
 func (e *entry) ours() *node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -139,8 +137,8 @@ func (e *entry) ours() *node {
 // End implements [queue.Entry].
 func (e *entry) End(why error) { e.s.end(why) }
 
-// Leave implements [queue.Entry]. A server drops, without an answer, what it is asked for
-// a session that another has just closed: so it is as well that one does so at a time.
+// Leave implements [queue.Entry]. A server drops, without an answer, a request for a session
+// that was just closed. So it matters that Leave is not called concurrently.
 func (e *entry) Leave(ctx context.Context) error {
 	if e.closed || errors.Is(e.Over(), errExpired) {
 		return nil

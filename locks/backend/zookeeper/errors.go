@@ -9,13 +9,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// How a term ended, if not as package queue says.
+// Ways in which a term is lost, in addition to those of package queue.
 const (
 	errExpired    = locks.LostError("the session ended on the server")
-	errNotRenewed = locks.LostError("the session was not renewed for as long as it lasts")
+	errNotRenewed = locks.LostError("the session was not renewed in time")
 	errDeleted    = locks.LostError("the node was deleted")
-	errReplaced   = locks.LostError("the node was replaced by someone else's")
-	errOver       = locks.LostError("that term is over")
+	errReplaced   = locks.LostError("somebody else replaced the node")
+	errOver       = locks.LostError("the term has ended")
 )
 
 // Fault implements [queue.Store].
@@ -24,24 +24,24 @@ func (l *lock) Fault(err error) queue.Fault {
 	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Timeout: onlyTime(err), Transient: transient(err)}
 }
 
-// explain finds the class of an error, a text that fits one line, and a hint.
+// explain returns the class of an error, a text in one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
 	return causes.Explain(err, plain(err), known(l.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
 }
 
-// onlyTime reports that nothing is known but that the time was up.
+// onlyTime reports whether an error says only that the context has ended.
 func onlyTime(err error) bool {
 	return err == context.DeadlineExceeded || err == context.Canceled //nolint:errorlint // a wrapped one says more
 }
 
-// plain is the text of an error without what the library and package tls put
-// around it, and without that the time was up.
+// plain returns the text of an error without what the library and package tls add, and
+// without that the context has ended.
 func plain(err error) string {
 	text := err.Error()
 	for _, s := range []string{" (" + context.DeadlineExceeded.Error() + ")", " (" + context.Canceled.Error() + ")", "zk: ", "tls: failed to verify certificate: x509: "} {
 		text = strings.ReplaceAll(text, s, "")
 	}
-	text = strings.ReplaceAll(text, "not authenticated", "permission denied") // whoever we are
+	text = strings.ReplaceAll(text, "not authenticated", "permission denied") // it may be another user that has the permission
 	text, _, _ = strings.Cut(text, " (possibly because of ")
 	return locks.Printable(text)
 }

@@ -21,8 +21,8 @@ const password, wrongPassword = "opensesame", "closedsesame"
 
 type troubled drive.Trouble
 
-// TestConnect: ways to connect that work; and others, each of which has its class, one
-// line that names its cause, and a hint.
+// TestConnect checks ways to connect that work, and others, each of which has its class,
+// one line that names its cause, and a hint.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	s := startServers(t)
@@ -37,20 +37,20 @@ func TestConnect(t *testing.T) {
 		t.Run(tt.Name, func(t *testing.T) {
 			t.Parallel()
 			o := options("a")
-			o.ConnectTimeout = 10 * time.Second // far more than an answer takes
+			o.ConnectTimeout = 10 * time.Second // far longer than an answer takes
 			if tt.Slow {
 				o.ConnectTimeout = 2 * time.Second
 			}
 			for _, try := range []bool{true, false} {
 				if text := drive.Trouble(tt).Check(t, zookeeper.Open, o, try, 4*time.Second, password, wrongPassword); strings.Contains(text, "zk: ") {
-					t.Errorf("that is the library's: %s", text)
+					t.Errorf("the text has the library's prefix: %s", text)
 				}
 			}
 		})
 	}
 }
 
-// servers are some with which one may speak in different ways.
+// servers are servers with different settings.
 type servers struct {
 	ca                              *realserver.CA
 	plain, secure, mutual, misnamed *zktest.Server
@@ -71,7 +71,7 @@ func startServers(t *testing.T) servers {
 	}
 }
 
-// connections are what follows zk:// where it works.
+// connections returns URLs that work, without zk://.
 func (s servers) connections(t *testing.T) map[string]string {
 	client, key := s.ca.Issue("client", realserver.Cert{})
 	names.set("zk.example", "127.0.0.9", "127.0.0.1")
@@ -110,7 +110,7 @@ func (s servers) troubles(t *testing.T) []troubled {
 	silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	httpd := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
 	ssh := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
-	// The alert handshake_failure, with which newer Java refuses who has no certificate.
+	// The alert handshake_failure, with which newer Java refuses a client without a certificate.
 	refuses := drive.Listen(t, func(c net.Conn) {
 		_, _ = c.Read(make([]byte, 4096))
 		_, _ = io.WriteString(c, "\x15\x03\x03\x00\x02\x02\x28")

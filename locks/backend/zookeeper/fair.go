@@ -16,7 +16,7 @@ import (
 // children, if the answer to the creation of one was lost and it took effect
 // late: all have the entry's GUID, and only the first counts.
 
-// joinFair enters the queue. With try, it only does so if that is empty.
+// joinFair enters the queue. With try, it enters only an empty queue.
 func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 	if try {
 		v, err := e.lookFair(ctx)
@@ -25,7 +25,7 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 		}
 	}
 	for pause := new(backoff.Backoff); ; {
-		err := e.create(ctx, e.node+"/"+e.guid+mark, zk.FlagEphemeralSequential)
+		err := e.create(ctx, e.node+"/"+e.guid+sequenceMark, zk.FlagEphemeralSequential)
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals): // the lock is held in unfair mode
 			n, err := e.s.get(ctx, e.node)
@@ -37,13 +37,13 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 			}
 			continue
 		case err != nil && !transient(err) && !errors.Is(err, zk.ErrNodeExists):
-			return nil, err // else it may have been made, with an answer that was lost
+			return nil, err // after other errors the node may exist
 		}
 		v, lookErr := e.lookFair(ctx)
 		if lookErr != nil || v.own != nil {
 			return v, lookErr
 		}
-		if err == nil { // it was made, and is gone already
+		if err == nil { // the node was created, and has already been deleted
 			return nil, errDeleted
 		}
 		if pause.Wait(ctx) != nil {
@@ -52,8 +52,8 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 	}
 }
 
-// lookFair reads the queue. An answer that lags behind does no harm: it knows
-// all that was created before our own node, or we would not be told of that.
+// lookFair reads the queue. An answer that lags behind does no harm: if it has our own
+// node, it has all nodes that were created before.
 func (e *entry) lookFair(ctx context.Context) (*view, error) {
 	for {
 		names, err := e.s.children(ctx, e.node)
@@ -68,20 +68,20 @@ func (e *entry) lookFair(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 		v, err := e.viewOf(ctx, all)
-		if !errors.Is(err, zk.ErrNoNode) { // something has just gone
+		if !errors.Is(err, zk.ErrNoNode) { // with ErrNoNode, a node has just been deleted
 			return v, err
 		}
 	}
 }
 
-// viewOf reads those nodes that matter.
-func (e *entry) viewOf(ctx context.Context, all []place) (*view, error) {
+// viewOf reads our node and the one that leads.
+func (e *entry) viewOf(ctx context.Context, all []queueNode) (*view, error) {
 	v := &view{waiters: max(len(all)-1, 0)}
 	if len(all) == 0 {
 		return v, nil
 	}
 	var err error
-	mine := slices.IndexFunc(all, func(p place) bool { return p.guid == e.guid })
+	mine := slices.IndexFunc(all, func(p queueNode) bool { return p.guid == e.guid })
 	if mine >= 0 {
 		if v.own, err = e.s.get(ctx, e.node+"/"+all[mine].name); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (e *entry) viewOf(ctx context.Context, all []place) (*view, error) {
 	return v, err
 }
 
-// create makes a node of ours, and the nodes above it if they are missing.
+// create creates one of our nodes, and the nodes above it if they are missing.
 func (e *entry) create(ctx context.Context, path string, flags int32) error {
 	for {
 		err := e.createOnce(ctx, path, flags)
@@ -111,7 +111,7 @@ func (e *entry) create(ctx context.Context, path string, flags int32) error {
 	}
 }
 
-// createOnce waits for a connection, but does not repeat what may have had its
+// createOnce waits for a connection, but does not repeat the request, which may have taken
 // effect.
 func (e *entry) createOnce(ctx context.Context, path string, flags int32) error {
 	if err := e.s.await(ctx, 0, false); err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Forget implements [queue.Store]. The chroot stays, even if it is empty: who
-// may use it need not be allowed to make it anew.
+// Forget implements [queue.Store]. The chroot stays, even if it is empty: somebody who may
+// use it may not have the permission to create it again.
 func (l *lock) Forget(ctx context.Context) error {
 	return l.edit(ctx, l.forget)
 }
 
-// forget deletes all that there is in one transaction, which fails if somebody has
-// come since we looked.
+// forget deletes all nodes of the lock in one transaction, which fails if somebody has
+// taken the lock since we looked.
 func (l *lock) forget(ctx context.Context, s *session) error {
 	head, rest, err := l.line(ctx, s)
 	if err != nil {
@@ -25,22 +25,22 @@ func (l *lock) forget(ctx context.Context, s *session) error {
 	if head != nil {
 		return &locks.HeldError{Status: lineOf(head, len(rest)).Status()}
 	}
-	ops, err := l.vacate(ctx, s)
+	ops, err := l.ifUnused(ctx, s)
 	if err != nil {
 		return err
 	}
-	there := false
+	exists := false
 	for _, path := range []string{l.node, l.recordPath(), l.askPath()} {
 		n, err := s.find(ctx, path)
 		if err != nil {
 			return err
 		}
-		there = there || n != nil
+		exists = exists || n != nil
 		if n != nil && path != l.node {
 			ops = append(ops, &zk.DeleteRequest{Path: path, Version: -1})
 		}
 	}
-	if !there {
+	if !exists {
 		return nil
 	}
 	_, err = s.transact(ctx, ops...)
@@ -50,19 +50,19 @@ func (l *lock) forget(ctx context.Context, s *session) error {
 	return err
 }
 
-// vacate deletes the lock's node in a transaction, which fails if anybody has the
-// lock by then, or waits for it.
-func (l *lock) vacate(ctx context.Context, s *session) ([]any, error) {
+// ifUnused returns the operations that delete the lock's node in a transaction, which fails
+// if somebody has the lock by then, or waits for it.
+func (l *lock) ifUnused(ctx context.Context, s *session) ([]any, error) {
 	names, err := s.children(ctx, l.node)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return s.ifMissing(l.node), nil
 	case err != nil:
 		return nil, err
-	case len(names) > 0 && len(places(names)) == 0:
+	case len(names) > 0 && len(queueNodes(names)) == 0:
 		return nil, &pathError{l.node, errStrange}
 	}
 	return s.ifEmpty(l.node), nil
 }
 
-var errStrange = errors.New("there are nodes below it that are not leaderrun's; delete them by hand")
+var errStrange = errors.New("it has nodes that are not leaderrun's; delete them by hand")

@@ -9,17 +9,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// heldBy checks an error that tells who holds the lock.
+// heldBy checks that an error says who holds the lock.
 func heldBy(t *testing.T, err error, want string) {
 	t.Helper()
 	held, ok := errors.AsType[*locks.HeldError](err)
 	if !ok || held.Status.Holder != want {
-		t.Errorf("got %v, want that %s holds it", err, want)
+		t.Errorf("got %v, want a HeldError with the holder %s", err, want)
 	}
 }
 
-// testForget deletes the lock's nodes and no others, and nothing while the lock is
-// held.
+// testForget checks that Forget deletes the lock's nodes and no others, and nothing while
+// the lock is held.
 func testForget(t *testing.T, s *root) {
 	for _, mode := range []string{"?mode=fair", "?mode=unfair"} {
 		t.Run(mode, func(t *testing.T) {
@@ -28,7 +28,7 @@ func testForget(t *testing.T, s *root) {
 			op := operate(t, s)
 			a, w := handle(t, s.URL()+"/p"+mode, options("a")), handle(t, s.URL()+"/p", options("w"))
 			if err := w.Forget(drive.Context(t)); err != nil {
-				t.Errorf("with nothing there: %v", err)
+				t.Errorf("without any nodes: %v", err)
 			}
 			drive.Hold(t, a)
 			write(t, a)
@@ -37,7 +37,7 @@ func testForget(t *testing.T, s *root) {
 			before := op.tree("/p")
 			heldBy(t, w.Forget(drive.Context(t)), "a")
 			if after := op.tree("/p"); strings.Join(after, " ") != strings.Join(before, " ") {
-				t.Errorf("of %q is left %q", before, after)
+				t.Errorf("the nodes were %q, and are %q", before, after)
 			}
 			unharmed(t, a, drive.Inspect(t, a).Token)
 			drive.Release(t, a)
@@ -51,8 +51,8 @@ func testForget(t *testing.T, s *root) {
 	}
 }
 
-// testForgetOvertaken: somebody takes the lock, in either mode, between the look
-// at a free lock and the deletion. It keeps the lock, and its record.
+// testForgetOvertaken lets somebody take the lock, in either mode, between the look
+// at a free lock and the deletion. They keep the lock, and its record.
 func testForgetOvertaken(t *testing.T, s *root) {
 	for _, g := range []gap{
 		{"after it is found free", opMulti, 1}, {"after it is seen", opGetData, 1}, {"after the queue is seen", opGetChildren, 1},
@@ -64,15 +64,15 @@ func testForgetOvertaken(t *testing.T, s *root) {
 				first := handle(t, s.URL()+"/p", options("first"))
 				drive.Hold(t, first)
 				write(t, first)
-				drive.Release(t, first) // which leaves an empty queue
+				drive.Release(t, first) // leaves an empty queue
 				forgetOvertaken(t, s, mode, g)
 			})
 		}
 	}
 }
 
-// testForgetOvertakenLate: a queue that is missing when it is looked for may be
-// there when the record is deleted.
+// testForgetOvertakenLate lets somebody create a missing queue after Forget has looked for
+// it, and before the record is deleted.
 func testForgetOvertakenLate(t *testing.T, s *root) {
 	for _, mode := range []string{"?mode=fair", "?mode=unfair"} {
 		s := s.another(t)
@@ -82,13 +82,13 @@ func testForgetOvertakenLate(t *testing.T, s *root) {
 }
 
 func forgetOvertaken(t *testing.T, s *root, mode string, g gap) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	w, a := handle(t, m.url()+"/p", options("w")), handle(t, s.URL()+"/p"+mode, options("a"))
 	var token uint64
 	between(m, g, func() { token = drive.Hold(t, a).Token })
 	err := w.Forget(drive.Context(t))
 	if token == 0 {
-		t.Fatal("nobody came between")
+		t.Fatal("nobody took the lock in the gap")
 	}
 	heldBy(t, err, "a")
 	unharmed(t, a, token)
@@ -96,7 +96,7 @@ func forgetOvertaken(t *testing.T, s *root, mode string, g gap) {
 	drive.Release(t, a)
 }
 
-// testForgetStrangers: nodes that are not leaderrun's are left alone.
+// testForgetStrangers checks that Forget leaves nodes alone that are not leaderrun's.
 func testForgetStrangers(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p/jobs%2Fnightly/mine", "")

@@ -12,7 +12,9 @@ import (
 )
 
 // Inspect implements [queue.Store].
-func (l *lock) Inspect(ctx context.Context) (locks.State, error) { return aside(ctx, l, l.inspect) }
+func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
+	return withTempSession(ctx, l, l.inspect)
+}
 
 func (l *lock) inspect(ctx context.Context, s *session) (locks.State, error) {
 	head, rest, err := l.line(ctx, s)
@@ -26,16 +28,16 @@ func (l *lock) inspect(ctx context.Context, s *session) (locks.State, error) {
 	return state, err
 }
 
-// line returns the node that leads now, in whichever mode, and who comes after it.
-func (l *lock) line(ctx context.Context, s *session) (head *node, rest []place, err error) {
-	if err := s.latest(ctx, l.settings.chroot); err != nil {
+// line returns the node that leads now, in either mode, and the nodes after it.
+func (l *lock) line(ctx context.Context, s *session) (head *node, rest []queueNode, err error) {
+	if err := s.readBarrier(ctx, l.settings.chroot); err != nil {
 		return nil, nil, err
 	}
 	return s.line(ctx, l.node)
 }
 
-// line is what the server knows of the lock with that path.
-func (s *session) line(ctx context.Context, lock string) (head *node, rest []place, err error) {
+// line returns the same for the lock with a path, as the server knows it.
+func (s *session) line(ctx context.Context, lock string) (head *node, rest []queueNode, err error) {
 	for {
 		n, err := s.find(ctx, lock)
 		if err != nil || n == nil || ephemeral(n) {
@@ -43,7 +45,7 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []pla
 		}
 		names, err := s.children(ctx, lock)
 		if errors.Is(err, zk.ErrNoNode) {
-			continue // it was a queue, and may be a holder's node now
+			continue // the queue was deleted, and there may now be a holder's node
 		}
 		if err != nil {
 			return nil, nil, err
@@ -54,12 +56,12 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []pla
 		}
 		if head, err = s.find(ctx, lock+"/"+all[0].name); err != nil || head != nil {
 			return head, all[1:], err
-		} // it has just gone
+		} // the node has just been deleted
 	}
 }
 
-// queue reads what those who wait say. Who has just gone is left out.
-func (l *lock) queue(ctx context.Context, s *session, all []place) (waiting []locks.Place, err error) {
+// queue reads the labels of the waiters. It omits those that have just left.
+func (l *lock) queue(ctx context.Context, s *session, all []queueNode) (waiting []locks.Place, err error) {
 	nodes, errs := make([]*node, len(all)), make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {

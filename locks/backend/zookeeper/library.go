@@ -31,58 +31,58 @@ func dialServer(ctx context.Context, e endpoint, certs *certificates) (net.Conn,
 	return secure, nil
 }
 
-// connectLibrary has the library use a link for all its connections.
-func connectLibrary(l *link, workers *workers.Workers) error {
-	conn, events, err := zk.Connect(l.tour.servers, max(l.ticket.timeout, time.Millisecond), func(c *zk.Conn) { l.library = c },
-		zk.WithDialer(l.dial), zk.WithHostProvider(l), zk.WithLogger(logger{l.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
+// connectLibrary makes the library use c for all its connections.
+func connectLibrary(c *connector, workers *workers.Workers) error {
+	conn, events, err := zk.Connect(c.rotation.servers, max(c.info.timeout, time.Millisecond), func(z *zk.Conn) { c.library = z },
+		zk.WithDialer(c.dial), zk.WithHostProvider(c), zk.WithLogger(logger{c.log}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(maxRequest))
 	if err != nil {
 		return err
 	}
 	end := func(context.Context) {
-		<-l.done
-		// There are no more connections, and so the library soon fails all that it is
-		// asked. If it were closed before that, it would return what it is just reading
-		// from the server. Close may wait for a second, for an answer from a connection
-		// that is gone. Nobody needs to wait for either.
+		<-c.done
+		// There are no more connections, so the library soon fails all requests. If it
+		// were closed before, it would still return an answer that it is reading.
+		// Close may wait a second for an answer on a closed connection. Nobody needs to
+		// wait for either.
 		go func() {
-			l.asking.Lock()
-			defer l.asking.Unlock()
+			c.asking.Lock()
+			defer c.asking.Unlock()
 			conn.Close()
 		}()
-		for range events { // it is closed when the library has ended
+		for range events { // the channel is closed when the library has ended
 		}
 	}
 	if err = workers.Go(end); err != nil {
-		l.end(err)
+		c.end(err)
 		end(context.Background())
 	}
 	return err
 }
 
-// limit bounds what the library reads at once. It takes as much memory at the
-// beginning of each connection. To be called where the library reads.
-func (l *link) limit(n int) { zk.WithMaxBufferSize(n)(l.library) }
+// limit bounds what the library reads at once. The library allocates that much at the
+// beginning of each connection. Only the goroutine in which the library reads may call it.
+func (c *connector) limit(n int) { zk.WithMaxBufferSize(n)(c.library) }
 
 // Init implements zk.HostProvider.
-func (l *link) Init([]string) error { return nil }
+func (c *connector) Init([]string) error { return nil }
 
 // Len implements zk.HostProvider.
-func (l *link) Len() int { return len(l.tour.servers) }
+func (c *connector) Len() int { return len(c.rotation.servers) }
 
-// Next implements zk.HostProvider: dial chooses among all servers. Once these are
-// said to have been tried, the library pauses, and looks whether it has been closed.
-func (l *link) Next() (server string, retryStart bool) {
-	return strings.Join(l.tour.servers, ","), l.whyOver() != nil
+// Next implements zk.HostProvider: dial chooses among all servers. When retryStart says
+// that all were tried, the library pauses, and checks whether it was closed.
+func (c *connector) Next() (server string, retryStart bool) {
+	return strings.Join(c.rotation.servers, ","), c.endCause() != nil
 }
 
 // Connected implements zk.HostProvider.
-func (l *link) Connected() {}
+func (c *connector) Connected() {}
 
-// A logger is the library's way to our log.
+// A logger writes the library's messages to our log.
 type logger struct{ log *slog.Logger }
 
 func (l logger) Printf(format string, args ...any) {
-	l.log.Debug("the ZooKeeper library says", "text", fmt.Sprintf(format, args...))
+	l.log.Debug("message of the ZooKeeper library", "text", fmt.Sprintf(format, args...))
 }
 
-var _ zk.HostProvider = (*link)(nil)
+var _ zk.HostProvider = (*connector)(nil)

@@ -14,25 +14,25 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// lookers is how many locks of a page, or nodes of a queue, are looked at at once.
-const lookers = 16
+// maxConcurrent is how many locks of a page, or nodes of a queue, are read concurrently.
+const maxConcurrent = 16
 
 // List implements [queue.Lister]. The pages are in the order of the names, and a
-// cursor is the last name of a page: who comes and goes meanwhile moves no other
-// lock to another page.
+// cursor is the last name of a page. So new and deleted locks move no other lock to another
+// page.
 func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {
-	p, err := aside(ctx, l, func(ctx context.Context, s *session) (page, error) { return l.list(ctx, s, cursor) })
+	p, err := withTempSession(ctx, l, func(ctx context.Context, s *session) (page, error) { return l.list(ctx, s, cursor) })
 	return p.locks, p.next, err
 }
 
-// A page is one of List's.
+// A page is a page of the list.
 type page struct {
 	locks []locks.Listed
 	next  string
 }
 
 func (l *lock) list(ctx context.Context, s *session, cursor string) (p page, err error) {
-	if err := s.latest(ctx, l.settings.chroot); err != nil {
+	if err := s.readBarrier(ctx, l.settings.chroot); err != nil {
 		return p, err
 	}
 	nodes, err := s.children(ctx, l.settings.chroot)
@@ -51,9 +51,9 @@ func (l *lock) list(ctx context.Context, s *session, cursor string) (p page, err
 	return p, err
 }
 
-// lockNames returns the names of the locks that have nodes among those given, in
-// order, from the first after the cursor on. The nodes of records count, too: a
-// queue that was empty for a while has none of its own.
+// lockNames returns the names of the locks that the nodes belong to, in order, from the
+// first after the cursor. The nodes of records also count, because the node of a queue
+// disappears when the queue has been empty for a while.
 func lockNames(nodes []string, cursor string) (names []string) {
 	for _, node := range nodes {
 		name, ok := lockName(strings.TrimSuffix(node, recordSuffix))
@@ -66,17 +66,16 @@ func lockNames(nodes []string, cursor string) (names []string) {
 }
 
 // lockName is the inverse of locks.EscapeName. Other spellings of a name do no
-// harm: it is the one of EscapeName that is looked at.
+// harm, because only the node with EscapeName's spelling is read.
 func lockName(node string) (name string, ok bool) {
 	name, err := url.PathUnescape(node)
 	return name, err == nil && locks.CheckSlotName(name) == nil
 }
 
-// look tells about the locks with these names, but for those that nobody holds
-// and that have no record.
+// look returns the locks with these names, except those without a holder and a record.
 func (l *lock) look(ctx context.Context, s *session, names []string) (listed []locks.Listed, err error) {
 	all, errs := make([]locks.Listed, len(names)), make([]error, len(names))
-	inTurns(len(names), func(i int) { all[i], errs[i] = l.lookAt(ctx, s, names[i]) })
+	concurrently(len(names), func(i int) { all[i], errs[i] = l.lookAt(ctx, s, names[i]) })
 	for i, one := range all {
 		if errs[i] != nil {
 			return nil, errs[i]
@@ -88,10 +87,10 @@ func (l *lock) look(ctx context.Context, s *session, names []string) (listed []l
 	return listed, nil
 }
 
-// inTurns calls f with each number below n, some of them at once.
-func inTurns(n int, f func(i int)) {
+// concurrently calls f with each number below n, up to maxConcurrent of them at a time.
+func concurrently(n int, f func(i int)) {
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, lookers)
+	turns := make(chan struct{}, maxConcurrent)
 	for i := range n {
 		turns <- struct{}{}
 		wg.Go(func() {

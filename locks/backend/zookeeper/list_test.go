@@ -12,12 +12,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// testList: locks of both modes, with whatever names, and nothing that is none.
+// testList checks that List returns the locks of both modes, whatever their names, and
+// nothing that is not a lock.
 func testList(t *testing.T, s *root) {
 	op := operate(t, s)
 	w := handle(t, s.URL()+"/p", options("w"))
 	if all, _ := drive.List(t, w); len(all) != 0 {
-		t.Errorf("without a chroot there are %+v", all)
+		t.Errorf("without a chroot: %+v", all)
 	}
 	want := map[string]locks.Listed{}
 	for i, name := range []string{"a", "a/b", "a/b#0", "jobs#64", "x@y:z", "-._"} {
@@ -40,7 +41,7 @@ func testList(t *testing.T, s *root) {
 	write(t, released)
 	drive.Release(t, released)
 	want["released"] = locks.Listed{Name: "released", Record: []byte("b's")}
-	op.put("/p/alone%record", "b's") // the queue is gone
+	op.put("/p/alone%record", "b's") // a record without a queue
 	want["alone"] = locks.Listed{Name: "alone", Record: []byte("b's")}
 	o.Name = "free"
 	drive.Release(t, holding(t, s.URL()+"/p", o))
@@ -73,7 +74,7 @@ func holding(t *testing.T, rawURL string, o locks.Options) *queue.Lock {
 	return l
 }
 
-// testListDenied: a lock that we may not read is not passed over in silence.
+// testListDenied checks that a lock that we may not read makes the list fail.
 func testListDenied(t *testing.T, s *root) {
 	op := operate(t, s)
 	op.put("/p", "")

@@ -14,11 +14,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// undoTimeout bounds what is done at the end without need: what it does not reach
-// ends with the session.
+// undoTimeout bounds clean-up at the end. What is left then ends with the session.
 const undoTimeout = time.Second
 
-// A lock is what one handle sees of a lock in an ensemble. It implements [queue.Store].
+// A lock is one handle on a lock in an ensemble. It implements [queue.Store].
 type lock struct {
 	settings *settings
 	o        locks.Options
@@ -27,8 +26,8 @@ type lock struct {
 	workers  *workers.Workers
 }
 
-// Open makes a handle on one lock, by the recipe of package queue. It implements
-// [locks.Opener], and contacts nothing.
+// Open returns a handle on one lock, by the recipe of package queue. It implements
+// [locks.Opener]: it sends nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	l, err := newLock(u, o)
 	if err != nil {
@@ -52,15 +51,15 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	return l, nil
 }
 
-// handle makes the handle. The name of the file with the key of the client certificate
-// counts as a secret: with it goes the only way the job had to be told of it.
+// handle returns the handle. The name of the file with the key of the client certificate
+// counts as a secret: without the name, the job does not learn of the file.
 func (l *lock) handle() *queue.Lock {
 	return queue.New(l, queue.Traits{Backend: l.address(), Secrets: zkinfo.Info.Secrets(), Unordered: l.settings.unfair}, l.o)
 }
 
 func (l *lock) address() string { return "zk://" + strings.Join(l.settings.servers, ",") }
 
-// path is that of a lock's node.
+// path returns the path of a lock's node.
 func (l *lock) path(name string) string { return l.settings.chroot + "/" + locks.EscapeName(name) }
 
 // Close implements [queue.Store].

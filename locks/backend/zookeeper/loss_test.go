@@ -13,13 +13,13 @@ import (
 
 // testExpiryByForce ends a session, as an operator may.
 func testExpiryByForce(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	var mu sync.Mutex
 	var id int64
 	m.connects(func(answer []byte) {
 		mu.Lock()
 		defer mu.Unlock()
-		if id == 0 { // the holder's: the first there is
+		if id == 0 { // the first session is the holder's
 			id = int64(binary.BigEndian.Uint64(answer[12:]))
 		}
 	})
@@ -49,7 +49,7 @@ func testExpiryByForce(t *testing.T, s *root) {
 	drive.Release(t, b)
 }
 
-// testModesExcludeEachOther: contenders that do not agree on the mode.
+// testModesExcludeEachOther checks that contenders with different modes exclude each other.
 func testModesExcludeEachOther(t *testing.T, s *root) {
 	modes := []string{"?mode=fair", "?mode=unfair"}
 	for i, first := range modes {
@@ -60,7 +60,7 @@ func testModesExcludeEachOther(t *testing.T, s *root) {
 		_, err := b.Acquire(drive.Context(t), true)
 		held, ok := errors.AsType[*locks.HeldError](err)
 		if !ok || held.Status.Holder != "a" {
-			t.Fatalf("%s beside %s: %v", second, first, err)
+			t.Fatalf("%s while %s holds the lock: %v", second, first, err)
 		}
 		c, done := campaign(drive.Context(t), t, s.URL()+"/p"+second, options("c"))
 		drive.Renew(t, a)

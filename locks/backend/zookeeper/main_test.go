@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// open makes a handle that is closed with the test.
+// open returns a handle that is closed when the test ends.
 func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {
 	t.Helper()
 	return drive.Open(t, zookeeper.Open, rawURL, o)
 }
 
-// handle is one with all that it can.
+// handle is like open, and returns the concrete type.
 func handle(t testing.TB, rawURL string, o locks.Options) *queue.Lock {
 	t.Helper()
 	return open(t, rawURL, o).(*queue.Lock)
@@ -42,7 +42,7 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: "jobs/nightly", Holder: holder, TTL: 10 * time.Second, ConnectTimeout: trial.Stretch(5 * time.Second), Version: "test"}
 }
 
-// An operator looks at a server and interferes, below a root, for the length of a test.
+// An operator reads and changes a server's nodes below a root during a test.
 type operator struct {
 	t    testing.TB
 	root string
@@ -60,9 +60,9 @@ func (o operator) Children(path string) (names []string, stat *zk.Stat, err erro
 	return names, stat, err
 }
 
-func (o operator) Exists(path string) (there bool, stat *zk.Stat, err error) {
-	err = sent(func() error { there, stat, err = o.conn.Exists(o.root + path); return err })
-	return there, stat, err
+func (o operator) Exists(path string) (exists bool, stat *zk.Stat, err error) {
+	err = sent(func() error { exists, stat, err = o.conn.Exists(o.root + path); return err })
+	return exists, stat, err
 }
 
 func (o operator) Get(path string) (data []byte, stat *zk.Stat, err error) {
@@ -78,8 +78,8 @@ func (o operator) Create(path string, data []byte, flags int32, acl []zk.ACL) er
 	return sent(func() error { _, err := o.conn.Create(o.root+path, data, flags, acl); return err })
 }
 
-// sent makes a request until it was sent: the library drops those that wait for a
-// connection when an attempt to connect has failed, as it may on a busy machine.
+// sent repeats a request until it was sent: when an attempt to connect fails, as it may on
+// a busy machine, the library drops the requests that wait for it.
 func sent(request func() error) error {
 	err := request()
 	for end := time.Now().Add(drive.Patience); err == zk.ErrNoServer && time.Now().Before(end); {
@@ -108,7 +108,7 @@ func (o operator) delete(path string) {
 	}
 }
 
-// put makes a node, or overwrites it.
+// put creates a node, or overwrites it.
 func (o operator) put(path string, data string) {
 	o.t.Helper()
 	err := o.Create(path, []byte(data), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
@@ -128,7 +128,7 @@ func (o operator) put(path string, data string) {
 	}
 }
 
-// tree returns all paths below a node, those of leaves only.
+// tree returns the paths of all leaves below a node.
 func (o operator) tree(root string) (leaves []string) {
 	o.t.Helper()
 	names, _, err := o.Children(root)
@@ -145,21 +145,21 @@ func (o operator) tree(root string) (leaves []string) {
 	return leaves
 }
 
-// passing reports that a leaf of the tree is a queue, which the server deletes some
-// time after it has become empty.
-func (o operator) passing(path string) bool {
+// isQueue reports whether a leaf of the tree is an empty queue, which the server deletes
+// after some time.
+func (o operator) isQueue(path string) bool {
 	o.t.Helper()
 	if strings.HasSuffix(path, "%record") || strings.HasSuffix(path, "%ask") {
 		return false
 	}
-	there, stat, err := o.Exists(path)
+	exists, stat, err := o.Exists(path)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return !there || stat.EphemeralOwner == 0
+	return !exists || stat.EphemeralOwner == 0
 }
 
-// campaign starts to wait, and returns once the wait is known to have begun.
+// campaign starts an Acquire, and returns when it waits.
 func campaign(ctx context.Context, t testing.TB, rawURL string, o locks.Options) (locks.Lock, <-chan drive.Result) {
 	t.Helper()
 	return drive.Campaign(ctx, t, zookeeper.Open, rawURL, o)

@@ -8,17 +8,16 @@ import (
 	"sync"
 )
 
-// names is the name server that the tests ask: real names have addresses that do
-// not change.
+// names is the tests' name server. The addresses of real names do not change.
 var names nameServer
 
-// A nameServer answers as RFC 1035 has it. It knows IPv4.
+// A nameServer answers as RFC 1035 says, with IPv4 addresses.
 type nameServer struct {
 	mu    sync.Mutex
-	known map[string][]string // nil: it fails to tell
+	known map[string][]string // the addresses of each name; nil: looking it up fails
 }
 
-// set gives a name addresses.
+// set sets the addresses of a name.
 func (n *nameServer) set(name string, addrs ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -28,7 +27,7 @@ func (n *nameServer) set(name string, addrs ...string) {
 	n.known[name] = addrs
 }
 
-// fail has nobody learn the addresses of a name.
+// fail makes looking up a name fail.
 func (n *nameServer) fail(name string) { n.set(name) }
 
 // resolver starts the server, which ends with the process.
@@ -76,7 +75,7 @@ func (n *nameServer) answer(question []byte) []byte {
 	b := append(question[:2:2], 0x81, byte(0x80|code), 0, 1, 0, byte(len(addrs)), 0, 0, 0, 0) // an answer, recursive
 	b = append(b, question[header:end]...)
 	for _, addr := range addrs {
-		b = append(b, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, net.IPv4len) // the name in question, valid for 0 s
+		b = append(b, 0xc0, header, 0, typeA, 0, 1, 0, 0, 0, 0, 0, net.IPv4len) // the requested name, valid for 0 s
 		b = append(b, net.ParseIP(addr).To4()...)
 	}
 	return b

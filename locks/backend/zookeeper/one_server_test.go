@@ -10,11 +10,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 )
 
-// TestOneServer runs the tests that neither stop a server nor count what it has: each
-// has a root of its own there, as a server costs a second of processor time.
+// TestOneServer runs the tests that neither stop a server nor count what it has. They share
+// one server, each with its own root, because a server costs a second of processor time.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
-	onOneServer(t, zktest.Options{}, []rooted{
+	onOneServer(t, zktest.Options{}, []rootTest{
 		{"LostAnswerToCreate", testLostAnswerToCreate},
 		{"LostAnswersToEverything", testLostAnswersToEverything},
 		{"NoContainers", testNoContainers},
@@ -44,35 +44,35 @@ func TestOneServer(t *testing.T) {
 		{"ForgetStrangers", testForgetStrangers},
 		{"ListDenied", testListDenied},
 		{"ProbeACL", testProbeACL},
-		{"ProbeNobody", testProbeNobody},
-		{"ProbeBanners", testProbeBanners},
+		{"ProbeUnreachable", testProbeUnreachable},
+		{"ProbeServerInfo", testProbeServerInfo},
 		{"Watch", testWatch},
 		{"WatchAll", testWatchAll},
 		{"WatchesOneLock", testWatchesOneLock},
 		{"WatchLasts", testWatchLasts},
 		{"WatchRenewsNothing", testWatchRenewsNothing},
 		{"WatchOldServer", testWatchOldServer},
-		{"WatchNobody", testWatchNobody},
+		{"WatchUnreachable", testWatchUnreachable},
 	})
 }
 
-// TestServerThatKeepsContainers does so with one that deletes no empty container, as
-// any server does for a minute at least.
+// TestServerThatKeepsContainers runs tests on a server that does not delete empty
+// containers: any server keeps them for at least a minute.
 func TestServerThatKeepsContainers(t *testing.T) {
 	t.Parallel()
-	onOneServer(t, zktest.Options{Java: []string{"-Dznode.container.checkIntervalMs=600000"}}, []rooted{
+	onOneServer(t, zktest.Options{Java: []string{"-Dznode.container.checkIntervalMs=600000"}}, []rootTest{
 		{"Forget", testForget},
 		{"ForgetOvertaken", testForgetOvertaken},
 		{"List", testList},
 	})
 }
 
-type rooted struct {
+type rootTest struct {
 	name string
 	test func(t *testing.T, s *root)
 }
 
-func onOneServer(t *testing.T, o zktest.Options, all []rooted) {
+func onOneServer(t *testing.T, o zktest.Options, all []rootTest) {
 	s := &root{Server: zktest.Start(t, o)}
 	for _, tt := range all {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,15 +82,15 @@ func onOneServer(t *testing.T, o zktest.Options, all []rooted) {
 	}
 }
 
-// A root is a node of a server, and what is below it.
+// A root is a node of a server, with the nodes below it.
 type root struct {
 	*zktest.Server
-	path string // "" is all there is
+	path string // "": the whole server
 }
 
 var roots atomic.Int32
 
-// another makes a root beside this one.
+// another creates another root on the same server.
 func (r *root) another(t testing.TB) *root {
 	t.Helper()
 	c := r.Client()
@@ -105,5 +105,5 @@ func (r *root) another(t testing.TB) *root {
 // URL returns the address as a leaderrun backend.
 func (r *root) URL() string { return r.through(r.Addr()) }
 
-// through returns the same by way of a proxy.
+// through returns the address through a proxy.
 func (r *root) through(proxy string) string { return "zk://" + proxy + r.path }

@@ -14,10 +14,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestCounterAtItsEnd: servers since 3.6 give the last number of a queue's counter
-// again and again, and numbers after it only while they work on several requests.
-// Contenders take turns by when they came nevertheless.
-func TestCounterAtItsEnd(t *testing.T) {
+// TestCounterOverflows uses a queue whose counter overflows. Servers since 3.6 then repeat
+// the last number, and give the one after it only while they process several requests.
+// Contenders still get the lock in the order of their arrival.
+func TestCounterOverflows(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
 	op := operate(t, &root{Server: s})
@@ -33,7 +33,7 @@ func TestCounterAtItsEnd(t *testing.T) {
 	const waiters = 5
 	handles, ends := []locks.Lock{first}, []<-chan drive.Result{nil}
 	for i := range waiters {
-		if i == 3 { // a name with the number that follows, as of a server that was busy
+		if i == 3 { // a name with the next number, as a busy server gives
 			late(t, op, queue)
 		}
 		o.Holder = fmt.Sprint("c", i+1)
@@ -52,7 +52,7 @@ func TestCounterAtItsEnd(t *testing.T) {
 	state := drive.Inspect(t, handle(t, s.URL()+"/p", options("w")))
 	for i, p := range state.Queue {
 		if i != 3 && p.Holder != fmt.Sprint("c", i+1-i/4) {
-			t.Errorf("place %d is that of %q", i+1, p.Holder)
+			t.Errorf("position %d is that of %q", i+1, p.Holder)
 		}
 	}
 	for i, l := range handles {
@@ -64,7 +64,7 @@ func TestCounterAtItsEnd(t *testing.T) {
 			nobodyLeads(t, ends[i+1:])
 			r := drive.Within(t, drive.Patience, ends[i])
 			if r.Err != nil || r.Grant.Token <= token {
-				t.Fatalf("contender %d has %+v, %v; the one before had the token %d", i, r.Grant, r.Err, token)
+				t.Fatalf("contender %d got %+v, %v; the one before had the token %d", i, r.Grant, r.Err, token)
 			}
 			token = r.Grant.Token
 		}
@@ -72,7 +72,7 @@ func TestCounterAtItsEnd(t *testing.T) {
 	}
 }
 
-// late makes a node with the name that a busy server gives after the last number.
+// late creates a node with the name that a busy server gives after the last number.
 func late(t testing.TB, op operator, queue string) {
 	t.Helper()
 	if err := op.Create(queue+"/stranger-n_-2147483648", []byte("{}"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
@@ -85,7 +85,7 @@ func nobodyLeads(t testing.TB, ends []<-chan drive.Result) {
 	for i, done := range ends {
 		select {
 		case r := <-done:
-			t.Fatalf("%d places behind the next, a contender ended: %+v, %v", i+1, r.Grant, r.Err)
+			t.Fatalf("the contender %d positions after the next has ended: %+v, %v", i+1, r.Grant, r.Err)
 		default:
 		}
 	}

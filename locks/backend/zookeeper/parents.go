@@ -25,13 +25,13 @@ func at(path string, err error) error {
 	return &pathError{path, err}
 }
 
-// makeParent makes the node above another, and those above that if need be.
+// makeParent creates the node above another, and those above that if they are missing.
 // The queue of a lock is a container, which the server deletes some time after
-// it has become empty; servers before 3.5.3 do not know these.
+// it has become empty; servers before 3.5.3 have no containers.
 func (e *entry) makeParent(ctx context.Context, below string) error {
 	parent := path.Dir(below)
 	if parent == "/" {
-		return fmt.Errorf("the root is missing") // it never is
+		return fmt.Errorf("the root is missing") // cannot happen
 	}
 	for {
 		_, err := ask(ctx, e.s, func(c *zk.Conn) (string, error) {
@@ -55,8 +55,8 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 	}
 }
 
-// queueLabel is the content of a queue that is no container. It tells that
-// leaderrun may delete it.
+// queueLabel is the content of a queue that is not a container. It says that leaderrun may
+// delete the node.
 const queueLabel = "leaderrun queue"
 
 func (e *entry) label(path string) []byte {
@@ -66,11 +66,11 @@ func (e *entry) label(path string) []byte {
 	return []byte{}
 }
 
-// unimplemented reports that the server does not know the request. The library
-// has no name for that error, and the server ends the connection with it.
+// unimplemented reports whether the server does not know the request. The library
+// has no name for this error, after which the server closes the connection.
 func unimplemented(err error) bool { return err.Error() == "unknown error: -6" }
 
-// remove deletes a node that has no children, if it can.
+// remove deletes a node, unless it has children.
 func (s *session) remove(ctx context.Context, path string) error {
 	_, err := ask(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) {
@@ -79,20 +79,20 @@ func (s *session) remove(ctx context.Context, path string) error {
 	return at(path, err)
 }
 
-// ifEmpty deletes a queue in a transaction, which fails unless that is empty. A
-// node of somebody who has just taken the lock in unfair mode has the same path,
-// and has to stay: that is why a child is made first, which such a node cannot
-// have.
+// ifEmpty returns the operations that delete a queue in a transaction, which fails unless
+// the queue is empty. If somebody has just taken the lock in unfair mode, their node has
+// the same path and must stay. So a child is created first, which such a node cannot have.
 func (s *session) ifEmpty(queue string) []any {
 	return append(s.ifMissing(queue+"/empty"), &zk.DeleteRequest{Path: queue, Version: -1})
 }
 
-// ifMissing changes nothing in a transaction, which fails if there is that node.
+// ifMissing returns operations that change nothing, in a transaction that fails if a node
+// exists.
 func (s *session) ifMissing(path string) []any {
 	return []any{&zk.CreateRequest{Path: path, Acl: s.acl}, &zk.DeleteRequest{Path: path, Version: -1}}
 }
 
-// removeQueue deletes a queue that is empty.
+// removeQueue deletes a queue if it is empty.
 func (s *session) removeQueue(ctx context.Context, queue string) error {
 	_, err := ask(ctx, s, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(s.ifEmpty(queue)...) })
 	for _, e := range []error{zk.ErrNoNode, zk.ErrNotEmpty, zk.ErrNodeExists, zk.ErrNoChildrenForEphemerals} {
@@ -104,7 +104,7 @@ func (s *session) removeQueue(ctx context.Context, queue string) error {
 }
 
 // tidy deletes what a server without containers would keep: our node, and the
-// queue if we were the last. Somebody who is about to enter makes it anew.
+// queue if we were the last. A contender that is about to enter creates it again.
 func (e *entry) tidy(ctx context.Context, own string) error {
 	n, err := e.s.get(ctx, e.node)
 	if err != nil || string(n.data) != queueLabel || n.stat.EphemeralOwner != 0 {

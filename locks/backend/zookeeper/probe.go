@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Probe implements [queue.Prober]. A server's clock is not told: ZooKeeper tells
-// it to nobody who changes nothing.
+// Probe implements [queue.Prober]. It does not report a server's clock, because ZooKeeper
+// shows it only to somebody who changes something.
 func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	servers := l.endpoints(ctx)
 	all := make([]probed, len(servers))
@@ -26,11 +26,11 @@ func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	if ctx.Err() != nil {
 		return locks.Servers{}, ctx.Err()
 	}
-	return l.verdict(ctx, all), nil
+	return l.report(ctx, all), nil
 }
 
-// endpoints returns the servers in the order in which they were given, a name that
-// has several addresses with each of them.
+// endpoints returns the servers in the order in which they were given. A name with several
+// addresses has an endpoint for each.
 func (l *lock) endpoints(ctx context.Context) (all []endpoint) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
@@ -45,8 +45,8 @@ func (l *lock) endpoints(ctx context.Context) (all []endpoint) {
 	return all[:min(len(all), locks.MaxServers)]
 }
 
-// verdict puts together what was found.
-func (l *lock) verdict(ctx context.Context, all []probed) locks.Servers {
+// report puts the results together.
+func (l *lock) report(ctx context.Context, all []probed) locks.Servers {
 	user := ""
 	if all := l.settings.users.now(); len(all) > 0 {
 		user, _, _ = strings.Cut(all[0], ":")
@@ -58,54 +58,54 @@ func (l *lock) verdict(ctx context.Context, all []probed) locks.Servers {
 		served = served || p.Error == ""
 	}
 	if served {
-		out.Findings = append(out.Findings, l.aboutACL(ctx))
+		out.Findings = append(out.Findings, l.aclFinding(ctx))
 	}
 	out.Findings = out.Findings[:min(len(out.Findings), locks.MaxFindings)]
 	return out
 }
 
-// probed is what is known of one server.
+// probed is the result of probing one server.
 type probed struct {
 	locks.Server
-	banner      banner
-	least, most time.Duration // of sessions; 0: not known
+	info        serverInfo
+	least, most time.Duration // timeouts of sessions; 0: unknown
 }
 
-// probe asks a server what it says to everybody, and for two sessions, of which
-// the one is to be as short as can be and the other as long.
+// probe asks a server for its public status, and for two sessions: the shortest and the
+// longest.
 func (l *lock) probe(ctx context.Context, e endpoint) probed {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	p := probed{Server: locks.Server{Address: e.String()}}
-	err := dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) {
+	err := withConn(ctx, e, l.settings.tls, func(c net.Conn) (err error) {
 		p.TLS, p.Expires = security(c, l.settings.tls)
-		p.banner, err = askBanner(c)
+		p.info, err = askServerInfo(c)
 		return err
 	})
 	if err == nil {
-		err = dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.least, p.RTT, err = l.attend(c, time.Millisecond); return err })
+		err = withConn(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.least, p.RTT, err = l.trySession(c, time.Millisecond); return err })
 	}
 	if err == nil {
-		err = dialog(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.most, _, err = l.attend(c, longest); return err })
+		err = withConn(ctx, e, l.settings.tls, func(c net.Conn) (err error) { p.most, _, err = l.trySession(c, longest); return err })
 	}
 	if err != nil {
 		why := l.explain(err)
 		p.Server = locks.Server{Address: p.Address, Error: why.Err.Error(), Class: locks.ServerClass(why)}
 		return p
 	}
-	p.Version, p.Role = p.banner.version, p.banner.mode
+	p.Version, p.Role = p.info.version, p.info.mode
 	return p
 }
 
-// longest is a longer session than anybody may ask for.
+// longest is longer than any timeout that servers grant.
 const longest = 24 * time.Hour
 
-// attend has a session of about that length, and measures a request in it: the
-// second, as the first may find things that are not warm.
-func (l *lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duration, err error) {
-	t, _, err := resume(c, &ticket{timeout: want}, 0)
+// trySession begins a session with about that timeout, measures its second request, because
+// the first may be slower, and closes it.
+func (l *lock) trySession(c net.Conn, want time.Duration) (granted, rtt time.Duration, err error) {
+	t, _, err := resume(c, &sessionInfo{timeout: want}, 0)
 	if err == nil && t.id == 0 {
-		err = errors.New("the server gave no session")
+		err = errors.New("the server granted no session")
 	}
 	if err == nil {
 		err = authenticate(c, l.settings.users.now())
@@ -121,7 +121,7 @@ func (l *lock) attend(c net.Conn, want time.Duration) (granted, rtt time.Duratio
 	return granted, rtt, err
 }
 
-// measure asks whether there is the chroot, and takes any answer.
+// measure asks whether the chroot exists, and accepts any answer.
 func (l *lock) measure(c net.Conn) (time.Duration, error) {
 	const unwatched = 0
 	start := time.Now()

@@ -30,7 +30,7 @@ func probe(t testing.TB, rawURL string, o locks.Options) locks.Servers {
 	return s
 }
 
-// finds checks a finding: its level, and a part of its text.
+// finds checks that there is one finding about check, its level, and a part of its text.
 func finds(t testing.TB, s locks.Servers, check, level, text string) {
 	t.Helper()
 	n := 0
@@ -44,11 +44,11 @@ func finds(t testing.TB, s locks.Servers, check, level, text string) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("there are %d findings on %s", n, check)
+		t.Errorf("there are %d findings about %s; want 1", n, check)
 	}
 }
 
-// TestProbe: one server, which is left as it was.
+// TestProbe probes one server, and checks that this changes nothing.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{Largest: 50 * time.Second})
@@ -65,28 +65,28 @@ func TestProbe(t *testing.T) {
 	if one.RTT <= 0 || one.RTT > time.Second || one.TLS != "" || !one.Expires.IsZero() || !one.Time.IsZero() {
 		t.Errorf("got %+v", one)
 	}
-	finds(t, got, "quorum", "ok", "1 of the 1")
-	finds(t, got, "version", "ok", "no fault")
+	finds(t, got, "quorum", "ok", "1 of 1")
+	finds(t, got, "version", "ok", "no known defect")
 	finds(t, got, "ttl", "ok", "from 400ms to 50s")
 	finds(t, got, "acl", "warning", "no user")
 	if after := op.entries("/"); strings.Join(after, " ") != strings.Join(before, " ") {
-		t.Errorf("of %q is now %q", before, after)
+		t.Errorf("the nodes were %q, and are %q", before, after)
 	}
 	drive.Eventually(t, drive.Patience, "no session is left", func() bool { return sessions(s) == 1 }) // the operator's
 	o := options("w")
 	o.TTL = time.Minute
-	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "of 1m0s, 50s")
+	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "1m0s becomes 50s")
 	o.TTL = time.Millisecond
-	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "of 1ms, 400ms")
+	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "1ms becomes 400ms")
 }
 
-// TestProbeEnsemble: the roles of its members, a fault of their version, and what
-// becomes of that as they are lost one by one.
+// TestProbeEnsemble checks the roles of its members, the defect of their version, and the
+// findings when the members are killed one after the other.
 func TestProbeEnsemble(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
 		e := zktest.StartEnsemble(t, 3, zktest.Options{Java: []string{"-Dreadonlymode.enabled=true"}})
-		e.Leader() // as soon as there is one
+		e.Leader() // waits until there is one
 		roles := map[string]int{}
 		got := probe(t, e.URL()+"/p", options("w"))
 		for i, s := range got.Servers {
@@ -98,18 +98,18 @@ func TestProbeEnsemble(t *testing.T) {
 		if roles["leader"] != 1 || roles["follower"] != 2 {
 			t.Errorf("the roles are %v", roles)
 		}
-		finds(t, got, "version", "warning", "ZOOKEEPER-4785") // of 3.8.0, which Debian has
+		finds(t, got, "version", "warning", "ZOOKEEPER-4785") // Debian has 3.8.0
 		e[0].Kill()
 		drive.Eventually(t, drive.Patience, "two are left", func() bool {
 			got = probe(t, e.URL()+"/p", options("w"))
 			return got.Servers[0].Class == "unavailable" && got.Servers[1].Error == "" && got.Servers[2].Error == ""
 		})
-		finds(t, got, "quorum", "ok", "2 of the 3")
+		finds(t, got, "quorum", "ok", "2 of 3")
 		if s := got.Servers[0]; s.Version != "" || s.Role != "" || s.RTT != 0 || !strings.Contains(s.Error, "refused") {
 			t.Errorf("a dead server: %+v", s)
 		}
 		e[1].Kill()
-		for _, want := range []string{"no quorum", "read-only"} { // one after the other
+		for _, want := range []string{"no quorum", "read-only"} { // first one, then the other
 			drive.Eventually(t, drive.Patience, "one is left: "+want, func() bool {
 				got = probe(t, e.URL()+"/p", options("w"))
 				return strings.Contains(got.Servers[2].Error, want)
@@ -119,7 +119,7 @@ func TestProbeEnsemble(t *testing.T) {
 	})
 }
 
-// TestProbeLimits: servers that grant different sessions do not go together.
+// TestProbeLimits checks the finding about servers that grant different sessions.
 func TestProbeLimits(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
@@ -128,7 +128,7 @@ func TestProbeLimits(t *testing.T) {
 	})
 }
 
-// TestProbeTLS: the version, and the end of whichever certificate ends first.
+// TestProbeTLS checks the version of TLS, and the end of the certificate that expires first.
 func TestProbeTLS(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
@@ -143,7 +143,7 @@ func TestProbeTLS(t *testing.T) {
 				want = ends(t, client)
 			}
 			if s := got.Servers[0]; s.TLS != "1.3" && s.TLS != "1.2" || !s.Expires.Equal(want) || s.Role != "standalone" {
-				t.Errorf("got %+v; it ends at %v", s, want)
+				t.Errorf("got %+v; want the end %v", s, want)
 			}
 		}
 		got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile, options("w"))
@@ -167,7 +167,7 @@ func ends(t testing.TB, certFile string) time.Time {
 	return c.NotAfter
 }
 
-// testProbeACL: whose the chroot is.
+// testProbeACL checks the findings about the owner of the chroot.
 func testProbeACL(t *testing.T, s *root) {
 	op := operate(t, s)
 	userURL := func(path string) string { return "zk://me:secret@" + s.Addr() + s.path + path }
@@ -178,26 +178,26 @@ func testProbeACL(t *testing.T, s *root) {
 		}
 	}
 	for path, want := range map[string][2]string{
-		"/open": {"warning", "can make and delete"}, "/closed": {"ok", "not everybody"}, "/none": {"ok", "not there yet"},
+		"/open": {"warning", "can create and delete"}, "/closed": {"ok", "only some users"}, "/none": {"ok", "does not exist yet"},
 	} {
 		got := probe(t, userURL(path), options("w"))
 		finds(t, got, "acl", want[0], want[1])
 		if got.User != "me" {
-			t.Errorf("we are %q", got.User)
+			t.Errorf("the user is %q", got.User)
 		}
 	}
 	finds(t, probe(t, userURL("/other"), options("w")), "acl", "error", "permission denied")
 }
 
-// testProbeNobody: who cannot be asked does not keep us from asking the rest.
-func testProbeNobody(t *testing.T, s *root) {
+// testProbeUnreachable checks that servers that cannot be reached do not delay the others.
+func testProbeUnreachable(t *testing.T, s *root) {
 	hole := faultproxy.New(t, s.Addr())
 	hole.CutAll()
 	o := options("w")
 	o.ConnectTimeout = time.Second
 	start := time.Now()
 	got := probe(t, "zk://"+drive.Nobody(t)+","+hole.Addr()+","+s.Addr()+",no-such-host.invalid:1"+strings.Repeat(","+hole.Addr(), 8), o)
-	if took := time.Since(start); took > 8*time.Second { // they are asked all at once
+	if took := time.Since(start); took > 8*time.Second { // all are asked at the same time
 		t.Errorf("it took %v", took)
 	}
 	for i, want := range []string{"refused", "answer", "", "no such host"} {
@@ -205,7 +205,7 @@ func testProbeNobody(t *testing.T, s *root) {
 			t.Errorf("server %d: %+v; want the error %q", i, one, want)
 		}
 	}
-	finds(t, got, "quorum", "ok", "1 of the 12")
+	finds(t, got, "quorum", "ok", "1 of 12")
 	l := handle(t, s.URL(), o)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -215,32 +215,32 @@ func testProbeNobody(t *testing.T, s *root) {
 	}
 }
 
-// testProbeBanners: what servers say of themselves, and what is made of that.
-func testProbeBanners(t *testing.T, s *root) {
-	says := func(banner string) string { return pose(t, s.Addr(), banner) }
+// testProbeServerInfo checks the findings for different answers to "srvr".
+func testProbeServerInfo(t *testing.T, s *root) {
+	says := func(answer string) string { return answerSrvr(t, s.Addr(), answer) }
 	const ensemble = "\nMode: follower\n"
-	for _, tt := range []struct{ banner, level, text string }{
+	for _, tt := range []struct{ answer, level, text string }{
 		{"Zookeeper version: 3.4.14-x, built on a day" + ensemble, "error", "too old"},
 		{"Zookeeper version: 3.5.9, built on a day" + ensemble, "warning", "ZOOKEEPER-3911"},
 		{"Zookeeper version: 3.7.2" + ensemble, "warning", "ZOOKEEPER-4785"},
 		{"Zookeeper version: 3.9.3" + ensemble, "warning", "ZOOKEEPER-4925"},
-		{"Zookeeper version: 3.9.3\nMode: standalone", "ok", "no fault"},
-		{"Zookeeper version: 3.9.4" + ensemble, "ok", "no fault"},
-		{"srvr is not executed because it is not in the whitelist.\n", "warning", "do not tell"},
-		{"ClickHouse Keeper version: v26.9.1.195-testing" + ensemble, "error", "resumes no session"},
+		{"Zookeeper version: 3.9.3\nMode: standalone", "ok", "no known defect"},
+		{"Zookeeper version: 3.9.4" + ensemble, "ok", "no known defect"},
+		{"srvr is not executed because it is not in the whitelist.\n", "warning", "do not report"},
+		{"ClickHouse Keeper version: v26.9.1.195-testing" + ensemble, "error", "does not resume sessions"},
 	} {
-		finds(t, probe(t, "zk://"+says(tt.banner), options("w")), "version", tt.level, tt.text)
+		finds(t, probe(t, "zk://"+says(tt.answer), options("w")), "version", tt.level, tt.text)
 	}
-	for _, banner := range []string{"", "\x00\xff", "HTTP/1.1 400 Bad Request\r\n\r\n", strings.Repeat("Mode: "+strings.Repeat("x", 100)+"\n", 1000)} {
-		got := probe(t, "zk://"+says(banner), options("w"))
+	for _, answer := range []string{"", "\x00\xff", "HTTP/1.1 400 Bad Request\r\n\r\n", strings.Repeat("Mode: "+strings.Repeat("x", 100)+"\n", 1000)} {
+		got := probe(t, "zk://"+says(answer), options("w"))
 		if one := got.Servers[0]; one.Error != "" || one.Version != "" || len(one.Role) > 100 {
-			t.Errorf("%.20q: %+v", banner, one)
+			t.Errorf("%.20q: %+v", answer, one)
 		}
 	}
 }
 
-// pose is a server that answers srvr with something of its own.
-func pose(t *testing.T, target, banner string) (addr string) {
+// answerSrvr starts a proxy that itself answers "srvr".
+func answerSrvr(t *testing.T, target, answer string) (addr string) {
 	return drive.Listen(t, func(c net.Conn) {
 		defer c.Close()
 		head := make([]byte, 4)
@@ -248,7 +248,7 @@ func pose(t *testing.T, target, banner string) (addr string) {
 			return
 		}
 		if string(head) == "srvr" {
-			_, _ = io.WriteString(c, banner)
+			_, _ = io.WriteString(c, answer)
 			return
 		}
 		s, err := net.Dial("tcp", target)

@@ -12,9 +12,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// What follows is as much of ZooKeeper's protocol as it takes to do what the
-// library cannot: to resume a session, to know what was granted, and to close a
-// session for sure. Each packet has its length before it.
+// This file has the part of ZooKeeper's protocol that the library lacks: resuming a
+// session, reading what was granted, and closing a session reliably. Each packet begins
+// with its length.
 
 // connectResponses have a length within these bounds, in bytes; newer servers
 // append a flag.
@@ -23,27 +23,27 @@ const (
 	maxConnectResponse = 64
 )
 
-// A ticket is what a server says about a session, and what resumes it.
-type ticket struct {
-	id      int64         // 0: there is no such session (any more)
-	timeout time.Duration // as granted; in a request, as asked for
+// A sessionInfo is what a server says about a session, and what resumes the session.
+type sessionInfo struct {
+	id      int64         // 0: the session does not exist
+	timeout time.Duration // as granted; in a request, as requested
 	passwd  [16]byte
 }
 
-// connectRequest asks for the session of a ticket, or a new one, from a server
+// connectRequest requests the session t, or a new one if its id is 0, from a server
 // that knows all transactions up to zxid.
-func connectRequest(t *ticket, zxid int64) []byte {
+func connectRequest(t *sessionInfo, zxid int64) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 0) // the protocol's version
 	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
 	b = binary.BigEndian.AppendUint32(b, uint32((t.timeout+time.Millisecond-1)/time.Millisecond))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.id))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(t.passwd)))
 	b = append(b, t.passwd[:]...)
-	return packet(append(b, 0)) // a server that can only read will not do
+	return packet(append(b, 0)) // a read-only server must refuse
 }
 
-// readConnectResponse reads the answer, and returns the packet as it is, too.
-func readConnectResponse(r io.Reader) (*ticket, []byte, error) {
+// readConnectResponse reads the answer, and also returns the packet.
+func readConnectResponse(r io.Reader) (*sessionInfo, []byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, nil, atOnce(err)
@@ -57,7 +57,7 @@ func readConnectResponse(r io.Reader) (*ticket, []byte, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return nil, nil, atOnce(err)
 	}
-	t := &ticket{
+	t := &sessionInfo{
 		timeout: time.Duration(int32(binary.BigEndian.Uint32(body[4:]))) * time.Millisecond,
 		id:      int64(binary.BigEndian.Uint64(body[8:])),
 	}
@@ -68,16 +68,16 @@ func readConnectResponse(r io.Reader) (*ticket, []byte, error) {
 	return t, raw, nil
 }
 
-// resume asks for a session on a fresh connection.
-func resume(conn net.Conn, t *ticket, zxid int64) (*ticket, []byte, error) {
+// resume requests a session on a new connection.
+func resume(conn net.Conn, t *sessionInfo, zxid int64) (*sessionInfo, []byte, error) {
 	if _, err := conn.Write(connectRequest(t, zxid)); err != nil {
 		return nil, nil, atOnce(alert(conn, err))
 	}
 	return readConnectResponse(conn)
 }
 
-// readPacket reads an answer or an event, of whatever length the server says
-// that it has, and returns the last transaction that it tells of.
+// readPacket reads an answer or an event, whatever its length, and returns it with the
+// last transaction that it reports.
 func readPacket(r io.Reader) (p []byte, zxid int64, err error) {
 	var head [20]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -91,19 +91,19 @@ func readPacket(r io.Reader) (p []byte, zxid int64, err error) {
 		return nil, 0, errors.New("a packet of less than a header")
 	}
 	b := bytes.NewBuffer(head[:])
-	if _, err := io.CopyN(b, r, n-16); err != nil { // it grows with what has come
+	if _, err := io.CopyN(b, r, n-16); err != nil { // b grows with the data that arrives
 		return nil, 0, err
 	}
 	return b.Bytes(), int64(binary.BigEndian.Uint64(head[8:])), nil
 }
 
 // outcome returns the number of the request that a packet answers, and the code
-// of its error; 0: it succeeded.
+// of its error, or 0 if it succeeded.
 func outcome(p []byte) (xid, code int32) {
 	return int32(binary.BigEndian.Uint32(p[4:])), int32(binary.BigEndian.Uint32(p[16:]))
 }
 
-// watchEvent is what a server sends when what is watched has changed.
+// watchEvent returns the packet that a server sends when a watched node has changed.
 func watchEvent(path string, event zk.EventType) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 1<<32-1) // the xid of events
 	b = binary.BigEndian.AppendUint64(b, 1<<64-1)    // no zxid
@@ -118,7 +118,8 @@ func packet(body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// A notZooKeeperError is about what answered instead, by its first bytes.
+// A notZooKeeperError says that something else answered. It has the first bytes of the
+// answer.
 type notZooKeeperError [4]byte
 
 func (e notZooKeeperError) Error() string {
@@ -131,8 +132,8 @@ func (e notZooKeeperError) Error() string {
 	return "something that is not ZooKeeper answered"
 }
 
-// errNotServing is what a server without a quorum, one that lags behind what we
-// have seen, or one with too many connections does.
+// errNotServing is what happens with a server without a quorum, one that lags behind what
+// we have seen, or one with too many connections.
 var errNotServing = errors.New("the server closed the connection at once")
 
 func atOnce(err error) error {

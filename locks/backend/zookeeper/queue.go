@@ -13,84 +13,85 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// mark stands between the GUID that we choose and the number that the server
+// sequenceMark stands between the GUID that we choose and the number that the server
 // appends to the name of a node.
-const mark = "-n_"
+const sequenceMark = "-n_"
 
-// A place is a node in a queue.
-type place struct {
+// A queueNode is a node in a queue.
+type queueNode struct {
 	name, guid string
 	number     int32
-	czxid      int64 // 0: nobody has asked for it
+	czxid      int64 // 0: not yet read
 }
 
-// places reads a list of nodes and puts them in order: that of their numbers,
-// and never of their GUIDs. Names that no leaderrun gives are left out.
-func places(names []string) []place {
-	var all []place
+// queueNodes returns the nodes of a queue, ordered by number, and never by GUID. Names
+// that are not leaderrun's are left out.
+func queueNodes(names []string) []queueNode {
+	var all []queueNode
 	for _, name := range names {
-		guid, digits, ok := strings.Cut(name, mark)
+		guid, digits, ok := strings.Cut(name, sequenceMark)
 		number, err := strconv.ParseInt(digits, 10, 32)
 		if ok && guid != "" && err == nil {
-			all = append(all, place{name: name, guid: guid, number: int32(number)})
+			all = append(all, queueNode{name: name, guid: guid, number: int32(number)})
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(all, func(a, b queueNode) int { return cmp.Compare(a.number, b.number) })
 	return all
 }
 
-// unordered reports that places sorted by number may not be in the order in
-// which they were taken: a counter has come to its end. What servers do then
+// unordered reports whether nodes sorted by number may not be in the order of their
+// creation, because a counter has overflowed. What servers do then
 // depends on their version (DataTree.createNode). Until 3.5 the least number
 // follows the greatest. Since 3.6 a counter never falls, so the greatest number is
-// given again and again; but a request that is processed while the one before it
-// is not yet applied gets the number after that one's.
-func unordered(all []place) bool {
+// repeated; but a request that is processed before the last one is
+// applied gets the number after the last one's.
+func unordered(all []queueNode) bool {
 	return len(all) > 1 && (all[0].number < 0 || all[len(all)-1].number == math.MaxInt32)
 }
 
-// inOrder returns the places in a queue from a list of its nodes. Their order is
-// that of the transactions that created them, which the names tell until the
-// counter comes to its end. From then on each node is looked at.
-func (s *session) inOrder(ctx context.Context, queue string, names []string) ([]place, error) {
-	all := places(names)
+// inOrder returns the nodes of a queue in the order of the transactions that created them.
+// Their names show this order until the counter overflows. From then on, inOrder reads each
+// node.
+func (s *session) inOrder(ctx context.Context, queue string, names []string) ([]queueNode, error) {
+	all := queueNodes(names)
 	if !unordered(all) {
 		return all, nil
 	}
 	errs := make([]error, len(all))
-	inTurns(len(all), func(i int) { all[i].czxid, errs[i] = s.czxid(ctx, queue+"/"+all[i].name) })
+	concurrently(len(all), func(i int) { all[i].czxid, errs[i] = s.czxid(ctx, queue+"/"+all[i].name) })
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(p place) bool { return p.czxid == 0 }) // it has just gone
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.czxid, b.czxid) })
+	all = slices.DeleteFunc(all, func(p queueNode) bool { return p.czxid == 0 }) // the node has just been deleted
+	slices.SortFunc(all, func(a, b queueNode) int { return cmp.Compare(a.czxid, b.czxid) })
 	return all, nil
 }
 
-// czxid is the number of the transaction that created a node; 0: there is none.
+// czxid returns the number of the transaction that created a node, or 0 if the node does
+// not exist.
 func (s *session) czxid(ctx context.Context, path string) (int64, error) {
 	return ask(ctx, s, func(c *zk.Conn) (int64, error) {
-		there, stat, err := c.Exists(path)
-		if err != nil || !there {
+		exists, stat, err := c.Exists(path)
+		if err != nil || !exists {
 			return 0, at(path, err)
 		}
 		return stat.Czxid, nil
 	})
 }
 
-// A view is what is known of a lock at some moment.
+// A view is the state of a lock at some moment.
 type view struct {
-	own      *node  // ours; nil: there is none
-	leads    bool   // ours does
-	head     *node  // that leads; nil: nobody does, or we do
-	watch    string // what to wait for, if we do not lead
-	queue    bool   // that is a queue, and not a node in it
+	own      *node  // our node; nil: none
+	leads    bool   // our node leads
+	head     *node  // the node that leads; nil: none, or ours
+	watch    string // the node to wait for, if we do not lead
+	queue    bool   // watch is a queue, and not a node in it
 	waiters  int
-	position int // ours in the queue, from 1; 0: not known
+	position int // our position in the queue, from 1; 0: unknown
 }
 
-// token is the node's czxid: the number of the transaction that created it. That of
-// none is 0.
+// token returns the node's czxid, the number of the transaction that created it, or 0 if
+// n is nil.
 func (n *node) token() uint64 {
 	if n == nil {
 		return 0
@@ -98,13 +99,13 @@ func (n *node) token() uint64 {
 	return uint64(n.stat.Czxid)
 }
 
-// seen keeps a view for what follows, and returns it as the recipe has it.
+// seen keeps a view for Await and Look, and returns it in the recipe's form.
 func (e *entry) seen(v *view) queue.View {
 	e.view = v
 	return queue.View{Line: lineOf(v.head, v.waiters), Token: v.own.token(), Leads: v.leads, Position: v.position}
 }
 
-// lineOf is a queue with that many who wait.
+// lineOf returns the line of a queue with that many waiters.
 func lineOf(head *node, waiters int) queue.Line {
 	if head == nil {
 		return queue.Line{}

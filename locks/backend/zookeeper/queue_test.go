@@ -10,8 +10,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// TestPlacesAreInOrder by the servers' numbers, whatever the GUIDs.
-func TestPlacesAreInOrder(t *testing.T) {
+// TestQueueNodes checks that nodes are ordered by the servers' numbers, whatever their
+// GUIDs.
+func TestQueueNodes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ names, want []string }{
 		{nil, nil},
@@ -22,7 +23,7 @@ func TestPlacesAreInOrder(t *testing.T) {
 		{[]string{"x", "-n_0000000001", "a-n_", "a-n_1x", "a-n_99999999999", "a-n_0000000003", ""}, []string{"a-n_0000000003"}},
 	} {
 		var got []string
-		for _, p := range places(tt.names) {
+		for _, p := range queueNodes(tt.names) {
 			got = append(got, p.name)
 		}
 		if !slices.Equal(got, tt.want) {
@@ -31,7 +32,7 @@ func TestPlacesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestUnordered: numbers tell the order until the last one.
+// TestUnordered checks that numbers show the order until the last one.
 func TestUnordered(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -46,9 +47,9 @@ func TestUnordered(t *testing.T) {
 		{[]int32{math.MinInt32, math.MaxInt32 - 1}, true},
 		{[]int32{-1, 0}, true},
 	} {
-		var all []place
+		var all []queueNode
 		for _, n := range tt.numbers {
-			all = append(all, place{number: n})
+			all = append(all, queueNode{number: n})
 		}
 		if got := unordered(all); got != tt.want {
 			t.Errorf("%d: got %t", tt.numbers, got)
@@ -56,7 +57,7 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// FuzzReadPacket: what a server sends is as long as it says, or too long.
+// FuzzReadPacket checks that packets have the length that the server says.
 func FuzzReadPacket(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	f.Add(watchEvent("/a", zk.EventNodeChildrenChanged))
@@ -73,7 +74,7 @@ func FuzzReadPacket(f *testing.F) {
 	})
 }
 
-// TestLongAnswersAreRefused before they take memory.
+// TestLongAnswersAreRefused checks that long answers are refused before they take memory.
 func TestLongAnswersAreRefused(t *testing.T) {
 	t.Parallel()
 	if _, _, err := readPacket(bytes.NewReader(append([]byte{0x7f, 0, 0, 0}, make([]byte, 16)...))); !errors.Is(err, errTooLong) {

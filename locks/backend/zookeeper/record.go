@@ -7,20 +7,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The record is a persistent node beside the lock's, <escaped name>%record. No
-// escaped name has a "%r" or a "%a" in it, so it is no lock's.
+// The record is a persistent node next to the lock's, <escaped name>%record. No
+// escaped name has "%r" or "%a", so it is not a lock's node.
 func (l *lock) recordPath() string { return l.node + recordSuffix }
 
 const recordSuffix = "%record"
 
-// unset is what a node says that was made for a record which is still to come.
-// No record does, as it is no UTF-8.
+// unset is the content of a node that was created for a record that does not exist yet. It
+// is not UTF-8, so no record has it.
 const unset = "\xff"
 
 // Record implements [queue.Store].
 func (l *lock) Record(ctx context.Context) ([]byte, error) {
-	n, err := aside(ctx, l, func(ctx context.Context, s *session) (*node, error) {
-		if err := s.latest(ctx, l.settings.chroot); err != nil {
+	n, err := withTempSession(ctx, l, func(ctx context.Context, s *session) (*node, error) {
+		if err := s.readBarrier(ctx, l.settings.chroot); err != nil {
 			return nil, err
 		}
 		return s.find(ctx, l.recordPath())
@@ -28,7 +28,7 @@ func (l *lock) Record(ctx context.Context) ([]byte, error) {
 	return recordText(n), err
 }
 
-// recordText is what a record's node says; nil: nothing yet.
+// recordText returns the text of a record's node, or nil if there is none.
 func recordText(n *node) []byte {
 	if n == nil || string(n.data) == unset {
 		return nil
@@ -39,16 +39,15 @@ func recordText(n *node) []byte {
 // Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
 	return e.edit(ctx, func(ctx context.Context, s *session) error {
-		if err := s.login(ctx, e.s.identities()); err != nil { // as our node belongs to them
+		if err := s.login(ctx, e.s.identities()); err != nil { // our node belongs to them
 			return err
 		}
 		return e.write(ctx, s, text)
 	})
 }
 
-// write replaces the record in one transaction with a check that our node is
-// there. In a queue nobody else's node has its name. doc.go says what it takes
-// in unfair mode.
+// write replaces the record in one transaction with a check that our node exists. In a
+// queue no other node has its name. doc.go explains unfair mode.
 func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 	old, err := s.find(ctx, e.recordPath())
 	if err != nil {
@@ -62,12 +61,11 @@ func (e *entry) write(ctx context.Context, s *session, text []byte) error {
 		}
 	}
 	_, err = s.transact(ctx, ours, s.put(e.recordPath(), old, text))
-	return lostOr(err)
+	return asLoss(err)
 }
 
-// claim writes the lock's node with that token, and the record, both as they are,
-// and returns the record and the version of the lock's node after that. It is for
-// unfair mode.
+// claim writes the lock's node with that token, and the record, both unchanged, and
+// returns the record and the version of the lock's node after that. It is for unfair mode.
 func (l *lock) claim(ctx context.Context, s *session, token uint64, old *node) (*node, int32, error) {
 	own, err := s.find(ctx, l.node)
 	switch {
@@ -84,7 +82,7 @@ func (l *lock) claim(ctx context.Context, s *session, token uint64, old *node) (
 	}
 	all, err := s.transact(ctx, s.put(l.node, own, own.data), s.put(same.path, old, same.data))
 	if err != nil {
-		return nil, 0, lostOr(err)
+		return nil, 0, asLoss(err)
 	}
 	if uint64(all[0].Stat.Czxid) != token {
 		return nil, 0, errReplaced
@@ -92,9 +90,10 @@ func (l *lock) claim(ctx context.Context, s *session, token uint64, old *node) (
 	return same, all[0].Stat.Version, nil
 }
 
-// lostOr tells that our node, the first of a transaction, is gone.
-func lostOr(err error) error {
-	if c, ok := errors.AsType[*conflict](err); ok && c.node == 0 && errors.Is(c, zk.ErrNoNode) {
+// asLoss returns errDeleted if the first operation of a transaction did not find our node,
+// and otherwise err.
+func asLoss(err error) error {
+	if c, ok := errors.AsType[*conflict](err); ok && c.op == 0 && errors.Is(c, zk.ErrNoNode) {
 		return errDeleted
 	}
 	return err

@@ -24,13 +24,13 @@ func recordIs(t testing.TB, l *queue.Lock, want string) {
 	}
 }
 
-// testRecordOvertaken has another take the lock in the middle of a SetRecord.
-// In unfair mode its node has the path and the version that ours had.
+// testRecordOvertaken lets another contender take the lock during a SetRecord. In unfair
+// mode its node has the path and the version that ours had.
 func testRecordOvertaken(t *testing.T, s *root) {
 	const node = "/p/jobs%2Fnightly"
 	for _, tt := range []struct {
 		name, before, want string
-		op                 int32 // the request whose answer is held back meanwhile
+		op                 int32 // the request whose answer is delayed
 		nth                int
 		meanwhile          func(t *testing.T, b *queue.Lock)
 	}{
@@ -44,7 +44,7 @@ func testRecordOvertaken(t *testing.T, s *root) {
 			t.Parallel()
 			s := s.another(t)
 			op := operate(t, s)
-			m := meddle(t, s)
+			m := intercept(t, s)
 			a := handle(t, m.url()+"/p?mode=unfair", options("a"))
 			b := handle(t, s.URL()+"/p?mode=unfair", options("b"))
 			drive.Hold(t, a)
@@ -82,15 +82,15 @@ func write(t *testing.T, b *queue.Lock) {
 	}
 }
 
-// testRecordAnswersLost: what was written, and not answered, is written again,
-// in each mode and each step.
+// testRecordAnswersLost checks that a write without an answer is repeated, in each mode and
+// each step.
 func testRecordAnswersLost(t *testing.T, s *root) {
 	for _, mode := range []string{"", "?mode=unfair"} {
 		for lost := 1; lost <= 2; lost++ {
 			t.Run(mode, func(t *testing.T) {
 				t.Parallel()
 				s := s.another(t)
-				m := meddle(t, s)
+				m := intercept(t, s)
 				a := handle(t, m.url()+"/p"+mode, options("a"))
 				drive.Hold(t, a)
 				n := 0
@@ -115,10 +115,10 @@ func testRecordAnswersLost(t *testing.T, s *root) {
 	}
 }
 
-// testReadsAreCurrent: each is preceded by a transaction, which a server that
-// lags behind does not answer before it knows all that came earlier.
+// testReadsAreCurrent checks that each read follows a transaction, which a server that
+// lags behind answers only when it knows all earlier ones.
 func testReadsAreCurrent(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	l := handle(t, m.url()+"/p", options("a"))
 	for what, f := range map[string]func() error{
 		"record":  func() error { _, err := l.Record(drive.Context(t)); return err },
@@ -143,10 +143,10 @@ func testReadsAreCurrent(t *testing.T, s *root) {
 	}
 }
 
-// testCostOfListening is one small read for each renewal, as the watch is begun
-// anew.
+// testCostOfListening checks that watching for requests costs one small read for each
+// renewal, after which the watch starts again.
 func testCostOfListening(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	l := handle(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)
 	const renewals = 10
@@ -158,8 +158,8 @@ func testCostOfListening(t *testing.T, s *root) {
 		t.Errorf("%d renewals were %d transactions", renewals, n)
 	}
 	if n := m.count(opExists); n > renewals+1 {
-		t.Errorf("%d renewals cost %d times to listen", renewals, n)
+		t.Errorf("%d renewals made %d reads for the watch", renewals, n)
 	}
-	t.Logf("%d renewals: %d transactions, %d to see our node, %d to listen", renewals, m.count(opMulti), m.count(opGetChildren), m.count(opExists))
+	t.Logf("%d renewals: %d transactions, %d reads of our node, %d reads for requests", renewals, m.count(opMulti), m.count(opGetChildren), m.count(opExists))
 	drive.Release(t, l)
 }

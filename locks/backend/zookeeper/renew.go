@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// Renew implements [queue.Entry]. If the attempt before failed, it goes elsewhere.
+// Renew implements [queue.Entry]. If the last attempt failed, it uses another address.
 func (e *entry) Renew(ctx context.Context) error {
 	e.mu.Lock()
 	proof, token, another := e.proof, e.token, e.failed
@@ -23,7 +23,7 @@ func (e *entry) Renew(ctx context.Context) error {
 	defer cancel()
 	sent := clock.Boot{}.Now()
 	err := e.s.renew(ctx, proof, another)
-	if err == nil && token != 0 && e.settings.unfair { // else the name alone is only ours
+	if err == nil && token != 0 && e.settings.unfair { // in fair mode, the node's name is only ours
 		err = e.verify(ctx, proof, token)
 	}
 	if errors.Is(err, zk.ErrNoNode) {
@@ -32,7 +32,7 @@ func (e *entry) Renew(ctx context.Context) error {
 	return e.renewed(sent, err)
 }
 
-// verify checks that the node which leads is the very one that we made.
+// verify checks that the node that leads is the one that we created.
 func (e *entry) verify(ctx context.Context, path string, token uint64) error {
 	n, err := e.s.get(ctx, path)
 	if err == nil && n.token() != token {
@@ -41,11 +41,11 @@ func (e *entry) verify(ctx context.Context, path string, token uint64) error {
 	return err
 }
 
-// renewed takes the outcome of an attempt that began at the given moment.
+// renewed notes the result of an attempt that began at sent.
 func (e *entry) renewed(sent clock.Instant, err error) error {
 	ttl, granted := e.TTL(), e.s.session().timeout
 	if err == nil && granted < ttl {
-		err = fmt.Errorf("a server grants %v to a session that had %v: the servers of an ensemble need the same limits", granted, ttl)
+		err = fmt.Errorf("the server granted %v to a session that had %v; the servers of an ensemble need the same limits", granted, ttl)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

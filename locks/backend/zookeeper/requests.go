@@ -9,29 +9,29 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// WatchRequests implements [queue.Entry]. Its watch ends with each connection, and so with each
-// renewal, and is begun anew. Who may not read the node goes on trying.
+// WatchRequests implements [queue.Entry]. Its watch ends with each connection, and so with
+// each renewal, and starts again. If we may not read the node, it keeps trying.
 func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	if err := e.listen(ctx, in); err == nil {
 		in.Pause.Reset()
 	} else {
-		e.complain(ctx, err)
+		e.logUnreadable(ctx, err)
 	}
 	return nil
 }
 
-// listen takes the request that there is, and waits for a change.
+// listen delivers the current request, if there is one, and waits for a change.
 func (e *entry) listen(ctx context.Context, in *queue.Inbox) error {
 	w, err := e.s.watchNode(ctx, e.askPath())
 	if err != nil {
 		return err
 	}
-	if w.there {
+	if w.exists {
 		if err := e.readAsked(ctx, in); err != nil {
 			if !denied(err) {
 				return err
 			}
-			e.complain(ctx, err)
+			e.logUnreadable(ctx, err)
 		}
 	}
 	select {
@@ -41,8 +41,8 @@ func (e *entry) listen(ctx context.Context, in *queue.Inbox) error {
 	return nil
 }
 
-// readAsked delivers the request that there is, if it is for us, and deletes it if it
-// is for nobody else.
+// readAsked delivers the current request, if it is for us, and deletes it, unless it is for
+// a later holder.
 func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	n, err := e.s.find(ctx, e.askPath())
 	if err != nil || n == nil {
@@ -56,9 +56,9 @@ func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	return e.s.removeVersion(ctx, n)
 }
 
-func (e *entry) complain(ctx context.Context, err error) {
-	if denied(err) && !e.mute {
-		e.mute = true
+func (e *entry) logUnreadable(ctx context.Context, err error) {
+	if denied(err) && !e.loggedDenied {
+		e.loggedDenied = true
 		e.log.InfoContext(ctx, "cannot read requests to the holder", "err", err)
 		return
 	}
@@ -67,25 +67,25 @@ func (e *entry) complain(ctx context.Context, err error) {
 
 func denied(err error) bool { return errors.Is(err, zk.ErrNoAuth) }
 
-// watchNode watches for a node to be made, written or deleted.
+// watchNode watches for a node to be created, written or deleted.
 func (s *session) watchNode(ctx context.Context, path string) (*nodeWatch, error) {
-	s.watches(path, zk.EventNodeDataChanged)
+	s.noteWatch(path, zk.EventNodeDataChanged)
 	w, err := ask(ctx, s, func(c *zk.Conn) (*nodeWatch, error) {
-		there, _, events, err := c.ExistsW(path)
-		return &nodeWatch{there, events}, err
+		exists, _, events, err := c.ExistsW(path)
+		return &nodeWatch{exists, events}, err
 	})
 	return w, at(path, err)
 }
 
-// A nodeWatch has one event, and tells whether the node was there before that.
+// A nodeWatch has one event, and whether the node existed before it.
 type nodeWatch struct {
-	there  bool
+	exists bool
 	events <-chan zk.Event
 }
 
-// removeVersion deletes a node that is as it was when it was read. It tries but
-// once: should only the answer be lost, a node that was made anew would have the
-// same version, and be deleted unread.
+// removeVersion deletes a node if it is as it was when it was read. It tries only once: if
+// only the answer was lost, a second attempt could delete a new node, which has the same
+// version, unread.
 func (s *session) removeVersion(ctx context.Context, n *node) error {
 	_, err := once(ctx, s, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, n.stat.Version) })
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {

@@ -12,30 +12,29 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// A session is ZooKeeper's, used through the library: all that a contender
-// stores belongs to it, and is deleted with it. It is the lease.
+// A session is ZooKeeper's, used through the library. All nodes of a contender belong to
+// it, and are deleted with it. It is the lease.
 type session struct {
-	*link
+	*connector
 	acl []zk.ACL
 }
 
-// newSession prepares a session. It is begun at the server by the first
-// request that wants a connection.
+// newSession prepares a session. It begins at the server with the first request that wants
+// a connection.
 func (l *lock) newSession() (*session, error) {
-	link := l.newLink()
-	if err := connectLibrary(link, l.workers); err != nil {
+	connector := l.newConnector()
+	if err := connectLibrary(connector, l.workers); err != nil {
 		return nil, err
 	}
 	acl := zk.WorldACL(zk.PermAll)
 	if len(l.settings.users.now()) > 0 {
 		acl = zk.AuthACL(zk.PermAll)
 	}
-	return &session{link: link, acl: acl}, nil
+	return &session{connector: connector, acl: acl}, nil
 }
 
-// ask makes a request that may be repeated, for as long as ctx allows. It waits
-// for a connection, but wants none. The library's own functions know no context
-// and wait for ever.
+// ask makes a request that may be repeated, until ctx ends. It waits for a connection, but
+// does not cause one. The library's own functions have no context, and wait forever.
 func ask[T any](ctx context.Context, s *session, request func(*zk.Conn) (T, error)) (T, error) {
 	for pause := new(backoff.Backoff); ; {
 		if err := s.await(ctx, 0, false); err != nil {
@@ -52,8 +51,8 @@ func ask[T any](ctx context.Context, s *session, request func(*zk.Conn) (T, erro
 	}
 }
 
-// once makes a request, on whatever connection there is or comes. If ctx ends
-// first, its outcome is unknown.
+// once makes a request on the current connection, or the next. If ctx ends first, the
+// outcome is unknown.
 func once[T any](ctx context.Context, s *session, request func(*zk.Conn) (T, error)) (T, error) {
 	type outcome struct {
 		v   T
@@ -75,11 +74,10 @@ func once[T any](ctx context.Context, s *session, request func(*zk.Conn) (T, err
 	}
 }
 
-// transient reports that a request met no answer, or one that asks for a
-// repetition.
+// transient reports whether a request got no answer, or one that asks for a repetition.
 func transient(err error) bool {
 	for _, e := range []error{zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionMoved, zk.ErrSessionExpired, io.EOF, net.ErrClosed} {
-		if errors.Is(err, e) { // the end of a session is learnt from the link
+		if errors.Is(err, e) { // only the connector knows that a session has ended
 			return true
 		}
 	}
@@ -87,7 +85,7 @@ func transient(err error) bool {
 	return network && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// login makes users known, unless they are. The library repeats that on each
+// login adds users to the session, unless it has them. The library repeats that on each
 // connection.
 func (s *session) login(ctx context.Context, users []string) error {
 	for _, user := range users {
@@ -98,19 +96,19 @@ func (s *session) login(ctx context.Context, users []string) error {
 		if err != nil {
 			return err
 		}
-		s.change(func() { s.shown = append(s.shown, user) })
+		s.change(func() { s.loggedIn = append(s.loggedIn, user) })
 	}
 	return nil
 }
 
-// identities returns the users that were made known.
+// identities returns the users that the session has.
 func (s *session) identities() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.shown)
+	return slices.Clone(s.loggedIn)
 }
 
-// A node is what is known of one.
+// A node is a node as it was read.
 type node struct {
 	path string
 	data []byte
@@ -134,11 +132,10 @@ func (s *session) children(ctx context.Context, path string) ([]string, error) {
 	})
 }
 
-// watchGone watches a node for its deletion only. What is watched are its
-// children: an ephemeral node has none, so that its data may change without
-// waking anybody.
+// watchGone watches for the deletion of a node. It watches the node's children: an
+// ephemeral node has none, and its data may change without an event.
 func (s *session) watchGone(ctx context.Context, path string) (*watch, error) {
-	s.watches(path, zk.EventNodeChildrenChanged)
+	s.noteWatch(path, zk.EventNodeChildrenChanged)
 	return ask(ctx, s, func(c *zk.Conn) (*watch, error) {
 		_, stat, events, err := c.ChildrenW(path)
 		if err != nil {
@@ -155,7 +152,7 @@ type watch struct {
 }
 
 // renew proves that the session lasts for its full timeout from some moment
-// after the call. doc.go says why it takes both steps.
+// after the call. doc.go says why both steps are needed.
 func (s *session) renew(ctx context.Context, path string, another bool) error {
 	defer s.want(ctx)()
 	before := s.renewConnection(ctx, another)

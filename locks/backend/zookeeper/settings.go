@@ -21,7 +21,7 @@ type settings struct {
 	users   *users
 }
 
-// parse reads a URL, and for what it leaves open the environment. All errors
+// parse reads the URL, and takes what it omits from the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := zkinfo.Info.CheckURL(u); err != nil {
@@ -61,11 +61,11 @@ func unfair(mode string) (bool, error) {
 	case "unfair":
 		return true, nil
 	}
-	return false, locks.Usagef("zk parameter mode=%q is neither fair nor unfair", locks.Abbreviate(mode))
+	return false, locks.Usagef("invalid zk parameter mode=%q (want fair or unfair)", locks.Abbreviate(mode))
 }
 
-// chroot is the node above all that we make. The root itself is not for us:
-// ZooKeeper has nodes of its own there.
+// chroot returns the node above all nodes that we create. It is never the root, which
+// has nodes of ZooKeeper's.
 func chroot(p string, getenv func(string) string) (string, error) {
 	p = strings.Trim(p, "/")
 	if p == "" {
@@ -79,11 +79,11 @@ func chroot(p string, getenv func(string) string) (string, error) {
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." {
-			return "", locks.Usagef("the chroot of the zk nodes has the part %q: %q", part, locks.Abbreviate(p))
+			return "", locks.Usagef("the chroot of the zk nodes has %q between slashes: %q", part, locks.Abbreviate(p))
 		}
 	}
 	if p == "zookeeper" || strings.HasPrefix(p, "zookeeper/") {
-		return "", locks.Usagef("the chroot /zookeeper is ZooKeeper's own")
+		return "", locks.Usagef("the chroot /zookeeper belongs to ZooKeeper")
 	}
 	return "/" + p, nil
 }

@@ -12,18 +12,18 @@ import (
 )
 
 // certificates make the configuration of each connection. A connection resumes the
-// TLS session of one before, which saves a renewal the signatures; but not one in
-// which we had another certificate. That a server's certificate is still good, and
-// its CA one of ours, is verified anew (tls.Conn.loadSession).
+// TLS session of an earlier one, which saves a renewal the signatures, unless our
+// certificate has changed since. The server's certificate and its CA are still
+// verified each time (tls.Conn.loadSession).
 type certificates struct {
 	*tlsfiles.Source
 
 	mu       sync.Mutex
-	own      []byte // ours; nil: we have none
+	own      []byte // our certificate; nil: none
 	sessions tls.ClientSessionCache
 }
 
-// newCertificates is nil if TLS is not to be spoken.
+// newCertificates returns nil for connections without TLS.
 func newCertificates(u *url.URL, getenv func(string) string) (*certificates, error) {
 	s, err := tlsfiles.Parse(u, getenv, files)
 	if err != nil || !s.On() {
@@ -48,7 +48,7 @@ func (c *certificates) config(server string) *tls.Config {
 	return config
 }
 
-// security is [tlsfiles.Security] of a connection, or nothing if it is not encrypted.
+// security returns [tlsfiles.Security] of a connection, or zero values without TLS.
 func security(c net.Conn, certs *certificates) (version string, expires time.Time) {
 	if secure, ok := c.(*tls.Conn); ok {
 		return tlsfiles.Security(secure.ConnectionState(), tlsfiles.Own(certs.Config()))

@@ -19,14 +19,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// A securedServer has certificates in files that are replaced, as the holder has that
-// is connected with it.
+// A securedServer is a server with a holder. Both have certificates in files that tests
+// replace.
 type securedServer struct {
 	*zktest.Server
 	t      *testing.T
 	dir    string
 	holder locks.Lock
-	spy    *spy // of the holder
+	spy    *spy // has the holder's entry
 	log    drive.Log
 }
 
@@ -48,7 +48,7 @@ func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
 	return s
 }
 
-// openLock makes a handle, and tells the store below it.
+// openLock returns a handle and its store.
 func openLock(t *testing.T, rawURL string, o locks.Options) (*lock, *queue.Lock) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -64,15 +64,15 @@ func openLock(t *testing.T, rawURL string, o locks.Options) (*lock, *queue.Lock)
 	return l, h
 }
 
-// A spy knows the place of a handle.
+// A spy is a store that remembers the entry of its handle.
 type spy struct {
 	*lock
-	place *entry
+	entry *entry
 }
 
 func (s *spy) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	p, err := s.lock.NewEntry(c)
-	s.place = p.(*entry)
+	s.entry = p.(*entry)
 	return p, err
 }
 
@@ -101,19 +101,19 @@ func (s *securedServer) install(ca *realserver.CA, name string) {
 	s.copy(key, name+".key")
 }
 
-// renewed makes a renewal, and tells whether its connection resumed a TLS session.
+// renewed renews, and reports whether the new connection resumed a TLS session.
 func (s *securedServer) renewed() bool {
 	s.t.Helper()
 	drive.Renew(s.t, s.holder)
-	link := s.spy.place.s.link
-	link.mu.Lock()
-	defer link.mu.Unlock()
-	return link.wire != nil && link.wire.Conn.(*tls.Conn).ConnectionState().DidResume
+	connector := s.spy.entry.s.connector
+	connector.mu.Lock()
+	defer connector.mu.Unlock()
+	return connector.conn != nil && connector.conn.Conn.(*tls.Conn).ConnectionState().DidResume
 }
 
-// TestCertificatesRotate: all certificates are replaced under a holder, and the new
-// ones count from the next connection on. A file that cannot be used is as it was,
-// which the log says.
+// TestCertificatesRotate replaces all certificates while there is a holder. The next
+// connection uses the new ones. If a file is unusable, its last contents are used, and the
+// log says so.
 func TestCertificatesRotate(t *testing.T) {
 	t.Parallel()
 	ca, next := realserver.NewCA(t), realserver.NewCA(t)
@@ -128,7 +128,7 @@ func TestCertificatesRotate(t *testing.T) {
 		s.renewed()
 	}
 	if strings.Contains(s.log.String(), "cannot read") {
-		t.Errorf("it complained:\n%s", s.log.String())
+		t.Errorf("the log is:\n%s", s.log.String())
 	}
 	if err := os.WriteFile(s.path("ca.pem"), []byte("-----BEGIN CERT"), 0o600); err != nil {
 		t.Fatal(err)
@@ -137,13 +137,14 @@ func TestCertificatesRotate(t *testing.T) {
 		s.renewed()
 	}
 	if n := strings.Count(s.log.String(), s.path("ca.pem")); n != 1 {
-		t.Errorf("it told %d times of a file that is half written:\n%s", n, s.log.String())
+		t.Errorf("a half-written file was logged %d times; want 1:\n%s", n, s.log.String())
 	}
 	drive.Release(t, s.holder)
 }
 
-// TestRenewalsResumeTLS: a renewal costs no signatures, but where a certificate of
-// ours is new; and a CA that is not trusted any more is not trusted for that.
+// TestRenewalsResumeTLS checks that a renewal resumes the TLS session, and so costs no
+// signatures, unless our certificate has changed. A CA that is no longer trusted is refused
+// nevertheless.
 func TestRenewalsResumeTLS(t *testing.T) {
 	t.Parallel()
 	ca := realserver.NewCA(t)
@@ -155,7 +156,7 @@ func TestRenewalsResumeTLS(t *testing.T) {
 	}
 	s.install(ca, "client")
 	if s.renewed() {
-		t.Error("a TLS session with our certificate of before was resumed")
+		t.Error("a TLS session with our old certificate was resumed")
 	}
 	if !s.renewed() {
 		t.Error("a renewal with a new certificate resumed no TLS session")

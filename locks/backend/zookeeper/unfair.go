@@ -9,9 +9,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// In unfair mode a lock is one ephemeral node, and whoever creates it leads. It
-// has the path that the queue has in fair mode, so that contenders that do not
-// agree on the mode exclude each other nevertheless.
+// In unfair mode a lock is one ephemeral node, and the contender that creates it leads. It
+// has the path that the queue has in fair mode, so contenders with different modes exclude
+// each other.
 
 // joinUnfair tries to create the node.
 func (e *entry) joinUnfair(ctx context.Context, _ bool) (*view, error) {
@@ -52,17 +52,16 @@ func (e *entry) lookHolder(ctx context.Context) (*view, error) {
 			v.watch, v.queue = e.node, true
 			return v, err
 		}
-		if err := e.s.removeQueue(ctx, e.node); err != nil { // an empty one, which stands in our way
+		if err := e.s.removeQueue(ctx, e.node); err != nil { // an empty queue is in the way
 			return nil, err
 		}
 	}
 }
 
-// containerOwner is the owner of nodes that the server deletes when they are
-// empty.
+// containerOwner is the owner of containers, which the server deletes when they are empty.
 const containerOwner = -1 << 63
 
-// ephemeral reports that a node belongs to a session.
+// ephemeral reports whether a node belongs to a session.
 func ephemeral(n *node) bool {
 	return n.stat.EphemeralOwner != 0 && n.stat.EphemeralOwner != containerOwner
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
 
-// users are those that we are, each "user:password" of the scheme digest.
+// users are our users, each "user:password" of the scheme digest.
 //
-// ZooKeeper keeps no passwords: another password is another user. To change one
-// means to make the new user known as well as the old, until all nodes that are
-// there belong to the new one. So a file may have several, one a line, and is read
-// anew for each session and each renewal. A session is all users that it has been:
-// its own nodes belong to those of its beginning.
+// ZooKeeper stores no passwords: another password is another user. Changing a password
+// means using both the new user and the old one until all existing nodes belong to the new
+// one. So a file may have several users, one a line, and is read
+// again for each session and each renewal. A session keeps all users that it has had:
+// its own nodes belong to those at its beginning.
 type users struct {
 	one  []string
-	file *reload.Value[[]string] // nil: there is none
-	log  *slog.Logger            // told when the file cannot be read any more
+	file *reload.Value[[]string] // nil: no file
+	log  *slog.Logger            // logs that the file can no longer be read
 }
 
-// newUsers takes them from the most explicit place.
+// newUsers returns the users from the most explicit setting.
 func newUsers(u *url.URL, getenv func(string) string) (*users, error) {
 	file, word, from := u.Query().Get("auth-file"), getenv("ZK_AUTH"), "ZK_AUTH"
 	if u.User != nil {
@@ -35,7 +35,7 @@ func newUsers(u *url.URL, getenv func(string) string) (*users, error) {
 	var err error
 	switch {
 	case file != "" && u.User != nil:
-		return nil, locks.Usagef("the zk URL has a user and auth-file, too")
+		return nil, locks.Usagef("the zk URL has both a user and auth-file; omit one")
 	case file != "":
 		if s.file, err = reload.Open("auth-file", onlyUsers, file); err != nil {
 			return nil, locks.Usagef("%v", err)
@@ -53,7 +53,7 @@ func isUser(word string) bool {
 	return user != "" && password != ""
 }
 
-// onlyUsers is what a file has, if that is nothing but users.
+// onlyUsers returns the users in a file, which may have nothing else.
 func onlyUsers(contents [][]byte) ([]string, error) {
 	all := strings.FieldsFunc(string(contents[0]), func(r rune) bool { return r == '\r' || r == '\n' })
 	if len(all) == 0 || slices.ContainsFunc(all, func(word string) bool { return !isUser(word) }) {
@@ -62,5 +62,5 @@ func onlyUsers(contents [][]byte) ([]string, error) {
 	return all, nil
 }
 
-// now returns those that we are now.
+// now returns the current users.
 func (s *users) now() []string { return append(s.one, s.file.Now(s.log)...) }

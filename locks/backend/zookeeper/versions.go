@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A version is that of a server, such as 3.8.4.
+// A version is a server's, such as 3.8.4.
 type version [3]int
 
-// parseVersion reads "3.8.4"; not ok: it is none.
+// parseVersion reads a version such as "3.8.4", and reports whether it is one.
 func parseVersion(s string) (v version, ok bool) {
 	parts := strings.Split(s, ".")
 	if len(parts) != len(v) {
@@ -30,41 +30,42 @@ func (v version) before(o version) bool { return slices.Compare(v[:], o[:]) < 0 
 
 func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
-// A fault is one of the servers by which an ensemble may lose what it has committed
-// when its leader changes, and so give a lock to two at once. Nothing else is
-// listed. Which releases have the repair is known from the tags of
-// github.com/apache/zookeeper.
-type fault struct {
-	from, fixed version // it is in from, and in fixed no more
+// A defect is in the releases from from on and before fixed.
+type defect struct {
+	from, fixed version
 	issue       string
 }
 
-func faults() []fault {
-	return []fault{
-		// A server that is sent a snapshot and then loses the leader may go on without
-		// writing it to disk, and acknowledges what it is sent then before that is on
-		// disk. (pulls 1224, 1445, 1657)
+// defects lists those with which an ensemble may lose a committed write when its leader
+// changes, and so give a lock to two holders. No others are listed. The tags of
+// github.com/apache/zookeeper show which releases have the repair.
+
+func defects() []defect {
+	return []defect{
+		// A server that receives a snapshot and then loses the leader may continue
+		// without writing the snapshot to disk, and acknowledge later writes before they
+		// are on disk. (pulls 1224, 1445, 1657)
 		{version{3, 5, 0}, version{3, 5, 10}, "ZOOKEEPER-3642, ZOOKEEPER-3911"},
 		{version{3, 6, 0}, version{3, 6, 3}, "ZOOKEEPER-3642, ZOOKEEPER-3911"},
-		// The repair left a race: what is acknowledged may still be being written. No
-		// release of 3.5, 3.6 and 3.7 is without it. (pull 2111)
+		// That repair left a race: a write may be acknowledged before it is on disk. No
+		// release of 3.5, 3.6 and 3.7 has the repair of this race. (pull 2111)
 		{version{3, 5, 10}, version{3, 8, 5}, "ZOOKEEPER-4785"},
 		{version{3, 9, 0}, version{3, 9, 2}, "ZOOKEEPER-4785"},
-		// A server that came late passes a gap on to others once it leads. (pull 2266:
-		// only 3.9.3 is affected)
+		// A server that joined late may lack writes, and the others lose them when it
+		// leads. (pull 2266: only 3.9.3 is affected)
 		{version{3, 9, 3}, version{3, 9, 4}, "ZOOKEEPER-4925"},
 	}
 }
 
-// sound is what to use instead.
-const sound = "3.8.5 or 3.9.4, or a newer release of these lines"
+// recommended says which versions have no known defect.
+const recommended = "3.8.5 or 3.9.4, or a newer release of these lines"
 
 // oldest is the first version that leaderrun works with.
 var oldest = version{3, 5, 0}
 
-// faultOf returns the fault of a version, or nil.
-func faultOf(v version) *fault {
-	for _, f := range faults() {
+// defectOf returns the defect of a version, or nil.
+func defectOf(v version) *defect {
+	for _, f := range defects() {
 		if !v.before(f.from) && v.before(f.fixed) {
 			return &f
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Enter implements [queue.Entry]: it begins the session and joins the contenders. An
-// address where nobody is reachable is reported at once.
+// Enter implements [queue.Entry]: it begins the session and joins the contenders. If no
+// address is reachable, it returns at once.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	return e.seen(v), nil
 }
 
-// join is joinFair or joinUnfair.
+// join calls joinFair or joinUnfair.
 func (e *entry) join(ctx context.Context, try bool) (*view, error) {
 	if e.settings.unfair {
 		return e.joinUnfair(ctx, try)
@@ -48,9 +48,9 @@ func (e *entry) join(ctx context.Context, try bool) (*view, error) {
 	return e.joinFair(ctx, try)
 }
 
-// Await implements [queue.Entry]: it waits until what is watched has been deleted. In
-// fair mode that is only the node just before ours, so that a release wakes one waiter
-// and not all. If it is a queue, a change of it will do.
+// Await implements [queue.Entry]: it waits until the watched node is deleted. In fair
+// mode this is the node just before ours, so that a release wakes only one waiter. If it
+// is a queue, any change ends the wait.
 func (e *entry) Await(ctx context.Context) error {
 	for {
 		w, err := e.s.watchGone(ctx, e.view.watch)
@@ -64,7 +64,7 @@ func (e *entry) Await(ctx context.Context) error {
 		case ev := <-w.events:
 			if ev.Type == zk.EventNodeDeleted || e.view.queue {
 				return nil
-			} // else it is only that the connection broke
+			} // otherwise only the connection broke
 		case <-ctx.Done():
 			return nil
 		}
@@ -110,7 +110,8 @@ func (e *entry) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 	return nil
 }
 
-// Update implements [queue.Entry]. It wakes nobody. In unfair mode the node is new.
+// Update implements [queue.Entry]. It wakes nobody. In unfair mode the node is new, and so
+// is its label.
 func (e *entry) Update(ctx context.Context) error {
 	if e.settings.unfair {
 		return nil

@@ -12,16 +12,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// Who watches has a session of its own, on a connection that the library has no
-// part in: it knows only watches of single nodes that fire once. Since 3.6 a server
-// can watch a node and all below it, until the connection ends; that is a lock in
-// whichever mode, or, from the chroot on, all locks.
+// A watcher has a separate session, on a connection without the library, which has only
+// watches of single nodes that fire once. Since 3.6 a server can watch a node and all nodes
+// below it, until the connection ends: this is a lock in either mode, or, for the chroot,
+// all locks.
 //
-// This session is nobody's lease, so it is kept alive by pings.
+// This session is not a lease, so pings keep it alive.
 
 // Watch implements [queue.Watcher].
-func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
-	w := &watcher{lock: l, link: l.newLink(), path: l.node, tell: tell}
+func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error {
+	w := &watcher{lock: l, connector: l.newConnector(), path: l.node, changed: changed}
 	if all {
 		w.path = l.settings.chroot
 	}
@@ -37,31 +37,33 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, tell func()) error {
 		w.leave(conn)
 	}
 	if errors.Is(err, errUnknown) {
-		err = &locks.UsageError{What: "the server cannot tell of changes, as ZooKeeper can since 3.6"}
+		err = &locks.UsageError{What: "the server cannot report changes; ZooKeeper 3.6 or later can"}
 	}
 	return err
 }
 
-// newLink prepares a session that the library has no part in.
-func (l *lock) newLink() *link { return newLink(l.settings, l.o.TTL, l.o.ConnectTimeout, l.log) }
-
-// A watcher is one Watch.
-type watcher struct {
-	*lock
-	link *link // used by Watch alone
-	path string
-	tell func()
+// newConnector prepares a session without the library.
+func (l *lock) newConnector() *connector {
+	return newConnector(l.settings, l.o.TTL, l.o.ConnectTimeout, l.log)
 }
 
-// begin begins to watch, within the connect timeout.
+// A watcher is one call of Watch.
+type watcher struct {
+	*lock
+	connector *connector // only Watch uses it
+	path      string
+	changed   func()
+}
+
+// begin starts to watch, within the connect timeout.
 func (w *watcher) begin(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, w.o.ConnectTimeout)
 	defer cancel()
-	return w.connect(limited, func(error) bool { return w.link.vain })
+	return w.connect(limited, func(error) bool { return w.connector.allRefused })
 }
 
-// resume begins again after a connection has ended. What has changed meanwhile is
-// not known.
+// resume starts again after a connection has ended. It reports a change, because there may
+// have been one.
 func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
 	if ctx.Err() != nil {
 		return old, ctx.Err()
@@ -69,28 +71,28 @@ func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
 	_ = old.Close()
 	conn, err := w.connect(ctx, func(err error) bool { return errors.Is(err, errUnknown) })
 	if err != nil {
-		w.log.DebugContext(ctx, "cannot go on watching", "err", err)
+		w.log.DebugContext(ctx, "can no longer watch the locks", "err", err)
 		return nil, err
 	}
-	w.tell()
+	w.changed()
 	return conn, nil
 }
 
-// connect tries one address after the other, until one of them watches, ctx ends or
+// connect tries one address after the other, until a server watches, ctx ends or
 // an error is hopeless.
 func (w *watcher) connect(ctx context.Context, hopeless func(error) bool) (net.Conn, error) {
 	pause := new(backoff.Backoff)
 	for {
-		e := w.link.endpoint(ctx)
+		e := w.connector.endpoint(ctx)
 		conn, err := w.try(ctx, e)
 		if err == nil {
-			w.link.change(func() { w.link.tour.settle(e) })
+			w.connector.change(func() { w.connector.rotation.settle(e) })
 			return conn, nil
 		}
 		w.log.DebugContext(ctx, "cannot watch", "server", e.String(), "err", err)
-		w.link.failed(err) // the next one's turn
+		w.connector.failed(err) // moves on to the next address
 		if errors.Is(err, errExpired) {
-			w.link = w.newLink()
+			w.connector = w.newConnector()
 		}
 		if hopeless(err) || pause.Wait(ctx) != nil {
 			return nil, err
@@ -98,17 +100,17 @@ func (w *watcher) connect(ctx context.Context, hopeless func(error) bool) (net.C
 	}
 }
 
-// try has a server watch.
+// try makes a server watch.
 func (w *watcher) try(ctx context.Context, e endpoint) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.link.share())
+	ctx, cancel := context.WithTimeout(ctx, w.connector.share())
 	defer cancel()
-	c, err := w.link.attempt(ctx, e)
+	c, err := w.connector.attempt(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.Conn.Close() })
 	defer stop()
-	err = authenticate(c.Conn, w.link.users.now())
+	err = authenticate(c.Conn, w.connector.users.now())
 	if err == nil {
 		const recursive = 1 // AddWatchMode.PERSISTENT_RECURSIVE
 		err = call(c.Conn, xidCall, opAddWatch, binary.BigEndian.AppendUint32(withText(nil, w.path), recursive))
@@ -123,10 +125,10 @@ func (w *watcher) try(ctx context.Context, e endpoint) (net.Conn, error) {
 	return nil, err
 }
 
-// follow tells of changes until the connection or ctx ends.
+// follow reports changes until the connection or ctx ends.
 func (w *watcher) follow(ctx context.Context, conn net.Conn) {
 	patience := max(w.o.ConnectTimeout, time.Second)
-	every := min(w.link.session().timeout/3, patience)
+	every := min(w.connector.session().timeout/3, patience)
 	pings := time.NewTicker(every)
 	defer pings.Stop()
 	heard, ended := make(chan struct{}, 1), make(chan struct{})
@@ -144,15 +146,15 @@ func (w *watcher) follow(ctx context.Context, conn net.Conn) {
 		case <-ended:
 			return
 		case <-heard:
-			w.tell()
+			w.changed()
 		case <-pings.C:
-			_, _ = conn.Write(request(xidPing, opPing, nil)) // if it fails, so does reading
+			_, _ = conn.Write(request(xidPing, opPing, nil)) // if this fails, so does reading
 		}
 	}
 }
 
-// listen reads until the connection ends, or is silent for that long. Events that
-// nobody has heard yet are one.
+// listen reads until the connection ends, or is silent for that long. It merges events that
+// were not yet received.
 func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
 	for {
 		_ = conn.SetReadDeadline(time.Now().Add(silence))
@@ -166,11 +168,11 @@ func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
 	}
 }
 
-// leave closes the session, as a release does: on a connection of its own.
+// leave closes the session on a separate connection, as a release does.
 func (w *watcher) leave(conn net.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
 	defer cancel()
-	if err := w.link.closeSession(ctx); err != nil {
+	if err := w.connector.closeSession(ctx); err != nil {
 		w.log.Debug("cannot close a session; it will expire", "err", err)
 	}
 	if conn != nil {

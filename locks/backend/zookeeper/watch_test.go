@@ -15,8 +15,8 @@ import (
 
 const opAddWatch = 106
 
-// testWatch tells of a holder, a waiter that comes and one that leaves, and of a
-// term's end, in whichever mode.
+// testWatch checks that a watch reports a new holder, a new waiter, one that leaves, and the
+// end of a term, in either mode.
 func testWatch(t *testing.T, s *root) {
 	op := operate(t, s)
 	modes := []string{"?mode=fair", "?mode=unfair"}
@@ -38,7 +38,7 @@ func testWatch(t *testing.T, s *root) {
 					<-done
 					drive.Changed(t, changes, "b has left", is("a", 0))
 				}
-				op.put("/p/jobs%2Fnightly%ask", "") // which is nothing that is told of one lock
+				op.put("/p/jobs%2Fnightly%ask", "") // not reported for one lock
 				drive.Release(t, a)
 				drive.Changed(t, changes, "nobody leads", is("", 0))
 			}
@@ -46,8 +46,8 @@ func testWatch(t *testing.T, s *root) {
 	}
 }
 
-// testWatchAll tells of any lock, of those who wait for it and of its record, and
-// begins in a store that is still empty.
+// testWatchAll checks that a watch of all locks reports holders, waiters and records of any
+// lock, and that it can begin in an empty store.
 func testWatchAll(t *testing.T, s *root) {
 	for root, mode := range map[string]string{"/fair": "?mode=fair", "/unfair": "?mode=unfair"} {
 		w := handle(t, s.URL()+root, options("w"))
@@ -82,7 +82,7 @@ func testWatchAll(t *testing.T, s *root) {
 	}
 }
 
-// testWatchesOneLock: what happens to others is not told.
+// testWatchesOneLock checks that the watch of one lock does not report others.
 func testWatchesOneLock(t *testing.T, s *root) {
 	w := handle(t, s.URL()+"/p", options("w"))
 	changes, all := drive.Watch(t, w, false), drive.Watch(t, handle(t, s.URL()+"/p", options("v")), true)
@@ -97,15 +97,15 @@ func testWatchesOneLock(t *testing.T, s *root) {
 	}
 	select {
 	case <-changes:
-		t.Error("what happens to others is told")
+		t.Error("the watch reports other locks")
 	default:
 	}
 	drive.Hold(t, handle(t, s.URL()+"/p", options("a")))
 	drive.Changed(t, changes, "a leads", func() bool { return true })
 }
 
-// TestWatchAcrossExpiry: a session that ended while we were away is followed by
-// another.
+// TestWatchAcrossExpiry checks that a watch whose session expired during an outage begins
+// another session.
 func TestWatchAcrossExpiry(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
@@ -114,7 +114,7 @@ func TestWatchAcrossExpiry(t *testing.T) {
 	o.TTL = time.Second
 	w := handle(t, "zk://"+p.Addr()+"/p", o)
 	changes := drive.Watch(t, w, false)
-	drive.Eventually(t, drive.Patience, "there is a session", func() bool { return sessions(s) == 1 }) // a slow machine may have lost one
+	drive.Eventually(t, drive.Patience, "there is a session", func() bool { return sessions(s) == 1 }) // on a slow machine, one may have expired
 	p.Refuse()
 	drive.Eventually(t, drive.Patience, "the session ends", func() bool { return sessions(s) == 0 })
 	p.Heal()
@@ -124,26 +124,27 @@ func TestWatchAcrossExpiry(t *testing.T) {
 	drive.Changed(t, changes, "a leads", func() bool { return drive.Inspect(t, w).Held })
 }
 
-// testWatchLasts: nothing is told of a quiet lock, and its session does not end.
+// testWatchLasts checks that the watch of an unchanged lock reports nothing, and that its
+// session does not end.
 func testWatchLasts(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	o := options("w")
 	o.TTL = 600 * time.Millisecond
 	w := handle(t, m.url()+"/p", o)
 	changes := drive.Watch(t, w, false)
 	drive.Eventually(t, drive.Patience, "three TTLs pass", func() bool { return m.count(opPing) >= 9 })
 	if n := m.count(opAddWatch); n != 1 {
-		t.Errorf("it began to watch %d times", n)
+		t.Errorf("it began to watch %d times; want 1", n)
 	}
 	select {
 	case <-changes:
-		t.Error("a change is told")
+		t.Error("a change was reported that did not happen")
 	default:
 	}
 }
 
-// testWatchRenewsNothing: a holder that watches, and does not renew, loses its lock
-// when its TTL is over.
+// testWatchRenewsNothing checks that a holder that watches, but does not renew, loses its
+// lock when its TTL has passed.
 func testWatchRenewsNothing(t *testing.T, s *root) {
 	o := options("a")
 	o.TTL = time.Second
@@ -159,7 +160,7 @@ func testWatchRenewsNothing(t *testing.T, s *root) {
 	t.Logf("free after %v", time.Since(start))
 }
 
-// sessions returns how many a server knows; -1: it does not say.
+// sessions returns the number of a server's sessions, or -1 if it does not answer.
 func sessions(s *zktest.Server) int {
 	dump, _, ok := strings.Cut(s.Ask("dump"), "ephemeral nodes dump:")
 	if !ok {
@@ -168,7 +169,8 @@ func sessions(s *zktest.Server) int {
 	return strings.Count(dump, "\n\t")
 }
 
-// TestWatchEnds with its context, and with the handle, and leaves nothing.
+// TestWatchEnds checks that a watch ends with its context and with the handle, and leaves
+// nothing.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
@@ -182,7 +184,7 @@ func TestWatchEnds(t *testing.T) {
 		return strings.HasPrefix(s.Ask("wchs"), "0 connections watching 0 paths") && sessions(s) == 0
 	}
 	if ends() {
-		t.Fatal("nobody watches")
+		t.Fatal("the server has no watch")
 	}
 	cancel()
 	closes(t, changes)
@@ -210,10 +212,10 @@ func closes(t *testing.T, changes <-chan struct{}) {
 	t.Error("the channel is not closed")
 }
 
-// testWatchOldServer: a server that cannot watch a tree is not one that cannot be
-// reached.
+// testWatchOldServer checks that a server that cannot watch a tree is an ErrUsage, and not
+// one that cannot be reached.
 func testWatchOldServer(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	m.lacks(opAddWatch)
 	for _, all := range []bool{false, true} {
 		if _, err := handle(t, m.url()+"/p", options("w")).Watch(drive.Context(t), all); !errors.Is(err, locks.ErrUsage) {
@@ -222,9 +224,9 @@ func testWatchOldServer(t *testing.T, s *root) {
 	}
 }
 
-// testWatchNobody: an address where nobody is, or where nobody answers, is told
+// testWatchUnreachable checks that an address without a server, or a silent one, is reported
 // soon.
-func testWatchNobody(t *testing.T, s *root) {
+func testWatchUnreachable(t *testing.T, s *root) {
 	p := faultproxy.New(t, s.Addr())
 	o := options("w")
 	o.ConnectTimeout = 500 * time.Millisecond

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// SetCounter sets the number that the next sequential child of a node gets. It
-// restarts the server: child is the path of the node's last child, whose creation
-// is made to say in the server's log of transactions that the counter was set so.
+// SetCounter sets the number that the next sequential child of a node gets. child is the
+// path of the node's last child. SetCounter restarts the server, and changes the
+// transaction that created the child in the server's log.
 func (s *Server) SetCounter(child string, next int32) {
 	s.TB.Helper()
 	s.Kill()
@@ -44,7 +44,7 @@ func setCounter(log []byte, child string, next int32) (changed bool) {
 	for at := fileHeader; at+sumAndSize < len(log); {
 		size := int(binary.BigEndian.Uint32(log[at+8:]))
 		if size == 0 {
-			break // what follows is room for more
+			break // the rest of the file is empty
 		}
 		txn := log[at+sumAndSize:][:size]
 		if body := txn[min(txnHeader, size):]; bytes.HasPrefix(body, text(child)) {
@@ -62,7 +62,7 @@ func setCounter(log []byte, child string, next int32) (changed bool) {
 	return changed
 }
 
-// text is a string as ZooKeeper stores it.
+// text returns a string as ZooKeeper stores it.
 func text(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }

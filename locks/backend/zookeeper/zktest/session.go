@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// EndSession ends a client's session as ZooKeeper's own tests do: another
-// connection resumes it, and closes it.
+// EndSession ends a client's session as ZooKeeper's own tests do: it resumes the session on
+// another connection, and closes it.
 func (s *Server) EndSession(id int64) error {
 	conn, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Server) EndSession(id int64) error {
 	if _, err := conn.Write(request); err != nil {
 		return err
 	}
-	for range 2 { // the session was resumed, and was closed
+	for range 2 { // the answers to resuming and to closing
 		var size [4]byte
 		if _, err := io.ReadFull(conn, size[:]); err != nil {
 			return fmt.Errorf("session %x was not ended: %w", id, err)
@@ -41,8 +41,8 @@ func (s *Server) EndSession(id int64) error {
 	return nil
 }
 
-// password is what a server gives to a session. It follows from the id by the
-// random numbers of Java (3.8: SessionTrackerImpl, ZooKeeperServer.generatePasswd).
+// password returns the password of a session. The server computes it from the id with
+// Java's random numbers (3.8: SessionTrackerImpl, ZooKeeperServer.generatePasswd).
 func password(id int64) (b []byte) {
 	const multiplier, mask = 0x5DEECE66D, 1<<48 - 1
 	seed := (uint64(id) ^ 0xB3415C00 ^ multiplier) & mask

@@ -21,11 +21,11 @@ import (
 // release is the directory of the server's jars in the cache.
 const release = "zookeeper-v3.8"
 
-// Options say what kind of server to run. The zero value is one without TLS.
+// Options say what kind of server to run. The zero value means one without TLS.
 type Options struct {
 	Tick time.Duration // 0 means 200 ms
 	// Largest is the longest timeout that a session may have. 0 means two
-	// minutes, and not ZooKeeper's own 20 ticks.
+	// minutes, instead of ZooKeeper's 20 ticks.
 	Largest time.Duration
 	TLS     *TLS     // nil: plain TCP
 	Config  []string // further lines of zoo.cfg
@@ -38,8 +38,8 @@ type TLS struct {
 	ClientCAFile      string // if set, clients must show a certificate signed by it
 }
 
-// A Server is one member. Its methods fail the test when they cannot do what
-// they say, and are not for concurrent use.
+// A Server is one member. Its methods fail the test if they cannot do what they say, and
+// must not be called concurrently.
 type Server struct {
 	*realserver.Process
 	o      Options
@@ -56,10 +56,10 @@ func Start(tb testing.TB, o Options) *Server {
 	return StartEnsemble(tb, 1, o)[0]
 }
 
-// An Ensemble is the members of one.
+// An Ensemble has the members of an ensemble.
 type Ensemble []*Server
 
-// Require skips the test, or fails it if CI=true, if no server can be run.
+// Require skips the test, or fails it if CI=true, if no server can be started.
 func Require(tb testing.TB) (java, jars string) {
 	tb.Helper()
 	jars = realserver.Installed(tb, release)
@@ -97,8 +97,8 @@ func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
 // URL returns the address as a leaderrun backend, without a chroot.
 func (s *Server) URL() string { return "zk://" + s.Addr() }
 
-// Start starts a server that was stopped or killed, with its data, and with its
-// certificate as it is now.
+// Start starts a server that was stopped or killed, with its data, and with its current
+// certificate.
 func (s *Server) Start() {
 	s.TB.Helper()
 	s.install()
@@ -115,11 +115,10 @@ func (e Ensemble) URL() string {
 	return "zk://" + strings.Join(addrs, ",")
 }
 
-// Leader returns the member that leads, as soon as there is one among those
-// that answer.
+// Leader waits until a member leads, and returns it.
 func (e Ensemble) Leader() *Server { return e.find("Mode: leader") }
 
-// Follower returns a member that follows.
+// Follower waits until a member follows, and returns it.
 func (e Ensemble) Follower() *Server { return e.find("Mode: follower") }
 
 func (e Ensemble) find(mode string) *Server {
@@ -132,12 +131,11 @@ func (e Ensemble) find(mode string) *Server {
 			}
 		}
 	}
-	tb.Fatalf("no server says %q", mode)
+	tb.Fatalf("no server answers with %q", mode)
 	return nil
 }
 
-// Ask sends one of the commands of four letters, and returns the answer; "" if
-// there is none.
+// Ask sends a four-letter command, and returns the answer, or "" if there is none.
 func (s *Server) Ask(command string) string {
 	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
@@ -158,8 +156,8 @@ func (s *Server) Ask(command string) string {
 }
 
 func (s *Server) serves() bool {
-	if s.o.TLS != nil { // commands are not for everybody there
-		return strings.Contains(s.Log(), "bound to port") // and not "binding to", before it listens
+	if s.o.TLS != nil { // Ask does not use TLS
+		return strings.Contains(s.Log(), "bound to port") // "binding to" comes before it listens
 	}
 	return strings.Contains(s.Ask("srvr"), "Mode: ")
 }
@@ -204,8 +202,7 @@ func (s *Server) configure(jars string, e Ensemble) {
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(s.dir, "zoo.cfg"))
 }
 
-// install copies the server's certificate and its key: ZooKeeper wants both in one
-// file.
+// install copies the server's certificate and its key into one file, as ZooKeeper requires.
 func (s *Server) install() {
 	s.TB.Helper()
 	if s.o.TLS == nil {
@@ -242,7 +239,7 @@ func (s *Server) write(name, text string) {
 	}
 }
 
-// Client returns an operator's client of a server without TLS. Close it.
+// Client returns an operator's client of a server without TLS. The caller closes it.
 func (s *Server) Client() *zk.Conn {
 	s.TB.Helper()
 	conn, _, err := zk.Connect([]string{s.Addr()}, 30*time.Second, zk.WithLogger(silent{}))
@@ -252,7 +249,7 @@ func (s *Server) Client() *zk.Conn {
 	return conn
 }
 
-// DeleteChild deletes the child of a node that was created first, or last.
+// DeleteChild deletes the first or the last child of a node, by their numbers.
 func (s *Server) DeleteChild(node string, last bool) error {
 	client := s.Client()
 	defer client.Close()

@@ -18,11 +18,11 @@ import (
 
 func portOf(s *zktest.Server) string { return s.Addr()[strings.LastIndex(s.Addr(), ":")+1:] }
 
-// pods are what a name stands for: 127.0.0.1 is a member of an ensemble that has no
-// quorum, 127.0.0.2 and 127.0.0.3 lead to a server that is well, 127.0.0.4 refuses.
+// pods have the addresses of a name: 127.0.0.1 is a member of an ensemble without a
+// quorum, 127.0.0.2 and 127.0.0.3 lead to a healthy server, 127.0.0.4 refuses connections.
 type pods struct {
 	members zktest.Ensemble
-	ways    [2]*faultproxy.Proxy
+	paths   [2]*faultproxy.Proxy
 	port    string
 }
 
@@ -31,17 +31,17 @@ func startPods(t *testing.T) *pods {
 	p.members[1].Kill()
 	p.members[2].Kill()
 	p.port = portOf(p.members[0])
-	well := zktest.Start(t, zktest.Options{})
+	healthy := zktest.Start(t, zktest.Options{})
 	for i, ip := range []string{"127.0.0.2", "127.0.0.3"} {
 		port, _ := strconv.Atoi(p.port)
-		p.ways[i] = faultproxy.NewAt(t, net.ParseIP(ip), port, well.Addr())
+		p.paths[i] = faultproxy.NewAt(t, net.ParseIP(ip), port, healthy.Addr())
 	}
 	return p
 }
 
 func (p *pods) url(name string) string { return "zk://" + name + ":" + p.port + "/" + name }
 
-// renews makes one attempt within the time that a renewal has with a ttl of 15 s.
+// renews renews once, in the time that a renewal has with a ttl of 15 s.
 func renews(t *testing.T, l locks.Lock) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -51,12 +51,12 @@ func renews(t *testing.T, l locks.Lock) {
 	}
 }
 
-// TestNameOfSeveralServers: each address of a name has its turn, and the addresses
-// may change.
+// TestNameOfSeveralServers checks that each address of a name is tried, and that the
+// addresses may change.
 func TestNameOfSeveralServers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("only 127.0.0.1 is this machine's")
+		t.Skip("needs the addresses 127.0.0.2 to 127.0.0.4, which only Linux has")
 	}
 	p := startPods(t)
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func testFirstWithoutQuorum(t *testing.T, p *pods, name string) {
 	if len(servers) != 2 || servers[0].Error == "" || servers[1].Error != "" || !strings.HasSuffix(servers[1].Address, " (127.0.0.2:"+p.port+")") {
 		t.Errorf("probed: %+v", servers)
 	}
-	for range 4 { // the order is by chance
+	for range 4 { // the order is random
 		l := open(t, p.url(name), options("a"))
 		drive.Hold(t, l)
 		renews(t, l)
@@ -92,12 +92,12 @@ func testFirstWithoutQuorum(t *testing.T, p *pods, name string) {
 
 func testOneGoesSilent(t *testing.T, p *pods, name string) {
 	names.set(name, "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
-	p.ways[1].CutAll()
-	defer p.ways[1].Heal()
+	p.paths[1].CutAll()
+	defer p.paths[1].Heal()
 	l := open(t, p.url(name), options("a"))
 	drive.Hold(t, l)
 	for i := range 4 {
-		silent, well := p.ways[i%2], p.ways[1-i%2]
+		silent, well := p.paths[i%2], p.paths[1-i%2]
 		well.Heal()
 		silent.CutAll()
 		renews(t, l)
@@ -107,16 +107,16 @@ func testOneGoesSilent(t *testing.T, p *pods, name string) {
 
 func testAddressesChange(t *testing.T, p *pods, name string) {
 	names.set(name, "127.0.0.2")
-	defer p.ways[0].Heal()
+	defer p.paths[0].Heal()
 	l := open(t, p.url(name), options("a"))
 	drive.Hold(t, l)
 	names.set(name, "127.0.0.1", "127.0.0.3")
-	p.ways[0].Refuse()
+	p.paths[0].Refuse()
 	renews(t, l)
 	drive.Release(t, l)
 }
 
-// testNoAddressesForAWhile: those that were known serve until the name server
+// testNoAddressesForAWhile checks that the known addresses are used until the name server
 // answers again.
 func testNoAddressesForAWhile(t *testing.T, p *pods, name string) {
 	names.set(name, "127.0.0.2", "127.0.0.3")
@@ -124,19 +124,19 @@ func testNoAddressesForAWhile(t *testing.T, p *pods, name string) {
 	drive.Hold(t, l)
 	names.fail(name)
 	for i := range 4 {
-		p.ways[i%2].Refuse()
+		p.paths[i%2].Refuse()
 		renews(t, l)
-		p.ways[i%2].Heal()
+		p.paths[i%2].Heal()
 	}
 	drive.Release(t, l)
 }
 
-// testQuorumComesLate: servers that refuse beside one that has no quorum yet are no
-// reason to give up.
+// testQuorumComesLate checks that Acquire keeps trying if one server refuses connections,
+// and another has no quorum yet.
 func testQuorumComesLate(t *testing.T, p *pods, name string) {
 	o := options("a")
 	o.ConnectTimeout = drive.Patience
-	o.TTL = drive.Patience // the session begins with the first attempt
+	o.TTL = drive.Patience // the session counts from the first attempt
 	log := new(drive.Log)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := open(t, "zk://127.0.0.1:"+p.port+",127.0.0.4:"+p.port+"/"+name, o)
@@ -145,7 +145,7 @@ func testQuorumComesLate(t *testing.T, p *pods, name string) {
 		_, err := l.Acquire(drive.Context(t), true)
 		done <- err
 	}()
-	drive.Eventually(t, drive.Patience, "each address was tried thrice", func() bool {
+	drive.Eventually(t, drive.Patience, "each address was tried three times", func() bool {
 		return strings.Count(log.String(), "cannot connect") >= 6
 	})
 	p.members[1].Start()

@@ -17,31 +17,31 @@ const (
 	opCreateContainer = 19
 )
 
-// A meddler is a proxy that knows ZooKeeper's packets.
-type meddler struct {
+// An interceptor is a proxy that reads ZooKeeper's packets.
+type interceptor struct {
 	listener net.Listener
 	server   *root
 
 	mu sync.Mutex
-	// answer decides what becomes of the answer to a request: passed on, or
-	// thrown away with the connection. It may change the packet.
+	// answer returns whether to pass on the answer to a request, instead of closing the
+	// connection. It may change the packet.
 	answer   func(op int32, packet []byte) (pass bool)
-	connect  func(answer []byte) // sees the answers to connect requests
+	connect  func(answer []byte) // called with the answers to connect requests
 	requests map[int32]int       // how many there were, by number
 	unknown  int32               // a request that the server does not know; 0: none
-	keep     bool                // clients are not told when the server closes a connection
-	open     int                 // connections of clients
+	keep     bool                // keep a client's connection when the server closes its own
+	open     int                 // the number of connections of clients
 	held     []net.Conn
 	ended    bool
 }
 
-// meddle starts a proxy to a server that passes everything on.
-func meddle(t testing.TB, s *root) *meddler {
+// intercept starts a proxy to a server. At first it passes on everything.
+func intercept(t testing.TB, s *root) *interceptor {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meddler{listener: l, server: s, requests: map[int32]int{}}
+	m := &interceptor{listener: l, server: s, requests: map[int32]int{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -69,64 +69,64 @@ func meddle(t testing.TB, s *root) *meddler {
 	return m
 }
 
-func (m *meddler) url() string { return m.server.through(m.listener.Addr().String()) }
+func (m *interceptor) url() string { return m.server.through(m.listener.Addr().String()) }
 
-// connects sets who sees the answers to connect requests.
-func (m *meddler) connects(f func(answer []byte)) {
+// connects sets the function that is called with the answers to connect requests.
+func (m *interceptor) connects(f func(answer []byte)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.connect = f
 }
 
-// lacks makes a request one that the server does not know.
-func (m *meddler) lacks(op int32) {
+// lacks sets a request that the server does not know.
+func (m *interceptor) lacks(op int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unknown = op
 }
 
-// answers sets what becomes of answers.
-func (m *meddler) answers(f func(op int32, packet []byte) bool) {
+// answers sets the function that decides about answers.
+func (m *interceptor) answers(f func(op int32, packet []byte) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answer = f
 }
 
-// keeps has clients not be told when the server closes a connection.
-func (m *meddler) keeps() {
+// keeps keeps clients' connections open when the server closes its own.
+func (m *interceptor) keeps() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keep = true
 }
 
-// connections returns how many of clients are open.
-func (m *meddler) connections() int {
+// connections returns the number of open connections of clients.
+func (m *interceptor) connections() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.open
 }
 
-// count returns how many requests of a kind there were.
-func (m *meddler) count(op int32) int {
+// count returns the number of requests of a kind.
+func (m *interceptor) count(op int32) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.requests[op]
 }
 
-func (m *meddler) opened(n int) {
+func (m *interceptor) opened(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open += n
 }
 
-func (m *meddler) hold(c net.Conn) bool {
+func (m *interceptor) hold(c net.Conn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held = append(m.held, c)
 	return !m.ended
 }
 
-func (m *meddler) serve(client net.Conn) {
+func (m *interceptor) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", m.server.Addr())
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *meddler) serve(client net.Conn) {
 		return
 	}
 	var mu sync.Mutex
-	asked := map[int32]int32{} // requests that are not answered yet, by xid
+	asked := map[int32]int32{} // the number of each request, by xid
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer server.Close()

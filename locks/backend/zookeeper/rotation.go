@@ -10,7 +10,7 @@ import (
 
 // An endpoint is one address of a server.
 type endpoint struct {
-	server string // "host:port" as given: TLS looks for this name in the certificate
+	server string // "host:port" as given: TLS expects this name in the certificate
 	addr   string // "10.0.0.1:2181"; the server's name if it has no address
 	err    error  // why it has none
 }
@@ -22,34 +22,34 @@ func (e endpoint) String() string {
 	return e.server + " (" + e.addr + ")"
 }
 
-// A tour goes from one address to the next, round after round. The name of a
-// server may have several addresses, as that of a headless service in Kubernetes,
-// and these change. So a round begins with looking up all names, and then has
-// each address once, shuffled. After a success the round is over: long after it,
-// when the connection breaks, its other addresses may be nobody's any more.
-type tour struct {
+// A rotation goes through all addresses in rounds. The name of a
+// server may have several addresses, like that of a headless service in Kubernetes,
+// and these change. So a round begins by looking up all names, and then uses
+// each address once, in random order. A success ends the round: when the connection breaks
+// much later, its other addresses may no longer exist.
+type rotation struct {
 	servers []string
-	known   map[string][]endpoint // what each server had when it was last looked up
-	left    []endpoint            // of this round; the first is that whose turn it is
+	known   map[string][]endpoint // the addresses of each server at its last look-up
+	left    []endpoint            // the rest of this round, from the current address on
 	size    int                   // of this round; before the first, the number of servers
-	begun   bool                  // the turn of the first has begun
-	last    string                // the address whose turn was before
+	begun   bool                  // the current address has been used
+	last    string                // the address before the current one
 }
 
-func newTour(servers []string) tour {
-	return tour{servers: servers, size: len(servers), known: map[string][]endpoint{}}
+func newRotation(servers []string) rotation {
+	return rotation{servers: servers, size: len(servers), known: map[string][]endpoint{}}
 }
 
-// next ends a turn.
-func (t *tour) next() {
+// next moves on to the next address.
+func (t *rotation) next() {
 	if len(t.left) > 0 {
 		t.last, t.left, t.begun = t.left[0].addr, t.left[1:], false
 	}
 }
 
-// round begins a round with what was looked up. A server that cannot be looked up
-// now keeps its addresses. The address whose turn was last is not the first.
-func (t *tour) round(found map[string][]endpoint) {
+// round begins a round with the addresses that were found. A server that cannot be looked up
+// now keeps its addresses. The last address of the last round does not come first.
+func (t *rotation) round(found map[string][]endpoint) {
 	t.left = nil
 	for server, now := range found {
 		if before := t.known[server]; now[0].err == nil || before == nil || before[0].err != nil {
@@ -64,12 +64,12 @@ func (t *tour) round(found map[string][]endpoint) {
 	}
 }
 
-func (t *tour) swap(i, j int) { t.left[i], t.left[j] = t.left[j], t.left[i] }
+func (t *rotation) swap(i, j int) { t.left[i], t.left[j] = t.left[j], t.left[i] }
 
-// settle ends a round with a success.
-func (t *tour) settle(e endpoint) { t.left, t.begun = []endpoint{e}, true }
+// settle ends a round after a success.
+func (t *rotation) settle(e endpoint) { t.left, t.begun = []endpoint{e}, true }
 
-// lookUp returns the addresses of each server, or why it has none.
+// lookUp returns the addresses of each server, or the error of looking it up.
 func lookUp(ctx context.Context, servers []string) map[string][]endpoint {
 	found := make([][]endpoint, len(servers))
 	var wg sync.WaitGroup

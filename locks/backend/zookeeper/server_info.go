@@ -9,40 +9,39 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A banner is what a server says of itself to everybody who writes "srvr", the one
-// of its commands of four letters that is allowed unless somebody forbids it
-// (FourLetterCommands). It needs no session, and so a server has it that gives
-// none.
-type banner struct {
-	product string // "Zookeeper"; "": it said nothing that we know
+// A serverInfo is a server's answer to "srvr", the only one of its four-letter commands
+// that is allowed by default (FourLetterCommands). It needs no session, so a server that
+// grants none also answers it.
+type serverInfo struct {
+	product string // "Zookeeper"; "": unknown
 	version string // "3.8.4"
 	mode    string // "leader", "follower", "observer", "standalone" or "read-only"
 	refused bool   // the command is not allowed
 }
 
-// maxBanner is the most that is read of one, in bytes.
-const maxBanner = 16 << 10
+// maxServerInfo is the most that is read of an answer, in bytes.
+const maxServerInfo = 16 << 10
 
 var (
-	errNoQuorum = errors.New("the server does not serve: the ensemble has no quorum, or elects its leader")
+	errNoQuorum = errors.New("the server does not serve: the ensemble has no quorum, or is electing its leader")
 	errReadOnly = errors.New("the server is read-only: it has lost its quorum")
 )
 
-// askBanner has the server send its banner and close the connection. If it only
-// closes that, nothing is known.
-func askBanner(conn net.Conn) (banner, error) {
+// askServerInfo reads a server's answer, after which the server closes the connection. If
+// it closes the connection without an answer, the result is empty, without an error.
+func askServerInfo(conn net.Conn) (serverInfo, error) {
 	_, err := io.WriteString(conn, "srvr")
 	if err != nil {
-		return banner{}, alert(conn, err)
+		return serverInfo{}, alert(conn, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(conn, maxBanner))
+	text, err := io.ReadAll(io.LimitReader(conn, maxServerInfo))
 	if len(text) == 0 && err != nil && !errors.Is(atOnce(err), errNotServing) {
-		return banner{}, err
+		return serverInfo{}, err
 	}
-	return readBanner(string(text))
+	return parseServerInfo(string(text))
 }
 
-func readBanner(text string) (b banner, err error) {
+func parseServerInfo(text string) (b serverInfo, err error) {
 	switch {
 	case strings.Contains(text, "not currently serving requests"): // AbstractFourLetterCommand.ZK_NOT_SERVING
 		return b, errNoQuorum
@@ -64,7 +63,7 @@ func readBanner(text string) (b banner, err error) {
 	return b, err
 }
 
-// upTo is a text up to the first of some characters, and not too long.
+// upTo returns a text up to the first of some characters, abbreviated if it is long.
 func upTo(s, any string) string {
 	if end := strings.IndexAny(s, any); end >= 0 {
 		s = s[:end]

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// A write that fails is for the reader to tell of.
+// TestWriteThatFails checks that a failed write is reported by Read, and not by Write.
 func TestWriteThatFails(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()
-	w := newWire(ours, endpoint{}, newLink(&settings{servers: []string{"a"}}, 0, 0, nil), nil)
+	w := newSessionConn(ours, endpoint{}, newConnector(&settings{servers: []string{"a"}}, 0, 0, nil), nil)
 	w.taken, w.begun = true, true
 	_ = theirs.Close()
 	if n, err := w.Write(make([]byte, 20)); n != 20 || err != nil {

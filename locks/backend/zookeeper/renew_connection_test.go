@@ -10,15 +10,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// complaints counts the warnings in a server's log about connections that
-// clients closed.
-func complaints(s *zktest.Server) int { return strings.Count(s.Log(), "WARN NIOServerCnxn") }
+// warnings counts the warnings in a server's log about connections that clients closed.
+func warnings(s *zktest.Server) int { return strings.Count(s.Log(), "WARN NIOServerCnxn") }
 
 // connections counts a server's connections that have a session.
 func connections(s *zktest.Server) int { return strings.Count(s.Ask("cons"), "sid=") }
 
-// TestRenewalsAreQuiet: those of a holder and of a waiter leave no warnings in
-// the server's log, and no connections.
+// TestRenewalsAreQuiet checks that the renewals of a holder and of a waiter leave no
+// warnings in the server's log, and no connections.
 func TestRenewalsAreQuiet(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Options{})
@@ -26,21 +25,21 @@ func TestRenewalsAreQuiet(t *testing.T) {
 	drive.Hold(t, a)
 	b, _ := campaign(drive.Context(t), t, s.URL()+"/p", options("b"))
 	const rounds = 30
-	before := complaints(s)
+	before := warnings(s)
 	for range rounds {
 		drive.Renew(t, a)
 		drive.Renew(t, b)
 	}
 	drive.Eventually(t, drive.Patience, "each has one connection", func() bool { return connections(s) == 2 })
-	if n := complaints(s) - before; n > rounds/5 { // on a busy machine, some may be late
+	if n := warnings(s) - before; n > rounds/5 { // on a busy machine, some may be late
 		t.Errorf("%d renewals left %d warnings in the server's log", 2*rounds, n)
 	}
 }
 
-// testConnectionsThatServersKeep are closed by the client, and cost little time,
-// and not each renewal.
+// testConnectionsThatServersKeep checks that the client closes connections that the server
+// keeps, and that this delays a renewal only briefly, and not every one.
 func testConnectionsThatServersKeep(t *testing.T, s *root) {
-	m := meddle(t, s)
+	m := intercept(t, s)
 	m.keeps()
 	l := open(t, m.url()+"/p", options("a"))
 	drive.Hold(t, l)
@@ -56,7 +55,7 @@ func testConnectionsThatServersKeep(t *testing.T, s *root) {
 			atOnce++
 		}
 	}
-	if atOnce == 0 { // every other one should be
+	if atOnce == 0 { // want every other renewal
 		t.Error("all renewals waited for the server to close a connection")
 	}
 	drive.Eventually(t, drive.Patience, "one connection is left", func() bool { return m.connections() == 1 })
