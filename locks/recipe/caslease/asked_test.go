@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// looks renews a few times, and counts the looks at what the holder is asked.
+// looks renews a few times, and counts the reads of requests.
 func looks(t *testing.T, s *sim, l locks.Lock) int {
 	t.Helper()
 	verbs(s)
@@ -23,8 +23,8 @@ func looks(t *testing.T, s *sim, l locks.Lock) int {
 	return verbs(s)["ask read"]
 }
 
-// TestAskedNot: who will not resign does not look, and others do so once for each
-// renewal.
+// TestAskedNot: a holder that will not resign does not read requests; others read them once after
+// each renewal.
 func TestAskedNot(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		for noResign, want := range map[bool]int{true: 0, false: 3} {
@@ -33,15 +33,15 @@ func TestAskedNot(t *testing.T) {
 			l := at(t, s, o)
 			drive.Hold(t, l)
 			if n := looks(t, s, l); n != want {
-				t.Errorf("%d looks; want %d", n, want)
+				t.Errorf("%d reads of requests; want %d", n, want)
 			}
 			drive.Release(t, l)
 		}
 	})
 }
 
-// TestAskedDenied: one who may not look is told so once, and renews. A limit that
-// is exceeded is no such denial.
+// TestAskedDenied: a holder that is not allowed to read requests logs that once, and goes on
+// renewing. A limit that was exceeded is not such a denial.
 func TestAskedDenied(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[caslease.Kind]int{caslease.Denied: 1, caslease.Throttled: 3, caslease.Refused: 3} {
@@ -60,14 +60,14 @@ func TestAskedDenied(t *testing.T) {
 				})
 				n, warnings := looks(t, s, l), strings.Count(log.String(), "level=WARN")
 				if n != want || (warnings == 1) != (want == 1) || warnings > 1 {
-					t.Errorf("%d looks, and logged:\n%s", n, log.String())
+					t.Errorf("%d reads of requests, and the log is:\n%s", n, log.String())
 				}
 			})
 		})
 	}
 }
 
-// TestCloseWaits for a look that it ends.
+// TestCloseWaits: Close ends a read of requests, and waits for it.
 func TestCloseWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, patiently("a"))
@@ -81,10 +81,10 @@ func TestCloseWaits(t *testing.T) {
 		if took := time.Since(start); took > 0 {
 			t.Errorf("Close took %v", took)
 		}
-	}) // a look that went on would be found by the bubble
+	}) // the bubble would find a read that went on
 }
 
-// TestAskedLast: what nobody has received is replaced by what comes later.
+// TestAskedLast: a later request replaces one that nobody has received.
 func TestAskedLast(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))

@@ -17,8 +17,8 @@ func breaks(t *testing.T, l locks.Lock, token uint64) error {
 	return l.(locks.Breaker).Break(drive.Context(t), token)
 }
 
-// TestBreak takes the lock away: its holder is told so by its next renewal, and the
-// next grant has a greater token and is not clean. One that follows on a release is.
+// TestBreak: the holder of a lock that is broken learns of it by its next renewal. The next grant
+// has a greater token and is not clean. A grant after a release is clean.
 func TestBreak(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a, w := at(t, s, options("a")), at(t, s, options("operator"))
@@ -34,10 +34,10 @@ func TestBreak(t *testing.T) {
 			t.Errorf("got %v, %+v", err, inspect(t, s))
 		}
 		if err := breaks(t, w, g.Token); !errors.Is(err, locks.ErrLost) {
-			t.Errorf("once more: %v", err)
+			t.Errorf("a second Break: %v", err)
 		}
 		if err := renew(t, a); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "free") {
-			t.Errorf("the holder renews: %v", err)
+			t.Errorf("the holder's renewal: %v", err)
 		}
 		b := at(t, s, options("b"))
 		next := drive.Hold(t, b)
@@ -45,7 +45,7 @@ func TestBreak(t *testing.T) {
 			t.Errorf("the next grant: %+v after %d, and %+v", next, g.Token, st)
 		}
 		if err := a.Release(drive.Context(t)); err != nil || inspect(t, s).Holder != "b" {
-			t.Errorf("the old holder releases: %v, %+v", err, inspect(t, s))
+			t.Errorf("the old holder's release: %v, %+v", err, inspect(t, s))
 		}
 		if text, err := b.(locks.Recorder).Record(drive.Context(t)); string(text) != "it ran" || err != nil {
 			t.Errorf("the record: %q, %v", text, err)
@@ -73,9 +73,9 @@ func catch(s *sim, verb string) (arrived, late chan struct{}) {
 	return arrived, late
 }
 
-// TestBreakIsOneStep: a renewal that comes between the look and the write makes the
-// service refuse it. The second look shows the same term, which is then ended; or
-// another, which is not.
+// TestBreakIsOneStep: if a renewal comes between the read and the write, the store refuses the
+// write. If the second read shows the same term, Break ends it; if it shows another term, Break
+// does not.
 func TestBreakIsOneStep(t *testing.T) {
 	t.Parallel()
 	for name, release := range map[string]bool{"renewed": false, "taken over": true} {
@@ -103,12 +103,12 @@ func TestBreakIsOneStep(t *testing.T) {
 	}
 }
 
-// TestBreakUnheard: an answer that was lost is found out about by another look, and
-// a refusal for coming too soon is no failure.
-func TestBreakUnheard(t *testing.T) {
+// TestBreakLostAnswer: if the answer was lost, another read finds out the outcome. A refusal for
+// coming too soon is not a failure.
+func TestBreakLostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]Fault{
-		"no answer": {LoseReply: true}, "not heard": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}, "an error": {Err: refuse(caslease.Unknown, "Backend Error")},
+		"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}, "an error": {Err: refuse(caslease.Unknown, "Backend Error")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
@@ -120,18 +120,18 @@ func TestBreakUnheard(t *testing.T) {
 					t.Errorf("got %v, %+v", err, inspect(t, s))
 				}
 				if took := time.Since(start); name == "too soon" && took < time.Second {
-					t.Errorf("refused for coming too soon, it came again within %v", took)
+					t.Errorf("refused for coming too soon, the write was repeated within %v", took)
 				}
 				if next := drive.Hold(t, at(t, s, options("b"))); next.Clean {
-					t.Error("the next grant is called clean")
+					t.Error("the next grant is clean")
 				}
 			})
 		})
 	}
 }
 
-// TestBreakOfACellThatIsNone changes nothing.
-func TestBreakOfACellThatIsNone(t *testing.T) {
+// TestBreakWithoutLock: Break changes nothing if there is no cell, or a cell that is not a lock.
+func TestBreakWithoutLock(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		w := at(t, s, options("operator"))
 		if err := breaks(t, w, 1); !errors.Is(err, locks.ErrLost) {
@@ -144,7 +144,7 @@ func TestBreakOfACellThatIsNone(t *testing.T) {
 			t.Errorf("a cell that makes no sense: %v", err)
 		}
 		if after, _ := s.Cell(leaseCell); after.Version != before.Version {
-			t.Error("it was changed")
+			t.Error("the cell was changed")
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
-// The whole suite runs over each way in which a store can judge the end of a lease, and
-// over one that tells of changes. In a bubble, time costs nothing.
+// The whole suite runs for each Expiry, and for a store that reports changes. In a bubble, time
+// costs nothing.
 
 func TestByWatching(t *testing.T) { lockstest.Run(t, newSim(caslease.ByWatching).config()) }
 
@@ -60,7 +60,7 @@ func cellAt(u *url.URL, p caslease.Part, name string) string {
 	return id(strings.Trim(u.Path, "/"), caslease.Key{Name: name, Part: p})
 }
 
-// leftovers are the cells that keep anybody from having a lock.
+// leftovers returns the cells that keep a lock from being taken.
 func (s *sim) leftovers(_ testing.TB, u *url.URL) (held []string) {
 	for _, name := range s.under(cellAt(u, caslease.Lease, "")) {
 		if c, _ := s.Cell(name); storetest.Held(c) {
@@ -70,7 +70,7 @@ func (s *sim) leftovers(_ testing.TB, u *url.URL) (held []string) {
 	return held
 }
 
-// garbage is what a store need not keep, and may return.
+// garbage returns states that a store may return, though it need not keep them.
 func garbage() []string {
 	return []string{
 		" ", "\x00\x1b]0;owned\x07\xff", `{"state":"held","nonce":"\u0000","ttl_ms":0}`,

@@ -14,7 +14,7 @@
 // The store has no leases. The cell says when it was last written, or at least that it was
 // written, and a lease runs out if its cell is not written again. A renewal is one write, on
 // the condition that the cell is unchanged. If it has changed, the cell is read. The change
-// may be an earlier renewal whose answer was lost, which the nonce tells. Otherwise the lock
+// may be an earlier renewal whose answer was lost, which the nonce shows. Otherwise the lock
 // is definitely lost.
 //
 // Others see a renewal by the cell's Version and Updated. So each renewal raises a counter in

@@ -12,20 +12,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// hourAhead is what a proxy that hides, and whose clock is wrong, makes of an answer.
+// hourAhead changes an answer as an invisible proxy does whose clock is an hour ahead.
 func hourAhead(c *caslease.Cell) {
 	c.Date = c.Date.Add(time.Hour)
 }
 
-// impatient asks for a lease so short that its end proves nothing about that of
-// the holder before.
+// impatient returns options with a lease so short that its end proves nothing about the end of the
+// previous holder's.
 func impatient() locks.Options {
 	o := options("b")
 	o.TTL = time.Second
 	return o
 }
 
-// wantHeld looks without waiting, as one more contender whose answers are right.
+// wantHeld tries to acquire, as another contender whose answers are right.
 func wantHeld(t *testing.T, s *sim, why string) {
 	t.Helper()
 	s.Fault(nil)
@@ -34,9 +34,8 @@ func wantHeld(t *testing.T, s *sim, why string) {
 	}
 }
 
-// TestWrongDateThenDeath has b take over too early and come no further than its
-// one write. What it left must say that the lock is held for as long as a's
-// lease may run, though b asked for less.
+// TestWrongDateThenDeath: b takes over too early, and dies after its first write. The state that it
+// left must hold the lock for as long as a's lease may last, though b asked for less.
 func TestWrongDateThenDeath(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -58,8 +57,8 @@ func TestWrongDateThenDeath(t *testing.T) {
 	})
 }
 
-// TestWrongDateAndLostReply has b take over too early, and learn of it so late
-// that it has to write again. Its own leftover proves nothing about a's lease.
+// TestWrongDateAndLostReply: b takes over too early, and learns the outcome so late that it has to
+// write again. What its first write left proves nothing about a's lease.
 func TestWrongDateAndLostReply(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -77,7 +76,7 @@ func TestWrongDateAndLostReply(t *testing.T) {
 			return f
 		})
 		b := at(t, s, impatient())
-		for range 2 { // the second campaign finds what the first has left
+		for range 2 { // the second campaign finds what the first one left
 			_, err := b.Acquire(drive.Context(t), true)
 			if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
 				t.Fatalf("b has taken over too early: got %v; want that a has it", err)
@@ -86,8 +85,8 @@ func TestWrongDateAndLostReply(t *testing.T) {
 	})
 }
 
-// TestWrongDateIsNotUndone has b take over too early, and be told to give up
-// before it knows. To mark the lock as free would let anybody have it at once.
+// TestWrongDateIsNotUndone: b takes over too early, and gives up before it knows that. If it marked
+// the lock as free, anybody could take it at once.
 func TestWrongDateIsNotUndone(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -108,7 +107,7 @@ func TestWrongDateIsNotUndone(t *testing.T) {
 		b.ConnectTimeout = 2 * drive.Patience
 		l := at(t, s, b)
 		go func() { _, err := l.Acquire(ctx, true); done <- err }()
-		drive.Eventually(t, drive.Patience, "b has written", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
+		drive.Eventually(t, drive.Patience, "b has written", func() bool { return strings.Contains(stateOf(t, s), `"holder":"b"`) })
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v; want context.Canceled", err)
@@ -117,29 +116,29 @@ func TestWrongDateIsNotUndone(t *testing.T) {
 	})
 }
 
-// TestFreedBeforeResolved: b's write took effect, its answer was lost, and an
-// operator marked the lock as free before b looked. It is not b's any more.
+// TestFreedBeforeResolved: b's write took effect, its answer was lost, and an operator marked the
+// lock as free before b read the cell. The lock is no longer b's.
 func TestFreedBeforeResolved(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		wrote, freed := false, false
 		s.Fault(func(r Request) Fault {
 			if wrote && !freed {
 				freed = true
-				s.SetState(leaseCell, strings.Replace(record(t, s), `"held"`, `"free"`, 1))
+				s.SetState(leaseCell, strings.Replace(stateOf(t, s), `"held"`, `"free"`, 1))
 			}
 			lose := r.Verb == "create"
 			wrote = wrote || lose
 			return Fault{LoseReply: lose}
 		})
 		drive.Hold(t, at(t, s, options("b")))
-		if got := record(t, s); !strings.Contains(got, `"state":"held"`) {
-			t.Errorf("b believes it has the lock; the record is %s", got)
+		if got := stateOf(t, s); !strings.Contains(got, `"state":"held"`) {
+			t.Errorf("b believes it has the lock; the state is %s", got)
 		}
 	})
 }
 
-// TestWrongDateThenRelease has b try to take over too early and fail. When a
-// releases the lock, nothing is in doubt any more.
+// TestWrongDateThenRelease: b tries to take over too early and fails. After a releases the lock,
+// nothing is in doubt.
 func TestWrongDateThenRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -157,7 +156,7 @@ func TestWrongDateThenRelease(t *testing.T) {
 		b.ConnectTimeout = time.Second
 		l := at(t, s, b)
 		if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
-			t.Fatalf("while no write passes: %v; want ErrUnavailable", err)
+			t.Fatalf("while no write arrives: %v; want ErrUnavailable", err)
 		}
 		s.Fault(nil)
 		drive.Release(t, a)

@@ -70,7 +70,7 @@ func (s *shelf) Fault(err error) caslease.Fault {
 
 func (s *shelf) Close() error { return nil }
 
-// A backend is a Store. All else that a lock can do comes with it.
+// A backend is a Store. Package caslease does the rest.
 func Example() {
 	ctx := context.Background()
 	store := &shelf{cells: map[caslease.Key]caslease.Cell{}}

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// base is when the object of these tests was last changed.
+// base is when the cell of these tests was last changed.
 var base = time.Date(2026, 1, 2, 3, 4, 5, 700e6, time.UTC)
 
 // seenAt returns a view of a held lock with a lease of 10 s. By its Date, the answer showed a
@@ -21,18 +21,18 @@ func seenAt(age time.Duration, sent, received time.Duration) *view {
 	}
 }
 
-// stamped are the traits of a store that is judged by its stamps.
+// stamped returns the traits of a store whose Expiry is ByStamps.
 func stamped() *Traits { return &Traits{Expiry: ByStamps, Margin: time.Second, Poll: 2 * time.Second} }
 
-// TestDateProvesTheEnd: at the first look, and not before the lease and the
-// margin are over.
+// TestDateProvesTheEnd: a Date proves the end of a lease at the first look, but not before the
+// lease and the margin are over.
 func TestDateProvesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		age  time.Duration
 		left time.Duration
 	}{
-		{0, 10 * time.Second}, // the watch alone would allow that
+		{0, 10 * time.Second}, // watching alone says the same
 		{5 * time.Second, 6 * time.Second},
 		{10 * time.Second, time.Second},
 		{11 * time.Second, 0},
@@ -48,8 +48,8 @@ func TestDateProvesTheEnd(t *testing.T) {
 	}
 }
 
-// TestWatchProvesTheEnd: without any Date, or where it proves nothing, a whole lease
-// from the arrival of one answer to the sending of another.
+// TestWatchProvesTheEnd: if there is no Date, or it proves nothing, the proof is a whole lease
+// between the arrival of one answer and the sending of another request.
 func TestWatchProvesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, traits := range []*Traits{stamped(), {Expiry: ByWatching}} {
@@ -94,36 +94,36 @@ func TestEarly(t *testing.T) {
 	}
 }
 
-// TestRest: a takeover in doubt waits for the rest of the lease by the stamps,
-// counted from when it first saw them, and never longer for seeing them again.
-func TestRest(t *testing.T) {
+// TestDoubtLeft: a takeover in doubt waits for the rest of the lease by the stamps, counted from
+// the first answer that showed them. Another answer with the same stamps does not prolong that.
+func TestDoubtLeft(t *testing.T) {
 	t.Parallel()
 	l, term, d := New(nil, *stamped(), locks.Options{}), new(term), new(doubt)
 	start := l.now()
 	before, after := seenAt(time.Hour, time.Duration(start), time.Duration(start)), seenAt(0, time.Duration(start), time.Duration(start))
 	d.begin(before, term)
 	if got := term.state.TTLms; got != 10_000 {
-		t.Errorf("a takeover in doubt speaks of a lease of %d ms; want 10000", got)
+		t.Errorf("the state of a takeover in doubt has a lease of %d ms; want 10000", got)
 	}
-	after.Updated = base.Add(-time.Hour) // stamps of which nothing can be said
+	after.Updated = base.Add(-time.Hour) // stamps that make no sense
 	if got := d.left(after, l.traits); got > 10*time.Second {
-		t.Errorf("the rest is %v; want no more than the lease", got)
+		t.Errorf("%v left; want no more than the lease", got)
 	}
 	after.Updated = base.Add(7 * time.Second)
 	for _, later := range []time.Duration{0, 5 * time.Second} {
 		after.received = start.Add(later)
 		if got := d.left(after, l.traits); got > 3500*time.Millisecond {
-			t.Errorf("seen again %v later the rest is %v; want 3.5s from the start or less", later, got)
+			t.Errorf("seen again %v later: %v left; want 3.5s from the start or less", later, got)
 		}
 	}
 	after.Updated = base.Add(11 * time.Second)
 	if got := d.left(after, l.traits); got != 0 || d.before != nil {
-		t.Errorf("once the stamps show that it was over, the rest is %v", got)
+		t.Errorf("after the stamps have shown that the lease was over: %v left", got)
 	}
 }
 
-// TestPoll holds the pauses of those who wait to what the documentation says of
-// their reads, and so of their price.
+// TestPoll: waiters pause as the documentation says, which determines the price of their
+// reads.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ left, least, most, mean time.Duration }{

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// passing are faults of one request that a later attempt overcomes.
+// passing returns faults of one request after which another attempt succeeds.
 func passing() map[string]Fault {
 	return map[string]Fault{
 		"dropped":    {Drop: true},
@@ -21,12 +21,12 @@ func passing() map[string]Fault {
 		"throttled":  {Err: refuse(caslease.Throttled, "too soon")},
 		"unknown":    {Err: refuse(caslease.Unknown, "Backend Error")},
 		"unsent":     {Err: refuse(caslease.Unsent, "Backend Error")},
-		"changed":    {Err: refuse(caslease.Changed, "it is not as it was")},
+		"changed":    {Err: refuse(caslease.Changed, "the cell has changed")},
 	}
 }
 
-// TestAcquireOvercomes has the write fail that makes the lock ours: that of a
-// new lock, of one that was released, and of one whose holder has gone.
+// TestAcquireOvercomes: the write fails that takes a new lock, a lock that was released, or a
+// lock whose holder is gone.
 func TestAcquireOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
@@ -43,12 +43,12 @@ func TestAcquireOvercomes(t *testing.T) {
 					if err := renew(t, l); err != nil {
 						t.Errorf("renew: %v", err)
 					}
-					if got := record(t, s); !strings.Contains(got, `"state":"held"`) || !strings.Contains(got, `"holder":"b"`) {
-						t.Errorf("the record is %s", got)
+					if got := stateOf(t, s); !strings.Contains(got, `"state":"held"`) || !strings.Contains(got, `"holder":"b"`) {
+						t.Errorf("the state is %s", got)
 					}
 					drive.Release(t, l)
-					if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
-						t.Errorf("after the release the record is %s", got)
+					if got := stateOf(t, s); !strings.Contains(got, `"state":"free"`) {
+						t.Errorf("after the release the state is %s", got)
 					}
 				})
 			})
@@ -56,7 +56,7 @@ func TestAcquireOvercomes(t *testing.T) {
 	}
 }
 
-// TestWritesBackOff: while the service fails, writes come ever more slowly.
+// TestWritesBackOff: while the store fails, the pauses between writes grow.
 func TestWritesBackOff(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		s.Fault(func(r Request) Fault {
@@ -74,11 +74,11 @@ func TestWritesBackOff(t *testing.T) {
 	})
 }
 
-// TestReadOvercomes has the first look fail.
+// TestReadOvercomes: the first read fails.
 func TestReadOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
-		if name == "changed" { // a look has no preconditions
+		if name == "changed" { // a read has no condition
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestReadOvercomes(t *testing.T) {
 	}
 }
 
-// prepare brings the lock into a state in which it is to be had.
+// prepare brings the lock into a state in which it can be taken.
 func prepare(t *testing.T, s *sim, state string) (last locks.Grant) {
 	t.Helper()
 	o := options("a")
@@ -109,8 +109,8 @@ func prepare(t *testing.T, s *sim, state string) (last locks.Grant) {
 	return last
 }
 
-// TestAcquireIsResolvedByNonce: the write took effect and its answer was lost.
-// It is found out by reading, and no second write is made.
+// TestAcquireIsResolvedByNonce: a write took effect but its answer was lost. A read finds that
+// out, and there is no second write.
 func TestAcquireIsResolvedByNonce(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"new", "released", "expired"} {
@@ -129,8 +129,8 @@ func TestAcquireIsResolvedByNonce(t *testing.T) {
 	}
 }
 
-// TestAcquireResolvedByAnswer: where a read may show what another server, which takes over,
-// has not got, the lock is had by a write that is acknowledged.
+// TestAcquireResolvedByAnswer: if a read may show what the standby does not have yet, we take
+// the lock only by a write that is acknowledged.
 func TestAcquireResolvedByAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		s.early = true
@@ -149,8 +149,8 @@ func TestAcquireResolvedByAnswer(t *testing.T) {
 	})
 }
 
-// TestAcquireResolvedForAnother: the write was lost, and somebody else's made the
-// lock theirs before it was looked for.
+// TestAcquireResolvedForAnother: the write was lost, and somebody else took the lock before we
+// read the cell.
 func TestAcquireResolvedForAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		s.Fault(func(r Request) Fault {
@@ -166,8 +166,8 @@ func TestAcquireResolvedForAnother(t *testing.T) {
 	})
 }
 
-// TestAcquireResolvedTooLate: by the time that the answer counts as lost, the
-// lease that the write began has ended. Another write begins another.
+// TestAcquireResolvedTooLate: when we give up on the answer, the lease that the write began has
+// ended. A new write begins a new one.
 func TestAcquireResolvedTooLate(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		never := make(chan struct{})
@@ -180,13 +180,13 @@ func TestAcquireResolvedTooLate(t *testing.T) {
 		ctx, cancel := context.WithTimeout(drive.Context(t), time.Second)
 		defer cancel()
 		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
-			t.Errorf("what was granted has ended already: %v", err)
+			t.Errorf("the granted lease has ended already: %v", err)
 		}
 	})
 }
 
-// TestAcquireUnresolved: after the write nothing can be reached. The lock is not
-// ours, and what was made ends with its lease, or with the next campaign.
+// TestAcquireUnresolved: after the write the store is unreachable. The lock is not ours, and what
+// the write left ends with its lease, or with the next campaign.
 func TestAcquireUnresolved(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		wrote := false
@@ -206,17 +206,17 @@ func TestAcquireUnresolved(t *testing.T) {
 		}
 		s.Fault(nil)
 		if _, err := at(t, s, options("b")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
-			t.Errorf("what could not be undone should hold until its lease ends: %v", err)
+			t.Errorf("what was not undone does not hold the lock until its lease ends: %v", err)
 		}
 		if g := drive.Hold(t, l); g.Clean {
-			t.Error("the second campaign calls its own leftover a release")
+			t.Error("the second campaign takes what the first left for a release")
 		}
 		drive.Release(t, l)
 	})
 }
 
-// TestAcquireIsUndone: the caller gives up while the answer is outstanding. The
-// lock is free again at once.
+// TestAcquireIsUndone: the caller gives up before the answer comes. The lock is free again at
+// once.
 func TestAcquireIsUndone(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		held := make(chan struct{})
@@ -226,7 +226,7 @@ func TestAcquireIsUndone(t *testing.T) {
 		done := make(chan error, 1)
 		l := at(t, s, patiently("a"))
 		go func() { _, err := l.Acquire(ctx, true); done <- err }()
-		drive.Eventually(t, drive.Patience, "the cell is there", func() bool { return len(s.under("p|")) == 1 })
+		drive.Eventually(t, drive.Patience, "the cell exists", func() bool { return len(s.under("p|")) == 1 })
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v; want context.Canceled", err)
@@ -238,9 +238,9 @@ func TestAcquireIsUndone(t *testing.T) {
 	})
 }
 
-// TestAcquireAwaitsItsWrite: the caller gives up while the write is on its way.
-// That is awaited for a moment: one that arrives after the undoing would hold
-// the lock for nobody until its lease ends.
+// TestAcquireAwaitsItsWrite: the caller gives up before the write arrives. Acquire waits for it
+// for a moment: a write that arrives after it was undone would hold the lock for nobody until
+// its lease ends.
 func TestAcquireAwaitsItsWrite(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		late, sent := make(chan struct{}), make(chan struct{}, 1)
@@ -259,7 +259,7 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 		cancel()
 		var err error
 		select {
-		case err = <-done: // it has undone what has not happened yet
+		case err = <-done: // it has undone a write that has not arrived yet
 			close(late)
 		case <-time.After(20 * time.Millisecond):
 			close(late)
@@ -273,8 +273,8 @@ func TestAcquireAwaitsItsWrite(t *testing.T) {
 	})
 }
 
-// TestRenewOvercomes: the failed attempt is no loss, and the next one succeeds.
-// If the first took effect, the nonce tells that the cell's change is our own.
+// TestRenewOvercomes: a renewal that fails is not a loss, and the next one succeeds. If the first
+// took effect, the nonce shows that the change of the cell was ours.
 func TestRenewOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
@@ -285,7 +285,7 @@ func TestRenewOvercomes(t *testing.T) {
 				s.Next("swap", fault)
 				err := renew(t, l)
 				if errors.Is(err, locks.ErrLost) || (err == nil) != (name == "changed") {
-					t.Fatalf("the attempt that failed: %v", err)
+					t.Fatalf("the first attempt: %v", err)
 				}
 				before, _ := s.Cell(leaseCell)
 				if err != nil {
@@ -293,7 +293,7 @@ func TestRenewOvercomes(t *testing.T) {
 						t.Fatalf("the next attempt: %v", err)
 					}
 					if after, _ := s.Cell(leaseCell); after.Version == before.Version {
-						t.Errorf("a renewal that succeeds must have written: version %s, then %s", before.Version, after.Version)
+						t.Errorf("a renewal succeeded without a write: version %s, then %s", before.Version, after.Version)
 					}
 				}
 				drive.Release(t, l)
@@ -302,9 +302,9 @@ func TestRenewOvercomes(t *testing.T) {
 	}
 }
 
-// TestRenewBesideAcquire: while Acquire waits there is nothing that could end,
-// and Renew succeeds without a request. From the moment on at which the lock may
-// be ours it does not: what the core counts from must be before that.
+// TestRenewBesideAcquire: while Acquire waits, nothing of ours could end, and Renew succeeds
+// without a request. Once the lock may be ours, it does not: the moment from which the core
+// counts must be earlier.
 func TestRenewBesideAcquire(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -318,7 +318,7 @@ func TestRenewBesideAcquire(t *testing.T) {
 		<-waits
 		verbs(s)
 		if err := renew(t, b); err != nil || verbs(s)["swap"] != 0 {
-			t.Errorf("while b waits, Renew should succeed without a write: %v", err)
+			t.Errorf("while b waits: %v; want Renew to succeed without a write", err)
 		}
 		answer := make(chan struct{})
 		s.Fault(func(r Request) Fault {
@@ -328,7 +328,7 @@ func TestRenewBesideAcquire(t *testing.T) {
 			return Fault{}
 		})
 		drive.Release(t, a)
-		drive.Eventually(t, drive.Patience, "b's write has taken effect", func() bool { return strings.Contains(record(t, s), `"holder":"b"`) })
+		drive.Eventually(t, drive.Patience, "b's write has taken effect", func() bool { return strings.Contains(stateOf(t, s), `"holder":"b"`) })
 		if err := renew(t, b); !errors.Is(err, locks.ErrNoLease) {
 			t.Errorf("while b's write is under way: %v; want ErrNoLease", err)
 		}
@@ -342,8 +342,8 @@ func TestRenewBesideAcquire(t *testing.T) {
 	})
 }
 
-// TestRenewOnceIsOneRequest: what costs money and counts against a limit. One
-// that succeeds is followed by one look at what we are asked.
+// TestRenewOnceIsOneRequest: a renewal is one request, because each costs money and counts
+// against a limit. After a renewal that succeeds, we read the requests once.
 func TestRenewOnceIsOneRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -354,14 +354,14 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := map[string]int{}
-			drive.Eventually(t, drive.Patience, "a look at what we are asked", func() bool {
+			drive.Eventually(t, drive.Patience, "a read of the requests", func() bool {
 				for verb, more := range verbs(s) {
 					n[verb] += more
 				}
 				return n["ask read"] > 0
 			})
 			if want := (map[string]int{"swap": 1, "ask read": 1}); !maps.Equal(n, want) {
-				t.Errorf("a renewal was %v; want %v", n, want)
+				t.Errorf("a renewal made the requests %v; want %v", n, want)
 			}
 		}
 		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
@@ -369,12 +369,12 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 			t.Errorf("renew: %v", err)
 		}
 		if got, want := verbs(s), map[string]int{"swap": 1}; !maps.Equal(got, want) {
-			t.Errorf("a renewal that fails was %v; want %v: the SDK must not retry", got, want)
+			t.Errorf("a renewal that fails made the requests %v; want %v: the SDK must not retry", got, want)
 		}
 	})
 }
 
-// TestReleaseOvercomes: Release is worth several attempts within its context.
+// TestReleaseOvercomes: Release makes several attempts within its context.
 func TestReleaseOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
@@ -384,8 +384,8 @@ func TestReleaseOvercomes(t *testing.T) {
 				g := drive.Hold(t, l)
 				s.Next("swap", fault)
 				drive.Release(t, l)
-				if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
-					t.Errorf("the record is %s", got)
+				if got := stateOf(t, s); !strings.Contains(got, `"state":"free"`) {
+					t.Errorf("the state is %s", got)
 				}
 				verbs(s)
 				drive.Release(t, l)
@@ -400,7 +400,7 @@ func TestReleaseOvercomes(t *testing.T) {
 	}
 }
 
-// TestLoss: what somebody else did to the cell is a definite loss.
+// TestLoss: a change of the cell by somebody else is a definite loss.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	const name = leaseCell
@@ -411,7 +411,7 @@ func TestLoss(t *testing.T) {
 		},
 		"the cell was overwritten": func(s *sim) { s.SetState(name, "?") },
 		"someone else has marked the lock": func(s *sim) {
-			s.SetState(name, strings.Replace(record(t, s), `"held"`, `"free"`, 1))
+			s.SetState(name, strings.Replace(stateOf(t, s), `"held"`, `"free"`, 1))
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -427,15 +427,15 @@ func TestLoss(t *testing.T) {
 				before, was := s.Cell(leaseCell)
 				drive.Release(t, l)
 				if after, is := s.Cell(leaseCell); was != is || before.Version != after.Version {
-					t.Errorf("the release changed what is not ours: %v, then %v", before, after)
+					t.Errorf("the release changed a cell that is not ours: %v, then %v", before, after)
 				}
 			})
 		})
 	}
 }
 
-// TestForeignChangeIsNoLoss: somebody sets metadata of their own, or the service
-// changes the storage class. The record is still ours.
+// TestForeignChangeIsNoLoss: somebody sets other metadata, or the service changes the storage
+// class. The state is still ours.
 func TestForeignChangeIsNoLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))

@@ -15,8 +15,8 @@ func forget(t *testing.T, l locks.Lock) error {
 	return l.(locks.Forgetter).Forget(drive.Context(t))
 }
 
-// TestForget deletes the cells of the lock and no others, and also if there are
-// none. Tokens rise even so.
+// TestForget: Forget deletes the cells of the lock and no others, and succeeds if there are none.
+// Tokens rise nevertheless.
 func TestForget(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		w := at(t, s, options("operator"))
@@ -55,7 +55,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// TestForgetHeld deletes nothing, and neither does it touch what is no lock.
+// TestForgetHeld: Forget deletes neither a lock that is held nor a cell that is not a lock.
 func TestForgetHeld(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -73,16 +73,16 @@ func TestForgetHeld(t *testing.T) {
 		drive.Release(t, a)
 		s.SetState(leaseCell, "?")
 		if err := forget(t, a); !errors.Is(err, locks.ErrUnavailable) {
-			t.Errorf("a cell that is no lock: %v", err)
+			t.Errorf("a cell that is not a lock: %v", err)
 		}
 		if _, ok := s.Cell(leaseCell); !ok {
-			t.Error("a cell that is no lock was deleted")
+			t.Error("a cell that is not a lock was deleted")
 		}
 	})
 }
 
-// TestForgetTakenMeanwhile: who takes the lock between the look and the deletion
-// keeps it.
+// TestForgetTakenMeanwhile: a run that takes the lock between the read and the deletion keeps
+// it.
 func TestForgetTakenMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -105,10 +105,10 @@ func TestForgetTakenMeanwhile(t *testing.T) {
 	})
 }
 
-// TestForgetUnheard: an answer that was lost is found out about by another look.
-func TestForgetUnheard(t *testing.T) {
+// TestForgetLostAnswer: if the answer was lost, another read finds out the outcome.
+func TestForgetLostAnswer(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]Fault{"no answer": {LoseReply: true}, "not heard": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}} {
+	for name, f := range map[string]Fault{"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
 				drive.Hold(t, at(t, s, options("a")))

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// inspect looks at the lock by a handle of its own.
+// inspect inspects the lock by another handle.
 func inspect(t *testing.T, s *sim) locks.State {
 	t.Helper()
 	state, err := at(t, s, options("who asks")).(locks.Inspector).Inspect(drive.Context(t))
@@ -22,8 +22,8 @@ func inspect(t *testing.T, s *sim) locks.State {
 	return state
 }
 
-// TestInspect looks at a lock that nobody ever had, that is held, that is renewed,
-// whose lease seems to have run out, and that was released. Each is one request.
+// TestInspect: a lock that nobody ever had, that is held, that was renewed, whose lease seems to
+// have run out, and that was released. Each inspection is one request.
 func TestInspect(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		if got := inspect(t, s); got.Held || got.Holder != "" {
@@ -62,19 +62,19 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestInspectFails: a cell that is in the way is no lock, and a look that fails is tried
-// again, for less long than an answer is awaited; but not where nobody is reachable.
+// TestInspectFails: a cell that cannot be believed is an error. A read that fails is repeated, for
+// less time than the wait for an answer, but not if the address is unreachable.
 func TestInspectFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("b")).(locks.Inspector)
 		drive.Hold(t, at(t, s, options("a")))
 		s.Next("read", Fault{Err: refuse(caslease.Unknown, "Backend Error")})
 		if got, err := l.Inspect(drive.Context(t)); err != nil || got.Holder != "a" {
-			t.Errorf("at the second look: %+v, %v", got, err)
+			t.Errorf("the second read: %+v, %v", got, err)
 		}
 		s.SetState(leaseCell, "?")
 		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "delete the cell") {
-			t.Errorf("a cell that is in the way: %+v, %v", got, err)
+			t.Errorf("a cell that cannot be believed: %+v, %v", got, err)
 		}
 		for kind, want := range map[caslease.Kind]time.Duration{caslease.Unreachable: 0, caslease.Unknown: time.Second} {
 			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
@@ -87,7 +87,7 @@ func TestInspectFails(t *testing.T) {
 	})
 }
 
-// TestLeft is what is left of a lease, by the service's own clocks.
+// TestLeft: the status has the time left of a lease, by the store's clock.
 func TestLeft(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		drive.Hold(t, at(t, s, options("a")))
@@ -107,13 +107,13 @@ func TestLeft(t *testing.T) {
 			return Fault{Answer: func(c *caslease.Cell) { c.Date = time.Time{} }}
 		})
 		if st := inspect(t, s); st.Left != 0 || !st.Held {
-			t.Errorf("without a Date of the service's: %+v", st)
+			t.Errorf("without a Date: %+v", st)
 		}
 	})
 }
 
-// TestStart: of the first term nobody knows whether somebody deleted the cell of
-// one before. What is no word for how a term began is not passed on.
+// TestStart: the start of the first term is unknown, because somebody may have deleted the cell of
+// an earlier one. An unknown word in the state is left out.
 func TestStart(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		for _, want := range []string{"", locks.StartClean, locks.StartTakeover} {
@@ -128,7 +128,7 @@ func TestStart(t *testing.T) {
 				s.Age(leaseCell, time.Hour)
 			}
 		}
-		s.SetState(leaseCell, strings.Replace(record(t, s), locks.StartTakeover, "x", 1))
+		s.SetState(leaseCell, strings.Replace(stateOf(t, s), locks.StartTakeover, "x", 1))
 		if got := inspect(t, s); got.Start != "" || !got.Held {
 			t.Errorf("got %+v", got)
 		}

@@ -14,14 +14,14 @@ import (
 
 const lockName = "jobs/nightly"
 
-// The cells of that lock.
+// The ids of that lock's cells.
 const (
 	leaseCell   = "p|0|" + lockName
 	requestCell = "p|1|" + lockName
 )
 
-// bubble runs a test over a simulated store, in simulated time. Its clock is that of
-// stamps, which needs most of the engine.
+// bubble runs a test over a simulated store, in simulated time. The store's Expiry is ByStamps,
+// which uses most of the engine.
 func bubble(t *testing.T, f func(t *testing.T, s *sim)) {
 	t.Helper()
 	t.Parallel()
@@ -32,14 +32,14 @@ func options(holder string) locks.Options {
 	return locks.Options{Name: lockName, Holder: holder, TTL: 10 * time.Second, ConnectTimeout: 4 * time.Second, Version: "test"}
 }
 
-// patiently are options with which an answer is awaited for long.
+// patiently returns options with a long connect timeout.
 func patiently(holder string) locks.Options {
 	o := options(holder)
 	o.ConnectTimeout = 2 * drive.Patience
 	return o
 }
 
-// at makes a handle that is closed with the test.
+// at opens a handle, and closes it when the test ends.
 func at(t testing.TB, s *sim, o locks.Options) locks.Lock {
 	t.Helper()
 	l, err := s.open(t.Context(), &url.URL{Host: "host", Path: "/p"}, o)
@@ -50,15 +50,15 @@ func at(t testing.TB, s *sim, o locks.Options) locks.Lock {
 	return l
 }
 
-// renew is one attempt.
+// renew makes one attempt to renew.
 func renew(t testing.TB, l locks.Lock) error {
 	ctx, cancel := context.WithTimeout(drive.Context(t), 3*time.Second)
 	defer cancel()
 	return l.Renew(ctx)
 }
 
-// record returns what the cell of the lock says.
-func record(t testing.TB, s *sim) string {
+// stateOf returns the state in the lock's cell.
+func stateOf(t testing.TB, s *sim) string {
 	t.Helper()
 	c, ok := s.Cell(leaseCell)
 	if !ok {
@@ -67,7 +67,7 @@ func record(t testing.TB, s *sim) string {
 	return c.State
 }
 
-// verbs counts the requests of each kind since the last call.
+// verbs counts the requests of each verb since the last call.
 func verbs(s *sim) map[string]int {
 	n := map[string]int{}
 	for _, r := range s.Requests() {
@@ -76,5 +76,5 @@ func verbs(s *sim) map[string]int {
 	return n
 }
 
-// ofRecord reports that a request sets the text that a Recorder keeps.
+// ofRecord reports whether a request writes the record.
 func ofRecord(r Request) bool { return r.Verb == "swap" && r.Value.Record != nil }

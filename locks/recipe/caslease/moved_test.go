@@ -11,9 +11,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestRenewalMovesTheCell: a renewal is a change, as nobody promises that a write
-// that changes nothing moves what others judge the lease by. One whose answer was
-// lost, or that arrived twice, is no exception.
+// TestRenewalMovesTheCell: each renewal changes the cell, because no store promises that a write
+// that changes nothing moves what others judge the lease by. That includes a renewal whose
+// answer was lost, or that arrived twice.
 func TestRenewalMovesTheCell(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -26,20 +26,20 @@ func TestRenewalMovesTheCell(t *testing.T) {
 				drive.Renew(t, a)
 			}
 			if after, _ := s.Cell(leaseCell); after.Version == before.Version || !after.Updated.After(before.Updated) {
-				t.Errorf("renewal %d made of %+v %+v", i, before, after)
+				t.Errorf("renewal %d changed %+v to %+v", i, before, after)
 			}
 			if g, err := at(t, s, options("b")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
-				t.Fatalf("beside a, just after its renewal, b was granted %+v, %v", g, err)
+				t.Fatalf("just after a's renewal, b was granted %+v, %v", g, err)
 			}
 		}
 	})
 }
 
-// stuck has what a cell shows stay as it is, as far as answers to changes tell.
+// stuck makes the answers to changes show an old field of the cell.
 func stuck(s *sim, field string) {
 	c, _ := s.Cell(leaseCell)
 	s.Fault(func(r Request) Fault {
-		if r.Verb != "swap" { // else what follows were refused
+		if r.Verb != "swap" { // otherwise later swaps would be refused
 			return Fault{}
 		}
 		at, _ := s.Cell(leaseCell)
@@ -53,8 +53,8 @@ func stuck(s *sim, field string) {
 	})
 }
 
-// TestStoreThatDoesNotMove is one whose answers to changes do not show what leases
-// rely on. It is named, nothing is renewed nor had, and nothing is lost for sure.
+// TestStoreThatDoesNotMove: a store's answers to changes do not show that a field on which leases
+// rely has moved. The error names the field. No renewal or acquire succeeds, and none is a loss.
 func TestStoreThatDoesNotMove(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"version", "stamp"} {
@@ -80,8 +80,8 @@ func TestStoreThatDoesNotMove(t *testing.T) {
 	}
 }
 
-// TestTakeWithoutTrace: the write that takes the lock took effect, its answer was
-// lost, and what is read shows no later "updated" than before.
+// TestTakeWithoutTrace: the write that takes the lock took effect, its answer was lost, and a read
+// shows the same Updated as before.
 func TestTakeWithoutTrace(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		prepare(t, s, "released")
@@ -90,19 +90,19 @@ func TestTakeWithoutTrace(t *testing.T) {
 			return Fault{LoseReply: r.Verb == "swap", Answer: func(c *caslease.Cell) { c.Updated = before.Updated }}
 		})
 		if g, err := at(t, s, options("b")).Acquire(drive.Context(t), true); err == nil {
-			t.Errorf("granted %+v, though nobody can see since when", g)
+			t.Errorf("granted %+v, though others cannot see since when", g)
 		}
 	})
 }
 
-// TestClockSetBack: the first stamp of the clock that was set back is before the
-// last. That renewal fails, and those after it succeed. So does a takeover.
+// TestClockSetBack: the first stamp of a clock that was set back is before the last one. That
+// renewal fails, and later ones succeed. So does a takeover.
 func TestClockSetBack(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
 		drive.Hold(t, a)
 		s.Edit(leaseCell, func(*caslease.Cell) {})
-		s.Age(leaseCell, -time.Minute) // it was stamped by the clock before
+		s.Age(leaseCell, -time.Minute) // as if stamped before the clock was set back
 		if err := renew(t, a); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "stamp") {
 			t.Errorf("renew: %v; want ErrUnavailable that names the stamp", err)
 		}
@@ -114,7 +114,7 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// TestSameRecordAgain: to write the text that is there changes nothing, and is well.
+// TestSameRecordAgain: writing the same record again changes nothing, and succeeds.
 func TestSameRecordAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -130,9 +130,9 @@ func TestSameRecordAgain(t *testing.T) {
 	})
 }
 
-// TestRecordOfAnotherVersion: one without what this version adds, and one with what
-// another may add, are records as well: the lock is renewed, held, and taken over.
-func TestRecordOfAnotherVersion(t *testing.T) {
+// TestStateOfAnotherVersion: a state without what this version of leaderrun adds, or with what
+// another version may add, is valid: the lock is renewed, held, and taken over.
+func TestStateOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]*strings.Replacer{
 		"older": strings.NewReplacer(`,"renewals":2`, ""),
@@ -144,10 +144,10 @@ func TestRecordOfAnotherVersion(t *testing.T) {
 				drive.Hold(t, a)
 				drive.Renew(t, a)
 				drive.Renew(t, a)
-				before := record(t, s)
+				before := stateOf(t, s)
 				after := edit.Replace(before)
 				if after == before {
-					t.Fatalf("the record is %s", before)
+					t.Fatalf("the state is %s", before)
 				}
 				s.SetState(leaseCell, after)
 				if _, err := at(t, s, options("b")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {

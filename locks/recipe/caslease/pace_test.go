@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
-// TestFirstRenewalIsPaced: it comes a second after the write that began the term,
-// however soon it is asked for.
+// TestFirstRenewalIsPaced: the first renewal comes a second after the write that began the term,
+// however early Renew is called.
 func TestFirstRenewalIsPaced(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -23,13 +23,12 @@ func TestFirstRenewalIsPaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := lastWrite(s); r.Verb != "swap" || r.At.Sub(start) < time.Second {
-			t.Errorf("the last write is a %s, %v after the start; want a patch after 1s or more", r.Verb, r.At.Sub(start))
+			t.Errorf("the last write is a %s, %v after the start; want a swap after 1s or more", r.Verb, r.At.Sub(start))
 		}
 	})
 }
 
-// TestRenewAfterRecordIsPaced: the same goes for the renewal that follows on a
-// SetRecord.
+// TestRenewAfterRecordIsPaced: the same holds for the first renewal after a SetRecord.
 func TestRenewAfterRecordIsPaced(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -44,7 +43,7 @@ func TestRenewAfterRecordIsPaced(t *testing.T) {
 	})
 }
 
-// lastWrite returns the last request that was not a look.
+// lastWrite returns the last request that was not a read.
 func lastWrite(s *sim) (last Request) {
 	for _, r := range s.Requests() {
 		if r.Verb != "read" {
@@ -54,8 +53,8 @@ func lastWrite(s *sim) (last Request) {
 	return last
 }
 
-// TestRenewAfterTheEnd: a lease of a second is over when a renewal comes a second
-// after it began. The service would take the write, but somebody may have led.
+// TestRenewAfterTheEnd: a lease of a second has ended when a renewal comes a second after it
+// began. The store would accept the write, but somebody else may have led meanwhile.
 func TestRenewAfterTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -72,7 +71,7 @@ func TestRenewAfterTheEnd(t *testing.T) {
 	})
 }
 
-// asked is a context that tells when it was first asked for its deadline.
+// asked is a context that reports when its deadline was first read.
 type asked struct {
 	context.Context
 	once sync.Once
@@ -84,8 +83,8 @@ func (a *asked) Deadline() (time.Time, bool) {
 	return a.Context.Deadline()
 }
 
-// TestReleaseBesideRenew releases while a renewal waits for its turn. That must
-// not take what the release has made of the cell for what it is to renew.
+// TestReleaseBesideRenew: a release comes while a renewal waits for its turn. The renewal must not
+// write over the cell that the release has freed.
 func TestReleaseBesideRenew(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -98,14 +97,14 @@ func TestReleaseBesideRenew(t *testing.T) {
 		if err := <-done; !errors.Is(err, locks.ErrLost) {
 			t.Errorf("renew: %v; want ErrLost", err)
 		}
-		if got := record(t, s); !strings.Contains(got, `"state":"free"`) {
-			t.Errorf("the record is %s", got)
+		if got := stateOf(t, s); !strings.Contains(got, `"state":"free"`) {
+			t.Errorf("the state is %s", got)
 		}
 	})
 }
 
-// TestPaced: a renewal that has no time to wait for its turn does not, and one whose
-// turn has come does not either.
+// TestPaced: a renewal waits for its turn if there is time for that, and if its turn has not
+// come.
 func TestPaced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -135,7 +134,7 @@ func TestPaced(t *testing.T) {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took > 500*time.Millisecond != tt.waits {
-					t.Errorf("it took %v; want it to wait: %v", took, tt.waits)
+					t.Errorf("the renewal took %v; want it to wait: %v", took, tt.waits)
 				}
 			})
 		})

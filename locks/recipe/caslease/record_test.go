@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// setRecord is one SetRecord that succeeds.
+// setRecord sets the record, which must succeed.
 func setRecord(t testing.TB, l locks.Lock, text string) {
 	t.Helper()
 	if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte(text)); err != nil {
@@ -21,7 +21,7 @@ func setRecord(t testing.TB, l locks.Lock, text string) {
 	}
 }
 
-// wantRecord reads what is kept, by a handle of its own.
+// wantRecord checks the record, by another handle.
 func wantRecord(t testing.TB, s *sim, when, want string) {
 	t.Helper()
 	got, err := at(t, s, options("reader")).(locks.Recorder).Record(drive.Context(t))
@@ -30,7 +30,7 @@ func wantRecord(t testing.TB, s *sim, when, want string) {
 	}
 }
 
-// TestRecordTexts: what was set is what is read, and no text is not an empty one.
+// TestRecordTexts: a record is read as it was set, and an empty record is not a missing one.
 func TestRecordTexts(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -48,15 +48,15 @@ func TestRecordTexts(t *testing.T) {
 		}
 		for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
 			if err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte(text)); !errors.Is(err, locks.ErrUsage) {
-				t.Errorf("a text of %d bytes: %v; want ErrUsage", len(text), err)
+				t.Errorf("a record of %d bytes: %v; want ErrUsage", len(text), err)
 			}
 		}
 		wantRecord(t, s, "after what was refused", "last")
 	})
 }
 
-// TestRecordStays through renewals, a release, and a takeover, and the one of
-// whoever leads next replaces it.
+// TestRecordStays: a record stays through renewals, a release, and a takeover, until the next
+// holder replaces it.
 func TestRecordStays(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -81,7 +81,7 @@ func TestRecordStays(t *testing.T) {
 	})
 }
 
-// TestRecordWithoutLock: what is not ours we cannot write.
+// TestRecordWithoutLock: without the lock we cannot write the record.
 func TestRecordWithoutLock(t *testing.T) {
 	t.Parallel()
 	const name = leaseCell
@@ -117,15 +117,15 @@ func TestRecordWithoutLock(t *testing.T) {
 					t.Errorf("%v; want %v", err, tt.want)
 				}
 				if after, still := s.Cell(name); exists != still || after.Version != before.Version {
-					t.Errorf("the cell was changed: %+v, then %+v", before, after)
+					t.Errorf("the cell has changed: %+v, then %+v", before, after)
 				}
 			})
 		})
 	}
 }
 
-// TestRecordOvercomes: a write that fails is repeated, whether it took effect or
-// not, and the lock stays ours.
+// TestRecordOvercomes: a write that fails is repeated, whether or not it took effect, and the
+// lock stays ours.
 func TestRecordOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
@@ -133,11 +133,11 @@ func TestRecordOvercomes(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
 				l := at(t, s, options("a"))
 				drive.Hold(t, l)
-				state := record(t, s)
+				state := stateOf(t, s)
 				s.Next("swap", fault)
 				setRecord(t, l, "x")
 				wantRecord(t, s, "after a fault", "x")
-				if got := record(t, s); got != state {
+				if got := stateOf(t, s); got != state {
 					t.Errorf("the state was %s and is %s", state, got)
 				}
 				drive.Renew(t, l)
@@ -147,8 +147,8 @@ func TestRecordOvercomes(t *testing.T) {
 	}
 }
 
-// TestRecordResolvedForAnother: the write was lost, or took effect and its answer
-// was lost, and somebody else has the lock before it is looked for.
+// TestRecordResolvedForAnother: the write was lost, or it took effect and its answer was lost,
+// and somebody else takes the lock before we read the cell.
 func TestRecordResolvedForAnother(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]Fault{"dropped": {Drop: true}, "reply lost": {LoseReply: true}} {
@@ -175,16 +175,16 @@ func TestRecordResolvedForAnother(t *testing.T) {
 					t.Errorf("got %v; want ErrLost", err)
 				}
 				wantRecord(t, s, "after another took the lock", map[string]string{"dropped": "before", "reply lost": "x"}[name])
-				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || record(t, s) != theirs {
-					t.Errorf("renew: %v; and the state is %s", err, record(t, s))
+				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || stateOf(t, s) != theirs {
+					t.Errorf("renew: %v; and the state is %s", err, stateOf(t, s))
 				}
 			})
 		})
 	}
 }
 
-// TestRecordArrivesLate: a write that was given up arrives after a later one. It
-// must not undo that.
+// TestRecordArrivesLate: a write that was given up arrives after a later one, which it must not
+// undo.
 func TestRecordArrivesLate(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -200,7 +200,7 @@ func TestRecordArrivesLate(t *testing.T) {
 		ctx, cancel := context.WithCancel(drive.Context(t))
 		done := make(chan error, 1)
 		go func() { done <- l.(locks.Recorder).SetRecord(ctx, []byte("first")) }()
-		drive.Eventually(t, drive.Patience, "the write is on its way", func() bool { return len(caught) == 1 })
+		drive.Eventually(t, drive.Patience, "the write is under way", func() bool { return len(caught) == 1 })
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) || errors.Is(err, locks.ErrLost) {
 			t.Errorf("given up: %v; want context.Canceled", err)
@@ -213,8 +213,8 @@ func TestRecordArrivesLate(t *testing.T) {
 	})
 }
 
-// TestRecordKeepsItsDistance: what the service refuses for coming too soon is not
-// tried again within a second.
+// TestRecordKeepsItsDistance: a write that the store refuses for coming too soon is not
+// repeated within a second.
 func TestRecordKeepsItsDistance(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -223,13 +223,13 @@ func TestRecordKeepsItsDistance(t *testing.T) {
 		start := time.Now()
 		setRecord(t, l, "x")
 		if took := time.Since(start); took < time.Second {
-			t.Errorf("it was tried again within %v", took)
+			t.Errorf("the write was repeated within %v", took)
 		}
 	})
 }
 
-// TestRecordThrottled: the service refuses one write of the text after the other.
-// Renewals go on meanwhile, and in the end it is written.
+// TestRecordThrottled: the store refuses several writes of the record. Renewals go on meanwhile,
+// and in the end the record is written.
 func TestRecordThrottled(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -262,8 +262,8 @@ func TestRecordThrottled(t *testing.T) {
 	})
 }
 
-// TestRecordAfterRenewal: a write of the text waits for a renewal that is under
-// way, and neither fails.
+// TestRecordAfterRenewal: a write of the record waits for a renewal that is under way, and
+// neither fails.
 func TestRecordAfterRenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, patiently("a"))
@@ -283,8 +283,8 @@ func TestRecordAfterRenewal(t *testing.T) {
 		select {
 		case err := <-done:
 			close(answer)
-			t.Fatalf("it has not waited: %v", err)
-		case <-time.After(50 * time.Millisecond): // it would have written by now
+			t.Fatalf("SetRecord has not waited: %v", err)
+		case <-time.After(50 * time.Millisecond): // without waiting it would have written by now
 		}
 		close(answer)
 		if err := <-renewed; err != nil {
@@ -301,8 +301,8 @@ func TestRecordAfterRenewal(t *testing.T) {
 	})
 }
 
-// TestRenewBesideRecord: a renewal does not wait for a write of the text whose
-// answer does not come, whether that took effect or not.
+// TestRenewBesideRecord: a renewal does not wait for a write of the record whose answer does not
+// come, whether or not that took effect.
 func TestRenewBesideRecord(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"takes effect", "arrives late"} {
@@ -341,14 +341,14 @@ func TestRenewBesideRecord(t *testing.T) {
 	}
 }
 
-// TestRecordOfAnother: what is in the place of the text is not taken for none, keeps
-// nobody from the lock, and is replaced by the next.
+// TestRecordOfAnother: a record that leaderrun did not write does not count as missing, does not
+// keep anybody from the lock, and is replaced by the next record.
 func TestRecordOfAnother(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*caslease.Cell){
-		"too long":            func(c *caslease.Cell) { c.Record = bytes.Repeat([]byte("x"), locks.MaxRecord+1) },
-		"no UTF-8":            func(c *caslease.Cell) { c.Record = []byte("\xff") },
-		"none that is a text": func(c *caslease.Cell) { c.BadRecord = true },
+		"too long":   func(c *caslease.Cell) { c.Record = bytes.Repeat([]byte("x"), locks.MaxRecord+1) },
+		"no UTF-8":   func(c *caslease.Cell) { c.Record = []byte("\xff") },
+		"unreadable": func(c *caslease.Cell) { c.BadRecord = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
@@ -356,7 +356,7 @@ func TestRecordOfAnother(t *testing.T) {
 				drive.Hold(t, l)
 				s.Edit(leaseCell, spoil)
 				got, err := l.(locks.Recorder).Record(drive.Context(t))
-				if !errors.Is(err, locks.ErrUnavailable) || locks.Hint(err) != "delete the text" {
+				if !errors.Is(err, locks.ErrUnavailable) || locks.Hint(err) != "delete the record" {
 					t.Errorf("got %q, %v (hint: %s)", got, err, locks.Hint(err))
 				}
 				drive.Renew(t, l)
@@ -367,8 +367,8 @@ func TestRecordOfAnother(t *testing.T) {
 	}
 }
 
-// TestRecordExtendsNoLease: though the store has taken a write, what the lease counts
-// from stays; and once that is over nothing is written.
+// TestRecordExtendsNoLease: a write of the record does not move the moment from which the lease
+// counts, and after the end of the lease nothing is written.
 func TestRecordExtendsNoLease(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// ask leaves a request, by a handle of its own.
+// ask leaves a request, by another handle.
 func ask(t testing.TB, s *sim, token uint64, text string) {
 	t.Helper()
 	if err := at(t, s, options("who asks")).(locks.Asker).Ask(drive.Context(t), token, []byte(text)); err != nil {
@@ -21,14 +21,14 @@ func ask(t testing.TB, s *sim, token uint64, text string) {
 	}
 }
 
-// look renews, and returns once the look that follows has come to something; nil:
-// to nothing.
+// look renews, waits for the read of requests that follows, and returns the request that it
+// delivers, or nil.
 func look(t testing.TB, s *sim, l locks.Lock) []byte {
 	t.Helper()
 	verbs(s)
 	drive.Renew(t, l)
-	drive.Eventually(t, drive.Patience, "a look", func() bool { return verbs(s)["ask read"] > 0 })
-	drive.Renew(t, l) // the look before it is over, or there is no second one
+	drive.Eventually(t, drive.Patience, "a read of requests", func() bool { return verbs(s)["ask read"] > 0 })
+	drive.Renew(t, l) // the next read begins only after the first has ended
 	select {
 	case text := <-l.(locks.Asker).Asked():
 		return text
@@ -37,8 +37,8 @@ func look(t testing.TB, s *sim, l locks.Lock) []byte {
 	}
 }
 
-// TestAsk: the next renewal delivers what we are asked, once, and none but that
-// for our own token. The object of the lock is not touched by it.
+// TestAsk: the next renewal delivers a request, once, if it is for our token. The lock's own cell
+// does not change.
 func TestAsk(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -48,7 +48,7 @@ func TestAsk(t *testing.T) {
 			ask(t, s, g.Token-1, "another's")
 			ask(t, s, g.Token, text)
 			if after, _ := s.Cell(leaseCell); after.Version != before.Version {
-				t.Fatal("a request has changed the cell of the lock")
+				t.Fatal("a request has changed the lock's cell")
 			}
 			drive.Renew(t, l)
 			if got := drive.Within(t, drive.Patience, l.(locks.Asker).Asked()); got == nil || string(got) != text {
@@ -73,8 +73,8 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskOvercomes has each of the requests fail of which an Ask consists, when
-// there is a cell for it and when there is none.
+// TestAskOvercomes: each of the requests of which an Ask consists fails, with and without a cell
+// for it.
 func TestAskOvercomes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing() {
@@ -104,7 +104,7 @@ func TestAskOvercomes(t *testing.T) {
 	}
 }
 
-// TestAskFails in time, and says why.
+// TestAskFails: Ask fails in time, and says why.
 func TestAskFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -129,8 +129,8 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// TestAskedHangs: a look whose answer does not come delays no renewal, and there
-// is no second one beside it. Close ends it.
+// TestAskedHangs: a read of requests whose answer does not come does not delay renewals, and no
+// second read begins meanwhile. Close ends it.
 func TestAskedHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, patiently("a"))
@@ -145,7 +145,7 @@ func TestAskedHangs(t *testing.T) {
 		})
 		drive.Renew(t, l)
 		n := map[string]int{}
-		drive.Eventually(t, drive.Patience, "a look", func() bool { maps.Copy(n, verbs(s)); return n["ask read"] > 0 })
+		drive.Eventually(t, drive.Patience, "a read of requests", func() bool { maps.Copy(n, verbs(s)); return n["ask read"] > 0 })
 		start := time.Now()
 		for range 3 {
 			drive.Renew(t, l)
@@ -153,16 +153,16 @@ func TestAskedHangs(t *testing.T) {
 		drive.Release(t, l)
 		_ = l.Close()
 		if took := time.Since(start); took > drive.Patience/2 {
-			t.Errorf("it took %v", took)
+			t.Errorf("the renewals took %v", took)
 		}
 		if n := verbs(s); n["ask read"] > 0 {
-			t.Errorf("beside the one that hangs: %v", n)
+			t.Errorf("requests besides the read that hangs: %v", n)
 		}
 	})
 }
 
-// TestAskedFails: a look that fails is followed by another, and is no failed
-// renewal.
+// TestAskedFails: a read of requests that fails is followed by another, and the renewal has
+// succeeded all the same.
 func TestAskedFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -180,9 +180,9 @@ func TestAskedFails(t *testing.T) {
 				failed <- struct{}{}
 				return fault
 			})
-			drive.Eventually(t, drive.Patience, "a look that fails: "+name, func() bool { drive.Renew(t, l); return len(failed) > 0 })
+			drive.Eventually(t, drive.Patience, "a read that fails: "+name, func() bool { drive.Renew(t, l); return len(failed) > 0 })
 			ask(t, s, g.Token, name)
-			drive.Eventually(t, drive.Patience, "a look that does not", func() bool {
+			drive.Eventually(t, drive.Patience, "a read that succeeds", func() bool {
 				drive.Renew(t, l)
 				select {
 				case text := <-l.(locks.Asker).Asked():
@@ -195,7 +195,7 @@ func TestAskedFails(t *testing.T) {
 	})
 }
 
-// TestAskedByAnother: what else is in the cell is not delivered.
+// TestAskedByAnother: anything in the cell that is no request for us is not delivered.
 func TestAskedByAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -205,7 +205,7 @@ func TestAskedByAnother(t *testing.T) {
 			`{"nonce":"n","token":TOKEN,"text":"base64:/w=="}`, `{"nonce":"n","token":TOKEN,"text":"base64:` + strings.Repeat("eHh4", 1500) + `"}`,
 			strings.Repeat("{", 100<<10), strings.Repeat("x", 300<<10), "\x00\xff",
 		} {
-			token := strings.Split(strings.SplitAfter(record(t, s)+`"token":0,`, `"token":`)[1], ",")[0]
+			token := strings.Split(strings.SplitAfter(stateOf(t, s)+`"token":0,`, `"token":`)[1], ",")[0]
 			s.SetState(requestCell, strings.ReplaceAll(value, "TOKEN", token))
 			if got := look(t, s, l); got != nil {
 				t.Errorf("asked %q by %s", got, locks.Abbreviate(value))

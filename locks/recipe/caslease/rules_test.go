@@ -15,9 +15,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestOver: who takes over by the store's clock says how much time must be over, so that
-// a store can see to it in the step that writes. Nobody else does.
-func TestOver(t *testing.T) {
+// TestMinAge: a takeover by the store's clock says how long ago the last change must have been, so
+// that the store can check that in the step that writes. Other writes do not.
+func TestMinAge(t *testing.T) {
 	t.Parallel()
 	for e, want := range map[caslease.Expiry]time.Duration{caslease.ByClock: 11 * time.Second, caslease.ByStamps: 0, caslease.ByWatching: 0} {
 		t.Run("", func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestOver(t *testing.T) {
 				}
 				for _, r := range s.Requests() {
 					if r.Verb == "swap" && r.Value.MinAge != want {
-						t.Errorf("%v are to be over; want %v", r.Value.MinAge, want)
+						t.Errorf("the least age is %v; want %v", r.Value.MinAge, want)
 					}
 				}
 			})
@@ -40,20 +40,21 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestThrottledTake: what the store refuses for coming too soon is not tried again
-// within its pace.
+// TestThrottledTake: a write that the store refuses for coming too soon is not repeated within its
+// pace.
 func TestThrottledTake(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		s.Next("create", passing()["throttled"])
 		start := time.Now()
 		drive.Hold(t, at(t, s, options("a")))
 		if took := time.Since(start); took < time.Second {
-			t.Errorf("it was tried again within %v", took)
+			t.Errorf("the write was repeated within %v", took)
 		}
 	})
 }
 
-// TestLeaseCountsFromTheSending of the last renewal, not from its answer.
+// TestLeaseCountsFromTheSending: a lease counts from the sending of the last renewal, not from its
+// answer.
 func TestLeaseCountsFromTheSending(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
@@ -70,7 +71,7 @@ func TestLeaseCountsFromTheSending(t *testing.T) {
 	})
 }
 
-// TestVersionMustRise where the store says how versions do.
+// TestVersionMustRise: the version must rise if the store says how versions do.
 func TestVersionMustRise(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		s.follows = func(since, version string) bool { return len(version) > len(since) || version > since }
@@ -85,8 +86,8 @@ func TestVersionMustRise(t *testing.T) {
 	})
 }
 
-// TestLateAnswer: that of a text comes after those of a renewal, which it does not undo:
-// the next renewal is one request.
+// TestLateAnswer: the answer to a write of the record comes after the answer to a renewal. What we
+// know from the renewal stays, so the next one is one request.
 func TestLateAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, patiently("a"))
@@ -111,14 +112,14 @@ func TestLateAnswer(t *testing.T) {
 		verbs(s)
 		drive.Renew(t, l)
 		if n := verbs(s); n["swap"] != 1 || n["read"] != 0 {
-			t.Errorf("the next renewal was %v", n)
+			t.Errorf("the next renewal made the requests %v", n)
 		}
 	})
 }
 
-// TestPollsWhenNothingIsTold: a store that will never tell of changes is polled, and that
-// is said once; so is one whose watch has ended, until it can be had again.
-func TestPollsWhenNothingIsTold(t *testing.T) {
+// TestPollsWithoutWatch: a store that will never report changes is polled, and the log says so
+// once. A store whose watch has ended is polled until it can be watched again.
+func TestPollsWithoutWatch(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"never": refuse(caslease.Refused, "a pooler is in the way"), "not now": refuse(caslease.Unknown, "?")} {
 		t.Run(name, func(t *testing.T) {
@@ -149,15 +150,15 @@ func TestPollsWhenNothingIsTold(t *testing.T) {
 	}
 }
 
-// TestTokensRise whatever becomes of the cell in between.
+// TestTokensRise: tokens rise whatever happens to the cell in between.
 func TestTokensRise(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		token := regexp.MustCompile(`"token":\d+`)
 		last := uint64(0)
 		for name, do := range map[string]func(){
 			"nothing":                  func() {},
-			"the record says 1":        func() { s.SetState(leaseCell, token.ReplaceAllString(record(t, s), `"token":1`)) },
-			"the record says nothing":  func() { s.SetState(leaseCell, token.ReplaceAllString(record(t, s), `"token":0`)) },
+			"the state says 1":         func() { s.SetState(leaseCell, token.ReplaceAllString(stateOf(t, s), `"token":1`)) },
+			"the state says nothing":   func() { s.SetState(leaseCell, token.ReplaceAllString(stateOf(t, s), `"token":0`)) },
 			"the cell was deleted":     func() { s.Delete(leaseCell) },
 			"the holder has not ended": func() { s.Age(leaseCell, time.Hour) },
 		} {
@@ -170,7 +171,7 @@ func TestTokensRise(t *testing.T) {
 				drive.Renew(t, l)
 			}
 			if st := inspect(t, s); st.Token != g.Token {
-				t.Errorf("granted %d, and told %d", g.Token, st.Token)
+				t.Errorf("granted %d, but the status has %d", g.Token, st.Token)
 			}
 			if last = g.Token; name != "the holder has not ended" {
 				drive.Release(t, l)

@@ -21,20 +21,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// latency is how long a request takes each way. It is what makes time pass in a bubble.
+// latency is how long a request takes each way. In a bubble, time passes only in this way.
 const latency = time.Millisecond
 
-// A sim is a server of cells in this process. What happens to its clients' requests,
-// and to the ways that these take, tests decide.
+// A sim is a server of cells in this process. Tests decide what happens to its clients'
+// requests and connections.
 type sim struct {
 	script.Script[Request, Fault]
 
 	expiry  caslease.Expiry
-	watched bool   // it tells of changes
+	watched bool   // its clients are Watchers
 	defect  string // see storeDefects
-	strict  bool   // it compares its clock with Updated in the step that writes
+	strict  bool   // it checks MinAge in the step that writes
 	follows func(since, version string) bool
-	early   bool // reads are
+	early   bool // see ReadsEarly
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -48,27 +48,27 @@ func newSim(e caslease.Expiry) *sim {
 	return &sim{expiry: e, cells: map[string]*cell{}, paths: map[string]*lockstest.Path{}, watchers: map[*watcher]bool{}}
 }
 
-// A cell is what the server keeps.
+// A cell is a cell as the server keeps it.
 type cell struct {
 	caslease.Cell
 	created time.Time
 	writes  uint64
 }
 
-// A Request is what the server was asked.
+// A Request is one that the server has received.
 type Request struct {
 	Verb  string // "read", "create", "swap", "delete", "list", "watch"
 	Key   caslease.Key
 	Value caslease.Value
 	At    time.Time
 
-	Refused bool // the cell was not as it was to be
+	Refused bool // because the cell had changed
 }
 
 // Kind implements [script.Request].
 func (r Request) Kind() string { return r.Verb }
 
-// verb tells requests about what holders are asked from others.
+// verb returns the verb; for the cell of a Request it begins with "ask".
 func (r Request) verb() string {
 	if r.Key.Part == caslease.Request {
 		return "ask " + r.Verb
@@ -78,16 +78,16 @@ func (r Request) verb() string {
 
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
-	Late      <-chan struct{}      // it takes effect when this is closed, whoever still waits for the answer
-	Drop      bool                 // nothing takes effect, and there is no answer
-	LoseReply bool                 // it takes effect, and there is no answer
-	Twice     bool                 // it arrives twice, and the answer to the second one is sent
-	Hold      <-chan struct{}      // it takes effect, and the answer comes when this is closed
-	Err       error                // it is refused with this
+	Late      <-chan struct{}      // it takes effect when this is closed, even if the caller has given up
+	Drop      bool                 // it has no effect, and there is no answer
+	LoseReply bool                 // it takes effect, but there is no answer
+	Twice     bool                 // it arrives twice, and is answered the second time
+	Hold      <-chan struct{}      // it takes effect, and is answered when this is closed
+	Err       error                // it is refused with this error
 	Answer    func(*caslease.Cell) // changes the answer
 }
 
-// An answer is an error of the server's.
+// An answer is an error that the server returned.
 type answer struct {
 	kind caslease.Kind
 	text string
@@ -101,7 +101,7 @@ func id(prefix string, k caslease.Key) string {
 	return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name)
 }
 
-// id is where the cell of a key is.
+// id returns the id of a key's cell.
 func (c *client) id(k caslease.Key) string {
 	switch c.defect {
 	case "names-fold-case":
@@ -112,7 +112,7 @@ func (c *client) id(k caslease.Key) string {
 	return id(c.prefix, k)
 }
 
-// show is a cell as an answer shows it. It is called with mu.
+// show returns a cell as an answer shows it. It is called with mu held.
 func (s *sim) show(at string) caslease.Cell {
 	c := s.cells[at]
 	if c == nil {
@@ -141,7 +141,7 @@ func (s *sim) show(at string) caslease.Cell {
 	return shown
 }
 
-// swap is called with mu.
+// swap is called with mu held.
 func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error) {
 	c := s.cells[at]
 	switch {
@@ -156,7 +156,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 		return s.show(at), nil
 	}
 	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.MinAge {
-		return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
+		return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
 	}
 	s.write(at, to)
 	if s.defect == "answer-lags" {
@@ -165,7 +165,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 	return s.show(at), nil
 }
 
-// write is called with mu. A write that changes nothing moves nothing.
+// write is called with mu held. A write that changes nothing moves nothing.
 func (s *sim) write(at string, to caslease.Value) {
 	c := s.cells[at]
 	if c == nil {
@@ -201,7 +201,7 @@ func (s *sim) touch(at string, c *cell, silent bool) {
 		c.Updated = c.created
 	}
 	if !silent {
-		s.tell(at)
+		s.notify(at)
 	}
 }
 
@@ -212,9 +212,9 @@ func (s *sim) most() int {
 	return 1 << 20
 }
 
-// An operator goes around faults.
+// The methods of an operator do not meet the faults.
 
-// Cell returns the cell of a lock; ok says that there is one.
+// Cell returns a cell, and whether it exists.
 func (s *sim) Cell(at string) (caslease.Cell, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *sim) Cell(at string) (caslease.Cell, bool) {
 	return c.Cell, true
 }
 
-// Edit changes a cell, or makes it.
+// Edit changes a cell, or creates it.
 func (s *sim) Edit(at string, edit func(*caslease.Cell)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,17 +238,17 @@ func (s *sim) Edit(at string, edit func(*caslease.Cell)) {
 	s.touch(at, c, false)
 }
 
-// SetState writes over the state of a cell.
+// SetState overwrites the state of a cell.
 func (s *sim) SetState(at, state string) {
 	s.Edit(at, func(c *caslease.Cell) { c.State = state })
 }
 
-// Delete deletes a cell, if there is one.
+// Delete deletes a cell, if it exists.
 func (s *sim) Delete(at string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.cells, at)
-	s.tell(at)
+	s.notify(at)
 }
 
 // Age makes a cell's last change older by d.
@@ -258,7 +258,7 @@ func (s *sim) Age(at string, d time.Duration) {
 	s.cells[at].Updated = s.cells[at].Updated.Add(-d)
 }
 
-// under are the ids of all cells that begin with a text.
+// under returns the ids of all cells that begin with prefix.
 func (s *sim) under(prefix string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +270,7 @@ type client struct {
 	*sim
 	path   *lockstest.Path
 	prefix string
-	old    map[caslease.Key]caslease.Cell // what was read, for the one that lags
+	old    map[caslease.Key]caslease.Cell // what was read, for the defect "reads-lag"
 }
 
 func (s *sim) client(host, prefix string) *client {
@@ -340,7 +340,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 	return result, err
 }
 
-// pass is the way between client and server.
+// pass takes the time that a request or an answer needs.
 func pass(ctx context.Context) error {
 	t := time.NewTimer(latency)
 	defer t.Stop()
@@ -355,7 +355,7 @@ func pass(ctx context.Context) error {
 func (c *client) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
 	return c.do(ctx, Request{Verb: "read", Key: k}, func() (caslease.Cell, error) {
 		if c.defect == "absent-is-an-error" && c.cells[c.id(k)] == nil {
-			return caslease.Cell{}, refuse(caslease.Refused, "there is none")
+			return caslease.Cell{}, refuse(caslease.Refused, "there is no such cell")
 		}
 		shown := c.show(c.id(k))
 		if c.defect == "reads-lag" && c.old[k].Version != "" && rand.IntN(4) == 0 {
@@ -379,10 +379,10 @@ func (c *client) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to 
 func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
 	_, err := c.do(ctx, Request{Verb: "delete", Key: k}, func() (caslease.Cell, error) {
 		if is := c.cells[c.id(k)]; is == nil || is.Version != at.Version && c.defect != "delete-ignores-version" {
-			return caslease.Cell{}, refuse(caslease.Changed, "it is not as it was")
+			return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
 		}
 		delete(c.cells, c.id(k))
-		c.tell(c.id(k))
+		c.notify(c.id(k))
 		return caslease.Cell{}, nil
 	})
 	return err
@@ -439,19 +439,19 @@ func (c *client) Fault(err error) caslease.Fault {
 
 func (c *client) Close() error { return nil }
 
-// A watching client tells of changes, too.
-type watching struct{ *client }
+// A watchingClient is a client that is a Watcher.
+type watchingClient struct{ *client }
 
 // A watcher is one Watch.
 type watcher struct {
 	path    *lockstest.Path
-	about   string // how the ids of cells begin that it is about
+	about   string // what the ids of the watched cells begin with
 	changed chan struct{}
 	ctx     context.Context
 	end     context.CancelFunc
 }
 
-func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, error) {
+func (c watchingClient) Watch(ctx context.Context, name string) (<-chan struct{}, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{c.path, c.prefix + "|", make(chan struct{}, 1), ctx, cancel}
 	if name != "" {
@@ -465,9 +465,9 @@ func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, erro
 		cancel()
 		return nil, err
 	}
-	told := make(chan struct{}, 1)
+	changes := make(chan struct{}, 1)
 	go func() {
-		defer close(told)
+		defer close(changes)
 		defer func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -482,14 +482,14 @@ func (c watching) Watch(ctx context.Context, name string) (<-chan struct{}, erro
 			if c.path.Do(ctx, func() {}) != nil {
 				return
 			}
-			workers.Poke(told)
+			workers.Poke(changes)
 		}
 	}()
-	return told, nil
+	return changes, nil
 }
 
-// tell is called with mu.
-func (s *sim) tell(at string) {
+// notify wakes the watchers of a cell. It is called with mu held.
+func (s *sim) notify(at string) {
 	prefix, name, _ := strings.Cut(at, "|")
 	if s.defect == "deletions-are-silent" && s.cells[at] == nil {
 		return
@@ -502,7 +502,7 @@ func (s *sim) tell(at string) {
 	}
 }
 
-// pathTo is the way of those whose URL names a host.
+// pathTo returns the connection of the clients whose URL names a host.
 func (s *sim) pathTo(host string) *lockstest.Path {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -512,7 +512,7 @@ func (s *sim) pathTo(host string) *lockstest.Path {
 	return s.paths[host]
 }
 
-// sever cuts a way. Watches over one that is reset end.
+// sever cuts a connection. If it is reset, watches over it end.
 func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
 	heal = p.Cut(how)
 	s.mu.Lock()
@@ -530,7 +530,7 @@ func (s *sim) traits() caslease.Traits {
 		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Record: "a record", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
-		HintForeign: "delete the cell", HintRecord: "delete the text", HintUnmoved: "use another", HintSilent: "it is silent",
+		HintForeign: "delete the cell", HintRecord: "delete the record", HintUnmoved: "use another", HintSilent: "it is silent",
 	}
 }
 
@@ -538,7 +538,7 @@ func (s *sim) store(host, prefix string) caslease.Store {
 	if c := s.client(host, prefix); !s.watched {
 		return c
 	}
-	return watching{s.client(host, prefix)}
+	return watchingClient{s.client(host, prefix)}
 }
 
 // open implements [locks.Opener].
@@ -547,7 +547,7 @@ func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, 
 	return caslease.New(store, s.traits(), o), nil
 }
 
-// url names a prefix that nobody else uses.
+// url returns a URL with a prefix that nobody else uses.
 func (s *sim) url(testing.TB) *url.URL {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestStateFits: the largest record and the largest request are no larger than what a
-// store is told of them.
+// TestStateFits: the largest state and the largest request fit the bounds that a store is
+// promised.
 func TestStateFits(t *testing.T) {
 	t.Parallel()
 	for _, holder := range []string{strings.Repeat("\x00", 5000), strings.Repeat("é", 5000) + "\x80", strings.Repeat("<", 5000), strings.Repeat("x", 5000), "x" + strings.Repeat("\x01é", 2000)} {

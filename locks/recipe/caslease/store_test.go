@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
-// storeConfig has the suite for stores test the simulated one.
+// storeConfig makes the suite for stores test the simulated one.
 func storeConfig(s *sim) storetest.Config {
 	return storetest.Config{
 		Expiry: s.expiry,
@@ -32,7 +32,7 @@ func storeConfig(s *sim) storetest.Config {
 	}
 }
 
-// TestSimulatedStore holds the store of these tests to what stores promise.
+// TestSimulatedStore: the store of these tests keeps the promises of a store.
 func TestSimulatedStore(t *testing.T) {
 	for _, e := range []caslease.Expiry{caslease.ByWatching, caslease.ByStamps, caslease.ByClock} {
 		for _, tt := range storetest.Tests() {
@@ -47,8 +47,8 @@ func TestSimulatedStore(t *testing.T) {
 	}
 }
 
-// storeDefects are deliberate defects of the simulated store, and for each the test,
-// among others, that must find it.
+// storeDefects are deliberate defects of the simulated store, each with a test that must find
+// it.
 var storeDefects = []struct{ defect, caught string }{
 	{"absent-is-an-error", "Absent"},
 	{"swap-creates", "Absent"},
@@ -71,7 +71,7 @@ var storeDefects = []struct{ defect, caught string }{
 	{"stamp-of-creation", "Clock"},
 	{"tokens-begin-again", "Tokens"},
 	{"floor-falls", "Tokens"},
-	{"lost-is-success", "Unheard"},
+	{"lost-is-success", "LostAnswer"},
 	{"all-is-unknown", "Throttled"},
 	{"all-is-unknown", "Unreachable"},
 	{"list-has-requests", "List"},
@@ -79,7 +79,7 @@ var storeDefects = []struct{ defect, caught string }{
 	{"deletions-are-silent", "Watch"},
 }
 
-// TestStoreDefects shows that the suite for stores can fail.
+// TestStoreDefects: the suite for stores finds defects.
 func TestStoreDefects(t *testing.T) {
 	for _, d := range storeDefects {
 		t.Run(d.defect+"/"+d.caught, func(t *testing.T) {
@@ -102,7 +102,7 @@ func finds(t *testing.T, defect string, tt storetest.Test) (failed bool) {
 	return failed
 }
 
-// TestStoreOfExample holds the store that readers see first to the same.
+// TestStoreOfExample: the store in the example keeps the promises of a store.
 func TestStoreOfExample(t *testing.T) {
 	s := &shelf{cells: map[caslease.Key]caslease.Cell{}}
 	storetest.Run(t, storetest.Config{Open: func(testing.TB) caslease.Store { return s }})

@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestLongDeadHolder: who does not wait has the lock of a holder that died long
-// ago, at the first look.
+// TestLongDeadHolder: a run that does not wait gets the lock of a holder that died long ago, at
+// the first look.
 func TestLongDeadHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		first := drive.Hold(t, at(t, s, options("a")))
@@ -34,8 +34,8 @@ func TestLongDeadHolder(t *testing.T) {
 	})
 }
 
-// TestDateNotTrusted: an answer that was cached, or has no Date, proves nothing.
-// The lock is had when it has not changed for a whole lease.
+// TestDateNotTrusted: an answer that was cached, or has no Date, proves nothing. The lock can be
+// taken when its cell has not changed for a whole lease.
 func TestDateNotTrusted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*caslease.Cell){
@@ -58,16 +58,16 @@ func TestDateNotTrusted(t *testing.T) {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took < o.TTL {
-					t.Errorf("the lock was had after %v, by a clock that is not to be trusted", took)
+					t.Errorf("the lock was granted after %v, by a clock that cannot be trusted", took)
 				}
 			})
 		})
 	}
 }
 
-// TestWrongDate: a proxy that hides puts an hour too much into the Date. The
-// cell's own stamps show it: who does not wait is told that the lock is held,
-// and a third who is told the same Date does not have it, either.
+// TestWrongDate: an invisible proxy writes a Date that is an hour ahead. The cell's own stamps
+// show that. A run that does not wait is told that the lock is held, and a third run that gets
+// the same Date does not get the lock either.
 func TestWrongDate(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -91,8 +91,8 @@ func TestWrongDate(t *testing.T) {
 	})
 }
 
-// TestWrongDateWaits: who waits, and is told that Date, has the lock when the
-// rest of the lease is over. The next renewal says what was asked for.
+// TestWrongDateWaits: a waiter that gets such a Date gets the lock when the rest of the lease is
+// over. Its next renewal writes its own ttl.
 func TestWrongDateWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -105,15 +105,15 @@ func TestWrongDateWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); took < o.TTL {
-				t.Errorf("the lock was had %v after a had it, whose lease was %v", took, o.TTL)
+				t.Errorf("b got the lock %v after a did, whose lease was %v", took, o.TTL)
 			}
 			drive.Release(t, l)
 		}
 	})
 }
 
-// TestTTLAfterTakeover: the record of a takeover may speak of the lease before.
-// From the first renewal on it speaks of our own.
+// TestTTLAfterTakeover: the state of a takeover may have the ttl of the lease before. From the
+// first renewal on it has our own.
 func TestTTLAfterTakeover(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		o := options("a")
@@ -124,20 +124,19 @@ func TestTTLAfterTakeover(t *testing.T) {
 		if g := drive.Hold(t, b); g.TTL != 10*time.Second {
 			t.Errorf("granted %+v; want a lease of 10s", g)
 		}
-		if got := record(t, s); !strings.Contains(got, `"ttl_ms":3600000,`) {
-			t.Errorf("after the takeover the record is %s; want a's ttl", got)
+		if got := stateOf(t, s); !strings.Contains(got, `"ttl_ms":3600000,`) {
+			t.Errorf("after the takeover the state is %s; want a's ttl", got)
 		}
 		if err := renew(t, b); err != nil {
 			t.Fatal(err)
 		}
-		if got := record(t, s); !strings.Contains(got, `"ttl_ms":10000,`) {
-			t.Errorf("after a renewal the record is %s; want b's ttl", got)
+		if got := stateOf(t, s); !strings.Contains(got, `"ttl_ms":10000,`) {
+			t.Errorf("after a renewal the state is %s; want b's ttl", got)
 		}
 	})
 }
 
-// TestHandOver has five wait for a lock that is released, several times over.
-// Those who wait only read.
+// TestHandOver: five runs wait for a lock that is released several times. Waiters only read.
 func TestHandOver(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		const waiters, rounds = 5, 11

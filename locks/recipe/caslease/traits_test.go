@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestZeroTraits sees that a backend need not say anything about its store.
+// TestZeroTraits: a backend need not say anything about its store.
 func TestZeroTraits(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		open := func(holder string) locks.Lock {
@@ -19,14 +19,14 @@ func TestZeroTraits(t *testing.T) {
 			t.Cleanup(func() { _ = l.Close() })
 			return l
 		}
-		drive.Hold(t, open("a")) // who dies
+		drive.Hold(t, open("a")) // it dies
 		if g, err := open("b").Acquire(drive.Context(t), false); err != nil || g.Token < 2 {
-			t.Errorf("who waits: %+v, %v", g, err)
+			t.Errorf("the waiter: %+v, %v", g, err)
 		}
 		s.SetState(leaseCell, "?")
 		_, err := open("c").Acquire(drive.Context(t), true)
 		if want := `the cell "` + lockName + `" has a state that leaderrun did not write`; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("what somebody else wrote: got %v; want %s", err, want)
+			t.Errorf("a state that somebody else wrote: got %v; want %s", err, want)
 		}
 		if all := locks.SecretEnv(open("d")); len(all) > 0 {
 			t.Errorf("secrets: %q", all)
@@ -34,7 +34,7 @@ func TestZeroTraits(t *testing.T) {
 	})
 }
 
-// TestSecrets sees that the variables with credentials are told.
+// TestSecrets: the handle reports the variables with credentials.
 func TestSecrets(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := caslease.New(s.client("host", "p"), caslease.Traits{Clock: clock.Bubble{}, Secrets: []string{"SIM_TOKEN"}}, options("a"))

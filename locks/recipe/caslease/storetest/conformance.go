@@ -14,19 +14,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// Conformance is what package lockstest has to know of every lock that [caslease.New]
-// makes. Open, URL, TTL, and all ways to harm the server but those that go through a
-// [caslease.Store] are still to be set. Of like only its abilities count. Direct makes
-// a store of the same prefix as an address of URL, on a way that Cut does not cut.
+// Conformance returns what package lockstest needs to know about every lock that
+// [caslease.New] makes. The caller adds Open, URL, TTL, and the ways to harm the server that
+// do not go through a [caslease.Store]. Only the abilities of like matter. Direct makes a
+// store with the same prefix as an address of URL, over a connection that Cut does not cut.
 func Conformance(like caslease.Store, t caslease.Traits, direct func(tb testing.TB, u *url.URL) caslease.Store) lockstest.Config {
-	can, _ := caslease.New(like, t, locks.Options{}).Abilities(context.Background()) // it asks nobody
+	can, _ := caslease.New(like, t, locks.Options{}).Abilities(context.Background()) // no request is made
 	o := operator(direct)
 	c := lockstest.Config{
 		Abilities: can, TellsStart: true, Adopts: true,
 		TellsLeft: t.Expiry != caslease.ByWatching, Observed: t.Expiry == caslease.ByWatching,
 		Polling: cmp.Or(t.Poll, 2*time.Second) * 3 / 2, Unwatched: true, AskDelay: time.Second,
 		Evict:   o.evict,
-		Hostile: o.writeOver(caslease.Lease), HostileAsks: o.writeOver(caslease.Request),
+		Hostile: o.overwrite(caslease.Lease), HostileAsks: o.overwrite(caslease.Request),
 	}
 	if _, ok := like.(caslease.Watcher); ok {
 		c.Polling, c.Unwatched, c.AskDelay = 0, false, 0
@@ -34,19 +34,19 @@ func Conformance(like caslease.Store, t caslease.Traits, direct func(tb testing.
 	return c
 }
 
-// Held reports whether the cell of a lease keeps others from having the lock, by the time
-// of its last change, for Config.Leftovers of package lockstest.
+// Held reports whether the cell of a lease keeps others from taking the lock, judging by the
+// time of its last change. It is for Config.Leftovers of package lockstest.
 func Held(c caslease.Cell) bool {
 	var r struct {
 		State string
 		TTLms int64 `json:"ttl_ms"`
 	}
-	_ = json.Unmarshal([]byte(c.State), &r) // what makes no sense is held for ever
+	_ = json.Unmarshal([]byte(c.State), &r) // a state that makes no sense is held forever
 	ends := c.Updated.Add(time.Duration(r.TTLms) * time.Millisecond)
 	return r.State != "free" && (r.TTLms <= 0 || time.Now().Before(ends))
 }
 
-// States are such that no leaderrun would write. A store keeps them as it does others.
+// States returns states that no leaderrun would write. A store keeps them like any others.
 func States() []string {
 	return []string{
 		"null", "[]", "{}", `{"state":1,"ttl_ms":"x","nonce":{}}`, `{"token":-1,"nonce":{}}`,
@@ -58,7 +58,7 @@ func States() []string {
 	}
 }
 
-// An operator changes cells as somebody could who is not leaderrun.
+// An operator changes cells as somebody without leaderrun could.
 type operator func(tb testing.TB, u *url.URL) caslease.Store
 
 func (o operator) evict(tb testing.TB, u *url.URL, name string) {
@@ -67,7 +67,7 @@ func (o operator) evict(tb testing.TB, u *url.URL, name string) {
 	})
 }
 
-func (o operator) writeOver(p caslease.Part) (all []func(testing.TB, *url.URL, string)) {
+func (o operator) overwrite(p caslease.Part) (all []func(testing.TB, *url.URL, string)) {
 	for _, state := range States() {
 		all = append(all, func(tb testing.TB, u *url.URL, name string) {
 			o.change(tb, u, caslease.Key{Name: name, Part: p}, func(ctx context.Context, s caslease.Store, k caslease.Key, at caslease.Cell) error {

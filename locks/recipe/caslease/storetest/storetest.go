@@ -1,6 +1,6 @@
-// Package storetest checks what a [caslease.Store] promises, against the real server: a
-// test of it is a [Config] and one call of [Run]. The lock that is made of it is for package
-// lockstest, whose Config begins with [Conformance].
+// Package storetest checks that a [caslease.Store] keeps its promises, against the real
+// server. A test needs a [Config] and one call of [Run]. The lock over the store is tested by
+// package lockstest; [Conformance] returns the beginning of its Config.
 package storetest
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A Config says what is tested, and how to hurt it. What a nil field leaves untested
-// is logged.
+// A Config says what is tested, and how to harm it. If a nil field leaves something untested,
+// the log says so.
 type Config struct {
-	// Open makes another client of one and the same store. Required.
+	// Open makes another client of the same store. It is required.
 	Open func(t testing.TB) caslease.Store
-	// Expiry and Follows are those of its [caslease.Traits].
+	// Expiry and Follows are from the store's [caslease.Traits].
 	Expiry  caslease.Expiry
 	Follows func(since, version string) bool
 
-	// FailNext makes the next write to the store fail with a kind: Unknown, where
-	// it takes effect and its answer is lost, or Throttled.
+	// FailNext makes the next write to the store fail with a kind. If that is Unknown, the
+	// write takes effect and its answer is lost. The other kind is Throttled.
 	FailNext func(t testing.TB, k caslease.Kind)
 	// Unreachable makes a client of an address where nothing answers.
 	Unreachable func(t testing.TB) caslease.Store
-	// Hostile writes over a cell, where somebody else could do so too.
+	// Hostile overwrites a cell, if others can do so.
 	Hostile []func(t testing.TB, k caslease.Key)
 }
 
@@ -45,13 +45,13 @@ func Run(t *testing.T, c Config) {
 	}
 }
 
-// A Test is about one promise.
+// A Test checks one promise.
 type Test struct {
 	Name string
 	Run  func(t testing.TB, c Config)
 }
 
-// Tests are those that Run runs.
+// Tests returns the tests that Run runs.
 func Tests() []Test {
 	return []Test{
 		{"Absent", absent},
@@ -67,7 +67,7 @@ func Tests() []Test {
 		{"Clock", clocks},
 		{"Tokens", tokens},
 		{"Context", contexts},
-		{"Unheard", unheard},
+		{"LostAnswer", lostAnswer},
 		{"Throttled", throttled},
 		{"Unreachable", unreachable},
 		{"Hostile", hostile},
@@ -76,7 +76,7 @@ func Tests() []Test {
 	}
 }
 
-// A bench is what a test works with.
+// A bench is what a test works with: a store, and its context.
 type bench struct {
 	testing.TB
 	c     Config
@@ -98,7 +98,7 @@ func (b *bench) another() caslease.Store {
 	return s
 }
 
-// key is one that no other test uses.
+// key returns a key that no other test uses.
 func key(p caslease.Part) caslease.Key { return caslease.Key{Name: "t/" + rand.Text(), Part: p} }
 
 func state(n int) caslease.Value { return caslease.Value{State: fmt.Sprintf(`{"n":%d}`, n)} }
@@ -119,28 +119,28 @@ func (b *bench) swap(k caslease.Key, at caslease.Cell, to caslease.Value) caslea
 		b.Fatalf("swap %v: %v", k, err)
 	}
 	if now := b.read(b.store, k); !reflect.DeepEqual(undated(now), undated(c)) {
-		b.Errorf("the answer to a swap was %+v; what is read is %+v", c, now)
+		b.Errorf("a swap returned %+v; then a read returned %+v", c, now)
 	}
 	return c
 }
 
-// undated leaves out what differs between two answers about the same.
+// undated returns a cell without what differs between two answers about the same cell.
 func undated(c caslease.Cell) caslease.Cell {
 	c.Date, c.Updated = time.Time{}, c.Updated.Round(0).UTC()
 	return c
 }
 
-// kind checks that an error is one of a kind.
+// kind checks the kind of an error.
 func (b *bench) kind(what string, err error, want caslease.Kind) {
 	b.Helper()
 	if err == nil {
-		b.Errorf("%s: no error; want the kind %d", what, want)
+		b.Errorf("%s: no error; want kind %d", what, want)
 	} else if f := b.store.Fault(err); f.Kind != want {
-		b.Errorf("%s: %v is %+v; want the kind %d", what, err, f, want)
+		b.Errorf("%s: %v is %+v; want kind %d", what, err, f, want)
 	}
 }
 
-// absent: that there is no cell is no error, but nothing can be done to it.
+// absent: a missing cell is not an error, but it cannot be changed or deleted.
 func absent(t testing.TB, c Config) {
 	b := open(t, c)
 	k := key(caslease.Lease)
@@ -150,31 +150,31 @@ func absent(t testing.TB, c Config) {
 	other := key(caslease.Lease)
 	at := b.swap(other, caslease.Cell{}, state(1))
 	_, err := b.store.Swap(b.ctx, k, at, state(2))
-	b.kind("a swap of what is not there", err, caslease.Changed)
-	b.kind("a deletion of it", b.store.Delete(b.ctx, k, at), caslease.Changed)
+	b.kind("a swap of a missing cell", err, caslease.Changed)
+	b.kind("a deletion of a missing cell", b.store.Delete(b.ctx, k, at), caslease.Changed)
 	if got := b.read(b.store, k); got.Version != "" {
-		b.Errorf("then there is %+v", got)
+		b.Errorf("afterwards the cell is %+v", got)
 	}
 }
 
-// create makes a cell once.
+// create: a cell can be created once.
 func create(t testing.TB, c Config) {
 	b := open(t, c)
 	for _, p := range []caslease.Part{caslease.Lease, caslease.Request} {
 		k := key(p)
 		made := b.swap(k, caslease.Cell{}, state(1))
 		if made.Version == "" || made.State != state(1).State || made.Record != nil || made.BadRecord || made.Foreign != "" {
-			b.Errorf("made %+v", made)
+			b.Errorf("created %+v", made)
 		}
 		_, err := b.store.Swap(b.ctx, k, caslease.Cell{}, state(2))
-		b.kind("made once more", err, caslease.Changed)
+		b.kind("a second creation", err, caslease.Changed)
 		if got := b.read(b.store, k); got.State != made.State || got.Version != made.Version {
-			b.Errorf("it was %+v and is %+v", made, got)
+			b.Errorf("the cell was %+v and is %+v", made, got)
 		}
 	}
 }
 
-// swap: each change has another version, and what is not to be changed stays.
+// swap: each change has a new version, and what it does not set stays.
 func swap(t testing.TB, c Config) {
 	b := open(t, c)
 	k := key(caslease.Lease)
@@ -195,7 +195,7 @@ func swap(t testing.TB, c Config) {
 			b.Errorf("change %d: got %+v, want %q %q", i, next, want.State, want.Record)
 		}
 		if seen[next.Version] || c.Follows != nil && !c.Follows(at.Version, next.Version) {
-			b.Errorf("change %d: the version %q after %q", i, next.Version, at.Version)
+			b.Errorf("change %d: version %q after %q", i, next.Version, at.Version)
 		}
 		seen[next.Version] = true
 		at = next
@@ -205,7 +205,7 @@ func swap(t testing.TB, c Config) {
 	}
 }
 
-// refused: a swap on another version writes nothing, neither state nor text.
+// refused: a swap of an old version writes nothing, neither the state nor the record.
 func refused(t testing.TB, c Config) {
 	b := open(t, c)
 	k := key(caslease.Lease)
@@ -213,16 +213,16 @@ func refused(t testing.TB, c Config) {
 	now := b.swap(k, old, state(2))
 	for _, to := range []caslease.Value{state(3), {Record: []byte("y")}, {State: `{"n":3}`, Record: []byte("y")}} {
 		_, err := b.store.Swap(b.ctx, k, old, to)
-		b.kind("a swap of what was", err, caslease.Changed)
+		b.kind("a swap of an old version", err, caslease.Changed)
 		if got := b.read(b.store, k); !reflect.DeepEqual(undated(got), undated(now)) {
-			b.Errorf("refused, and it was %+v and is %+v", now, got)
+			b.Errorf("a refused swap changed %+v to %+v", now, got)
 		}
 	}
-	b.kind("a deletion of what was", b.store.Delete(b.ctx, k, old), caslease.Changed)
+	b.kind("a deletion of an old version", b.store.Delete(b.ctx, k, old), caslease.Changed)
 	b.swap(k, now, state(4))
 }
 
-// remove: a cell that was made anew has none of the old one's versions.
+// remove: a cell that is created again has none of its former versions.
 func remove(t testing.TB, c Config) {
 	b := open(t, c)
 	k := key(caslease.Lease)
@@ -232,7 +232,7 @@ func remove(t testing.TB, c Config) {
 		for n := range 3 {
 			at = b.swap(k, at, state(n))
 			if before, ok := seen[at.Version]; ok {
-				b.Errorf("the version of %+v was that of %+v", at, before)
+				b.Errorf("%+v has the version of %+v", at, before)
 			}
 			seen[at.Version] = at
 		}
@@ -240,31 +240,31 @@ func remove(t testing.TB, c Config) {
 			b.Fatalf("delete: %v", err)
 		}
 		if got := b.read(b.store, k); got.Version != "" {
-			b.Errorf("deleted, and there is %+v", got)
+			b.Errorf("after the deletion the cell is %+v", got)
 		}
-		b.kind("a deletion once more", b.store.Delete(b.ctx, k, at), caslease.Changed)
+		b.kind("a second deletion", b.store.Delete(b.ctx, k, at), caslease.Changed)
 	}
 }
 
-// values are kept as they are, up to the greatest.
+// values: all values up to the largest are stored unchanged.
 func values(t testing.TB, c Config) {
 	b := open(t, c)
 	padded := func(n int) string { return `{"é\u0000":"` + strings.Repeat("x", n-len(`{"é\u0000":""}`)) + `"}` }
 	lease, request := key(caslease.Lease), key(caslease.Request)
 	b.swap(request, caslease.Cell{}, caslease.Value{State: padded(caslease.MaxRequest)})
 	if got := b.read(b.store, request); got.State != padded(caslease.MaxRequest) {
-		b.Errorf("the largest request has become one of %d bytes", len(got.State))
+		b.Errorf("the largest request came back with %d bytes", len(got.State))
 	}
 	at := b.swap(lease, caslease.Cell{}, caslease.Value{State: padded(caslease.MaxState)})
 	for _, text := range []string{"x", "", " é\n\x00\x1b\"\\ ", "base64:", strings.Repeat("é", locks.MaxRecord/2)} {
 		at = b.swap(lease, at, caslease.Value{Record: []byte(text)})
 		if at.Record == nil || string(at.Record) != text || at.BadRecord || at.State != padded(caslease.MaxState) {
-			b.Errorf("%q has become %q", locks.Abbreviate(text), locks.Abbreviate(string(at.Record)))
+			b.Errorf("%q came back as %q", locks.Abbreviate(text), locks.Abbreviate(string(at.Record)))
 		}
 	}
 }
 
-// apart: no two keys are one cell.
+// apart: any two keys are different cells.
 func apart(t testing.TB, c Config) {
 	b := open(t, c)
 	base := "t/" + rand.Text()
@@ -280,12 +280,12 @@ func apart(t testing.TB, c Config) {
 	}
 	for k, state := range want {
 		if got := b.read(b.store, k); got.State != state {
-			b.Errorf("%v has become %+v; want %s", k, got, state)
+			b.Errorf("%v is %+v; want %s", k, got, state)
 		}
 	}
 }
 
-// fresh: what one has written another reads at once.
+// fresh: a client reads at once what another has written.
 func fresh(t testing.TB, c Config) {
 	b := open(t, c)
 	other, k, at := b.another(), key(caslease.Lease), caslease.Cell{}
@@ -295,13 +295,13 @@ func fresh(t testing.TB, c Config) {
 			b.Fatal(err)
 		}
 		if got := b.read(other, k); got.State != next.State || got.Version != next.Version {
-			b.Errorf("after the change %d another reads %+v", n, got)
+			b.Errorf("after change %d another client reads %+v", n, got)
 		}
 		at = next
 	}
 }
 
-// oneWins: of those who swap the same, or make the same cell, one succeeds.
+// oneWins: if several clients swap the same version, or create the same cell, one succeeds.
 func oneWins(t testing.TB, c Config) {
 	b := open(t, c)
 	stores := []caslease.Store{b.store, b.another(), b.another(), b.another()}
@@ -317,22 +317,22 @@ func oneWins(t testing.TB, c Config) {
 		now, winners := b.read(b.store, k), 0
 		for i, err := range errs {
 			if err != nil {
-				b.kind("beside others", err, caslease.Changed)
+				b.kind("a concurrent swap", err, caslease.Changed)
 				continue
 			}
 			winners++
 			if cells[i].Version != now.Version || now.State != state(100*round+i).State {
-				b.Errorf("%+v has won, and there is %+v", cells[i], now)
+				b.Errorf("the swap to %+v succeeded, but the cell is %+v", cells[i], now)
 			}
 		}
 		if winners != 1 {
-			b.Errorf("round %d: %d have won", round, winners)
+			b.Errorf("round %d: %d swaps succeeded; want 1", round, winners)
 		}
 		at = now
 	}
 }
 
-// noneLost: what each adds is there in the end.
+// noneLost: concurrent increments are all there in the end.
 func noneLost(t testing.TB, c Config) {
 	b := open(t, c)
 	const clients, each = 4, 10
@@ -359,15 +359,15 @@ func noneLost(t testing.TB, c Config) {
 	}
 	wg.Wait()
 	if got := b.read(b.store, k); got.State != state(clients*each).State {
-		b.Errorf("%d have been added; there is %s", clients*each, got.State)
+		b.Errorf("after %d increments the state is %s", clients*each, got.State)
 	}
 }
 
-// clocks: with each change Updated rises, and Date is a reading of the same clock.
+// clocks: Updated rises with each change, and Date is by the same clock.
 func clocks(t testing.TB, c Config) {
 	b := open(t, c)
 	if c.Expiry == caslease.ByWatching {
-		b.Log("the store tells no time")
+		b.Log("not tested: the store has no clock")
 		return
 	}
 	k, at := key(caslease.Lease), caslease.Cell{}
@@ -378,14 +378,14 @@ func clocks(t testing.TB, c Config) {
 		seen := b.read(b.store, k)
 		age, took := seen.Date.Sub(seen.Updated), time.Since(start)
 		if !next.Updated.After(at.Updated) || !seen.Updated.Equal(next.Updated) {
-			b.Errorf("changed at %v, then at %v, as is read %v", at.Updated, next.Updated, seen.Updated)
+			b.Errorf("changed at %v, then at %v; a read says %v", at.Updated, next.Updated, seen.Updated)
 		}
 		least, most := -time.Second, took+time.Second
 		if c.Expiry == caslease.ByClock {
 			least, most = 10*time.Millisecond, took+10*time.Millisecond
 		}
 		if age < least || age > most {
-			b.Errorf("%v after the change its age is %v", took, age)
+			b.Errorf("%v after the change the age is %v", took, age)
 		}
 		at = next
 	}
@@ -393,8 +393,8 @@ func clocks(t testing.TB, c Config) {
 
 func pause(d time.Duration) { time.Sleep(d) }
 
-// tokens: First stays while there is the cell, Floor does not fall below it, and all
-// rises when the cell was deleted.
+// tokens: First stays while the cell exists, Floor is at least First, and both are higher
+// after the cell was deleted and created again.
 func tokens(t testing.TB, c Config) {
 	b := open(t, c)
 	k, last := key(caslease.Lease), uint64(0)
@@ -418,7 +418,7 @@ func tokens(t testing.TB, c Config) {
 	}
 }
 
-// contexts: what is given up ends at once, and is not taken for a refusal.
+// contexts: a call whose context has ended returns at once, and its error is no refusal.
 func contexts(t testing.TB, c Config) {
 	b := open(t, c)
 	ended, cancel := context.WithCancel(b.ctx)
@@ -428,19 +428,19 @@ func contexts(t testing.TB, c Config) {
 	_, writing := b.store.Swap(ended, k, caslease.Cell{}, state(1))
 	for what, err := range map[string]error{"read": reading, "swap": writing} {
 		if err == nil {
-			b.Errorf("%s: no error, though it was given up", what)
+			b.Errorf("%s: no error, though its context had ended", what)
 		} else if f := b.store.Fault(err); f.Kind != caslease.Unknown && f.Kind != caslease.Unsent {
 			b.Errorf("%s: %v is %+v", what, err, f)
 		}
 	}
-	b.swap(k, b.read(b.store, k), state(2)) // the client is of use even so
+	b.swap(k, b.read(b.store, k), state(2)) // the client still works
 }
 
-// unheard: of a write whose answer is lost nothing is known, and what it did is seen.
-func unheard(t testing.TB, c Config) {
+// lostAnswer: the kind of a write whose answer was lost is Unknown, and its effect is seen.
+func lostAnswer(t testing.TB, c Config) {
 	b := open(t, c)
 	if c.FailNext == nil {
-		b.Log("not tested: Next is not declared")
+		b.Log("not tested: FailNext is nil")
 		return
 	}
 	k := key(caslease.Lease)
@@ -448,18 +448,18 @@ func unheard(t testing.TB, c Config) {
 	for n := range 2 {
 		c.FailNext(b, caslease.Unknown)
 		_, err := b.store.Swap(b.ctx, k, at, state(n))
-		b.kind("a swap whose answer is lost", err, caslease.Unknown)
+		b.kind("a swap whose answer was lost", err, caslease.Unknown)
 		if at = b.read(b.store, k); at.State != state(n).State {
-			b.Errorf("it took effect, and there is %+v", at)
+			b.Errorf("the write took effect, but the cell is %+v", at)
 		}
 	}
 }
 
-// throttled: a write that came too soon writes nothing.
+// throttled: a write that is refused for coming too soon changes nothing.
 func throttled(t testing.TB, c Config) {
 	b := open(t, c)
 	if c.FailNext == nil {
-		b.Log("not tested: Next is not declared")
+		b.Log("not tested: FailNext is nil")
 		return
 	}
 	k := key(caslease.Lease)
@@ -468,27 +468,27 @@ func throttled(t testing.TB, c Config) {
 	_, err := b.store.Swap(b.ctx, k, at, state(2))
 	b.kind("a swap that came too soon", err, caslease.Throttled)
 	if got := b.read(b.store, k); got.Version != at.Version {
-		b.Errorf("refused, and there is %+v", got)
+		b.Errorf("after the refused write the cell is %+v", got)
 	}
 }
 
-// unreachable: an address where nobody is.
+// unreachable: nothing answers at the address.
 func unreachable(t testing.TB, c Config) {
 	b := open(t, c)
 	if c.Unreachable == nil {
-		b.Log("not tested: Away is not declared")
+		b.Log("not tested: Unreachable is nil")
 		return
 	}
 	b.store = c.Unreachable(b)
 	b.Cleanup(func() { _ = b.store.Close() })
 	_, err := b.store.Read(b.ctx, key(caslease.Lease))
-	b.kind("where nobody is", err, caslease.Unreachable)
+	b.kind("a read", err, caslease.Unreachable)
 	if f := b.store.Fault(err); f.Text == "" || f.Hint == "" || strings.ContainsAny(f.Text+f.Hint, "\n\x1b") {
-		b.Errorf("where nobody is: %+v", f)
+		b.Errorf("a read: %+v; want a text and a hint of one line each", f)
 	}
 }
 
-// hostile: what somebody else has written is read without an error, and told apart.
+// hostile: anything that somebody else wrote can be read without an error, as another version.
 func hostile(t testing.TB, c Config) {
 	b := open(t, c)
 	for i, spoil := range c.Hostile {
@@ -500,16 +500,16 @@ func hostile(t testing.TB, c Config) {
 			b.Errorf("%d: read %q %q, %d bytes, after %q", i, got.Version, got.Foreign, len(got.State), at.Version)
 		}
 		_, err := b.store.Swap(b.ctx, k, at, state(2))
-		b.kind("a swap of what was there before", err, caslease.Changed)
+		b.kind("a swap of the version before", err, caslease.Changed)
 	}
 }
 
-// list has the cells of all leases, once, as they are read.
+// list: a list has the cell of each lease once, as Read returns it.
 func list(t testing.TB, c Config) {
 	b := open(t, c)
 	l, ok := b.store.(caslease.Lister)
 	if !ok {
-		b.Log("not tested: the store lists nothing")
+		b.Log("not tested: the store is not a Lister")
 		return
 	}
 	want := map[string]caslease.Cell{}
@@ -522,7 +522,7 @@ func list(t testing.TB, c Config) {
 	for cursor, pages := "", 0; ; pages++ {
 		page, next, err := l.List(b.ctx, cursor)
 		if err != nil || len(page) > locks.MaxList || locks.CheckCursor(next) != nil || pages > 1000 {
-			b.Fatalf("the page %d of %d, then %q: %v", pages, len(page), next, err)
+			b.Fatalf("page %d has %d cells, then comes %q: %v", pages, len(page), next, err)
 		}
 		for _, e := range page {
 			if seen[e.Name] {
@@ -530,10 +530,10 @@ func list(t testing.TB, c Config) {
 			}
 			seen[e.Name] = true
 			if is, ok := want[e.Name]; ok && !reflect.DeepEqual(undated(e.Cell), undated(is)) {
-				b.Errorf("listed %+v; it is %+v", e.Cell, is)
+				b.Errorf("listed %+v; the cell is %+v", e.Cell, is)
 			}
 			if got := b.read(b.store, caslease.Key{Name: e.Name}); got.Version == "" {
-				b.Errorf("%q is listed, and there is no such cell", e.Name)
+				b.Errorf("%q is listed, but there is no such cell", e.Name)
 			}
 			delete(want, e.Name)
 		}
@@ -546,12 +546,12 @@ func list(t testing.TB, c Config) {
 	}
 }
 
-// watch tells of changes by others, of either part, and ends with its context.
+// watch: a watch reports changes by others to either part, and ends with its context.
 func watch(t testing.TB, c Config) {
 	b := open(t, c)
 	w, ok := b.store.(caslease.Watcher)
 	if !ok {
-		b.Log("not tested: the store tells of no changes")
+		b.Log("not tested: the store is not a Watcher")
 		return
 	}
 	other, k := b.another(), key(caslease.Lease)
@@ -570,13 +570,13 @@ func watch(t testing.TB, c Config) {
 		if _, err := other.Swap(b.ctx, k, at, caslease.Value{State: `{"s":"` + rand.Text() + `"}`}); err != nil {
 			b.Fatal(err)
 		}
-		b.told(one, "a change of the lock")
-		b.told(all, "a change of any")
+		b.reported(one, "a change of the lock")
+		b.reported(all, "a change of any")
 	}
 	if err := other.Delete(b.ctx, k, b.read(other, k)); err != nil {
 		b.Fatal(err)
 	}
-	b.told(one, "a deletion")
+	b.reported(one, "a deletion")
 	cancel()
 	for deadline := time.After(patience); ; {
 		select {
@@ -585,12 +585,12 @@ func watch(t testing.TB, c Config) {
 				return
 			}
 		case <-deadline:
-			b.Fatal("the channel stays open")
+			b.Fatal("the channel is still open")
 		}
 	}
 }
 
-func (b *bench) told(c <-chan struct{}, what string) {
+func (b *bench) reported(c <-chan struct{}, what string) {
 	b.Helper()
 	select {
 	case _, ok := <-c:
@@ -598,6 +598,6 @@ func (b *bench) told(c <-chan struct{}, what string) {
 			b.Fatalf("%s: the channel was closed", what)
 		}
 	case <-b.ctx.Done():
-		b.Fatalf("%s was not told of", what)
+		b.Fatalf("%s was not reported", what)
 	}
 }
