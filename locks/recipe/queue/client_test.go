@@ -23,16 +23,16 @@ type client struct {
 	o      locks.Options
 	prefix string
 	key    string
-	last   *place       // the latest that it made
-	seen   *locks.State // a defect
+	last   *contender   // the latest that it made
+	seen   *locks.State // for a defect
 }
 
 func (c *client) line() *line { return c.s.line(c.key) }
 
 func (c *client) is(defect string) bool { return c.s.is(defect) }
 
-// beside is the line with the record: that of the lock, but for a defect.
-func (c *client) beside() *line {
+// withRecord returns the line that has the record: the lock's own, except with a defect.
+func (c *client) withRecord() *line {
 	if base, _, ok := strings.Cut(c.key, "#"); ok && c.is("slots-share-a-record") {
 		return c.s.line(base)
 	}
@@ -40,7 +40,7 @@ func (c *client) beside() *line {
 }
 
 func (c *client) NewEntry(of *queue.Campaign) (queue.Entry, error) {
-	p := &place{client: c, Campaign: of}
+	p := &contender{client: c, Campaign: of}
 	c.s.with(func() {
 		c.s.nonces++
 		p.nonce, c.last = fmt.Sprint("nonce ", c.s.nonces), p
@@ -53,10 +53,10 @@ func (c *client) Inspect(ctx context.Context) (st locks.State, err error) {
 		return *c.seen, nil
 	}
 	err = c.insist(ctx, "inspect", func() {
-		st = locks.State{Status: c.s.tell(c.line()).Status()}
+		st = locks.State{Status: c.s.look(c.line()).Status()}
 		for i, e := range c.line().entries {
 			if i == 0 {
-				c.tellTerm(&st, e)
+				c.addTerm(&st, e)
 			}
 			if i == 0 && !c.is("queue-has-the-holder") || i > locks.MaxQueue && !c.is("queue-unbounded") {
 				continue
@@ -84,8 +84,8 @@ func (c *client) Inspect(ctx context.Context) (st locks.State, err error) {
 	return st, err
 }
 
-// tellTerm adds what the entry of the holder does not say.
-func (c *client) tellTerm(st *locks.State, e *entry) {
+// addTerm adds what the holder's entry does not say.
+func (c *client) addTerm(st *locks.State, e *entry) {
 	if st.Start = locks.StartTakeover; e.clean || c.is("start-is-always-clean") {
 		st.Start = locks.StartClean
 	}
@@ -98,7 +98,7 @@ func (c *client) tellTerm(st *locks.State, e *entry) {
 }
 
 func (c *client) Record(ctx context.Context) (text []byte, err error) {
-	err = c.insist(ctx, "record", func() { text = bytes.Clone(c.beside().text) })
+	err = c.insist(ctx, "record", func() { text = bytes.Clone(c.withRecord().text) })
 	if text == nil && c.is("record-is-never-nil") {
 		text = []byte{}
 	}
@@ -119,7 +119,7 @@ func (c *client) Ask(ctx context.Context, token uint64, request []byte) error {
 		case c.is("ask-mangles"):
 			request = queue.NewRequest(token, bytes.ReplaceAll([]byte(r.Text), []byte{0}, nil))
 		case c.is("ask-reaches-waiters"):
-			c.s.overheard <- []byte(r.Text)
+			c.s.misdirected <- []byte(r.Text)
 		}
 		l.request = request
 		l.asked++
@@ -176,7 +176,7 @@ func (c *client) Forget(ctx context.Context) (err error) {
 			return
 		}
 		if l.head() != nil {
-			held = &locks.HeldError{Status: c.s.tell(l).Status()}
+			held = &locks.HeldError{Status: c.s.look(l).Status()}
 			return
 		}
 		for key := range c.s.lines {
@@ -188,7 +188,7 @@ func (c *client) Forget(ctx context.Context) (err error) {
 	return errors.Join(err, held)
 }
 
-// List has the last name of a page as the cursor of the next.
+// List uses the last name of a page as the cursor of the next page.
 func (c *client) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
 	var answer error
 	err = c.insist(ctx, "list", func() {
@@ -214,7 +214,7 @@ func (c *client) List(ctx context.Context, cursor string) (page []locks.Listed, 
 		for _, name := range names {
 			one := c.listed(name)
 			if h := c.s.line(c.prefix + name).head(); h != nil && !json.Valid(h.data) && c.is("list-fails-on-garbage") {
-				answer = errors.New("no JSON")
+				answer = errors.New("not JSON")
 			}
 			page = append(page, one)
 		}
@@ -222,7 +222,7 @@ func (c *client) List(ctx context.Context, cursor string) (page []locks.Listed, 
 	return page, next, errors.Join(err, answer)
 }
 
-// names are those of the locks in the store, in order.
+// names returns the names of the locks in the store, in order.
 func (c *client) names() (names []string) {
 	for key, l := range c.s.lines {
 		prefix, name, _ := strings.Cut(key, "\x00")
@@ -243,7 +243,7 @@ func (c *client) names() (names []string) {
 
 func (c *client) listed(name string) locks.Listed {
 	l := c.s.line(c.prefix + name)
-	one := locks.Listed{Name: name, Status: c.s.tell(l).Status(), Record: queue.Clip(l.text)}
+	one := locks.Listed{Name: name, Status: c.s.look(l).Status(), Record: queue.Clip(l.text)}
 	switch {
 	case c.is("list-without-records"):
 		one.Record = nil
@@ -253,7 +253,7 @@ func (c *client) listed(name string) locks.Listed {
 	return one
 }
 
-func (c *client) Watch(ctx context.Context, all bool, begun, tell func()) error {
+func (c *client) Watch(ctx context.Context, all bool, begun, report func()) error {
 	count := func() (n int) {
 		for key, l := range c.s.lines {
 			if key == c.key || all && strings.HasPrefix(key, c.prefix) && !c.is("watch-of-all-is-of-one") {
@@ -263,7 +263,7 @@ func (c *client) Watch(ctx context.Context, all bool, begun, tell func()) error 
 		return n
 	}
 	if c.is("watch-tells-once") {
-		tell = sync.OnceFunc(tell)
+		report = sync.OnceFunc(report)
 	}
 	var seen int
 	if err := c.insist(ctx, "watch", func() { seen = count() }); err != nil {
@@ -275,7 +275,7 @@ func (c *client) Watch(ctx context.Context, all bool, begun, tell func()) error 
 		}
 		return count() != seen
 	}
-	for begun(); ; tell() {
+	for begun(); ; report() {
 		for c.until(ctx, changed) != nil {
 			time.Sleep(10 * latency) // a connection is lost
 		}
@@ -323,23 +323,23 @@ func (c *client) Close() {
 	}
 }
 
-// A place is one in a queue. Its entry is known by its nonce.
-type place struct {
+// A contender is the queue.Entry of a client. The server knows its entry by the nonce.
+type contender struct {
 	*client
 	*queue.Campaign
 	nonce   string
 	entered uint64 // our token
-	before  string // the nonce of the entry that we wait for
-	heard   int    // how many requests there were when we listened last
-	version int    // of the text as we last knew it
+	before  string // the nonce of the entry before ours
+	seen    int    // number of requests when we last read them
+	version int    // of the record as we last knew it
 	adopted bool
-	deaf    bool // a defect
+	missed  bool // for a defect
 }
 
-func (p *place) own() *entry { return p.line().find(p.nonce) }
+func (p *contender) own() *entry { return p.line().find(p.nonce) }
 
-// Enter is a step in which the nonce is looked for first.
-func (p *place) Enter(ctx context.Context, try bool) (v queue.View, err error) {
+// Enter looks for the nonce first, in the same step.
+func (p *contender) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	err = p.insist(ctx, "enter", func() {
 		h := p.line().head()
 		if h != nil && !json.Valid(h.data) && p.is("hostile-record-counts-as-free") {
@@ -363,15 +363,15 @@ func (p *place) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	return v, err
 }
 
-// extends is a defect.
-func (p *place) extends(ctx context.Context) {
+// extends is for a defect.
+func (p *contender) extends(ctx context.Context) {
 	for backoff.Sleep(ctx, p.o.TTL/3) == nil {
 		_ = p.Renew(ctx)
 	}
 }
 
-func (p *place) view() queue.View {
-	v := queue.View{Line: p.s.tell(p.line())}
+func (p *contender) view() queue.View {
+	v := queue.View{Line: p.s.look(p.line())}
 	if i := slices.IndexFunc(p.line().entries, func(e *entry) bool { return e.nonce == p.nonce }); i >= 0 {
 		v.Token, v.Position = p.line().entries[i].token, i
 		v.Leads = i == 0 || i == 1 && p.is("grants-two") || p.is("waits-for-nothing") || p.before != "" && p.is("leads-once-it-moves")
@@ -388,7 +388,7 @@ func (p *place) view() queue.View {
 	return v
 }
 
-func (p *place) Await(ctx context.Context) error {
+func (p *contender) Await(ctx context.Context) error {
 	switch {
 	case p.is("waiting-must-be-set"):
 		p.o.Waiting(locks.Waiting{})
@@ -398,19 +398,19 @@ func (p *place) Await(ctx context.Context) error {
 	}
 	return p.until(ctx, func() bool {
 		gone := p.line().find(p.before) == nil
-		p.deaf = p.deaf || gone && p.path.isCut && p.is("wake-lost-in-cut")
-		return gone && !p.deaf
+		p.missed = p.missed || gone && p.path.isCut && p.is("wake-lost-in-cut")
+		return gone && !p.missed
 	})
 }
 
-func (p *place) Look(ctx context.Context) (v queue.View, err error) {
+func (p *contender) Look(ctx context.Context) (v queue.View, err error) {
 	if err = p.do(ctx, "look", func() { v = p.view() }); err == nil && v.Token == 0 {
 		err = errGone
 	}
 	return v, err
 }
 
-func (p *place) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
+func (p *contender) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 	if p.adopted && p.is("adopt-is-blind") || p.is("renew-resurrects") {
 		<-ctx.Done()
 	}
@@ -421,32 +421,32 @@ func (p *place) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 	return err
 }
 
-func (p *place) Update(ctx context.Context) error {
+func (p *contender) Update(ctx context.Context) error {
 	if p.is("since-is-of-the-wait") {
 		return nil
 	}
-	return p.do(ctx, "restamp", func() {
+	return p.do(ctx, "update", func() {
 		if own := p.own(); own != nil {
 			own.data = queue.NewLabel(p.o)
 		}
 	})
 }
 
-func (p *place) WatchRequests(ctx context.Context, in *queue.Inbox) error {
+func (p *contender) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	var request []byte
-	if p.adopted && p.is("adopt-is-deaf") {
+	if p.adopted && p.is("adopt-without-requests") {
 		<-ctx.Done()
 	}
 	asked := func() bool {
 		if p.path.isCut && p.is("ask-lost-in-cut") {
-			p.heard = p.line().asked
+			p.seen = p.line().asked
 		}
-		return p.line().asked > p.heard
+		return p.line().asked > p.seen
 	}
 	if err := p.until(ctx, asked); err != nil || ctx.Err() != nil {
 		return nil
 	}
-	err := p.do(ctx, "hear", func() { request, p.heard = p.line().request, p.line().asked })
+	err := p.do(ctx, "watch requests", func() { request, p.seen = p.line().request, p.line().asked })
 	switch {
 	case errors.Is(err, errDenied):
 		return err
@@ -457,7 +457,7 @@ func (p *place) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	return nil
 }
 
-func (p *place) Renew(ctx context.Context) (err error) {
+func (p *contender) Renew(ctx context.Context) (err error) {
 	if p.is("renew-ignores-context") {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -489,12 +489,12 @@ func (p *place) Renew(ctx context.Context) (err error) {
 	return err
 }
 
-func (p *place) Write(ctx context.Context, text []byte) (err error) {
+func (p *contender) Write(ctx context.Context, text []byte) (err error) {
 	lost, done := false, false
 	for tries := 0; err == nil && !lost && !done && tries < 5; tries++ {
 		at := p.version
 		err = p.insist(ctx, "write", func() {
-			l, own := p.beside(), p.own()
+			l, own := p.withRecord(), p.own()
 			lost, done = own == nil, false
 			switch {
 			case lost:
@@ -517,9 +517,9 @@ func (p *place) Write(ctx context.Context, text []byte) (err error) {
 	return err
 }
 
-func (p *place) Term() string { return fmt.Sprintf("%s of %d", p.nonce, p.entered) }
+func (p *contender) Term() string { return fmt.Sprintf("%s of %d", p.nonce, p.entered) }
 
-func (p *place) Adopt(term string) (uint64, error) {
+func (p *contender) Adopt(term string) (uint64, error) {
 	nonce, token, ok := strings.Cut(term, " of ")
 	if _, err := fmt.Sscan(token, &p.entered); (err != nil || !ok) && !p.is("adopt-of-anything") {
 		return 0, &locks.UsageError{What: "not a term"}
@@ -537,9 +537,9 @@ func (p *place) Adopt(term string) (uint64, error) {
 	return p.entered, nil
 }
 
-func (p *place) End(error) {}
+func (p *contender) End(error) {}
 
-func (p *place) Leave(ctx context.Context) error {
+func (p *contender) Leave(ctx context.Context) error {
 	failed := p.Token() == 0
 	switch {
 	case failed && (p.is("cancel-keeps-place") || p.is("try-leaves-place")):

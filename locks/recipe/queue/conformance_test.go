@@ -21,8 +21,7 @@ func TestOneSlot(t *testing.T) { lockstest.RunOneSlot(t, newSim().config()) }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newSim().config()) }
 
-// TestConformanceWithoutAbilities is for the suite: a lock need not be able to do anything
-// but what all must.
+// TestConformanceWithoutAbilities tests the suite: a lock need not have any optional ability.
 func TestConformanceWithoutAbilities(t *testing.T) {
 	s := newSim()
 	c := s.config()
@@ -100,7 +99,7 @@ func (s *sim) hostile(put func(u *url.URL, name, text string)) (all []func(testi
 	return all
 }
 
-// hostileEntries are no locks.
+// hostileEntries returns functions that make entries whose names no lock can have.
 func (s *sim) hostileEntries() (all []func(testing.TB, *url.URL)) {
 	for _, name := range []string{"", "../x", "\x1b[2J\xff", "a//b", "a#b", strings.Repeat("x", 1<<20)} {
 		all = append(all, func(_ testing.TB, u *url.URL) { s.soil(key(u, name), []byte("{}")) })

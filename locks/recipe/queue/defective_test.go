@@ -17,13 +17,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// A defective handle is a Lock with the defect of its server, if that has one. It knows, as
-// no Lock does, whether the term before its own ended with a release.
+// A defective is a Lock with the defect of its server, if the server has one. Unlike a Lock, it
+// knows whether the previous term ended with a release.
 type defective struct {
 	*queue.Lock
 	c      *client
 	lost   chan error
-	began  atomic.Bool // a campaign has
+	began  atomic.Bool // a campaign has begun
 	leads  atomic.Bool
 	closed atomic.Bool
 }
@@ -58,7 +58,7 @@ func (s *sim) openDefective(_ context.Context, u *url.URL, o locks.Options) (loc
 	return &defective{Lock: queue.New(c, queue.Traits{Backend: "sim://" + u.Host}, o), c: c, lost: make(chan error, 1)}, nil
 }
 
-// storedName is the identity, but for defects.
+// storedName returns the name as it is, except with a defect.
 func (s *sim) storedName(name string) string {
 	switch {
 	case s.is("names-fold-case"):
@@ -177,7 +177,7 @@ func (d *defective) Record(ctx context.Context) ([]byte, error) {
 
 func (d *defective) SetRecord(ctx context.Context, text []byte) error {
 	ours := func() bool { return d.c.last != nil && d.c.line().head() == d.c.last.own() }
-	may := ours // asked in the step that writes
+	may := ours // called in the step that writes
 	switch {
 	case d.is("text-unbounded") && len(text) > locks.MaxRecord:
 		return nil
@@ -216,7 +216,7 @@ func (d *defective) Asked() <-chan []byte {
 	case d.is("asked-is-another-channel"):
 		return make(chan []byte)
 	case d.is("ask-reaches-waiters") && !d.leads.Load():
-		return d.c.s.overheard
+		return d.c.s.misdirected
 	}
 	return d.Lock.Asked()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
-// defects are deliberate ones of the simulated lock, and for each the test of the suite,
-// among others, that must fail because of it. What is wrong with a handle is in
-// defective_test.go; all else, where the sim and its client ask for the defect by its name.
+// defects are deliberate defects of the simulated lock, each with a test of the suite that must
+// fail because of it. Defects of a handle are in defective_test.go. For the others, the sim and
+// its client ask for the defect by its name.
 var defects = []struct{ defect, caught string }{
 	{"grants-two", "Exclusion"},
 	{"waits-for-nothing", "Exclusion"},
@@ -71,7 +71,7 @@ var defects = []struct{ defect, caught string }{
 	{"hostile-record-fills-memory", "HostileRecord/free/4"},
 	{"raw-holder-in-error", "HostileRecord/free/2"},
 	{"raw-holder-in-error", "HostileHolder"},
-	{"adopt-is-deaf", "AdoptGoesOn"},
+	{"adopt-without-requests", "AdoptGoesOn"},
 	{"adopt-is-blind", "AdoptIsTold"},
 	{"adopt-extends", "AdoptExtendsNothing"},
 	{"adopt-by-name", "AdoptExtendsNothing"},
@@ -164,12 +164,12 @@ var defects = []struct{ defect, caught string }{
 	{"leaks-child", "Leaks"},
 }
 
-// TestSuiteFails shows that the conformance suite, which this lock passes, can fail.
+// TestSuiteFails: the conformance suite finds each defect.
 func TestSuiteFails(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.defect+"/"+d.caught, func(t *testing.T) {
-			// Some defects show only if things happen in a certain order, such as
-			// whose renewal was the last.
+			// Some defects show only in a certain order of events, such as which renewal
+			// is the last.
 			for range 4 {
 				if lockstest.Fails(t, newDefective(d.defect).defectiveConfig(), d.caught) {
 					return
@@ -180,5 +180,5 @@ func TestSuiteFails(t *testing.T) {
 	}
 }
 
-// TestDefective: without a defect the suite is passed.
+// TestDefective: without a defect the lock passes the suite.
 func TestDefective(t *testing.T) { lockstest.Run(t, newSim().defectiveConfig()) }

@@ -17,7 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// A bench has one lock on a server, in simulated time.
+// A bench is a server with one lock, in simulated time.
 type bench struct {
 	*testing.T
 	*sim
@@ -39,7 +39,7 @@ func (b *bench) options(holder string) locks.Options {
 	}
 }
 
-// handle is one that is closed with the test.
+// handle opens a handle, and closes it when the test ends.
 func (b *bench) handle(holder string) *queue.Lock {
 	b.Helper()
 	l, _ := b.open(context.Background(), &url.URL{Host: "h", Path: "/p"}, b.options(holder))
@@ -47,7 +47,7 @@ func (b *bench) handle(holder string) *queue.Lock {
 	return l.(*queue.Lock)
 }
 
-// hold is a handle that has the lock, and watches its entry.
+// hold opens a handle, acquires the lock, and waits until the handle watches its entry.
 func (b *bench) hold(holder string) (*queue.Lock, locks.Grant) {
 	b.Helper()
 	l := b.handle(holder)
@@ -56,10 +56,10 @@ func (b *bench) hold(holder string) (*queue.Lock, locks.Grant) {
 	return l, g
 }
 
-// waits begins a campaign that waits.
+// waits begins an Acquire that waits.
 func (b *bench) waits(ctx context.Context, holder string) (*queue.Lock, <-chan error) {
 	done, ended := make(chan error, 1), make(chan struct{})
-	b.Cleanup(func() { <-ended }) // when the handle is closed
+	b.Cleanup(func() { <-ended }) // after the handle is closed
 	l := b.handle(holder)
 	go func() {
 		defer close(ended)
@@ -70,7 +70,7 @@ func (b *bench) waits(ctx context.Context, holder string) (*queue.Lock, <-chan e
 	return l, done
 }
 
-// lost checks that a loss is told, once and for good.
+// lost checks that a loss is reported once, and ends the handle.
 func (b *bench) lost(l *queue.Lock) {
 	b.Helper()
 	synctest.Wait()
@@ -80,23 +80,23 @@ func (b *bench) lost(l *queue.Lock) {
 			b.Errorf("lost: %v", err)
 		}
 	default:
-		b.Error("no loss is told")
+		b.Error("the loss was not reported")
 	}
 	if err := l.Renew(b.Context()); !errors.Is(err, locks.ErrLost) {
 		b.Errorf("renew: %v", err)
 	}
 	if _, err := l.Acquire(b.Context(), true); !errors.Is(err, locks.ErrLost) {
-		b.Errorf("acquire again: %v", err)
+		b.Errorf("acquire after the loss: %v", err)
 	}
 	drive.Release(b.T, l)
 	select {
 	case err := <-l.Lost():
-		b.Errorf("told again: %v", err)
+		b.Errorf("reported again: %v", err)
 	default:
 	}
 }
 
-// refuse has all requests of some kinds fail.
+// refuse makes all requests of some kinds fail.
 func (b *bench) refuse(err error, verbs ...verb) {
 	b.Fault(func(v verb) Fault {
 		if slices.Contains(verbs, v) {
@@ -106,7 +106,7 @@ func (b *bench) refuse(err error, verbs ...verb) {
 	})
 }
 
-// TestLosses: whoever learns of a loss tells it.
+// TestLosses: whatever finds a loss reports it.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	for name, learn := range map[string]func(*bench, *queue.Lock){
@@ -127,7 +127,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestPlaceLost: a waiter whose entry is gone is told so, by its watch or when it looks.
+// TestPlaceLost: a waiter whose entry is gone learns that, by its watch or when it looks.
 func TestPlaceLost(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []bool{true, false} {
@@ -152,7 +152,7 @@ func TestPlaceLost(t *testing.T) {
 	}
 }
 
-// TestGoneAtOnce: an entry that was made, and is gone when that is told, is lost.
+// TestGoneAtOnce: an entry that is gone when the answer to its creation arrives is lost.
 func TestGoneAtOnce(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l := b.handle("a")
@@ -164,8 +164,8 @@ func TestGoneAtOnce(t *testing.T) {
 	})
 }
 
-// TestUndoneBeforeTheNext: what could not be undone is, before the next campaign, and
-// that it could not is worth a warning.
+// TestUndoneBeforeTheNext: if a campaign cannot be undone, that is a warning, and it is undone
+// before the next one.
 func TestUndoneBeforeTheNext(t *testing.T) {
 	bubble(t, func(b *bench) {
 		holder, _ := b.hold("a")
@@ -177,7 +177,7 @@ func TestUndoneBeforeTheNext(t *testing.T) {
 			b.Errorf("acquire: %v", err)
 		}
 		if n := strings.Count(b.log.String(), "level=WARN msg=\"cannot undo"); n != 1 {
-			b.Errorf("told %d times", n)
+			b.Errorf("logged %d times", n)
 		}
 		if err := l.Renew(b.Context()); err != locks.ErrNoLease {
 			b.Errorf("renew: %v", err)
@@ -191,7 +191,7 @@ func TestUndoneBeforeTheNext(t *testing.T) {
 	})
 }
 
-// TestNothingToUndo: where no session was had, that it cannot be ended is no news.
+// TestNothingToUndo: without a session, a failure to end it is no warning.
 func TestNothingToUndo(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l := b.handle("a")
@@ -205,8 +205,7 @@ func TestNothingToUndo(t *testing.T) {
 	})
 }
 
-// TestReleaseBesideRenew: a renewal that was under way when the lock was released is
-// none.
+// TestReleaseBesideRenew: a renewal that is under way when the lock is released fails.
 func TestReleaseBesideRenew(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, _ := b.hold("a")
@@ -223,8 +222,8 @@ func TestReleaseBesideRenew(t *testing.T) {
 	})
 }
 
-// TestReleaseBesideAcquire: what was released before it was granted is not granted, and
-// is undone. Before there is a session there is nothing to renew.
+// TestReleaseBesideAcquire: an Acquire during which Release is called is not granted, and is
+// undone. Before there is a session there is nothing to renew.
 func TestReleaseBesideAcquire(t *testing.T) {
 	bubble(t, func(b *bench) {
 		held := make(chan struct{})
@@ -244,7 +243,7 @@ func TestReleaseBesideAcquire(t *testing.T) {
 	})
 }
 
-// TestOneLeaves at a time.
+// TestOneLeaves: only one call of Leave runs at a time.
 func TestOneLeaves(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, _ := b.hold("a")
@@ -262,7 +261,7 @@ func TestOneLeaves(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if n := b.Verbs()["leave"]; n != 1 {
-			b.Errorf("%d leave at once", n)
+			b.Errorf("%d calls of Leave at once", n)
 		}
 		close(held)
 		if err := errors.Join(<-done, <-done); err != nil {
@@ -271,7 +270,7 @@ func TestOneLeaves(t *testing.T) {
 	})
 }
 
-// TestCloseWaits for what goes on in the background.
+// TestCloseWaits: Close waits for what runs in the background.
 func TestCloseWaits(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, _ := b.hold("a")
@@ -291,7 +290,7 @@ func TestCloseWaits(t *testing.T) {
 	})
 }
 
-// TestPatience: who gives up learns who holds the lock.
+// TestPatience: a waiter whose time runs out learns who holds the lock.
 func TestPatience(t *testing.T) {
 	bubble(t, func(b *bench) {
 		b.hold("a")
@@ -304,7 +303,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestDisturbed: a wait goes on whatever disturbs it, which is told once; a refusal ends
+// TestDisturbed: a wait goes on after transient errors, which are logged once. Another error ends
 // it.
 func TestDisturbed(t *testing.T) {
 	bubble(t, func(b *bench) {
@@ -319,7 +318,7 @@ func TestDisturbed(t *testing.T) {
 			b.Fatal(err)
 		}
 		if n := strings.Count(b.log.String(), "the wait is disturbed"); n != 1 {
-			b.Errorf("told %d times", n)
+			b.Errorf("logged %d times", n)
 		}
 		b.refuse(errDenied, "look")
 		drive.Release(b.T, l)
@@ -329,20 +328,20 @@ func TestDisturbed(t *testing.T) {
 	})
 }
 
-// TestSinceIsOfTheTerm: who waited says anew since when, which is no loss; and each who
-// waits is told for whom.
+// TestSinceIsOfTheTerm: after a wait, the entry says since when it leads; to change that is not a
+// loss. Each waiter learns who holds the lock.
 func TestSinceIsOfTheTerm(t *testing.T) {
 	bubble(t, func(b *bench) {
 		holder, g := b.hold("a")
 		o := b.options("b")
-		told := make(chan locks.Waiting, 9)
-		o.Waiting = func(w locks.Waiting) { told <- w }
+		waiting := make(chan locks.Waiting, 9)
+		o.Waiting = func(w locks.Waiting) { waiting <- w }
 		l, _ := b.open(b.Context(), &url.URL{Host: "h", Path: "/p"}, o)
 		defer l.Close()
 		done := make(chan error, 1)
 		go func() { _, err := l.Acquire(b.Context(), false); done <- err }()
-		if w := <-told; w.Status.Holder != "a" || w.Status.Token != g.Token || w.Status.Waiters != 1 || w.Position != 1 || w.Lease != o.TTL {
-			b.Errorf("told %+v", w)
+		if w := <-waiting; w.Status.Holder != "a" || w.Status.Token != g.Token || w.Status.Waiters != 1 || w.Position != 1 || w.Lease != o.TTL {
+			b.Errorf("reported %+v", w)
 		}
 		time.Sleep(8 * time.Second)
 		drive.Release(b.T, holder)
@@ -375,12 +374,12 @@ func (b *bench) leaves(request []byte) {
 	time.Sleep(2 * time.Second)
 }
 
-// TestRequests: one is heard once, though it was written twice, and none that was left
-// for another.
+// TestRequests: a request is delivered once, even if it was written twice, and not if it is for
+// another term.
 func TestRequests(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, g := b.hold("a")
-		hears := func(want string) {
+		gets := func(want string) {
 			b.Helper()
 			got := "nothing"
 			select {
@@ -389,37 +388,38 @@ func TestRequests(t *testing.T) {
 			default:
 			}
 			if got != want {
-				b.Errorf("heard %q, want %q", got, want)
+				b.Errorf("got %q, want %q", got, want)
 			}
 		}
 		b.asks(g.Token+1, "another's")
-		hears("nothing")
+		gets("nothing")
 		r := b.asks(g.Token, "one")
-		hears("one")
+		gets("one")
 		b.leaves(r)
-		hears("nothing")
+		gets("nothing")
 		b.asks(g.Token, "older")
 		b.asks(g.Token, "two")
-		hears("two")
+		gets("two")
 	})
 }
 
-// TestAskedDenied: who may not hear holds the lock, is told so once, and stops trying.
+// TestAskedDenied: a holder that is not allowed to read requests logs that once, stops trying, and
+// keeps the lock.
 func TestAskedDenied(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l, g := b.hold("a")
-		b.refuse(errDenied, "hear")
+		b.refuse(errDenied, "watch requests")
 		for range 3 {
 			b.asks(g.Token, "x")
 		}
-		if n := strings.Count(b.log.String(), "level=INFO msg=\"cannot read requests"); n != 1 || b.Verbs()["hear"] != 1 {
-			b.Errorf("told %d times", n)
+		if n := strings.Count(b.log.String(), "level=INFO msg=\"cannot read requests"); n != 1 || b.Verbs()["watch requests"] != 1 {
+			b.Errorf("logged %d times", n)
 		}
 		drive.Renew(b.T, l)
 	})
 }
 
-// TestRecordNeedsATerm: who waits has none.
+// TestRecordNeedsATerm: a waiter cannot set the record.
 func TestRecordNeedsATerm(t *testing.T) {
 	bubble(t, func(b *bench) {
 		b.hold("a")
@@ -435,7 +435,7 @@ func TestRecordNeedsATerm(t *testing.T) {
 	})
 }
 
-// TestErrors have a class, a text and a hint, and what the caller's context says.
+// TestErrors: errors have a class, a text and a hint, and wrap the error of the caller's context.
 func TestErrors(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l := b.handle("a")
@@ -463,7 +463,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// A bare store has no abilities but those that all have. Its places are tidy.
+// A bare store has no optional abilities. Its entries are tidy.
 type bare struct {
 	queue.Store
 	tidied *int
@@ -481,8 +481,8 @@ func (s bare) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 
 func (p tidy) Tidy(context.Context) { *p.tidied++ }
 
-// TestBare: what a store cannot do is said so, and not tried; and a place is tidied
-// before a release, but not after a loss.
+// TestBare: if a store lacks an ability, the error says so, and no request is made. An entry is
+// tidied before a release, but not after a loss.
 func TestBare(t *testing.T) {
 	bubble(t, func(b *bench) {
 		n := 0

@@ -21,8 +21,8 @@ import (
 
 const latency = time.Millisecond
 
-// A sim is a server of queues in this process. What happens to its clients' requests,
-// and to the ways that these take, tests decide.
+// A sim is a server of queues in this process. Tests decide what happens to its clients'
+// requests and connections.
 type sim struct {
 	script.Script[verb, Fault]
 
@@ -35,42 +35,42 @@ type sim struct {
 	paths   map[string]*path
 	changed map[string]chan struct{} // by prefix: closed and removed with each change
 
-	filled    []byte      // a defect, as what follows
-	leaked    []*os.File  // not closed by the garbage collector either
-	overheard chan []byte // requests that reach who waits
+	filled      []byte      // this and the next are for defects
+	leaked      []*os.File  // kept, so that the garbage collector does not close them
+	misdirected chan []byte // requests that reach waiters
 }
 
-// A line is what the server keeps of a lock.
+// A line is what the server keeps for a lock.
 type line struct {
 	entries []*entry
 	text    []byte
-	version int // of the text
+	version int // of the record
 	request []byte
-	asked   int // how many requests there have been
+	asked   int // number of requests so far
 	changes int
 	unclean bool // the last holder did not release
 }
 
-// An entry ends with its session.
+// An entry is an entry as the server keeps it. It ends with its session.
 type entry struct {
 	key, nonce string
 	token      uint64
 	data       []byte
 	ttl        time.Duration
-	session    *time.Timer // 0: a stranger's, which does not end
+	session    *time.Timer // nil: somebody else's entry, which does not end
 	expires    time.Time
-	led, clean bool // since the end of the term before it, which was a release
+	led, clean bool // it has begun to lead; after a release
 }
 
-// A verb is what is asked for.
+// A verb is the kind of a request.
 type verb string
 
 func (v verb) Kind() string { return string(v) }
 
 // A Fault is what becomes of a request. The zero Fault lets it pass.
 type Fault struct {
-	Err       error           // it is refused with this
-	LoseReply bool            // it takes effect, and there is no answer
+	Err       error           // it is refused with this error
+	LoseReply bool            // it takes effect, but there is no answer
 	Hold      <-chan struct{} // it arrives when this is closed
 }
 
@@ -84,10 +84,10 @@ var (
 func (s *sim) is(defect string) bool { return s.defect == defect }
 
 func newSim() *sim {
-	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}, overheard: make(chan []byte, 9)}
+	return &sim{lines: map[string]*line{}, paths: map[string]*path{}, changed: map[string]chan struct{}{}, misdirected: make(chan []byte, 9)}
 }
 
-// Verbs counts the requests of each kind since the last call.
+// Verbs counts the requests of each verb since the last call.
 func (s *sim) Verbs() map[verb]int {
 	n := map[verb]int{}
 	for _, v := range s.Requests() {
@@ -96,7 +96,7 @@ func (s *sim) Verbs() map[verb]int {
 	return n
 }
 
-// line is called with mu, as what follows.
+// line returns the line of a lock. This method and the next ones are called with mu held.
 func (s *sim) line(key string) *line {
 	if s.lines[key] == nil {
 		s.lines[key] = &line{}
@@ -119,10 +119,10 @@ func (l *line) head() *entry {
 	return l.entries[0]
 }
 
-// others are those who wait.
+// others returns the entries that wait.
 func (l *line) others() []*entry { return l.entries[min(len(l.entries), 1):] }
 
-func (s *sim) tell(l *line) queue.Line {
+func (s *sim) look(l *line) queue.Line {
 	h := l.head()
 	if h == nil {
 		return queue.Line{}
@@ -132,7 +132,7 @@ func (s *sim) tell(l *line) queue.Line {
 	case s.is("anonymous"):
 		head.Label = nil
 	case s.is("hostile-record-panics") && !json.Valid(h.data):
-		panic("a record that is no JSON")
+		panic("a label that is not JSON")
 	case s.is("hostile-record-fills-memory"):
 		s.filled = make([]byte, 1<<30)
 	}
@@ -150,7 +150,7 @@ func (s *sim) change(key string) {
 
 func prefixOf(key string) string { return key[:strings.IndexByte(key, 0)+1] }
 
-// next is closed with the next change to a store.
+// next returns a channel that the next change to a store closes.
 func (s *sim) next(prefix string) chan struct{} {
 	if s.changed[prefix] == nil {
 		s.changed[prefix] = make(chan struct{})
@@ -209,7 +209,7 @@ func (s *sim) extend(e *entry, d time.Duration) {
 	})
 }
 
-// remove ends an entry, by a release or otherwise.
+// remove removes an entry, by a release or otherwise.
 func (s *sim) remove(e *entry, released bool) {
 	l := s.line(e.key)
 	i := slices.Index(l.entries, e)
@@ -231,7 +231,7 @@ func (s *sim) remove(e *entry, released bool) {
 	}
 }
 
-// endTerm is what should not happen at the end of a term.
+// endTerm does what some defects do at the end of a term.
 func (s *sim) endTerm(l *line, released bool) {
 	r, h := queue.ReadRequest(l.request), l.head()
 	switch {
@@ -245,18 +245,18 @@ func (s *sim) endTerm(l *line, released bool) {
 	}
 }
 
-// with has f look at the server, or change it.
+// with calls f, which may read or change the server, with mu held.
 func (s *sim) with(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
-// Evict deletes the entry at a place, as an operator would.
-func (s *sim) Evict(key string, place int) {
+// Evict deletes an entry by its position, from 0, as an operator would.
+func (s *sim) Evict(key string, position int) {
 	s.with(func() {
-		if l := s.line(key); place < len(l.entries) {
-			s.remove(l.entries[place], false)
+		if l := s.line(key); position < len(l.entries) {
+			s.remove(l.entries[position], false)
 		}
 		if s.is("token-restarts-after-deletion") {
 			s.last = 0
@@ -264,11 +264,11 @@ func (s *sim) Evict(key string, place int) {
 	})
 }
 
-// A path is a way to the server, which can be cut.
+// A path is a connection to the server, which can be cut.
 type path struct {
 	lockstest.Path
 	isCut bool
-	conns int // of those who use it
+	conns int // number of stores that use it
 }
 
 func (s *sim) path(host string) (p *path) {
@@ -287,7 +287,7 @@ func (s *sim) sever(p *path, how lockstest.Cut) (heal func()) {
 	return func() { s.with(func() { p.isCut = false }); mend() }
 }
 
-// restart stops the server for a while. Sessions have their full time anew afterwards.
+// restart stops the server for a while. Afterwards each session has its full TTL again.
 func (s *sim) restart(u *url.URL) {
 	const outage = 200 * time.Millisecond
 	heal := s.sever(s.path(u.Host), lockstest.CutReset)
@@ -311,7 +311,7 @@ func (s *sim) restart(u *url.URL) {
 	heal()
 }
 
-// do makes one request. What is cut arrives once the path has healed, as TCP has it.
+// do makes one request. If the path is cut, the request arrives when it has healed, as with TCP.
 func (c *client) do(ctx context.Context, v verb, f func()) error {
 	time.Sleep(latency)
 	c.s.Note(v)
@@ -329,7 +329,7 @@ func (c *client) do(ctx context.Context, v verb, f func()) error {
 	return err
 }
 
-// insist repeats a request that may pass, within the connect timeout.
+// insist repeats a request after errors that may pass, within the connect timeout.
 func (c *client) insist(ctx context.Context, v verb, f func()) error {
 	limit := c.o.ConnectTimeout
 	if c.s.is("ability-ignores-context") {
@@ -352,7 +352,7 @@ func (c *client) insist(ctx context.Context, v verb, f func()) error {
 	}
 }
 
-// until blocks until ok, which is asked after each change, and that can be heard of.
+// until blocks until ok returns true. It calls ok after each change that the path lets through.
 func (c *client) until(ctx context.Context, ok func() bool) error {
 	for {
 		var done bool
@@ -372,7 +372,7 @@ func (c *client) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// soil puts something in place of what the first entry says, or a stranger there.
+// soil replaces the label of the first entry, or adds an entry of somebody else.
 func (s *sim) soil(key string, data []byte) {
 	s.with(func() {
 		if s.line(key).head() == nil {
@@ -382,7 +382,7 @@ func (s *sim) soil(key string, data []byte) {
 	})
 }
 
-// under lists what is kept under a prefix.
+// under lists the locks under a prefix.
 func (s *sim) under(prefix string, all bool) (lines []string) {
 	s.with(func() {
 		for key, l := range s.lines {

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A capable lock declares all abilities that there are.
+// A capable lock has all abilities.
 type capable struct{ locks.Lock }
 
 func (capable) Close() error { return nil }
@@ -20,7 +20,7 @@ func (capable) Abilities(context.Context) ([]locks.Ability, error) {
 	}, nil
 }
 
-// TestAbilities are those of the backend that a lock with slots has methods for.
+// TestAbilities: a lock with slots has those abilities of the backend that it has methods for.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	open := func(context.Context, locks.Options) (locks.Lock, error) { return capable{}, nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// A part is a lock of which only what Renew says matters.
+// A part is a lock of which only the result of Renew matters.
 type part struct {
 	locks.Lock
 	err error
@@ -16,9 +16,9 @@ type part struct {
 
 func (p *part) Renew(context.Context) error { return p.err }
 
-// What we wait with is renewed only if all of it is. A slot whose Acquire is under
-// way may have a lease since before the renewal, and not know of it yet: were its
-// place taken for renewed, its lease would be trusted for too long.
+// TestRenewAll: a renewal of what we wait with succeeds only if each part was renewed. While the
+// Acquire of a slot is under way, its lease may have begun before the renewal without our
+// knowing. If that part counted as renewed, we would trust its lease for too long.
 func TestRenewAll(t *testing.T) {
 	t.Parallel()
 	down, lost := errors.New("down"), locks.LostError("gone")

@@ -12,7 +12,7 @@
 // rule is: a run holds a slot only while at most N−1 others do, by its own N. So the smallest
 // N among the holders and the newcomer counts.
 //
-// The turnstile's record tells a newcomer the others' N: it says for each slot with which N
+// A newcomer learns the others' N from the turnstile's record: it says for each slot with which N
 // and which token its last holder took it. It is written under the turnstile's lock, so the
 // server refuses the write if somebody else has the turnstile by then. A newcomer first takes
 // a slot, then writes the record, and only then reports the slot to its caller. If it cannot
