@@ -19,33 +19,33 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Client is leaderrun's side: a proc.Starter of one job.
+// A Client is the proc.Starter of one job, on leaderrun's side.
 type Client struct {
-	ready chan struct{} // closed when the rest is set
+	ready chan struct{} // closed when the fields below are set
 	err   error         // why there is no guard
 	conn  line
-	birth uint64 // when it was started, see proc.Tree
+	birth uint64 // when the guard was started; see proc.Tree
 	child *child
-	// before are our children from before there was a guard, and when each was started.
+	// before has our children from before the guard, and when each was started.
 	before map[int]uint64
 
 	clock       clock.Clock
 	containment Containment
-	patience    time.Duration // how long it may take to answer that it kills
-	startsCheck time.Duration // the same, and that it starts a health check
-	asks        time.Duration // the pause before it is asked again whether it is there
-	// sweep kills what is left of a job, and reports whether nothing was; also
-	// the guard must be dead for that.
+	patience    time.Duration // how long the guard may take to acknowledge a kill
+	startsCheck time.Duration // how long the guard may take to start a health check
+	pingPause   time.Duration // the pause between pings
+	// sweep kills the processes that are left of a job. It reports whether none was left
+	// and the guard is dead.
 	sweep func(*job) (clean bool)
-	spare *proc.Spare // to find the job by, if the guard has died
+	spare *proc.Spare // to find the job with, if the guard has failed
 }
 
 var _ proc.Starter = (*Client)(nil)
 
-// Begin starts a guard and does not wait for it: that takes a millisecond, about as
-// long as it takes to lock a file. The caller must call Close.
+// Begin begins to start a guard. It does not wait, because that takes a millisecond, about as
+// long as locking a file. The caller must call Close.
 func Begin() *Client {
-	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, asks: askPause, sweep: (*job).sweep}
+	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause, sweep: (*job).sweep}
 	go func() {
 		defer close(cl.ready)
 		cl.err = cl.launch()
@@ -53,9 +53,9 @@ func Begin() *Client {
 	return cl
 }
 
-// Contain chooses how the job is kept together. It is called before Start. An error says
-// that this cannot be done here, and [proc.ErrForeign] that no way can. Contain waits for
-// the guard unless c is the zero Containment.
+// Contain chooses how the job is contained. It must be called before Start. It returns an
+// error if that is not possible here, and [proc.ErrForeign] if no containment is. Contain
+// waits for the guard unless c is the zero Containment.
 func (cl *Client) Contain(c Containment) error {
 	if err := proc.SeesUs(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (cl *Client) Contain(c Containment) error {
 	}
 	cl.Close() // a namespace begins with its first process
 	if cl.err = cl.launch(); cl.err != nil {
-		return fmt.Errorf("the tier pidns cannot be had here: %w", cl.err)
+		return fmt.Errorf("the tier pidns is not available here: %w", cl.err)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (cl *Client) launch() (err error) {
 	}
 	cl.conn = c
 	attr := &syscall.ProcAttr{
-		Env:   []string{"GOMAXPROCS=1"}, // nothing of it runs for long
+		Env:   []string{"GOMAXPROCS=1"}, // the guard computes little
 		Files: inherited(theirs),
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	}
@@ -116,8 +116,8 @@ func (cl *Client) launch() (err error) {
 	return nil
 }
 
-// socketpair returns two connected sockets, which no process gets that is
-// started meanwhile.
+// socketpair returns two connected sockets. Processes that are started meanwhile do not
+// inherit them.
 func socketpair() (ours, theirs int, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -130,9 +130,9 @@ func socketpair() (ours, theirs int, err error) {
 	return fds[0], fds[1], nil
 }
 
-// inherited returns the files of a process that is to have the descriptor fd under its
-// own number, and those that we were started with, for the job ("9>file"). The kernel
-// passes on descriptors with a higher number by itself.
+// inherited returns the files for a process that inherits the descriptor fd under its number,
+// and the descriptors that we were started with, for the job ("9>file"). The kernel passes
+// on descriptors with higher numbers.
 func inherited(fd int) []uintptr {
 	files := []uintptr{0, 1, 2}
 	for n := 3; n < fd; n++ {
@@ -146,15 +146,15 @@ func inherited(fd int) []uintptr {
 	return append(files, uintptr(fd))
 }
 
-// Start implements [proc.Starter]. It waits for the guard's process.
+// Start implements [proc.Starter]. It waits until the guard's process is started.
 func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if <-cl.ready; cl.err != nil {
 		return nil, cl.err
 	}
-	proc.AdoptOrphans() // those of a guard that dies
+	proc.AdoptOrphans() // if the guard dies, its children become ours
 	var err error
 	if cl.spare, err = proc.NewSpare(); err != nil {
-		return nil, fmt.Errorf("hold descriptors to kill with: %w", err)
+		return nil, fmt.Errorf("reserve descriptors to kill with: %w", err)
 	}
 	j := newJob(cl, c.OnDeath, killBy)
 	if err := j.start(c); err != nil {
@@ -163,8 +163,8 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 	return j, nil
 }
 
-// visible returns the id of the first process, which the guard knows by another
-// one if it is in a namespace of its own.
+// visible returns the id of the first process as we see it. A guard in a pid namespace sees
+// another id.
 func (cl *Client) visible(pid int) int {
 	if cl.containment.Use == Pidns {
 		return proc.ChildOf(cl.child.pid)
@@ -172,7 +172,7 @@ func (cl *Client) visible(pid int) int {
 	return pid
 }
 
-// Close ends a guard that has no job, or none any more, and waits for it.
+// Close ends a guard that has no job, or whose job is gone, and waits for its end.
 func (cl *Client) Close() {
 	cl.spare.Spend()
 	if <-cl.ready; cl.err != nil {
@@ -185,8 +185,8 @@ func (cl *Client) Close() {
 // A child is a process that we started and reap.
 type child struct {
 	pid   int
-	end   func()        // kills it
-	ended chan struct{} // closed when it has been reaped
+	end   func()        // kills the process
+	ended chan struct{} // closed when the process has been reaped
 
 	mu     sync.Mutex
 	reaped bool
@@ -209,7 +209,7 @@ func awaited(pid int) *child {
 	return c
 }
 
-// kill kills it. Until it is reaped nobody else can have its id.
+// kill kills the process. Until it is reaped, no other process can have its id.
 func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,16 +13,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A Client is leaderrun's side: a proc.Starter of one job.
+// A Client is the proc.Starter of one job, on leaderrun's side.
 //
-// There are two Job Objects. The job alone is in one that leaderrun makes and
-// the guard inherits: each of them can kill all that is in it, and see when
-// nothing is left. The guard is in another one around that, of which only it has
-// a handle: if it dies, the system kills the job at once, even if leaderrun is
-// frozen. If leaderrun had a handle of that one, too, the system would wait for
-// both of them to die.
+// There are two Job Objects. leaderrun makes the inner one, and the guard inherits it. Only
+// the job is in it: each side can kill all its processes, and see when none is left. The
+// guard is in the outer one, and only the guard has a handle to it: if the guard dies, the
+// system kills the job at once, even if leaderrun is frozen. If leaderrun had a handle to
+// the outer object, the system would wait until both of them die.
 type Client struct {
-	ready  chan struct{} // closed when the rest is set
+	ready  chan struct{} // closed when the fields below are set
 	err    error         // why there is no guard
 	conn   line
 	child  *child
@@ -30,16 +29,16 @@ type Client struct {
 
 	clock       clock.Clock
 	containment Containment
-	patience    time.Duration // how long it may take to answer that it kills
-	startsCheck time.Duration // the same, and that it starts a health check
-	asks        time.Duration // the pause before it is asked again whether it is there
+	patience    time.Duration // how long the guard may take to acknowledge a kill
+	startsCheck time.Duration // how long the guard may take to start a health check
+	pingPause   time.Duration // the pause between pings
 }
 
 var _ proc.Starter = (*Client)(nil)
 
-// Begin starts a guard and does not wait for it. Close must be called.
+// Begin begins to start a guard. It does not wait. The caller must call Close.
 func Begin() *Client {
-	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, asks: askPause}
+	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause}
 	go func() {
 		defer close(cl.ready)
 		if err := cl.launch(); err != nil {
@@ -71,7 +70,7 @@ func (cl *Client) launch() error {
 		Env:   guardEnvironment(),
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		Sys: &syscall.SysProcAttr{
-			CreationFlags:              syscall.CREATE_NEW_PROCESS_GROUP, // a signal to ours is not for it
+			CreationFlags:              syscall.CREATE_NEW_PROCESS_GROUP, // a signal to our group is not for the guard
 			AdditionalInheritedHandles: []syscall.Handle{syscall.Handle(theirs), syscall.Handle(cl.object)},
 		},
 	})
@@ -86,8 +85,8 @@ func (cl *Client) launch() error {
 	return nil
 }
 
-// guardEnvironment has what the system itself needs in order to start a
-// process, and nothing of the user's. Nothing of the guard runs for long.
+// guardEnvironment returns the variables that the system needs to start a process, and none
+// of the user's. The guard computes little, so one processor is enough.
 func guardEnvironment() []string {
 	env := []string{"GOMAXPROCS=1"}
 	for _, name := range []string{"SystemRoot", "ComSpec"} {
@@ -113,7 +112,7 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 // visible returns the id of the first process.
 func (cl *Client) visible(pid int) int { return pid }
 
-// Close ends a guard that has no job, or none any more, and waits for it.
+// Close ends a guard that has no job, or whose job is gone, and waits for its end.
 func (cl *Client) Close() {
 	if <-cl.ready; cl.err != nil {
 		return
@@ -127,13 +126,13 @@ func (cl *Client) Close() {
 type child struct {
 	pid   int
 	os    *os.Process
-	ended chan struct{} // closed when it has ended
+	ended chan struct{} // closed when the process has ended
 }
 
 func awaited(p *os.Process) *child {
 	c := &child{pid: p.Pid, os: p, ended: make(chan struct{})}
 	go func() {
-		_, _ = p.Wait() // it is of no interest how it ended
+		_, _ = p.Wait() // how it ended does not matter
 		close(c.ended)
 	}()
 	return c

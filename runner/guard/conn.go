@@ -14,8 +14,8 @@ import (
 type conn struct {
 	file *os.File
 
-	buf   []byte // what was read and makes no whole frame yet
-	files []int  // what came with it
+	buf   []byte // bytes that were read, and are not a whole frame yet
+	files []int  // descriptors that were received
 }
 
 // newConn takes over a descriptor of a socket.
@@ -56,7 +56,7 @@ func (c *conn) offer(b []byte) (n int, err error) {
 	return max(n, 0), errors.Join(err, failed)
 }
 
-// fill reads what there is.
+// fill waits until it can read something, and appends it to buf.
 func (c *conn) fill() error {
 	raw, err := c.file.SyscallConn()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *conn) fill() error {
 	return nil
 }
 
-// take notes the files that came.
+// take notes the files that were received.
 func (c *conn) take(rights []byte) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {

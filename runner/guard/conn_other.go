@@ -6,8 +6,8 @@ import "os"
 
 const receiveFlags = 0
 
-// self is this program's file.
+// self returns the path of this program's file.
 func self() (string, error) { return os.Executable() }
 
-// awaitEnd cannot wait without reaping here: that is for the caller to do.
+// awaitEnd does nothing: here, waiting for a child also reaps it, which the caller does.
 func awaitEnd(int) {}

@@ -15,21 +15,20 @@ import (
 // A conn is one end of the pipe.
 type conn struct {
 	file *os.File
-	peer *os.Process // the guard; nil on its own side
+	peer *os.Process // the guard; nil in the guard
 
-	buf []byte // what was read and makes no whole frame yet
+	buf []byte // bytes that were read, and are not a whole frame yet
 }
 
 // newConn takes over a handle of a pipe.
 func newConn(h windows.Handle) *conn { return &conn{file: os.NewFile(uintptr(h), "guard")} }
 
-// pipeSize is how much the pipe holds: far more frames than there ever are at
-// once.
+// pipeSize is the size of the pipe's buffer: far more than all frames that are under way at
+// one time.
 const pipeSize = 64 << 10
 
-// pipe returns two connected ends, of which what we start can inherit theirs. A
-// pipe without a name is of no use here: a write to one cannot be given up when
-// nobody reads.
+// pipe returns two connected ends. Processes that we start can inherit theirs. The pipe has a
+// name, because a write to a pipe without one cannot be cancelled when nobody reads.
 func pipe() (ours, theirs windows.Handle, err error) {
 	path := fmt.Sprintf(`\\.\pipe\leaderrun-guard-%d-%016x`, os.Getpid(), rand.Uint64())
 	name, err := windows.UTF16PtrFromString(path)
@@ -53,8 +52,8 @@ func pipe() (ours, theirs windows.Handle, err error) {
 	return ours, theirs, nil
 }
 
-// sendFiles gives handles to the guard, and sends a frame with their numbers at
-// its end.
+// sendFiles duplicates handles into the guard, and sends a frame that ends with their
+// values.
 func (c *conn) sendFiles(f frame, files ...int) error {
 	for _, ours := range files {
 		var theirs windows.Handle
@@ -71,23 +70,23 @@ func (c *conn) sendFiles(f frame, files ...int) error {
 	return c.send(f)
 }
 
-// nextFile is of no use here, as handles come with their numbers.
+// nextFile returns nil: handles are in the frame.
 func (c *conn) nextFile(string) *os.File { return nil }
 
-// writeTimeout is how long the guard waits for leaderrun, which is frozen if it leaves so
-// much unread.
+// writeTimeout is how long the guard waits if the pipe is full, because then leaderrun is
+// frozen.
 const writeTimeout = 100 * time.Millisecond
 
-// say is send of a guard, which waits for nobody who is frozen.
-func (c *conn) say(f frame) error {
+// report is like send, but does not wait for a leaderrun that is frozen. The guard uses it.
+func (c *conn) report(f frame) error {
 	_ = c.file.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return c.send(f)
 }
 
-// offer writes nothing: the system has no such call for a pipe.
+// offer writes nothing, because the system has no such call for a pipe.
 func (c *conn) offer([]byte) (int, error) { return 0, nil }
 
-// fill reads what there is.
+// fill waits until it can read something, and appends it to buf.
 func (c *conn) fill() error {
 	var data [4096]byte
 	n, err := c.file.Read(data[:])

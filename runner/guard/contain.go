@@ -9,56 +9,56 @@ import (
 	"syscall"
 )
 
-// A Tier is a way to keep a job together, so that none of it can get away.
+// A Tier is a way to contain a job, so that none of its processes can escape.
 type Tier string
 
 // The tiers, the weakest first.
 const (
-	// Pgroup is the first process's group: what leaves it has left the job.
+	// Pgroup is the first process's group. A process that leaves the group leaves the job.
 	Pgroup Tier = "pgroup"
-	// Subreaper is all that descends from the guard, which adopts what loses its
+	// Subreaper is all descendants of the guard, which adopts those that lose their
 	// parent. Linux only.
 	Subreaper Tier = "subreaper"
-	// Pidns is a pid namespace, in which the guard is init: the kernel kills all
-	// of it with the guard. Linux only, and only if asked for: the job's processes
-	// have other ids than those in /proc.
+	// Pidns is a pid namespace in which the guard is init. The kernel kills the whole
+	// namespace with the guard. Linux only, and only on request, because in the job,
+	// processes have other ids than outside.
 	Pidns Tier = "pidns"
-	// Cgroup is a cgroup (v2) of the job's own, besides Subreaper. Linux only,
-	// where we may make one.
+	// Cgroup is a cgroup (v2) for the job, in addition to Subreaper. Linux only, where we
+	// may make one.
 	Cgroup Tier = "cgroup"
 )
 
-// Tiers are all of them, the weakest first.
+// Tiers returns all tiers, the weakest first.
 func Tiers() []Tier { return []Tier{Pgroup, Subreaper, Pidns, Cgroup} }
 
 func (t Tier) weaker(than Tier) bool { return slices.Index(Tiers(), t) < slices.Index(Tiers(), than) }
 
-// A Containment says which tier is to be used.
+// A Containment says which tier to use.
 type Containment struct {
-	Use   Tier // "": the best there is, but for Pidns
-	Least Tier // nothing weaker will do; "": anything will
+	Use   Tier // "": the strongest one available, except Pidns
+	Least Tier // refuse a weaker one; "": refuse none
 }
 
-// A container keeps a job together in the way of one tier.
+// A container contains a job as one tier does.
 type container interface {
 	tier() Tier
-	// prepare makes a start one into the container.
-	prepare(*syscall.SysProcAttr)
+	// prepare changes attr so that a process starts in the container.
+	prepare(attr *syscall.SysProcAttr)
 	// signalGroup signals the first process's group.
 	signalGroup(g *guard, sig syscall.Signal)
 	// signalAll signals every process of the job.
 	signalAll(g *guard, sigs ...syscall.Signal)
-	// leftByCheck is told that a health check, in a group of that id, has been reaped.
+	// leftByCheck is called when a health check with this group has been reaped.
 	leftByCheck(g *guard, group int)
-	// nothingLeft is asked when the first process has been reaped, and there is
-	// nothing more to reap.
+	// nothingLeft reports whether no process of the job is left. It is called when the
+	// first process has been reaped, and there is nothing more to reap.
 	nothingLeft(g *guard) bool
-	// remove removes what the container was made of, after the end.
+	// remove removes the container when the job is gone.
 	remove()
 }
 
-// newContainer makes the container that is wanted. If it is not the strongest, why says
-// what is in the way of that.
+// newContainer makes the container that c asks for. If it is not of the strongest tier, why
+// says why not.
 func newContainer(c Containment) (made container, why string, err error) {
 	made, why, err = makeContainer(c.Use)
 	if err == nil && made.tier().weaker(c.Least) {
@@ -88,15 +88,15 @@ func (groupContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	}
 }
 
-// leftByCheck kills what is left of the group, which is nobody's child that we know
-// of: if it were left alone, its id could be a stranger's by the end of the job.
+// leftByCheck kills the processes that are left in the group. They may not be our children.
+// If they lived on, the id of the group could belong to others by the end of the job.
 func (groupContainer) leftByCheck(g *guard, group int) {
 	if syscall.Kill(-group, syscall.SIGKILL) == nil {
 		g.dying = append(g.dying, group)
 	}
 }
 
-// nothingLeft asks the kernel, as what the job left behind need not be our child.
+// nothingLeft asks the kernel, because processes of the job need not be our children.
 func (groupContainer) nothingLeft(g *guard) bool {
 	if slices.ContainsFunc(g.groups(), populated) {
 		g.lookAgain()

@@ -15,7 +15,7 @@ import (
 func makeContainer(use Tier) (made container, why string, err error) {
 	switch use {
 	case Pgroup:
-		proc.AdoptOrphans() // to reap them; what has left the group may live on
+		proc.AdoptOrphans() // to reap orphans; those that have left the group may live on
 		return groupContainer{}, "", nil
 	case Pidns:
 		return pidContainer{}, "", mountProc()
@@ -23,7 +23,7 @@ func makeContainer(use Tier) (made container, why string, err error) {
 	proc.AdoptOrphans()
 	spare, err := proc.NewSpare()
 	if err != nil {
-		return nil, "", fmt.Errorf("hold descriptors to kill with: %w", err)
+		return nil, "", fmt.Errorf("reserve descriptors to kill with: %w", err)
 	}
 	tree := treeContainer{spare}
 	if use == Subreaper {
@@ -39,8 +39,8 @@ func makeContainer(use Tier) (made container, why string, err error) {
 	return tree, err.Error(), nil
 }
 
-// namespaced has the guard made the init of a pid namespace. Without privileges
-// that takes a user namespace, too.
+// namespaced arranges that the guard becomes the init of a pid namespace. Without privileges
+// that also takes a user namespace.
 func namespaced(attr *syscall.SysProcAttr) {
 	attr.Cloneflags |= syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
@@ -51,17 +51,17 @@ func namespaced(attr *syscall.SysProcAttr) {
 	}
 }
 
-// mountProc gives a pid namespace a /proc of its own, which a leaderrun in it needs. What
-// is mounted outside is still seen inside, and not the other way round.
+// mountProc mounts a /proc for our pid namespace, which a leaderrun in the job needs. Later
+// mounts outside are still visible inside, but not the other way round.
 func mountProc() error {
 	err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, "")
 	if err == nil {
 		err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
 	if err != nil {
-		return fmt.Errorf("the tier pidns cannot be had here: mount a /proc of its own: %w", err)
+		return fmt.Errorf("the tier pidns is not available here: mount its own /proc: %w", err)
 	}
-	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // the job has none of it
+	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // so the job does not have it
 }
 
 // treeContainer is [Subreaper].
@@ -70,15 +70,14 @@ type treeContainer struct{ spare *proc.Spare }
 func (treeContainer) tier() Tier                   { return Subreaper }
 func (treeContainer) prepare(*syscall.SysProcAttr) {}
 func (treeContainer) remove()                      {}
-func (treeContainer) leftByCheck(*guard, int)      {} // it is found as the rest is
+func (treeContainer) leftByCheck(*guard, int)      {} // its processes are found like the others
 
 func (treeContainer) signalGroup(g *guard, sig syscall.Signal) {
 	if !g.ended {
 		_ = syscall.Kill(-g.job, sig)
 		return
 	}
-	// The group's id may be a stranger's by now, unless one of our children is
-	// in it.
+	// The group's id may belong to others by now, unless one of our children is in it.
 	_, _ = proc.Tree{Exclude: g.isCheck, Enough: g.mustKill}.Signal(g.job, false, sig)
 }
 
@@ -88,7 +87,7 @@ func (c treeContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	}
 	for _, sig := range sigs {
 		if !g.ended {
-			_ = syscall.Kill(-g.job, sig) // at one moment, so that no process of it can slip through by forking
+			_ = syscall.Kill(-g.job, sig) // all at once, so that no process can escape by forking
 		}
 	}
 	tree := proc.Tree{}
@@ -98,18 +97,18 @@ func (c treeContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 	_, _ = tree.Signal(g.job, !g.ended, sigs...)
 }
 
-// nothingLeft knows that what had lost its parent would have become our child.
+// nothingLeft relies on the kernel: a process that loses its parent becomes our child.
 func (treeContainer) nothingLeft(g *guard) bool { return g.childless }
 
-// cgroupContainer is [Cgroup]. The tree is still looked at: a job that may can leave
-// its cgroup.
+// cgroupContainer is [Cgroup]. It also uses the tree, because a job with the permission to
+// do so can leave its cgroup.
 type cgroupContainer struct {
 	treeContainer
 	group *cgroup.Group
 }
 
 func (c cgroupContainer) tier() Tier { return Cgroup }
-func (c cgroupContainer) remove()    { _ = c.group.Remove() } // if it cannot be, the next run sweeps it
+func (c cgroupContainer) remove()    { _ = c.group.Remove() } // if that fails, a later run sweeps it
 
 func (c cgroupContainer) prepare(attr *syscall.SysProcAttr) {
 	attr.UseCgroupFD, attr.CgroupFD = true, c.group.FD()
@@ -133,7 +132,7 @@ func (c cgroupContainer) nothingLeft(g *guard) bool {
 	return true
 }
 
-// pidContainer is [Pidns]: all that we see is the job.
+// pidContainer is [Pidns]: all processes that we see are the job.
 type pidContainer struct{}
 
 func (pidContainer) tier() Tier                   { return Pidns }
@@ -142,8 +141,8 @@ func (pidContainer) remove()                      {}
 func (pidContainer) leftByCheck(*guard, int)      {}
 func (pidContainer) nothingLeft(g *guard) bool    { return g.childless }
 
-// signalGroup can tell nothing apart once the first process has ended: it also meets a
-// health check.
+// signalGroup signals all processes once the first one has ended, even a health check: it
+// cannot know which ones were in the group.
 func (pidContainer) signalGroup(g *guard, sig syscall.Signal) {
 	to := -g.job
 	if g.ended {
@@ -158,7 +157,8 @@ func (pidContainer) signalAll(_ *guard, sigs ...syscall.Signal) {
 	}
 }
 
-// cgroupPath is what leaderrun needs to kill a contained job without the guard.
+// cgroupPath returns the path of the cgroup, by which leaderrun can kill the job without the
+// guard, or "".
 func cgroupPath(c container) string {
 	if c, ok := c.(cgroupContainer); ok {
 		return c.group.Path()
@@ -166,19 +166,19 @@ func cgroupPath(c container) string {
 	return ""
 }
 
-// killCgroup kills what is in a cgroup, and removes it once nothing is.
+// killCgroup kills the processes of a cgroup, and removes it when none is left.
 func killCgroup(path string) (empty bool) {
 	g, err := cgroup.Open(path)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
-	defer g.Close() // it is done again and again, maybe with the last descriptors
+	defer g.Close() // killCgroup is called repeatedly, and descriptors may be scarce
 	_ = g.Kill()
 	left, _ := g.Populated()
 	return !left && g.Remove() == nil
 }
 
-// check reports why a containment cannot be had.
+// check returns why a containment is not available, or nil.
 func (c Containment) check() error {
 	if c.Use != "" && c.Use.weaker(c.Least) {
 		return fmt.Errorf("the tier %s is weaker than %s", c.Use, c.Least)
@@ -188,13 +188,13 @@ func (c Containment) check() error {
 	}
 	g, err := cgroup.New()
 	if err != nil {
-		return fmt.Errorf("the tier cgroup cannot be had here: %w", err)
+		return fmt.Errorf("the tier cgroup is not available here: %w", err)
 	}
 	return g.Remove()
 }
 
-// Best returns the tier that a job is kept together by unless another is asked
-// for, and what is in the way of a stronger one. It leaves nothing behind.
+// Best returns the tier by which a job is contained if no other is requested, and why no
+// stronger one is. It leaves nothing behind.
 func Best() (tier Tier, why string) {
 	g, err := cgroup.New()
 	if err != nil {

@@ -17,14 +17,13 @@ func cgroupPath(container) string { return "" }
 
 func killCgroup(string) bool { return true }
 
-// check reports why a containment cannot be had.
+// check returns why a containment is not available, or nil.
 func (c Containment) check() error {
 	if c.Use != "" && c.Use != Pgroup || c.Least != "" && c.Least != Pgroup {
-		return errors.New("this system has the tier pgroup only")
+		return errors.New("this system has only the tier pgroup")
 	}
 	return nil
 }
 
-// Best returns the tier that a job is kept together by unless another is asked
-// for, and what is in the way of a stronger one.
+// Best returns the tier by which a job is contained, and why no stronger one is.
 func Best() (tier Tier, why string) { return Pgroup, "this system has no other" }

@@ -1,7 +1,7 @@
 package guard
 
-// A Tier is a way to keep a job together. There is one here, and nothing to
-// choose: what a job starts is in its Job Object, from which nothing gets away.
+// A Tier is a way to contain a job. Windows has only one: all processes that a job starts are
+// in its Job Object, and cannot leave it.
 type Tier string
 
 const jobObject Tier = "job object"
@@ -9,9 +9,8 @@ const jobObject Tier = "job object"
 // Tiers returns nil: there is nothing to choose.
 func Tiers() []Tier { return nil }
 
-// A Containment says which tier is to be used.
+// A Containment says which tier to use.
 type Containment struct{ Use, Least Tier }
 
-// Best returns the tier that a job is kept together by unless another is asked
-// for, and what is in the way of a stronger one.
+// Best returns the tier by which a job is contained, and why no stronger one is.
 func Best() (tier Tier, why string) { return jobObject, "" }

@@ -1,53 +1,52 @@
-// Package guard keeps a job by two processes, each of which can kill all of it
-// when the other one is dead, frozen or starved: leaderrun, and the guard, which
-// is the same program in another role.
+// Package guard runs a job under two processes: leaderrun, and the guard, which is the same
+// program in another role. Each can kill all of the job if the other is dead, frozen or
+// starved.
 //
-// The guard is the job's parent, and as a subreaper the foster parent of all
-// that the job leaves behind: what descends from the guard is the job, and when
-// the guard has no child left, nothing of it is. It kills the job when it is
-// told to, when leaderrun has died, which closes the socket between them, and
-// when a moment has passed that leaderrun, as long as it renews, keeps moving.
-// It needs nothing from leaderrun for that.
+// The guard is the job's parent, and a subreaper, which adopts processes of the job that lose
+// their parent. So the descendants of the guard are the job, and when the guard has no child,
+// nothing of the job is left. The guard kills the job when leaderrun orders it, when
+// leaderrun dies, which closes the socket between them, and when a deadline has passed that
+// leaderrun moves while it renews. It needs nothing from leaderrun for that.
 //
-// If the guard dies, leaderrun inherits its children, kills them, and reports
-// the failure. The same if the guard does not answer in time.
+// If the guard dies or does not answer in time, leaderrun inherits its children, kills them,
+// and reports the failure.
 //
-// On Windows the job is what is in a Job Object, and the socket is a pipe; see
-// [Client] there.
+// On Windows the job is what is in a Job Object, and the socket is a pipe; see [Client]
+// there.
 //
-// # What they say
+// # Protocol
 //
-// The socket is a stream of frames: a byte that says what, the length of the
-// rest in four, and the rest. Numbers are in network order.
+// The socket is a stream of frames. A frame has one byte for its kind, four bytes for the
+// length of the rest, and the rest. Numbers are in network order.
 //
 //	leaderrun to guard
-//	W  the files of proc.OnDeath come with this byte; one byte says which: 1 hold, 2 release;
-//	   on Windows the guard's handles of them follow, in eight bytes each
+//	W  the files of proc.OnDeath come with this frame; one byte says which: 1 hold,
+//	   2 release; on Windows the guard's handles of them follow, in eight bytes each
 //	S  start: deadline, flags (1 the job gets the terminal, 2 its standard input is
-//	   the null device), path, arguments, environment, what is written to release,
-//	   what is to be removed, the containment
+//	   the null device), path, arguments, environment, the message that releases,
+//	   the files to remove, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
 //	s  signal the first process's group (Windows: CTRL_BREAK)
-//	t  stop: signal all of the job, and continue what was stopped
+//	t  stop: signal all of the job, and continue suspended processes
 //	K  kill all of the job
-//	A  a part of what B says, before the rest of it
+//	A  a first part of what B contains; B has the rest
 //	B  start a health check: its number, path, arguments, environment
 //	b  kill the health check, if it has this number
 //
 //	guard to leaderrun
-//	P  started: process id, tier, why it is no stronger one, path of the cgroup
-//	N  not started, for want of the containment: why
+//	P  started: process id, tier, why no stronger one is used, path of the cgroup
+//	N  not started, because the job cannot be contained: why
 //	E  not started: errno, or the error code of Windows
 //	D  a deadline is armed
 //	k  a kill was received
-//	T  the first process was stopped: by which signal
+//	T  the first process was suspended: by which signal
 //	X  the first process has ended: its wait status, and whether nothing is left
-//	G  nothing of the job is left now
+//	G  nothing of the job is left
 //	p  health check started: process id
 //	e  health check not started: errno, or the error code of Windows
 //	x  the health check has ended: its wait status
 //
-// A health check is a part of the job. There is one at most, so only an order that may
-// come too late says which one it means. It is not the first process: what becomes of it
-// is told by frames of its own, which come before a G, and s does not reach it.
+// A health check is a part of the job. There is one at most, so only an order that may come
+// too late names it by its number. The check is not the first process: it has separate
+// frames, which come before a G, and s does not reach it.
 package guard

@@ -8,5 +8,5 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// exitOf reads how the first process ended, as the guard says it.
+// exitOf returns the Exit that the guard reports as n.
 func exitOf(n int64) proc.Exit { return proc.ExitOf(syscall.WaitStatus(n)) }

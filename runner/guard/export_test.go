@@ -31,8 +31,8 @@ func (g *Client) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 // its job.
 func (g *Client) SetStartsCheck(d time.Duration) { g.startsCheck = d }
 
-// SetAsks is for tests that cannot wait as long as leaderrun does.
-func (g *Client) SetAsks(d time.Duration) { g.asks = d }
+// SetPingPause is for tests that cannot wait as long as leaderrun does.
+func (g *Client) SetPingPause(d time.Duration) { g.pingPause = d }
 
 // GroupOf is the group of a health check in a job.
 func GroupOf(a proc.HealthCheck) int { return a.(*check).pid }

@@ -44,7 +44,7 @@ const (
 const (
 	startsForeground = 1 << iota
 	startsWithoutInput
-	startsUnknown // from here on
+	startsUnknown // this flag and all higher ones
 )
 
 // goneToo is added to a wait status if nothing else is left.
@@ -52,7 +52,8 @@ const goneToo = 1 << 32
 
 const header = 5
 
-// longest is more than Linux lets arguments and environment be (6 MiB).
+// longest is the maximum length of a frame. On Linux, arguments and environment have at most
+// 6 MiB.
 const longest = 16 << 20
 
 // A frame is one message.
@@ -66,7 +67,7 @@ func (f frame) encode() []byte {
 	return append(b, f.body...)
 }
 
-// cutFrame takes the first frame off b; ok is false if there is no whole one.
+// cutFrame returns the first frame of b, and the rest; ok is false if b has no whole frame.
 func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	if len(b) < header {
 		return frame{}, b, false, nil
@@ -82,13 +83,13 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	return frame{b[0], slices.Clone(b[header:end])}, b[end:], true, nil
 }
 
-var errFrame = errors.New("a frame that makes no sense")
+var errFrame = errors.New("invalid frame")
 
 func number(kind byte, n int64) frame {
 	return frame{kind, binary.BigEndian.AppendUint64(nil, uint64(n))}
 }
 
-// number is what the frame has been made of by number.
+// number returns the n of a frame that the function number made.
 func (f frame) number() (int64, error) {
 	if len(f.body) != 8 {
 		return 0, errFrame
@@ -96,10 +97,10 @@ func (f frame) number() (int64, error) {
 	return int64(binary.BigEndian.Uint64(f.body)), nil
 }
 
-// A task is what a start frame says.
+// A task is the content of a start frame.
 type task struct {
 	killBy  clock.Instant
-	tty     bool // the job's group is to be the terminal's foreground group
+	tty     bool // the job's group becomes the terminal's foreground group
 	command proc.Command
 	message []byte
 	remove  []string
@@ -136,7 +137,7 @@ func (f frame) task() (t task, err error) {
 	return t, nil
 }
 
-// A checkStart asks for a health check.
+// A checkStart is the content of an order to start a health check.
 type checkStart struct {
 	number  int64 // among those of the job
 	command proc.Command
@@ -147,11 +148,11 @@ func (r checkStart) frame() frame {
 	return frame{kindCheck, appendCommand(b, r.command)}
 }
 
-// part is the most that is sent of a checkStart at once: a signal or a kill that is
-// due meanwhile does not wait for the whole of its environment.
+// part is the maximum length of one part of a checkStart. An order to signal or to kill does
+// not wait until the whole environment is sent.
 const part = 32 << 10
 
-// parts are what is sent of a checkStart: its last frame, and before that the rest.
+// parts splits the frame of a checkStart. The last part has its kind.
 func (f frame) parts() (all []frame) {
 	for len(f.body) > part {
 		all = append(all, frame{kindCheckPart, f.body[:part]})
@@ -173,7 +174,7 @@ func (f frame) checkStart() (checkStart, error) {
 type started struct {
 	pid  int
 	tier Tier
-	why  string // it is not a stronger one
+	why  string // no stronger tier is used
 	path string // of its cgroup, if it has one
 }
 
@@ -205,7 +206,7 @@ func appendCommand(b []byte, c proc.Command) []byte {
 	return appendTexts(appendTexts(appendText(b, c.Path), c.Args), c.Env)
 }
 
-// A body is read from its front. Once it was too short, all is zero.
+// A body is read from its front. When it is too short, all reads return zero.
 type body struct {
 	rest  []byte
 	short bool
@@ -241,7 +242,7 @@ func (b *body) command() proc.Command {
 	return proc.Command{Path: b.text(), Args: b.texts(), Env: b.texts()}
 }
 
-// failure is why a command was not started.
+// failure returns why a command was not started.
 func (f frame) failure() error {
 	n, err := f.number()
 	if err != nil {

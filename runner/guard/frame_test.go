@@ -43,11 +43,11 @@ func TestParts(t *testing.T) {
 				t.Errorf("%d: frame %d of %d is %q, %d bytes", size, i, len(all), f.kind, len(f.body))
 			}
 			if f.kind == kindCheckPart {
-				g.obey(f)
+				g.carryOut(f)
 			}
 		}
 		f := all[len(all)-1]
-		f.body = append(g.begun, f.body...)
+		f.body = append(g.partial, f.body...)
 		if got, err := f.checkStart(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d: got %d bytes, %v", size, len(f.body), err)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A guard owns the job, in the guard's process. All of it belongs to the
-// goroutine in run, so that nothing is signalled while it is being reaped.
+// A guard owns the job. It runs in the guard's process. Its fields belong to the goroutine
+// in run, so that no process is signalled while it is being reaped.
 type guard struct {
 	conn line
 	out  outbox
@@ -21,20 +21,20 @@ type guard struct {
 	orphaned bool // leaderrun has died
 
 	container container
-	job       int // the first process and its group; 0: none was started
+	job       int // the first process and its group; 0: not started
 	ended     bool
 	exit      syscall.WaitStatus // if ended
-	told      bool               // leaderrun knows that it ended
+	reported  bool               // leaderrun knows that it ended
 	gone      bool
 	// childless says that the guard has no child, dead or alive.
 	childless bool
-	begun     []byte  // of a checkStart
+	partial   []byte  // of a checkStart
 	check     running // the health check
-	dying     []int   // what was left of such ones, for [Pgroup]
+	dying     []int   // groups of earlier checks that have processes left, for [Pgroup]
 	kills     int
 	killAt    clock.Instant // when to kill again
-	lookAt    clock.Instant // when to look again whether anything is left
-	sendAt    clock.Instant // when to send again what could not be sent
+	lookAt    clock.Instant // when to look for processes again
+	sendAt    clock.Instant // when to try to send again
 
 	hold, release *os.File
 	message       []byte
@@ -48,8 +48,8 @@ func newGuard(c line, h host) *guard {
 	}
 }
 
-// run returns when nothing of the job is left and leaderrun has been told, or
-// leaderrun has died before there was one.
+// run returns when nothing of the job is left and that was reported, or when leaderrun has
+// died before there was a job.
 //
 // The job decides how much there is to reap and to report. So each step of the loop is
 // bounded, and begins with a look at the deadline.
@@ -72,7 +72,7 @@ func (g *guard) run() {
 			if !ok {
 				frames, g.orphaned = nil, true
 				g.kill()
-			} else if !g.obey(f) {
+			} else if !g.carryOut(f) {
 				return
 			}
 		case <-ended:
@@ -84,10 +84,10 @@ func (g *guard) run() {
 	}
 }
 
-// mustKill reports whether a moment to kill the job has come.
+// mustKill reports whether it is time to kill the job.
 func (g *guard) mustKill() bool { return g.host.Now() >= min(g.killBy, g.killAt) }
 
-// look does what is due, other than a kill.
+// look sends or reaps if it is time for that.
 func (g *guard) look() {
 	if now := g.host.Now(); now >= g.sendAt {
 		g.send()
@@ -97,7 +97,7 @@ func (g *guard) look() {
 }
 
 // obey carries out an order, and reports whether the guard is to go on.
-func (g *guard) obey(f frame) bool {
+func (g *guard) carryOut(f frame) bool {
 	switch f.kind {
 	case kindFiles:
 		if len(f.body) == 1 && f.body[0]&filesHold != 0 {
@@ -111,19 +111,19 @@ func (g *guard) obey(f frame) bool {
 	case kindDeadline:
 		if n, err := f.number(); err == nil {
 			g.killBy = clock.Instant(n)
-			g.say(f)
+			g.report(f)
 		}
 	case kindSignal:
 		g.signal(f, false)
 	case kindStop:
 		g.signal(f, true)
 	case kindKill:
-		g.say(frame{kind: kindKilling})
+		g.report(frame{kind: kindKilling})
 		g.kill()
 	case kindCheckPart:
-		g.begun = append(g.begun, f.body...)
+		g.partial = append(g.partial, f.body...)
 	case kindCheck:
-		f.body, g.begun = append(g.begun, f.body...), nil
+		f.body, g.partial = append(g.partial, f.body...), nil
 		g.startCheck(f)
 	case kindKillCheck:
 		g.killCheck(f)
@@ -131,9 +131,9 @@ func (g *guard) obey(f frame) bool {
 	return true
 }
 
-// say queues a frame for leaderrun. If leaderrun has died, its end of the socket is
-// closed, and that is seen.
-func (g *guard) say(f frame) {
+// report queues a frame for leaderrun. If leaderrun has died, run sees that the socket is
+// closed.
+func (g *guard) report(f frame) {
 	g.out.put(f)
 	g.send()
 }
@@ -148,28 +148,28 @@ func (g *guard) send() {
 func (g *guard) start(f frame) bool {
 	t, err := f.task()
 	if err != nil || g.job != 0 {
-		g.say(frame{kindNotContained, []byte(errFrame.Error())})
+		g.report(frame{kindNotContained, []byte(errFrame.Error())})
 		return false
 	}
 	var why string
 	if g.container, why, err = g.host.container(t.containment); err != nil {
-		g.say(frame{kindNotContained, []byte(err.Error())})
+		g.report(frame{kindNotContained, []byte(err.Error())})
 		return false
 	}
 	g.killBy, g.message, g.remove = t.killBy, t.message, t.remove
 	if g.job, err = g.spawn(t); err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
-		g.say(number(kindFailed, int64(errno)))
+		g.report(number(kindFailed, int64(errno)))
 		g.container.remove()
 		return false
 	}
-	g.say(started{g.job, g.container.tier(), why, cgroupPath(g.container)}.frame())
+	g.report(started{g.job, g.container.tier(), why, cgroupPath(g.container)}.frame())
 	return true
 }
 
-// spawn starts the job, unless it would have to be killed at once: we may have
-// been frozen. That its group gets the terminal happens before the command runs.
+// spawn starts the job, unless it would have to be killed at once, because we may have been
+// frozen. Its group gets the terminal before the command runs.
 func (g *guard) spawn(t task) (pid int, err error) {
 	if g.host.Now() >= t.killBy {
 		return 0, errnoLate
@@ -187,7 +187,7 @@ func (g *guard) spawn(t task) (pid int, err error) {
 	return g.host.spawn(t.command, attr)
 }
 
-// signal signals the first process's group or, at a stop, all of the job.
+// signal signals the first process's group or, if stop is true, all of the job.
 func (g *guard) signal(f frame, stop bool) {
 	n, err := f.number()
 	if err != nil || g.job == 0 {
@@ -217,10 +217,10 @@ func (g *guard) kill() {
 	g.reap()
 }
 
-// most is how many are reaped before the guard looks at the deadline again.
+// most is how many processes are reaped before the guard looks at the deadline again.
 const most = 100
 
-// reap reaps what has ended, and says so.
+// reap reaps processes that have ended, and reports what leaderrun must know.
 func (g *guard) reap() {
 	if g.job == 0 {
 		return
@@ -240,17 +240,17 @@ func (g *guard) reap() {
 		g.cleanUp()
 	}
 	switch {
-	case g.ended && !g.told && g.gone:
-		g.say(number(kindExited, int64(g.exit)|goneToo))
-	case g.ended && !g.told:
-		g.say(number(kindExited, int64(g.exit)))
+	case g.ended && !g.reported && g.gone:
+		g.report(number(kindExited, int64(g.exit)|goneToo))
+	case g.ended && !g.reported:
+		g.report(number(kindExited, int64(g.exit)))
 	case g.gone:
-		g.say(frame{kind: kindGone})
+		g.report(frame{kind: kindGone})
 	}
-	g.told = g.ended
+	g.reported = g.ended
 }
 
-// reapOne reports whether there may be more.
+// reapOne reaps one process. It reports whether there may be more.
 func (g *guard) reapOne() (more bool) {
 	var ws syscall.WaitStatus
 	pid, err := g.host.wait(&ws)
@@ -260,7 +260,7 @@ func (g *guard) reapOne() (more bool) {
 		return true
 	case err != nil:
 	case pid == g.job && ws.Stopped():
-		g.say(number(kindSuspended, int64(ws.StopSignal())))
+		g.report(number(kindSuspended, int64(ws.StopSignal())))
 	case pid == g.job:
 		g.ended, g.exit = true, ws
 	case pid > 0 && pid == g.check.pid && !ws.Stopped():
@@ -269,15 +269,13 @@ func (g *guard) reapOne() (more bool) {
 	return pid > 0
 }
 
-// lookAgain arranges another look at a job that may have processes which are not our
-// children.
+// lookAgain arranges another look, because processes of the job may not be our children.
 func (g *guard) lookAgain() { g.lookAt = g.host.Now().Add(slowly) }
 
-// cleanUp releases the lock and removes files if leaderrun has died, as it asked for, and
-// closes the files that it gave us for that.
+// cleanUp does what proc.OnDeath says if leaderrun has died, and closes the files of it.
 func (g *guard) cleanUp() {
 	if g.orphaned && g.release != nil {
-		_, _ = g.release.Write(g.message) // if that fails, the lease runs out
+		_, _ = g.release.Write(g.message) // if that fails, the lock is free when the lease ends
 	}
 	if g.orphaned {
 		for _, path := range g.remove {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// rename gives us a name that "pkill -KILL leaderrun" does not mean: then we are
-// left to end the job. It would be "exe", as we were started from /proc.
+// rename gives us a name that "pkill -KILL leaderrun" does not match, so that we are left to
+// end the job. Otherwise the name would be "exe", because we were started from /proc.
 func rename() {
 	if f, err := os.OpenFile("/proc/self/comm", os.O_WRONLY, 0); err == nil {
 		_, _ = f.WriteString("lr-guard")
@@ -14,8 +14,8 @@ func rename() {
 	}
 }
 
-// jobAttr is how a job is started: in a group of its own, and killed by the
-// kernel if its guard dies.
+// jobAttr returns how to start a job: in its own group, and so that the kernel kills it if
+// its guard dies.
 func jobAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

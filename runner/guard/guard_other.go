@@ -4,7 +4,7 @@ package guard
 
 import "syscall"
 
-// rename does nothing: a process is called as its file is.
+// rename does nothing: a process has the name of its file.
 func rename() {}
 
 func jobAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -13,27 +13,27 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A guard owns the job, in the guard's process. All of it belongs to the
-// goroutine in run.
+// A guard owns the job. It runs in the guard's process. Its fields belong to the goroutine
+// in run.
 type guard struct {
 	conn     *conn
 	object   proc.Object // the job is in it
-	enclosed error       // why we are in none that ends the job with us
+	enclosed error       // why no object ends the job with us; nil: one does
 
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
 
-	job    int         // the first process and its group; 0: none was started
-	exits  chan uint32 // how it ends
-	ended  bool
-	exit   uint32 // if ended
-	told   bool   // leaderrun knows that it ended
-	gone   bool
-	begun  []byte // of a checkStart
-	check  running
-	killed bool
-	looks  int
-	lookAt clock.Instant // when to look again whether anything is left
+	job      int         // the first process and its group; 0: not started
+	exits    chan uint32 // how it ends
+	ended    bool
+	exit     uint32 // if ended
+	reported bool   // leaderrun knows that it ended
+	gone     bool
+	partial  []byte // of a checkStart
+	check    running
+	killed   bool
+	looks    int
+	lookAt   clock.Instant // when to look for processes again
 
 	hold, release *os.File
 	message       []byte
@@ -44,8 +44,8 @@ func newGuard(c *conn, object proc.Object) *guard {
 	return &guard{conn: c, object: object, killBy: clock.Never, lookAt: clock.Never, exits: make(chan uint32, 1)}
 }
 
-// run returns when nothing of the job is left, or leaderrun has died before
-// there was one.
+// run returns when nothing of the job is left, or when leaderrun has died before there was a
+// job.
 func (g *guard) run() {
 	frames := make(chan frame)
 	done := make(chan struct{})
@@ -58,7 +58,7 @@ func (g *guard) run() {
 			if !ok {
 				frames, g.orphaned = nil, true
 				g.kill()
-			} else if !g.obey(f) {
+			} else if !g.carryOut(f) {
 				return
 			}
 		case g.exit = <-g.exits:
@@ -73,8 +73,8 @@ func (g *guard) run() {
 	}
 }
 
-// obey does what it is told, and reports whether there is more to do.
-func (g *guard) obey(f frame) bool {
+// carryOut carries out an order, and reports whether the guard is to go on.
+func (g *guard) carryOut(f frame) bool {
 	switch f.kind {
 	case kindFiles:
 		g.inherit(f.body)
@@ -83,17 +83,17 @@ func (g *guard) obey(f frame) bool {
 	case kindDeadline:
 		if n, err := f.number(); err == nil {
 			g.killBy = clock.Instant(n)
-			g.say(f)
+			g.report(f)
 		}
 	case kindSignal, kindStop:
 		g.signal(f)
 	case kindKill:
-		g.say(frame{kind: kindKilling})
+		g.report(frame{kind: kindKilling})
 		g.kill()
 	case kindCheckPart:
-		g.begun = append(g.begun, f.body...)
+		g.partial = append(g.partial, f.body...)
 	case kindCheck:
-		f.body, g.begun = append(g.begun, f.body...), nil
+		f.body, g.partial = append(g.partial, f.body...), nil
 		g.startCheck(f)
 	case kindKillCheck:
 		g.killCheck(f)
@@ -101,8 +101,8 @@ func (g *guard) obey(f frame) bool {
 	return true
 }
 
-// inherit takes the files that leaderrun leaves us, whose numbers follow the byte that says
-// which they are.
+// inherit opens the files that leaderrun gives us. Their handles follow the byte that says
+// which files they are.
 func (g *guard) inherit(body []byte) {
 	if len(body) == 0 {
 		return
@@ -124,9 +124,8 @@ func (g *guard) inherit(body []byte) {
 	}
 }
 
-// say sends leaderrun a frame. If leaderrun has died, its end of the
-// pipe is closed, and that is seen.
-func (g *guard) say(f frame) { _ = g.conn.say(f) }
+// report sends a frame to leaderrun. If leaderrun has died, run sees that the pipe is closed.
+func (g *guard) report(f frame) { _ = g.conn.report(f) }
 
 func (g *guard) start(f frame) bool {
 	t, err := f.task()
@@ -134,21 +133,21 @@ func (g *guard) start(f frame) bool {
 		err = errFrame
 	}
 	if err = errors.Join(err, g.enclosed, g.carry()); err != nil {
-		g.say(frame{kindNotContained, []byte(err.Error())})
+		g.report(frame{kindNotContained, []byte(err.Error())})
 		return false
 	}
 	g.killBy, g.message, g.remove = t.killBy, t.message, t.remove
 	if err := g.spawn(t); err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
-		g.say(number(kindFailed, int64(errno)))
+		g.report(number(kindFailed, int64(errno)))
 		return false
 	}
-	g.say(started{pid: g.job, tier: jobObject}.frame())
+	g.report(started{pid: g.job, tier: jobObject}.frame())
 	return true
 }
 
-// carry has us hold the lock, too, if it is one that a file carries.
+// carry makes us hold the lock as well, if a file holds it.
 func (g *guard) carry() error {
 	if g.hold == nil {
 		return nil
@@ -156,8 +155,8 @@ func (g *guard) carry() error {
 	return locks.Carry(g.hold)
 }
 
-// spawn starts the job, unless it would have to be killed at once: we may have
-// been frozen.
+// spawn starts the job, unless it would have to be killed at once, because we may have been
+// frozen.
 func (g *guard) spawn(t task) error {
 	if (clock.Boot{}).Now() >= t.killBy {
 		return errnoLate
@@ -171,8 +170,8 @@ func (g *guard) spawn(t task) error {
 	return nil
 }
 
-// wait returns a process's exit status when it has ended. The handle stays open,
-// so that nobody else gets the id, which is the group's, too.
+// wait returns the exit status of a process when it has ended. The handle stays open, so that
+// no other process gets the id, which is also the id of the group.
 func wait(process windows.Handle) (code uint32) {
 	_, _ = windows.WaitForSingleObject(process, windows.INFINITE)
 	if windows.GetExitCodeProcess(process, &code) != nil {
@@ -181,8 +180,8 @@ func wait(process windows.Handle) (code uint32) {
 	return code
 }
 
-// signal sends CTRL_BREAK, whatever the signal: a process group gets no other.
-// Without a console there is not even that.
+// signal sends CTRL_BREAK, whatever the signal, because a process group can receive no
+// other. Without a console it cannot receive that one either.
 func (g *guard) signal(f frame) {
 	n, err := f.number()
 	switch {
@@ -194,7 +193,7 @@ func (g *guard) signal(f frame) {
 	}
 }
 
-// due does what a moment that has come demands.
+// due kills or looks, as is due.
 func (g *guard) due() {
 	if g.killed || (clock.Boot{}).Now() >= g.killBy {
 		g.kill()
@@ -203,8 +202,7 @@ func (g *guard) due() {
 	}
 }
 
-// kill kills all that is there of the job, and sees to it that it is done again
-// until nothing is.
+// kill kills every process of the job, and arranges to do so again until none is left.
 func (g *guard) kill() {
 	g.killBy = clock.Never
 	if g.job == 0 {
@@ -217,8 +215,8 @@ func (g *guard) kill() {
 	g.look()
 }
 
-// look looks what is left, and tells of it. After the end of the first process,
-// or a kill, it is done again until nothing is.
+// look looks whether processes of the job are left, and reports it. After the end of the
+// first process, or a kill, it arranges another look until none is left.
 func (g *guard) look() {
 	empty, err := g.object.Empty()
 	g.gone = g.ended && g.check.exits == nil && empty && err == nil
@@ -226,14 +224,14 @@ func (g *guard) look() {
 		g.cleanUp()
 	}
 	switch {
-	case g.ended && !g.told && g.gone:
-		g.say(number(kindExited, int64(g.exit)|goneToo))
-	case g.ended && !g.told:
-		g.say(number(kindExited, int64(g.exit)))
+	case g.ended && !g.reported && g.gone:
+		g.report(number(kindExited, int64(g.exit)|goneToo))
+	case g.ended && !g.reported:
+		g.report(number(kindExited, int64(g.exit)))
 	case g.gone:
-		g.say(frame{kind: kindGone})
+		g.report(frame{kind: kindGone})
 	}
-	g.told = g.ended
+	g.reported = g.ended
 	pause := quickly
 	if g.looks++; g.looks > many {
 		pause = slowly
@@ -241,11 +239,10 @@ func (g *guard) look() {
 	g.lookAt = clock.Boot{}.Now().Add(pause)
 }
 
-// cleanUp releases the lock and removes files if leaderrun has died, as it asked for, and
-// closes the files that it gave us for that.
+// cleanUp does what proc.OnDeath says if leaderrun has died, and closes the files of it.
 func (g *guard) cleanUp() {
 	if g.orphaned && g.release != nil {
-		_, _ = g.release.Write(g.message) // if that fails, the lease runs out
+		_, _ = g.release.Write(g.message) // if that fails, the lock is free when the lease ends
 	}
 	if g.orphaned {
 		for _, path := range g.remove {

@@ -10,20 +10,18 @@ import (
 
 var errBusy = errors.New("another health check is running")
 
-// errOver is why no health check is started. The guard says so by the number of
-// errLate.
+// errOver is why no health check is started. The guard reports it as errnoLate.
 const errOver failure = "the job has ended, or is being killed"
 
-// checkPatience is how long the guard may take to answer whether a health check was
-// started. It is not given up for that: if it is frozen, that is noticed when it is
-// needed.
+// checkPatience is how long the guard may take to start a health check. After that the guard
+// does not count as failed: if it is frozen, we notice that when we need it.
 const checkPatience = 10 * time.Second
 
-// A check is the proc.HealthCheck of a job. The job's mutex guards what changes.
+// A check is the proc.HealthCheck of a job. The job's mutex protects its fields.
 type check struct {
 	j       *job
 	number  int64 // among those of the job
-	pid     int   // and its group, as the guard knows it; 0: not known
+	pid     int   // and its group, as the guard sees them; 0: not known
 	started chan error
 	done    chan struct{} // closed when exit is set
 	exit    proc.Exit
@@ -37,7 +35,7 @@ func (j *job) CheckHealth(c proc.Command) (proc.HealthCheck, error) {
 	}
 	if f := (checkStart{a.number, c}).frame(); len(f.body) <= longest {
 		for _, p := range f.parts() {
-			j.tell(p)
+			j.order(p)
 		}
 	} else {
 		j.mu.Lock()
@@ -80,8 +78,8 @@ func (j *job) newCheck() (*check, error) {
 	return j.check, nil
 }
 
-// hearCheck takes what the guard says of the health check; mu is held.
-func (j *job) hearCheck(f frame) {
+// handleCheck handles frames about the health check. The caller holds mu.
+func (j *job) handleCheck(f frame) {
 	if j.check == nil {
 		return
 	}
@@ -97,7 +95,7 @@ func (j *job) hearCheck(f frame) {
 	}
 }
 
-// endCheck notes how the health check ended, or why it was not started; mu is held.
+// endCheck notes how the health check ended, or why it was not started. The caller holds mu.
 func (j *job) endCheck(e proc.Exit, err error) {
 	a := j.check
 	if a == nil {
@@ -109,7 +107,7 @@ func (j *job) endCheck(e proc.Exit, err error) {
 	close(a.done)
 }
 
-// deliver tells CheckHealth how the start went, once.
+// deliver sends the result of the start to CheckHealth, once.
 func (a *check) deliver(err error) {
 	select {
 	case a.started <- err:
@@ -122,7 +120,7 @@ func (a *check) Kill() {
 	select {
 	case <-a.done:
 	default:
-		a.j.tell(number(kindKillCheck, a.number))
+		a.j.order(number(kindKillCheck, a.number))
 	}
 }
 

@@ -43,7 +43,7 @@ func TestHealthCheckJobEndsMeanwhile(t *testing.T) {
 	j := newJob(&Client{conn: ours, startsCheck: time.Minute}, proc.OnDeath{}, clock.Never)
 	var both sync.WaitGroup
 	defer both.Wait()
-	both.Go(j.listen)
+	both.Go(j.receive)
 	both.Go(func() {
 		if f, ok := j.orders.next(nil); !ok || f.kind != kindCheck {
 			t.Errorf("got %q", f.kind)

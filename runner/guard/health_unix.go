@@ -10,11 +10,11 @@ import (
 
 // A running is a health check that runs.
 type running struct {
-	pid    int // and its group; 0: there is nothing
+	pid    int // and its group; 0: none runs
 	number int64
 }
 
-// startCheck starts a health check, as the job's first process was started.
+// startCheck starts a health check as the job's first process was started.
 func (g *guard) startCheck(f frame) {
 	r, err := f.checkStart()
 	if err == nil {
@@ -23,14 +23,14 @@ func (g *guard) startCheck(f frame) {
 	if err != nil {
 		errno := syscall.EINVAL
 		errors.As(err, &errno)
-		g.say(number(kindCheckFailed, int64(errno)))
+		g.report(number(kindCheckFailed, int64(errno)))
 		return
 	}
-	g.say(number(kindCheckStarted, int64(g.check.pid)))
+	g.report(number(kindCheckStarted, int64(g.check.pid)))
 }
 
-// spawnCheck starts no check that would have to be killed at once, nor one of a job that
-// has ended, which would keep that from being gone.
+// spawnCheck starts a check, unless it would have to be killed at once, or the first process
+// has ended: the check would keep the job from being gone.
 func (g *guard) spawnCheck(r checkStart) (running, error) {
 	if g.job == 0 || g.ended || g.kills > 0 || g.host.Now() >= g.killBy {
 		return g.check, errnoLate
@@ -45,8 +45,8 @@ func (g *guard) spawnCheck(r checkStart) (running, error) {
 	return running{pid, r.number}, err
 }
 
-// killCheck kills the check's group, and the check itself, in case it has left the group.
-// As long as it is not reaped, both ids are its own.
+// killCheck kills the check's group, and the check itself in case it has left the group.
+// Until the check is reaped, both ids belong to it.
 func (g *guard) killCheck(f frame) {
 	n, err := f.number()
 	if err != nil || g.check.pid == 0 || n != g.check.number {
@@ -56,14 +56,14 @@ func (g *guard) killCheck(f frame) {
 	_ = syscall.Kill(g.check.pid, syscall.SIGKILL)
 }
 
-// checkEnded is called when it has been reaped.
+// checkEnded is called when the check has been reaped.
 func (g *guard) checkEnded(ws syscall.WaitStatus) {
 	g.container.leftByCheck(g, g.check.pid)
 	g.check = running{}
-	g.say(number(kindCheckExited, int64(ws)))
+	g.report(number(kindCheckExited, int64(ws)))
 }
 
-// groups are all that [Pgroup] knows of the job.
+// groups returns all groups of the job, for [Pgroup].
 func (g *guard) groups() []int {
 	all := append([]int{g.job}, g.dying...)
 	if g.check.pid != 0 {
@@ -72,7 +72,7 @@ func (g *guard) groups() []int {
 	return all
 }
 
-// forgetDeadGroups forgets those groups that have died.
+// forgetDeadGroups forgets groups that have no process left.
 func (g *guard) forgetDeadGroups() {
 	if len(g.dying) == 0 {
 		return
@@ -82,8 +82,8 @@ func (g *guard) forgetDeadGroups() {
 	}
 }
 
-// populated reports whether a group has a process. While it has one, nobody else
-// can have its id.
+// populated reports whether a group has a process. While it has one, no other group can have
+// its id.
 func populated(group int) bool { return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) }
 
 // isCheck is the Exclude of a [proc.Tree].

@@ -9,10 +9,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A running is a health check that runs. It has an object of its own within the
-// job's: so it can be killed alone, and is killed and counted with the job.
+// A running is a health check that runs. It has its own object within the job's, so it can be
+// killed alone, and is killed and counted with the job.
 type running struct {
-	exits  chan uint32 // how its first process ends; nil: there is nothing
+	exits  chan uint32 // receives the exit status of its first process; nil: none runs
 	number int64
 	object proc.Object
 }
@@ -27,14 +27,14 @@ func (g *guard) startCheck(f frame) {
 	if err != nil {
 		errno := windows.ERROR_INVALID_PARAMETER
 		errors.As(err, &errno)
-		g.say(number(kindCheckFailed, int64(errno)))
+		g.report(number(kindCheckFailed, int64(errno)))
 		return
 	}
-	g.say(number(kindCheckStarted, int64(pid)))
+	g.report(number(kindCheckStarted, int64(pid)))
 }
 
-// spawnCheck starts no check that would have to be killed at once, nor one of a job that
-// has ended, which would keep that from being gone.
+// spawnCheck starts a check, unless it would have to be killed at once, or the first process
+// has ended: the check would keep the job from being gone.
 func (g *guard) spawnCheck(r checkStart) (pid int, err error) {
 	if g.job == 0 || g.ended || g.killed || (clock.Boot{}).Now() >= g.killBy {
 		return 0, errnoLate
@@ -67,12 +67,12 @@ func (g *guard) killCheck(f frame) {
 	}
 }
 
-// checkEnded is called when its first process has ended. What that has left goes
-// on, as a part of the job.
+// checkEnded is called when the first process of the check has ended. Other processes of it
+// continue, as parts of the job.
 func (g *guard) checkEnded(code uint32) {
 	g.check.object.Close()
 	g.check = running{}
-	g.say(number(kindCheckExited, int64(code)))
+	g.report(number(kindCheckExited, int64(code)))
 	if g.ended {
 		g.look()
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A host is the machine as a guard needs it; tests have a model of one.
+// A host is what a guard needs of the machine. Tests have a model of one.
 type host interface {
 	clock.Clock
-	// notify has a signal sent to c when a child has ended.
+	// notify arranges that c receives a signal when a child has ended.
 	notify(c chan<- os.Signal)
 	container(Containment) (made container, why string, err error)
 	spawn(proc.Command, *syscall.SysProcAttr) (pid int, err error)
-	// wait is [proc.Wait].
+	// wait is like [proc.Wait].
 	wait(*syscall.WaitStatus) (pid int, err error)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A failure is why the guard cannot be relied on. It is a [proc.ErrUnguarded].
+// A failure says why the guard cannot be relied on. It is a [proc.ErrUnguarded].
 type failure string
 
 func (f failure) Error() string        { return string(f) }
@@ -21,53 +21,52 @@ func (f failure) Is(target error) bool { return target == proc.ErrUnguarded }
 const (
 	errDied   failure = "the guard process has died"
 	errSilent failure = "the guard process does not answer"
-	// errLate is why a job is not started. The guard says so by a number that is
-	// no error's.
+	// errLate is why a job is not started. The guard reports it as errnoLate.
 	errLate failure = "the lease was about to end when the job was to be started"
 )
 
+// errnoLate is not the number of an error.
 const errnoLate = syscall.Errno(0)
 
-// killPatience is how long the guard may take to answer that it kills. It is less
-// than the margin for a late machine with the shortest lease (133 ms): the time after
-// that is for the job to die.
+// killPatience is how long the guard may take to acknowledge an order to kill. It is less than
+// the margin for a busy machine with the shortest lease (133 ms). The time after that is for
+// the job to die.
 const killPatience = 100 * time.Millisecond
 
-// askPause is how often leaderrun asks the guard whether it is there, and it has as
-// long to answer, twice. Without a lease nothing else is heard of it, and with a long
-// one not for hours.
-const askPause = 15 * time.Second
+// pingPause is the pause between pings of the guard. The guard has two pauses to answer.
+// Without a lease it answers nothing else, and with a long lease not for hours.
+const pingPause = 15 * time.Second
 
-// startTimeout is how long the guard may take to answer to a start: the guard itself may
+// startTimeout is how long the guard may take to answer a start order: the guard itself may
 // still be starting.
 const startTimeout = time.Minute
 
-// A job is the proc.Job of a guard.
+// A job is the proc.Job of a guard, on leaderrun's side.
 type job struct {
 	client  *Client
 	onDeath proc.OnDeath
 	path    string // of the command
 	orders  *orders
 
-	settled   chan struct{} // closed when started gets something
-	started   chan error    // nil, or why it was not
+	settled   chan struct{} // closed when started receives a value
+	started   chan error    // receives nil, or why the job was not started
 	exited    chan struct{} // closed when exit is set
 	suspended chan os.Signal
 	failed    chan error
 
 	mu        sync.Mutex
-	pid       int // 0: it is not known that it was started
+	pid       int // 0: the job is not known to be started
 	as        started
 	exit      proc.Exit
 	ended     bool
 	gone      bool
-	unguarded bool          // the guard failed, and we kill the job
-	heard     bool          // the guard has said something since it was last asked
+	unguarded bool          // the guard has failed, and we kill the job
+	answered  bool          // the guard has sent something since the last ping
 	wanted    clock.Instant // the latest deadline that was sent
-	armed     clock.Instant // the latest that was acknowledged
+	armed     clock.Instant // the latest deadline that was acknowledged
 	kill      *time.Timer   // runs until a kill is acknowledged
-	check     *check        // that runs, or is being started; nil: there is none
-	checks    int64         // so many there were
+	check     *check        // the one that runs, or is being started, or nil
+	checks    int64         // how many there have been
 }
 
 func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
@@ -78,8 +77,8 @@ func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
 	}
 }
 
-// start has the guard start the command, and does not wait until it has. The guard is
-// armed before it does.
+// start orders the guard to start the command. It does not wait until that is done. The
+// guard knows the deadline before it starts the command.
 func (j *job) start(c proc.Command) error {
 	if j.client.clock.Now() >= j.wanted {
 		return errLate
@@ -95,15 +94,15 @@ func (j *job) start(c proc.Command) error {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}
 	j.path = c.Path
-	go j.speak(f)
-	go j.attend()
+	go j.sendOrders(f)
+	go j.watchGuard()
 	return nil
 }
 
-// speak sends the guard its orders until it has died.
-func (j *job) speak(start frame) {
+// sendOrders sends orders to the guard until the guard has died.
+func (j *job) sendOrders(start frame) {
 	switch err := j.client.conn.send(start); {
-	case closed(err): // then no guard has read all of it
+	case closed(err): // no guard has read the whole frame
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.settle(proc.ErrGuardDied)
@@ -112,33 +111,33 @@ func (j *job) speak(start frame) {
 		j.fail(errors.Join(errDied, err))
 		return
 	}
-	go j.listen()
+	go j.receive()
 	for {
 		f, ok := j.orders.next(j.client.child.ended)
-		if !ok || j.client.conn.send(f) != nil { // listen finds out why
+		if !ok || j.client.conn.send(f) != nil { // receive fails as well, and handles that
 			return
 		}
 	}
 }
 
-// closed reports whether a send failed because nobody can read any more.
+// closed reports whether a send failed because the other end is closed.
 func closed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// attend fails the job when the guard does not answer in time.
-func (j *job) attend() {
-	if !j.isSettled() {
+// watchGuard fails the job when the guard does not answer in time.
+func (j *job) watchGuard() {
+	if !j.awaitSettled() {
 		j.fail(errSilent)
 		return
 	}
-	go j.ask()
-	j.watch()
+	go j.ping()
+	j.watchDeadlines()
 }
 
-// isSettled waits for the guard to say how the start went, as long as there is time
-// to kill what it starts, and reports whether it has said so, or died.
-func (j *job) isSettled() bool {
+// awaitSettled waits for the guard's answer to the start order, while there is time to kill
+// what it starts. It reports whether the guard has answered or died.
+func (j *job) awaitSettled() bool {
 	timer := clock.NewTimer(j.client.clock, min(j.deadline(), j.client.clock.Now().Add(startTimeout)))
 	defer timer.Stop()
 	select {
@@ -166,7 +165,7 @@ func (j *job) sendFiles() error {
 	return j.client.conn.sendFiles(frame{kindFiles, []byte{which}}, fds...)
 }
 
-// descriptor is a file's, which File.Fd would make blocking.
+// descriptor returns the descriptor of a file. File.Fd would make it blocking.
 func descriptor(f *os.File) int {
 	n := -1
 	if raw, err := f.SyscallConn(); err == nil {
@@ -175,23 +174,23 @@ func descriptor(f *os.File) int {
 	return n
 }
 
-// listen takes what the guard says until it ends.
-func (j *job) listen() {
+// receive handles frames of the guard until the guard ends.
+func (j *job) receive() {
 	for {
 		f, err := j.client.conn.receive()
 		if err != nil {
 			break
 		}
-		j.hear(f)
+		j.handle(f)
 	}
 	j.fail(errDied)
 }
 
-func (j *job) hear(f frame) {
+func (j *job) handle(f frame) {
 	n, _ := f.number()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.heard = true
+	j.answered = true
 	switch f.kind {
 	case kindStarted:
 		j.as = f.started()
@@ -219,14 +218,14 @@ func (j *job) hear(f frame) {
 	case kindGone:
 		j.gone = true
 	case kindCheckStarted, kindCheckFailed, kindCheckExited:
-		j.hearCheck(f)
+		j.handleCheck(f)
 	}
-	if j.gone { // what is asked of the guard now gets no answer
+	if j.gone { // the guard does not answer orders now
 		j.endCheck(proc.Exit{}, errOver)
 	}
 }
 
-// startError is what the guard says of a start that failed.
+// startError returns the error of a start that the guard reports as failed.
 func (j *job) startError(err error) error {
 	var errno syscall.Errno
 	switch {
@@ -238,8 +237,8 @@ func (j *job) startError(err error) error {
 	return err
 }
 
-// settle says once how the start went: after an error, there is no job. It does nothing if
-// the job has failed; mu is held.
+// settle delivers the result of the start once. After an error, there is no job. If the job
+// has failed, settle does nothing. The caller holds mu.
 func (j *job) settle(err error) {
 	if j.unguarded || isClosed(j.settled) {
 		return
@@ -258,7 +257,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// end notes how the first process ended; mu is held.
+// end notes how the first process ended. The caller holds mu.
 func (j *job) end(e proc.Exit) {
 	if !j.ended {
 		j.ended, j.exit = true, e
@@ -266,9 +265,9 @@ func (j *job) end(e proc.Exit) {
 	}
 }
 
-// watch fails the job when the guard has not acknowledged a newer deadline by
-// the time that it would kill the job.
-func (j *job) watch() {
+// watchDeadlines fails the job when the guard must have killed it, because the guard has not
+// acknowledged a newer deadline in time.
+func (j *job) watchDeadlines() {
 	for at := j.deadline(); ; {
 		timer := clock.NewTimer(j.client.clock, at)
 		select {
@@ -287,24 +286,24 @@ func (j *job) watch() {
 	}
 }
 
-// ask fails the job when the guard has not answered for two pauses. One would not do:
-// if we were stopped, its answer may not have been read yet. No pause passes while the
-// machine is suspended.
-func (j *job) ask() {
+// ping sends pings, and fails the job when the guard has not answered for two pauses. One
+// pause is not enough: if we were suspended, we may not have read its answer yet. No pause
+// passes while the machine sleeps.
+func (j *job) ping() {
 	for silent := 0; silent < 2; {
 		select {
-		case <-time.After(j.client.asks):
+		case <-time.After(j.client.pingPause):
 		case <-j.client.child.ended:
 			return
 		}
 		j.mu.Lock()
-		if silent++; j.heard {
+		if silent++; j.answered {
 			silent = 0
 		}
-		j.heard = false
+		j.answered = false
 		wanted := j.wanted
 		j.mu.Unlock()
-		j.tell(number(kindDeadline, int64(wanted)))
+		j.order(number(kindDeadline, int64(wanted)))
 	}
 	j.fail(errSilent)
 }
@@ -321,7 +320,7 @@ func (j *job) overdue() bool {
 	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !j.gone
 }
 
-// fail notes that the guard has failed, and kills the job unless it is gone.
+// fail notes that the guard has failed, and begins to kill the job unless it is gone.
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -333,8 +332,8 @@ func (j *job) fail(err error) {
 	go j.killUnguarded()
 }
 
-// tell queues an order for the guard. It does not block.
-func (j *job) tell(f frame) { j.orders.put(f) }
+// order queues an order for the guard. It does not block.
+func (j *job) order(f frame) { j.orders.put(f) }
 
 func (j *job) Started() <-chan error       { return j.started }
 func (j *job) Exited() <-chan struct{}     { return j.exited }
@@ -367,24 +366,23 @@ func (j *job) Gone() bool {
 }
 
 func (j *job) Signal(sig os.Signal) error {
-	j.tell(number(kindSignal, int64(sig.(syscall.Signal))))
+	j.order(number(kindSignal, int64(sig.(syscall.Signal))))
 	return nil
 }
 
 func (j *job) Stop(sig os.Signal) error {
-	j.tell(number(kindStop, int64(sig.(syscall.Signal))))
+	j.order(number(kindStop, int64(sig.(syscall.Signal))))
 	return nil
 }
 
-// Kill has the guard kill the job. If the guard is not quick to answer, we do
-// it.
+// Kill orders the guard to kill the job. If the guard does not answer soon, we kill it.
 func (j *job) Kill() error {
 	j.mu.Lock()
 	if j.kill == nil && !j.gone {
 		j.kill = time.AfterFunc(j.client.patience, func() { j.fail(errSilent) })
 	}
 	j.mu.Unlock()
-	j.tell(frame{kind: kindKill})
+	j.order(frame{kind: kindKill})
 	return nil
 }
 
@@ -394,6 +392,6 @@ func (j *job) Extend(killBy clock.Instant) {
 	j.wanted = max(j.wanted, killBy)
 	j.mu.Unlock()
 	if newer {
-		j.tell(number(kindDeadline, int64(killBy)))
+		j.order(number(kindDeadline, int64(killBy)))
 	}
 }

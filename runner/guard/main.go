@@ -15,21 +15,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// role is the name under which the program is a guard.
+// role is the name by which the program becomes a guard.
 const role = "leaderrun-guard"
 
-// IsRole reports whether this process was started to be a guard: then all that
-// it does is to call Main.
+// IsRole reports whether this process was started to be a guard. Then it must only call
+// Main.
 func IsRole(args []string) bool { return len(args) == 2 && args[0] == role }
 
-// Main is the guard's whole life. It returns the exit status.
+// Main runs the guard. It returns the exit status.
 func Main(args []string) int {
-	// The first process's parent-death signal is tied to the thread that forks
-	// it (golang/go#27505).
+	// The first process's parent-death signal is bound to the thread that forks it
+	// (golang/go#27505).
 	runtime.LockOSThread()
 	fd, err := strconv.Atoi(args[1])
 	if err != nil || fd <= 2 {
-		fmt.Fprintln(os.Stderr, role+": it is leaderrun that starts this")
+		fmt.Fprintln(os.Stderr, role+": only leaderrun starts this program")
 		return 64
 	}
 	c, err := newConn(fd)
@@ -45,10 +45,9 @@ func Main(args []string) int {
 	return 0
 }
 
-// ignoreSignals drops the signals that a service manager or an operator may
-// send to all processes: it is leaderrun that decides what comes of them. They
-// are caught rather than ignored, as the job would inherit that; what we were
-// started with ignored stays so.
+// ignoreSignals drops the signals that a service manager or an operator may send to all
+// processes, because leaderrun acts on them. It catches them, because the job would inherit
+// ignored signals. Signals that were ignored when we were started stay ignored.
 func ignoreSignals() {
 	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
 	signal.Notify(make(chan os.Signal, 1), slices.DeleteFunc(all, signal.Ignored)...)

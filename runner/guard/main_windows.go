@@ -12,21 +12,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// role is the name under which the program is a guard.
+// role is the name by which the program becomes a guard.
 const role = "leaderrun-guard"
 
-// IsRole reports whether this process was started to be a guard: then all that
-// it does is to call Main.
+// IsRole reports whether this process was started to be a guard. Then it must only call
+// Main.
 func IsRole(args []string) bool { return len(args) == 3 && args[0] == role }
 
-// Main is the guard's whole life. It returns the exit status.
+// Main runs the guard. It returns the exit status.
 func Main(args []string) int {
-	// The console's signals are leaderrun's to decide on.
+	// leaderrun acts on the signals of the console.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	pipe, err1 := strconv.ParseUint(args[1], 10, 64)
 	object, err2 := strconv.ParseUint(args[2], 10, 64)
 	if err1 != nil || err2 != nil {
-		fmt.Fprintln(os.Stderr, role+": it is leaderrun that starts this")
+		fmt.Fprintln(os.Stderr, role+": only leaderrun starts this program")
 		return 64
 	}
 	g := newGuard(newConn(windows.Handle(pipe)), proc.Object(object))

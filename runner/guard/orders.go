@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// Orders are what leaderrun has to tell the guard, on its way. Nobody waits for a guard
-// that reads nothing: there may be a signal to hear, or the end of the lease. A guard that
-// is needed and does nothing is found out by its missing answer.
+// orders is the queue of orders for the guard. leaderrun never waits for a guard that reads
+// nothing, because a signal may arrive, or the lease may end. If a guard is needed and does
+// nothing, leaderrun notices that it does not answer.
 type orders struct {
 	mu     sync.Mutex
-	first  []frame       // what goes before the rest
+	first  []frame       // sent before checks
 	checks []frame       // about health checks, in this order
-	news   chan struct{} // gets one when there are any
+	news   chan struct{} // receives a value when there are orders
 }
 
 func newOrders() *orders { return &orders{news: make(chan struct{}, 1)} }
 
 // put adds a frame. It does not block.
 //
-// Of orders that say the same, only the last is sent, as of signals that are pending: so
-// there is never much, however long the guard reads nothing. A new deadline replaces an
-// older one.
+// Of equal orders, only the last is sent, as with pending signals. A new deadline replaces
+// an older one. So the queue stays short, however long the guard reads nothing.
 func (o *orders) put(f frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,8 +40,8 @@ func (o *orders) put(f frame) {
 	}
 }
 
-// next returns what is to be sent next. It waits until there is something, or returns
-// false when over is closed.
+// next returns the next order to send. It waits until there is one, or returns false when
+// over is closed.
 func (o *orders) next(over <-chan struct{}) (f frame, ok bool) {
 	for {
 		if f, ok = o.take(); ok {

@@ -36,11 +36,11 @@ func TestOrdersStayFew(t *testing.T) {
 	for n := range 100 {
 		j.Extend(clock.Instant(n))
 		for sig := range int64(64) {
-			j.tell(number(kindSignal, sig))
-			j.tell(number(kindStop, sig))
+			j.order(number(kindSignal, sig))
+			j.order(number(kindStop, sig))
 		}
-		j.tell(frame{kind: kindKill})
-		j.tell(number(kindSignal, 18))
+		j.order(frame{kind: kindKill})
+		j.order(number(kindSignal, 18))
 	}
 	kinds, all := j.orders.said()
 	if len(all) != 2*64+2 || kinds[len(kinds)-1] != kindSignal {

@@ -4,16 +4,15 @@ package guard
 
 import "time"
 
-// An outbox has what the guard says, on its way. A frozen leaderrun reads nothing, and the
-// job must be killed in time even so: nothing here waits for leaderrun.
+// An outbox is the queue of frames for leaderrun. flush and put never wait for leaderrun,
+// because the job must be killed in time even if leaderrun is frozen and reads nothing.
 type outbox struct {
 	conn    line
-	begun   []byte  // the rest of a frame of which some was written
-	waiting []frame // after that
+	partial []byte  // the rest of a frame that was written in part
+	waiting []frame // the frames after that
 }
 
-// put adds a frame to what is to be flushed. Of deadlines and of stops that are not sent yet,
-// only the last counts.
+// put adds a frame. Of the deadlines and of the suspensions that wait, only the last is kept.
 func (o *outbox) put(f frame) {
 	for i, w := range o.waiting {
 		if w.kind == f.kind && (f.kind == kindDeadline || f.kind == kindSuspended) {
@@ -24,26 +23,26 @@ func (o *outbox) put(f frame) {
 	o.waiting = append(o.waiting, f)
 }
 
-// flush writes what there is room for, and reports whether nothing is left. To a
-// leaderrun that has died nothing is.
+// flush writes as much as there is room for. It reports whether nothing is left to write. If
+// leaderrun has died, nothing is.
 func (o *outbox) flush() (empty bool) {
-	for len(o.begun) > 0 || len(o.waiting) > 0 {
-		if len(o.begun) == 0 {
-			o.begun, o.waiting = o.waiting[0].encode(), o.waiting[1:]
+	for len(o.partial) > 0 || len(o.waiting) > 0 {
+		if len(o.partial) == 0 {
+			o.partial, o.waiting = o.waiting[0].encode(), o.waiting[1:]
 		}
-		n, err := o.conn.offer(o.begun)
+		n, err := o.conn.offer(o.partial)
 		if err != nil {
-			o.begun, o.waiting = nil, nil
+			o.partial, o.waiting = nil, nil
 			return true
 		}
-		if o.begun = o.begun[n:]; len(o.begun) > 0 {
+		if o.partial = o.partial[n:]; len(o.partial) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// drain returns when all is written.
+// drain waits until all is written.
 func (o *outbox) drain() {
 	for !o.flush() {
 		time.Sleep(slowly)

@@ -2,9 +2,9 @@ package guard
 
 import "time"
 
-// The pauses between kills, which are repeated for processes that were just being started,
-// and between looks at whether anything is left: short at first, and longer after many,
-// if something survives even that.
+// The pauses between kills, and between looks for processes that are left. Kills are repeated
+// for processes that were just being started. The pauses are short at first, and longer
+// after many if processes survive.
 const (
 	quickly = 500 * time.Microsecond
 	slowly  = 20 * time.Millisecond
@@ -12,13 +12,14 @@ const (
 )
 
 // How long a guard that has nothing left to do may take to end, and then to die. A frozen
-// one does not end, and some processes cannot be killed.
+// guard does not end, and some processes cannot be killed.
 const (
 	endPatience   = time.Second
 	deathPatience = 10 * time.Second
 )
 
-// awaitEnd returns when it has ended, by itself or as it was too slow, or cannot be ended.
+// awaitEnd waits for the end of the process. It kills the process after endPatience, and
+// returns at the latest deathPatience after that.
 func (c *child) awaitEnd() {
 	timer := time.AfterFunc(endPatience, c.kill)
 	defer timer.Stop()

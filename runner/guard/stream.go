@@ -2,20 +2,20 @@ package guard
 
 import "os"
 
-// A line is one end of what connects leaderrun and its guard: a [conn], or in tests
-// a model of one. One goroutine at a time writes to it.
+// A line is one end of the connection between leaderrun and its guard: a [conn], or in tests
+// a model of one. Only one goroutine at a time writes to it.
 type line interface {
-	// send waits for the other end to read, however long it does not. It fails when
-	// that has died, or this end is closed.
+	// send waits until the other end reads, for however long. It fails when the other end
+	// has died, or this end is closed.
 	send(frame) error
-	// offer writes as much of b as there is room for, and does not wait.
+	// offer writes as much of b as there is room for. It does not wait.
 	offer(b []byte) (n int, err error)
-	// sendFiles sends a small frame, and files with it.
+	// sendFiles sends a small frame with files.
 	sendFiles(f frame, files ...int) error
-	// nextFile returns the next file that came, or nil.
+	// nextFile returns the next file that was received, or nil.
 	nextFile(name string) *os.File
-	// receive blocks until there is a frame. After the other end has closed the
-	// line, or died, it returns io.EOF.
+	// receive waits for a frame. After the other end has closed the line, or died, it
+	// returns io.EOF.
 	receive() (frame, error)
 	close()
 }
@@ -43,7 +43,7 @@ func (c *conn) receive() (frame, error) {
 
 func (c *conn) close() { _ = c.file.Close() }
 
-// feed passes on what is received, until there is no more or done is closed.
+// feed sends received frames to a channel, until there are no more or done is closed.
 func feed(l line, frames chan<- frame, done <-chan struct{}) {
 	defer close(frames)
 	for {

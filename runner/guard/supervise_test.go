@@ -111,7 +111,7 @@ func (s *supervisor) run(args []string) int {
 		go s.listen(g)
 	}
 	if s.asks != 0 {
-		g.SetAsks(s.asks)
+		g.SetPingPause(s.asks)
 	}
 	killBy := clock.Never
 	if s.deadline != 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// nobodys is no group's id.
-const nobodys = -1
+// noGroup is not the id of a group.
+const noGroup = -1
 
-// killUnguarded kills the guard and the job, and returns when nothing of them is
-// left: with the guard dead, what it had is ours.
+// killUnguarded kills the guard and the job. It returns when nothing of them is left. When
+// the guard is dead, its children are ours.
 func (j *job) killUnguarded() {
 	j.client.child.kill()
-	for clean, looks := 0, 0; clean < 2; looks++ { // one look can miss what is just being started
+	for clean, looks := 0, 0; clean < 2; looks++ { // one look can miss a process that is just being started
 		if j.client.sweep(j) {
 			clean++
 		} else {
@@ -36,15 +36,15 @@ func (j *job) killUnguarded() {
 	j.endCheck(dead, errDied)
 }
 
-// sweep is what Client.sweep is outside of tests.
+// sweep is Client.sweep, except in tests.
 func (j *job) sweep() (clean bool) {
 	j.client.spare.Spend()
 	tree := proc.Tree{Exclude: j.isNotOfJob}
-	if j.client.containment.Use == Pgroup { // what has left the groups has left the job
+	if j.client.containment.Use == Pgroup { // a process that has left the groups has left the job
 		tree.Groups = j.groups()
 	}
 	j.killGroups()
-	alive, _ := tree.Signal(nobodys, false, syscall.SIGKILL)
+	alive, _ := tree.Signal(noGroup, false, syscall.SIGKILL)
 	path := j.cgroup()
 	empty := path == "" || killCgroup(path)
 	return j.allDead(tree) && alive == 0 && empty
@@ -56,7 +56,7 @@ func (j *job) cgroup() (path string) {
 	return j.as.path
 }
 
-// groups returns those of the first process and of the health check.
+// groups returns the groups of the first process and of the health check.
 func (j *job) groups() (all []int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -69,14 +69,14 @@ func (j *job) groups() (all []int) {
 	return all
 }
 
-// isNotOfJob reports whether a child is a program of ours, or was our child before we
-// were leaderrun.
+// isNotOfJob reports whether a child is not part of the job, but one of our programs, or a
+// child from before we were leaderrun.
 func (j *job) isNotOfJob(pid int, started uint64) bool {
 	before, known := j.client.before[pid]
 	switch {
 	case known && before == started:
 		return true
-	case started != 0 && started < j.client.birth: // else it is hidden
+	case started != 0 && started < j.client.birth: // 0: it is hidden
 		return true
 	}
 	return j.onDeath.NotOfJob != nil && j.onDeath.NotOfJob(pid)

@@ -2,11 +2,11 @@ package guard
 
 import "github.com/leaderrun/leaderrun/runner/proc"
 
-// killGroups does nothing: the processes of the groups are found as others are,
-// while a group's id may be a stranger's.
+// killGroups does nothing: the processes of the groups are found like all others. The id of
+// a group may belong to others by now.
 func (j *job) killGroups() {}
 
-// allDead reaps what has ended and reports whether nothing is left.
+// allDead reaps processes that have ended. It reports whether none is left.
 func (j *job) allDead(tree proc.Tree) bool {
 	if !j.guardIsDead() {
 		return false

@@ -6,9 +6,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// killUnguarded kills the guard and the job, and returns when nothing of them is
-// left. As long as the guard is there it may be starting what is seen only
-// later.
+// killUnguarded kills the guard and the job. It returns when nothing of them is left. A guard
+// that is not dead may still be starting a process.
 func (j *job) killUnguarded() {
 	j.client.child.kill()
 	for {
