@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// recovery is what a job takes to die when a process of leaderrun has gone wrong.
-// Only one of the two is promised to be survived at a time.
+// recovery is how long a job takes to die when a process of leaderrun has failed. A job only
+// dies in time for certain if one of the two processes fails at a time.
 const recovery = 3 * time.Second
 
-// run is one schedule: faults, then fine days on which somebody must lead again,
-// and then an end at which nothing is left.
+// run plays one schedule: first faults, then a time without faults, in which somebody must
+// lead again, and then the end, after which nothing is left.
 func (w *world) run() {
 	for _, h := range w.hosts {
 		w.done.Go(h.live)
 	}
-	for _, f := range w.befalls {
-		time.AfterFunc(f.at, func() { w.befall(f) })
+	for _, f := range w.planned {
+		time.AfterFunc(f.at, func() { w.begin(f) })
 	}
 	time.Sleep(w.length)
 	w.mu.Lock()
 	w.note(-1, "the faults are over", 0)
 	for _, h := range w.hosts {
-		h.weather = ""
+		h.network = ""
 	}
 	if slices.ContainsFunc(w.works, func(k *work) bool { return k.alive }) {
 		w.leads()
@@ -46,7 +46,7 @@ func (w *world) run() {
 	w.checkOverlaps()
 }
 
-// stop ends all hosts, and returns when nothing runs any more.
+// stop ends all hosts. It returns when nothing runs.
 func (w *world) stop() {
 	w.mu.Lock()
 	w.over = true
@@ -69,8 +69,8 @@ func (w *world) stop() {
 	}
 }
 
-// befall has a fault come about.
-func (w *world) befall(f fault) {
+// begin begins a fault.
+func (w *world) begin(f fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := w.hosts[f.host]
@@ -81,14 +81,14 @@ func (w *world) befall(f fault) {
 	before := len(w.trace)
 	var came bool
 	switch {
-	case slices.Contains(weathers, f.kind):
-		came = h.turns(f)
+	case slices.Contains(networkFaults, f.kind):
+		came = h.beginNetwork(f)
 	case slices.Contains(ofStore, f.kind):
-		came = w.store.suffers(f)
+		came = w.store.begin(f)
 	case f.kind == suspendAll:
 		came = w.sleep(f)
 	default:
-		came = h.suffers(f)
+		came = h.begin(f)
 	}
 	if came {
 		w.tally.faults[f.kind]++
@@ -108,17 +108,17 @@ func (h *node) lasting(d time.Duration, end func()) {
 	})
 }
 
-// turns is a change of the weather.
-func (h *node) turns(f fault) bool {
-	if h.weather != "" {
+// beginNetwork begins a fault of the network between a host and the store.
+func (h *node) beginNetwork(f fault) bool {
+	if h.network != "" {
 		return false
 	}
-	h.weather = f.kind
-	h.lasting(f.lasts, func() { h.weather = "" })
+	h.network = f.kind
+	h.lasting(f.lasts, func() { h.network = "" })
 	return true
 }
 
-func (s *store) suffers(f fault) bool {
+func (s *store) begin(f fault) bool {
 	switch {
 	case f.kind != restart:
 		return s.evict()
@@ -136,8 +136,8 @@ func (s *store) suffers(f fault) bool {
 	return true
 }
 
-// suffers is a fault of one of the host's processes, or of both.
-func (h *node) suffers(f fault) bool {
+// begin begins a fault of one or both of the host's processes.
+func (h *node) begin(f fault) bool {
 	l, g := h.leaderrun, h.guard
 	if h.busy > h.w.elapsed() || l == nil || (f.kind == freezeGuard || f.kind == killGuard) && (h.work == nil || !h.work.alive || g.isDead()) {
 		return false
@@ -166,7 +166,7 @@ func (h *node) suffers(f fault) bool {
 	return true
 }
 
-// resume wakes the host up, and what was asleep there.
+// resume wakes up the host and its processes.
 func (h *node) resume(l *leaderrun, g *process) {
 	h.w.note(h.id, "resumes", 0)
 	h.suspended, h.woke = false, h.w.now()
@@ -178,7 +178,7 @@ func (h *node) resume(l *leaderrun, g *process) {
 	}
 }
 
-// sleep has all hosts sleep at once, while the store does not.
+// sleep makes all hosts sleep at once. The store does not sleep.
 func (w *world) sleep(f fault) bool {
 	for _, h := range w.hosts {
 		if h.busy > w.elapsed() {
@@ -192,7 +192,7 @@ func (w *world) sleep(f fault) bool {
 		h.busy = w.elapsed() + recovery
 	}
 	if w.store.tick(); w.store.current != nil {
-		w.store.watch(w.store.current) // Go's timers know nothing of this
+		w.store.watch(w.store.current) // Go's timers do not notice that hosts sleep
 	}
 	return true
 }

@@ -36,11 +36,11 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	close(g.ready)
 	g.child.end = func() {
 		if l.gate() {
-			l.w.tell(l.host.id, "leaderrun takes over")
+			l.w.lockAndNote(l.host.id, "leaderrun takes over")
 			m.die()
 		}
 	}
-	l.w.done.Go(func() { // a dead leaderrun waits for nobody
+	l.w.done.Go(func() { // a dead leaderrun does not wait
 		select {
 		case <-m.died:
 		case <-l.dead:
@@ -50,10 +50,10 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	return g, nil
 }
 
-// sweep is a Client's.
+// sweep is the sweep of a Client.
 func (l *leaderrun) sweep(m *model) (clean bool) {
 	if !l.gate() {
-		return true // nothing of this happens any more
+		return true // a dead leaderrun does nothing
 	}
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -64,24 +64,24 @@ func (l *leaderrun) sweep(m *model) (clean bool) {
 	return m.isDead() && !m.work.alive
 }
 
-// tell is note without mu.
-func (w *world) tell(host int, what string) {
+// lockAndNote is note for a caller that does not hold mu.
+func (w *world) lockAndNote(host int, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(host, what, 0)
 }
 
-// A model is a guard's process, and the machine as its guard sees it.
+// A model is a guard's process, and the host of the guard.
 type model struct {
 	*process
 	line   *end
 	signal chan<- os.Signal
-	work   *work         // nil: none was started
-	died   chan struct{} // closed when all of exit was done
+	work   *work         // nil: not started
+	died   chan struct{} // closed when exit is done
 }
 
-// exit is what the system does at the end of a guard: it closes its line, and
-// kills its child.
+// exit does what the system does when a guard ends: it closes the guard's line, and kills its
+// child.
 func (m *model) exit() {
 	m.line.close()
 	m.w.mu.Lock()
@@ -106,7 +106,7 @@ func (m *model) spawn(c proc.Command, _ *syscall.SysProcAttr) (int, error) {
 	return m.work.pid, nil
 }
 
-// wait has a dead guard believe that all is over.
+// wait tells a dead guard that it has no child.
 func (m *model) wait(ws *syscall.WaitStatus) (int, error) {
 	alive := m.gate()
 	m.w.mu.Lock()

@@ -12,17 +12,16 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A handle is the locks.Lock of one campaign: a backend as it should be, on a
-// network that is not.
+// A handle is the locks.Lock of one campaign: a correct backend on an unreliable network.
 type handle struct {
 	w       *world
 	l       *leaderrun
 	nonce   string
 	waiting func(locks.Waiting)
-	lost    chan error // nil: nothing is watched
+	lost    chan error // nil: the handle does not watch
 
 	token uint64 // 0: the lock is not ours
-	held  bool   // and the runner knows
+	held  bool   // Acquire has returned the grant
 }
 
 var errDead = errors.New("this leaderrun is dead")
@@ -39,13 +38,13 @@ func (l *leaderrun) open(_ context.Context, waiting func(locks.Waiting)) (locks.
 	return h, nil
 }
 
-// call sends a request, and returns the answer, if there is one in time.
+// call sends a request. It returns the answer if that arrives in time.
 func (h *handle) call(ctx context.Context, do func() answer) (answer, error) {
 	if !h.l.gate() {
 		return answer{}, errDead
 	}
 	h.w.mu.Lock()
-	f := h.l.host.fate()
+	f := h.l.host.delivery()
 	h.w.mu.Unlock()
 	got := make(chan answer, 1)
 	h.w.done.Go(func() {
@@ -87,8 +86,8 @@ func (w *world) serve(do func() answer) answer {
 	return do()
 }
 
-// Acquire implements locks.Lock. What it asks for it asks for by its nonce, so
-// that to ask again after an outage is to read back.
+// Acquire implements locks.Lock. Its requests have a nonce, so repeating one after an outage
+// reads back the result.
 func (h *handle) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	for n := 0; ; n++ {
 		h.w.mu.Lock()
@@ -133,14 +132,14 @@ func (h *handle) attempt(ctx context.Context) (answer, error) {
 	return a, err
 }
 
-// undo gives up what may have been granted. If that fails, too, it ends by itself.
+// undo releases a lock that may have been granted. If that fails, the lease expires.
 func (h *handle) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_, _ = h.call(ctx, func() answer { return h.w.store.release(h.nonce) })
 }
 
-// pause waits a while, or for news.
+// pause waits for a while, or until the lock becomes free.
 func (h *handle) pause(ctx context.Context, news <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -169,12 +168,12 @@ func (h *handle) Renew(ctx context.Context) error {
 	return err
 }
 
-// checkRenewal is called when one is about to be sent.
+// checkRenewal is called before a renewal is sent.
 func (h *handle) checkRenewal(now socket.Answer, token uint64) {
 	at := h.l.Now()
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	if late := at.Sub(now.Deadline); late >= 0 && !h.l.hiccuped() {
+	if late := at.Sub(now.Deadline); late >= 0 && !h.l.jumped() {
 		h.w.broken("no renewal after E", "token %d is renewed %v after the end of its lease", token, late)
 	}
 	h.w.checkDeadline(h.l, token, now.Deadline)
@@ -196,9 +195,10 @@ func (h *handle) Release(ctx context.Context) error {
 	return err
 }
 
-// hear is told of an eviction, where that is watched; mu is held.
-func (h *handle) hear(t *term) {
-	if h.lost == nil || h.nonce != t.nonce || h.l.host.weather != "" {
+// evicted is called when a term was taken away. If the handle watches, it reports the loss.
+// The caller holds mu.
+func (h *handle) evicted(t *term) {
+	if h.lost == nil || h.nonce != t.nonce || h.l.host.network != "" {
 		return
 	}
 	h.w.done.Go(func() {
@@ -206,7 +206,7 @@ func (h *handle) hear(t *term) {
 		if h.l.gate() {
 			select {
 			case h.lost <- locks.LostError("taken away"):
-			default: // it was told
+			default: // the loss was reported
 			}
 		}
 	})

@@ -17,12 +17,12 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-// A node is a host: a machine on which leaderrun is started again whenever it has ended.
+// A node is a host, on which leaderrun is started again whenever it has ended.
 type node struct {
 	w       *world
 	id      int
 	clock   skewed
-	watches bool // it hears of evictions
+	watches bool // its handles notice when the lock is taken away
 
 	leaderrun *leaderrun
 	guard     *process
@@ -30,31 +30,31 @@ type node struct {
 
 	requests, campaigns, worked int
 
-	weather   kind          // "": fine
-	troubles  int           // faults, its own and the store's, that are not over
-	fineSince time.Duration // when the last of them was over
+	network   kind          // its fault; "": none
+	troubles  int           // current faults, of the host and of the store
+	fineSince time.Duration // when the last fault ended
 	suspended bool
 	resumed   chan struct{}
-	woke      time.Duration // when it was resumed last, true time; 0: never
-	busy      time.Duration // until then a fault of a process would be a second one
+	woke      time.Duration // when it was last resumed, in true time; 0: never
+	busy      time.Duration // until then, another fault of a process would be a second one
 }
 
 func newHost(w *world, id int) *node {
 	return &node{w: w, id: id, clock: skewed{clock.Instant((1000 + time.Duration(id)*137) * time.Hour), w.ppm[id]}, watches: id%2 == 0}
 }
 
-// fate is what becomes of the next request; mu is held.
-func (h *node) fate() fate {
+// delivery returns what happens to the next request. The caller holds mu.
+func (h *node) delivery() delivery {
 	h.requests++
-	f := h.w.fate(h.weather, h.id, h.requests)
+	f := h.w.delivery(h.network, h.id, h.requests)
 	const least = 10 * time.Millisecond
-	left := h.w.until - h.w.elapsed() // nothing is under way any more when the faults have ended
+	left := h.w.until - h.w.elapsed() // no request is under way when the faults have ended
 	f.out %= max(left, least)
 	f.back %= max(left-f.out, least)
 	return f
 }
 
-// later calls f, with mu held, after the host has been awake for so long.
+// later calls f when the host has been awake for d. It holds mu during the call.
 func (h *node) later(d time.Duration, f func()) {
 	time.AfterFunc(d, func() {
 		h.w.mu.Lock()
@@ -79,7 +79,7 @@ func (h *node) whenResumed(f func()) {
 	f()
 }
 
-// live campaigns again and again.
+// live runs leaderrun again and again.
 func (h *node) live() {
 	for n := 1; ; n++ {
 		r := h.w.dice(ofHosts, h.id, n)
@@ -98,14 +98,14 @@ func (h *node) live() {
 		h.w.mu.Unlock()
 
 		_, err := runner.Run(l.ctx, l.config())
-		l.end() // a process closes its files at the end
+		l.end() // the system closes the files of a process at its end
 
 		h.w.mu.Lock()
 		h.leaderrun = nil
 		h.w.note(h.id, "leaderrun ends: "+text(err), int64(n))
 		h.w.mu.Unlock()
 		if l.isDead() {
-			time.Sleep(below(r, 3*time.Second)) // somebody starts it again
+			time.Sleep(below(r, 3*time.Second)) // then it is started again
 		}
 	}
 }
@@ -117,14 +117,14 @@ func text(err error) string {
 	return err.Error()
 }
 
-// A leaderrun is one run of it.
+// A leaderrun is one process of it.
 type leaderrun struct {
 	*process
 	ctx     context.Context
 	end     context.CancelFunc
 	signals chan os.Signal
 	handle  *handle
-	line    *end // to its guard
+	line    *end // to the guard
 	answer  func() socket.Answer
 }
 

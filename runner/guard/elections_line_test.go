@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// A pipe is one direction of a line: what is written to it waits in it.
+// A pipe is one direction of a line. It keeps bytes until they are read.
 type pipe struct {
 	mu     sync.Mutex
 	data   []byte
 	closed bool
-	news   chan struct{} // closed when there is any
+	news   chan struct{} // closed at the next change
 }
 
 func newPipe() *pipe { return &pipe{news: make(chan struct{})} }
 
-func (p *pipe) tell() {
+func (p *pipe) signal() {
 	close(p.news)
 	p.news = make(chan struct{})
 }
@@ -30,7 +30,7 @@ func (p *pipe) write(b []byte) error {
 		return os.ErrClosed
 	}
 	p.data = append(p.data, b...)
-	p.tell()
+	p.signal()
 	return nil
 }
 
@@ -39,11 +39,12 @@ func (p *pipe) close() {
 	defer p.mu.Unlock()
 	if !p.closed {
 		p.closed = true
-		p.tell()
+		p.signal()
 	}
 }
 
-// cut returns the next frame, if there is one, and otherwise what to wait for.
+// cut returns the next frame or, if there is none, a channel that is closed at the next
+// change.
 func (p *pipe) cut() (f frame, ok bool, news <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,11 +56,11 @@ func (p *pipe) cut() (f frame, ok bool, news <-chan struct{}, err error) {
 	return f, ok, p.news, err
 }
 
-// An end is the line of one process.
+// An end is one process's end of a line.
 type end struct {
 	*process
 	in, out *pipe
-	sent    func(frame) // called before each frame is; may be nil
+	sent    func(frame) // called before each frame is sent; may be nil
 }
 
 func (e *end) send(f frame) error {

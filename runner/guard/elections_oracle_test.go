@@ -10,14 +10,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// What is promised, in true time. All of it is called with mu held.
+// This file checks the promises, in true time. Callers of its functions hold mu.
 
-// rounding is that of clocks here.
+// rounding is the error of the model's clocks.
 const rounding = time.Microsecond
 
-// limit is when the job of a term must be gone, if that is settled: somebody else
-// could have the lock from then on. If the lock was taken away, nobody could know
-// it, and only the lease that was trusted until then is a limit.
+// limit returns when the job of a term must be gone, because somebody else could have the
+// lock from then on, and whether that is settled. If the lock was taken away, leaderrun
+// could not know that, and the limit is the end of the lease.
 func (w *world) limit(t *term) (at time.Duration, settled bool) {
 	switch {
 	case t.lapsed != 0:
@@ -28,14 +28,14 @@ func (w *world) limit(t *term) (at time.Duration, settled bool) {
 	return t.free, t.ended != ""
 }
 
-// checkStart is for a job that starts now.
+// checkStart is called when a job starts.
 func (w *world) checkStart(k *work) {
 	t := w.store.term(k.token)
 	if t == nil || t.host != k.host.id {
 		w.broken("a job has its token", "a job starts with token %d, which host %d was not granted", k.token, k.host.id)
 		return
 	}
-	again := false // the same leader restarts its job
+	again := false // this leader has started its job before
 	for _, other := range w.works {
 		again = again || other.token == k.token
 		if other.token > k.token && t.ended != revoked && !k.host.slept(k) {
@@ -50,7 +50,7 @@ func (w *world) checkStart(k *work) {
 	}
 }
 
-// leads notes that somebody does, and that the faults are over.
+// leads notes that somebody leads after the faults.
 func (w *world) leads() {
 	select {
 	case <-w.led:
@@ -59,9 +59,9 @@ func (w *world) leads() {
 	}
 }
 
-// checkEnd is for a job that ends now. A machine that slept through the end of a
-// lease, or until the moment at which to kill, cannot keep the promise. It notices
-// that soon after it has woken up.
+// checkEnd is called when a job ends. A machine that slept until the end of the lease, or
+// until the moment at which to kill, cannot keep the promise. It must notice that soon after
+// it has woken up.
 func (w *world) checkEnd(k *work) {
 	w.store.tick()
 	now, t := w.now(), w.store.term(k.token)
@@ -91,15 +91,14 @@ func (w *world) checkEnd(k *work) {
 	}
 }
 
-// notice is how long after a machine has woken up its timers may not know that: see
-// package clock.
+// notice is how long a machine's timers may not know that it has woken up; see package clock.
 func (w *world) notice() time.Duration { return min(w.timing.TTL/8, time.Second) + time.Millisecond }
 
-// slept reports whether a machine has slept since its job was started.
+// slept reports whether a host has slept since its job was started.
 func (h *node) slept(k *work) bool { return h.woke != 0 && h.woke >= k.began }
 
-// checkNotice is for a job that ends after the lock was taken away. On a good day
-// the next renewal tells of that.
+// checkNotice is called when a job ends after the lock was taken away. Without other faults,
+// the next renewal must notice that.
 func (w *world) checkNotice(k *work, t *term) {
 	h, timing := k.host, w.timing
 	if h.troubles > 0 || h.fineSince > t.free-timing.Renew-timing.Attempt-time.Second {
@@ -107,11 +106,11 @@ func (w *world) checkNotice(k *work, t *term) {
 	}
 	const exchange = 50 * time.Millisecond
 	if late := w.now() - t.free - timing.Renew - exchange - k.dying; late > 0 {
-		w.broken("a loss is noticed", "the job of token %d ends %v after the next renewal should have told", k.token, late)
+		w.broken("a loss is noticed", "the job of token %d ends %v after the next renewal, which should have noticed", k.token, late)
 	}
 }
 
-// checkKill is for a job that is signalled now. On a good day nobody does that.
+// checkKill is called when a job is signalled. Without faults, that must not happen.
 func (w *world) checkKill(k *work) {
 	t, h := w.store.term(k.token), k.host
 	if w.over || t == nil || t.ended == revoked || h.troubles > 0 || h.fineSince > k.began-w.timing.TTL && h.fineSince > 0 {
@@ -120,7 +119,7 @@ func (w *world) checkKill(k *work) {
 	w.broken("no job is ended without need", "the job of token %d is, and all was well", k.token)
 }
 
-// checkFrame sees what leaderrun tells its guard, and so what it believes.
+// checkFrame sees the frames that leaderrun sends to its guard, and so what it believes.
 func (l *leaderrun) checkFrame(f frame) {
 	var killBy clock.Instant
 	switch f.kind {
@@ -138,8 +137,8 @@ func (l *leaderrun) checkFrame(f frame) {
 	l.w.checkDeadline(l, l.handle.token, killBy.Add(l.w.timing.Margin+l.w.timing.Death))
 }
 
-// checkDeadline compares E, as a leaderrun believes in it, with the end of the
-// lease that the store has given.
+// checkDeadline compares E, as leaderrun believes in it, with the end of the lease in the
+// store.
 func (w *world) checkDeadline(l *leaderrun, token uint64, e clock.Instant) {
 	t := w.store.term(token)
 	if t == nil || l.isDead() {
@@ -150,8 +149,8 @@ func (w *world) checkDeadline(l *leaderrun, token uint64, e clock.Instant) {
 	}
 }
 
-// checkOverlaps looks for jobs that were alive at one time, and for one that has not
-// ended. It is the one with the lower token that should not have been there.
+// checkOverlaps looks for jobs that were alive at the same time, and for one that has not
+// ended. Of two jobs, the one with the lower token is wrong.
 func (w *world) checkOverlaps() {
 	slices.SortFunc(w.works, func(a, b *work) int { return cmp.Compare(a.began, b.began) })
 	var last *work

@@ -11,20 +11,19 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// A kind is one of fault.
+// A kind is a kind of fault.
 type kind string
 
-// The faults. Those of the network are the weather between one host and the
-// store for a while.
+// The faults. Those of the network last for a while, between one host and the store.
 const (
 	requestsLost kind = "requests lost"
 	repliesLost  kind = "replies lost"
 	refused      kind = "requests refused"
-	slow         kind = "slow network" // each way takes up to 2 L
+	slow         kind = "slow network" // each direction takes up to 2 L
 	edge         kind = "delays of L"  // of 0.5, 1 or 2 L
 	flaky        kind = "flaky network"
 
-	ambiguous kind = "ambiguous acquire" // comes of these
+	ambiguous kind = "ambiguous acquire" // other faults cause it
 
 	revoke  kind = "early revoke"
 	deleted kind = "operator deletes"
@@ -39,13 +38,13 @@ const (
 )
 
 var (
-	weathers  = []kind{requestsLost, repliesLost, refused, slow, edge, flaky}
-	ofStore   = []kind{revoke, deleted, restart}
-	ofProcess = []kind{freezeLeaderrun, killLeaderrun, freezeGuard, killGuard, suspendHost, suspendAll}
+	networkFaults = []kind{requestsLost, repliesLost, refused, slow, edge, flaky}
+	ofStore       = []kind{revoke, deleted, restart}
+	ofProcess     = []kind{freezeLeaderrun, killLeaderrun, freezeGuard, killGuard, suspendHost, suspendAll}
 )
 
-// A fault befalls a host, or the store. Which host is not always for the plan to
-// say: most process faults are meant for the leader of that moment.
+// A fault is one of a host, or of the store. Most faults of processes are those of the
+// leader at that moment, so the plan does not name the host.
 type fault struct {
 	kind   kind
 	at     time.Duration
@@ -62,7 +61,7 @@ func (f fault) String() string {
 	return fmt.Sprintf("%v: %s, %s, for %v", f.at, f.kind, whom, f.lasts)
 }
 
-// A plan is all that a seed decides at the beginning.
+// A plan is what a seed decides at the beginning.
 type plan struct {
 	seed     uint64
 	hosts    int
@@ -72,11 +71,11 @@ type plan struct {
 	hasty    bool // signal at the first failed renewal
 	lax      bool // the store renews a lease that has run out, if nobody has another
 	extends  bool // the store extends leases when it restarts
-	// jittery: the runner's own pauses, which no seed decides, are part of it: it
-	// campaigns again, restarts jobs, and has acquires return that met an outage.
+	// jittery says that the runner makes random pauses, which the seed does not decide: it
+	// campaigns again, restarts jobs, and acquires fail that meet an outage.
 	jittery bool
 	length  time.Duration
-	befalls []fault
+	planned []fault
 }
 
 func newPlan(seed uint64) plan {
@@ -93,29 +92,29 @@ func newPlan(seed uint64) plan {
 	}
 	draw := func(kinds []kind, n int) {
 		for range n {
-			p.befalls = append(p.befalls, fault{
+			p.planned = append(p.planned, fault{
 				kind: kinds[r.IntN(len(kinds))], at: below(r, p.length), lasts: below(r, 5*ttl/2),
 				host: r.IntN(p.hosts), leader: r.IntN(4) > 0,
 			})
 		}
 	}
-	draw(weathers, r.IntN(12))
+	draw(networkFaults, r.IntN(12))
 	draw(ofStore, r.IntN(5))
 	draw(ofProcess, r.IntN(14))
 	return p
 }
 
-// ppm is a clock's error within what is promised, often the worst.
+// ppm returns the error of a clock. It is within the promise, and often the worst.
 func ppm(r *rand.Rand) int64 { return []int64{-500, 500, 0, r.Int64N(1001) - 500}[r.IntN(4)] }
 
 func below(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
-// dice are for the n-th thing of its sort that happens on a host.
+// dice returns a source of random numbers for the n-th event of a sort on a host.
 func (p plan) dice(sort, host, n int) *rand.Rand {
 	return rand.New(rand.NewPCG(p.seed, uint64(sort)<<60|uint64(host)<<48|uint64(n)))
 }
 
-// The sorts of things.
+// The sorts of events.
 const (
 	ofRequests = iota + 2
 	ofWorks
@@ -126,29 +125,29 @@ func (p plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d hosts of %v ppm, a store of %d ppm, %+v, hasty %v, lax %v, extends %v, jittery %v",
 		p.hosts, p.ppm, p.storePPM, p.timing, p.hasty, p.lax, p.extends, p.jittery)
-	for _, f := range p.befalls {
+	for _, f := range p.planned {
 		fmt.Fprintf(&b, "\n\t%v", f)
 	}
 	return b.String()
 }
 
-// A fate is what becomes of one request.
-type fate struct {
+// A delivery says what happens to one request.
+type delivery struct {
 	out, back  time.Duration
-	lost       bool // the request is
-	unanswered bool // it is done, and the reply is lost
-	refused    bool // somebody on the way answers
+	lost       bool // the request is lost
+	unanswered bool // the store serves the request, and the reply is lost
+	refused    bool // another program answers with an error
 }
 
-// fate draws one in some weather.
-func (p plan) fate(weather kind, host, n int) fate {
+// delivery draws what happens to a request with a fault of the network.
+func (p plan) delivery(network kind, host, n int) delivery {
 	r := p.dice(ofRequests, host, n)
 	const calm = 20 * time.Millisecond
-	f := fate{out: below(r, calm), back: below(r, calm)}
-	if weather == flaky {
-		weather = append([]kind{"", ""}, weathers...)[r.IntN(len(weathers)+2)]
+	f := delivery{out: below(r, calm), back: below(r, calm)}
+	if network == flaky {
+		network = append([]kind{"", ""}, networkFaults...)[r.IntN(len(networkFaults)+2)]
 	}
-	switch ttl := p.timing.TTL; weather {
+	switch ttl := p.timing.TTL; network {
 	case requestsLost:
 		f.lost = true
 	case repliesLost:

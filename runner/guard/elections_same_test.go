@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// The same seed has the same course, so that a failure can be looked at again. Two
-// things are not the seed's: the order of what happens at one moment, which is up
-// to Go's scheduler and select, and the runner's own pauses, which are random. So
-// entries are compared without regard to the order in one moment, and of schedules
-// without such pauses.
+// The same seed has the same course, so that a failure can be replayed. The seed does not
+// decide the order of events at one moment, which is up to Go's scheduler and select, and
+// the random pauses of the runner. So the test ignores the order at one moment, and uses
+// schedules without such pauses.
 func TestElectionsAreTheSameAgain(t *testing.T) {
 	same, all := 0, 0
 	for seed := uint64(1); all < sample(30); seed++ {
@@ -30,8 +29,8 @@ func TestElectionsAreTheSameAgain(t *testing.T) {
 	}
 }
 
-// repeats reports whether a schedule has the same course again, in one of a few tries:
-// of two things that happen at one moment, the first can decide on what comes then.
+// repeats reports whether a schedule has the same course again in one of a few tries. Of two
+// events at one moment, the first may decide what follows.
 func repeats(t *testing.T, seed uint64) bool {
 	first := course(t, seed)
 	for range 3 {
@@ -42,10 +41,10 @@ func repeats(t *testing.T, seed uint64) bool {
 	return false
 }
 
-// course is all that happens with a seed, sorted.
+// course returns the trace of a seed, sorted.
 func course(t *testing.T, seed uint64) (all []string) {
 	for _, e := range play(t, newPlan(seed)).trace {
-		e.what, _, _ = strings.Cut(e.what, ": ") // of two reasons, either may be the first
+		e.what, _, _ = strings.Cut(e.what, ": ") // of two reasons, either may come first
 		all = append(all, e.String())
 	}
 	slices.Sort(all)

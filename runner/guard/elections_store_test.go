@@ -10,8 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A store keeps the lock. It ends leases by its own clock. All of it belongs to
-// the world's mutex.
+// A store keeps the lock. It ends leases by its own clock. The world's mutex protects it.
 type store struct {
 	w       *world
 	clock   skewed
@@ -22,41 +21,41 @@ type store struct {
 	changed chan struct{} // closed when the lock becomes free
 }
 
-// A term is one grant. From free on somebody else can be granted the lock.
+// A term is one grant. From the time free, somebody else can get the lock.
 type term struct {
 	token  uint64
 	host   int
 	nonce  string
 	expiry clock.Instant // by the store's clock
 	ended  how
-	free   time.Duration // true time; if ended
-	lapsed time.Duration // when it ran out, and nobody wanted it; 0: it did not
+	free   time.Duration // in true time; valid if ended is set
+	lapsed time.Duration // when it expired while nobody wanted the lock; 0: it did not
 	clean  bool
 }
 
-// how a term ended.
+// A how says how a term ended.
 type how string
 
 const (
 	expired  how = "expired"
 	released how = "been released"
-	revoked  how = "been taken away" // by the store, or an operator: nobody can know that at once
+	revoked  how = "been taken away" // by the store or an operator: leaderrun cannot know that at once
 )
 
-// An answer is what the store says.
+// An answer is an answer of the store.
 type answer struct {
 	grant locks.Grant
-	held  string // by whom; "": by nobody else
+	held  string // who else holds the lock, or ""
 	err   error
 }
 
-// expiry is the true time at which a term ends if it is not renewed.
+// expiry returns the true time at which a term ends if it is not renewed.
 func (s *store) expiry(t *term) time.Duration { return s.clock.when(t.expiry) }
 
-// ttl is the lease from now on.
+// ttl returns the end of a lease that begins now.
 func (s *store) ttl() clock.Instant { return s.clock.at(s.w.now()).Add(s.w.timing.TTL) }
 
-// tick ends a lease that has run out.
+// tick ends a lease that has expired.
 func (s *store) tick() {
 	t := s.current
 	if t == nil {
@@ -69,7 +68,7 @@ func (s *store) tick() {
 	t.free = s.expiry(t)
 }
 
-// watch has the lease of a term ended in time.
+// watch arranges that a term ends when its lease expires.
 func (s *store) watch(t *term) {
 	left := t.expiry.Sub(s.clock.at(s.w.now()))
 	time.AfterFunc(max(left, 0)+time.Microsecond, func() {
@@ -90,7 +89,8 @@ func (s *store) end(t *term, why how) {
 	s.changed = make(chan struct{})
 }
 
-// acquire grants the lock if it is free, or says again what was granted.
+// acquire grants the lock if it is free. If the nonce was granted the lock before, it returns
+// that grant.
 func (s *store) acquire(h *handle) answer {
 	s.tick()
 	if s.current == nil {
@@ -110,9 +110,8 @@ func (s *store) acquire(h *handle) answer {
 	return answer{grant: locks.Grant{Token: s.current.token, TTL: s.w.timing.TTL, Clean: s.current.clean}}
 }
 
-// renew extends a lease. If the store is lax it brings back what has run out and
-// nobody else has wanted. That is wrong once anything was promised to run under
-// it, and right before.
+// renew extends a lease. A lax store revives a lease that has expired if nobody has wanted
+// the lock since. That is wrong if something may run under the lease, and right before.
 func (s *store) renew(h *handle, token uint64) answer {
 	s.tick()
 	if n := len(s.terms); s.current == nil && s.w.lax && n > 0 && s.terms[n-1].ended == expired {
@@ -132,7 +131,7 @@ func (s *store) renew(h *handle, token uint64) answer {
 	return answer{}
 }
 
-// release gives up what was granted to a nonce, whatever its token.
+// release releases a lock by the nonce of its grant, whatever the token.
 func (s *store) release(nonce string) answer {
 	s.tick()
 	if t := s.current; t != nil && t.nonce == nonce {
@@ -141,7 +140,7 @@ func (s *store) release(nonce string) answer {
 	return answer{}
 }
 
-// evict takes the lock away from whoever has it, and reports whether somebody had.
+// evict takes the lock away from its holder. It reports whether there was one.
 func (s *store) evict() bool {
 	s.tick()
 	t := s.current
@@ -150,7 +149,7 @@ func (s *store) evict() bool {
 	}
 	s.end(t, revoked)
 	if l := s.w.hosts[t.host].leaderrun; l != nil && l.handle != nil {
-		l.handle.hear(t)
+		l.handle.evicted(t)
 	}
 	return true
 }

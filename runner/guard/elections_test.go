@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// seedVariable replays one schedule, and tells what happens in it. fromVariable is
-// the seed from which to count, for other schedules than those of every day.
+// seedVariable replays one schedule, and logs what happens in it. fromVariable is the seed
+// from which to count, for other schedules than the usual ones.
 const (
 	seedVariable = "ELECTIONS_SEED"
 	fromVariable = "ELECTIONS_FROM"
 )
 
-// replay is the command that repeats a schedule.
+// replay returns the command that replays a schedule.
 func replay(seed uint64) string {
 	return fmt.Sprintf("%s=%d go test -count 1 -v -run 'TestElections$' ./runner/guard", seedVariable, seed)
 }
 
-// elections is how many TestElections has, at least. The race detector finds in a
-// sample what it would find in all, as each schedule has the same goroutines.
+// elections returns the minimum number of elections of TestElections. With the race detector
+// a sample is enough, because all schedules have the same goroutines.
 func elections() int64 {
 	switch {
 	case raced:
@@ -40,7 +40,7 @@ func elections() int64 {
 	return 20_000
 }
 
-// sample is how many of n schedules a test plays.
+// sample returns how many of n schedules a test plays.
 func sample(n int) int {
 	if raced {
 		return n / 5
@@ -48,13 +48,13 @@ func sample(n int) int {
 	return n
 }
 
-// TestElections is the deterministic tier of the fault suite: the real runner, the
-// real renewals and both sides of the real guard, on several hosts that compete
-// for one lock, in time that costs nothing. The store, the network, the job and
-// the processes are models. Each seed is a schedule of faults; what is promised is
-// judged in true time, which nobody in there can see.
+// TestElections is the deterministic tier of the fault suite. It runs the real runner, the
+// real renewals and both sides of the real guard on several hosts that compete for one lock,
+// in simulated time. The store, the network, the job and the processes are models. Each seed
+// is a schedule of faults. The promises are checked in true time, which no host can see.
 //
-// It keeps all processors busy, and so does not run beside tests with real processes.
+// The test keeps all processors busy, so it does not run in parallel with tests of real
+// processes.
 func TestElections(t *testing.T) {
 	if seed := seedIn(t, seedVariable); seed != 0 {
 		for _, e := range election(t, seed).trace {
@@ -87,7 +87,7 @@ func TestElections(t *testing.T) {
 	t.Logf("%d schedules\n%v", seeds.Load(), &total)
 }
 
-// seedIn is what a variable of the environment says, or 0.
+// seedIn returns the seed in an environment variable, or 0.
 func seedIn(t *testing.T, variable string) uint64 {
 	text := os.Getenv(variable)
 	if text == "" {
@@ -100,23 +100,23 @@ func seedIn(t *testing.T, variable string) uint64 {
 	return seed
 }
 
-// election runs one schedule, and judges it.
+// election plays one schedule and checks the promises.
 func election(t *testing.T, seed uint64) *world {
 	t.Helper()
 	w := play(t, newPlan(seed))
 	if len(w.wrong) > 0 {
-		t.Errorf("%s\nbroken so often: %v; first %s\n%v", replay(seed), w.broke, w.wrong[0], w.plan)
+		t.Errorf("%s\nbroken promises: %v; first %s\n%v", replay(seed), w.broke, w.wrong[0], w.plan)
 	}
 	return w
 }
 
-// play runs one schedule. It takes some milliseconds, if it does not hang.
+// play plays one schedule. That takes some milliseconds.
 func play(t *testing.T, p plan) (w *world) {
 	defer time.AfterFunc(time.Minute, func() {
 		panic(fmt.Sprintf("%s\nit hangs\n%v", replay(p.seed), p))
 	}).Stop()
 	defer func() {
-		if r := recover(); r != nil { // such as a goroutine that is left
+		if r := recover(); r != nil { // for example because a goroutine is left
 			stacks := make([]byte, 1<<20)
 			t.Fatalf("%s\n%v\n%v\n%s", replay(p.seed), r, p, stacks[:runtime.Stack(stacks, true)])
 		}
@@ -128,8 +128,8 @@ func play(t *testing.T, p plan) (w *world) {
 	return w
 }
 
-// TestElectionsCanFail has clocks that are wrong by more than is promised, and what
-// is promised is then seen to be broken.
+// With clocks that are wrong by more than the promise allows, the oracles find broken
+// promises.
 func TestElectionsCanFail(t *testing.T) {
 	for _, wrong := range []int64{-100_000, -5000} {
 		broken, all := 0, sample(20)
@@ -142,8 +142,8 @@ func TestElectionsCanFail(t *testing.T) {
 				broken++
 			}
 		}
-		if t.Logf("clocks of %d ppm: found out in %d of %d schedules", wrong, broken, all); broken < all*3/4 {
-			t.Error("it is to be found out nearly always")
+		if t.Logf("clocks of %d ppm: found broken promises in %d of %d schedules", wrong, broken, all); broken < all*3/4 {
+			t.Error("want broken promises found in at least three quarters")
 		}
 	}
 }

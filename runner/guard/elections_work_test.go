@@ -18,23 +18,23 @@ type work struct {
 	host  *node
 	token uint64
 	pid   int
-	deaf  bool          // ignores what it is asked
+	deaf  bool          // it ignores signals
 	tidy  time.Duration // from a signal until it ends
 	dying time.Duration // from SIGKILL until it is gone
-	stays bool          // its guard's death does not kill it, as it is not the first process
+	stays bool          // it survives its guard, because it is not the first process
 
 	began   time.Duration
 	gone    time.Duration
 	alive   bool
 	killed  bool
 	asked   bool
-	excused string // why it may run on when somebody else can have the lock
+	excused string // why it may run while somebody else can have the lock
 	status  syscall.WaitStatus
 	reaped  bool
-	ended   chan<- os.Signal // the guard's
+	ended   chan<- os.Signal // notifies the guard
 }
 
-// newWork starts a job; mu is held.
+// newWork starts a job. The caller holds mu.
 func (h *node) newWork(c proc.Command, ended chan<- os.Signal) *work {
 	h.worked++
 	r := h.w.dice(ofWorks, h.id, h.worked)
@@ -54,7 +54,7 @@ func (h *node) newWork(c proc.Command, ended chan<- os.Signal) *work {
 	return k
 }
 
-// lasts says how long a job runs if it is left alone, and whether it ends.
+// lasts returns how long a job runs if nobody ends it, and whether it ends by itself.
 func (h *node) lasts(r *rand.Rand) (d time.Duration, ends bool) {
 	switch n := r.IntN(20); {
 	case n == 0:
@@ -75,7 +75,7 @@ func tokenIn(env []string) uint64 {
 	return 0
 }
 
-// signal is what the job does when it is signalled; mu is held.
+// signal is called when the job is signalled. The caller holds mu.
 func (k *work) signal(sig syscall.Signal) {
 	switch {
 	case !k.alive:
@@ -96,7 +96,7 @@ func (k *work) signal(sig syscall.Signal) {
 	}
 }
 
-// dies ends it after a while; mu is held.
+// dies ends the job after a while. The caller holds mu.
 func (k *work) dies(after time.Duration, status syscall.WaitStatus) {
 	if after == 0 && !k.host.suspended {
 		k.end(status)
@@ -105,7 +105,7 @@ func (k *work) dies(after time.Duration, status syscall.WaitStatus) {
 	k.host.later(after, func() { k.end(status) })
 }
 
-// end ends it; mu is held.
+// end ends the job. The caller holds mu.
 func (k *work) end(status syscall.WaitStatus) {
 	if !k.alive {
 		return

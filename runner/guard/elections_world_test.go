@@ -13,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A world is one schedule of the tier of TestElections: a store, some hosts, and
-// what befalls them. Its true time is that of its synctest bubble, and what all
-// hosts slept through, of which Go's timers know nothing.
+// A world is one schedule of TestElections: a store, some hosts, and their faults. Its true
+// time is the time of its synctest bubble and the time for which all hosts slept, which Go's
+// timers do not notice.
 type world struct {
 	plan
 	t     *testing.T
@@ -23,7 +23,7 @@ type world struct {
 	slept atomic.Int64
 	done  sync.WaitGroup // the hosts' loops, and the guards
 
-	mu     sync.Mutex // guards all that follows, and all of the store and the hosts
+	mu     sync.Mutex // protects the fields below, the store and the hosts
 	store  *store
 	hosts  []*node
 	works  []*work
@@ -32,26 +32,26 @@ type world struct {
 	jumped time.Duration // when all hosts slept last, by Go's clock
 	led    chan struct{} // closed when a job runs after the faults
 	trace  []entry
-	wrong  []string       // what the oracles found, the first with what led to it
-	broke  map[string]int // the same, by promise
+	wrong  []string       // broken promises; the first one with the end of the trace
+	broke  map[string]int // how often each promise was broken
 	tally
 }
 
-// A tally is what is counted.
+// A tally has counts and extremes.
 type tally struct {
 	elections int
 	faults    map[kind]int
 	excused   map[string]int
-	slack     time.Duration // the least from the end of a job to that of its lease
-	outrun    time.Duration // the longest that a job ran after its lease was taken away
+	slack     time.Duration // the shortest time from the end of a job to the end of its lease
+	outrun    time.Duration // the longest time that a job ran after its lease was taken away
 }
 
-// An entry says what happened when, and to which host; -1 is the store.
+// An entry says what happened, when and on which host; -1 is the store.
 type entry struct {
 	at   time.Duration
 	host int
 	what string
-	n    int64 // a token, as a rule
+	n    int64 // usually a token
 }
 
 func (e entry) String() string {
@@ -73,23 +73,23 @@ func newWorld(t *testing.T, p plan) *world {
 	return w
 }
 
-// now is the true time since the start.
+// now returns the true time since the start.
 func (w *world) now() time.Duration { return w.elapsed() + time.Duration(w.slept.Load()) }
 
-// elapsed is Go's time since the start.
+// elapsed returns Go's time since the start.
 func (w *world) elapsed() time.Duration { return time.Since(w.start) }
 
-// note records that something happens now; mu is held.
+// note records that something happens now. The caller holds mu.
 func (w *world) note(host int, what string, n int64) {
 	w.trace = append(w.trace, entry{w.now(), host, what, n})
 }
 
-// broken is called when a promise is broken; mu is held.
+// broken is called when a promise is broken. The caller holds mu.
 func (w *world) broken(promise, format string, args ...any) {
 	w.broke[promise]++
 	text := promise + ": " + fmt.Sprintf(format, args...)
 	w.note(-1, "BROKEN "+text, 0)
-	if len(w.wrong) == 0 { // what led to it is at the end of the trace
+	if len(w.wrong) == 0 { // the end of the trace shows what led to it
 		const excerpt = 40
 		var b strings.Builder
 		for _, e := range w.trace[max(0, len(w.trace)-excerpt):] {
@@ -100,35 +100,35 @@ func (w *world) broken(promise, format string, args ...any) {
 	w.wrong = append(w.wrong, text)
 }
 
-// A skewed clock goes wrong by so many parts per million.
+// A skewed clock is wrong by ppm parts per million.
 type skewed struct {
 	epoch clock.Instant
 	ppm   int64
 }
 
-// at is what the clock shows at a true time.
+// at returns what the clock shows at a true time.
 func (c skewed) at(t time.Duration) clock.Instant {
 	return c.epoch.Add(t + t/1e6*time.Duration(c.ppm) + t%1e6*time.Duration(c.ppm)/1e6)
 }
 
-// when is the true time at which the clock shows i, to the nanosecond.
+// when returns the true time at which the clock shows i, exact to the nanosecond.
 func (c skewed) when(i clock.Instant) time.Duration {
 	return time.Duration(float64(i.Sub(c.epoch)) / (1 + float64(c.ppm)/1e6))
 }
 
-// A process is a leaderrun or a guard. What it does to the rest of the world
-// passes its gate. It is frozen by closing that, and stopping its clock: what its
-// goroutines still do happens, as far as anybody can see, when it goes on. That
-// is what a process does that is stopped on its way to a system call.
+// A process is a leaderrun or a guard. Its gate must let through all that it does to the rest
+// of the world. To freeze it, its gate is closed and its clock is stopped. Its goroutines
+// continue, but nobody sees what they do until it is thawed. The same is true of a process
+// that is stopped on its way to a system call.
 type process struct {
 	w     *world
 	host  *node
 	dead  chan struct{} // closed
-	ended func()        // called once when it dies; mu is not held
+	ended func()        // called once when it dies, without mu
 
-	thawed chan struct{} // closed when it goes on; nil: it is not frozen
+	thawed chan struct{} // closed when it is thawed; nil: it is not frozen
 	froze  clock.Instant
-	woke   time.Duration // when it went on, by Go's clock
+	woke   time.Duration // when it was thawed, by Go's clock
 }
 
 func newProcess(h *node) *process { return &process{w: h.w, host: h, dead: make(chan struct{})} }
@@ -143,7 +143,7 @@ func (p *process) Now() clock.Instant {
 	return p.host.clock.at(p.w.now())
 }
 
-// gate returns when the process is not frozen, and false if it is dead.
+// gate waits while the process is frozen. It returns false if the process is dead.
 func (p *process) gate() bool {
 	for {
 		p.w.mu.Lock()
@@ -171,14 +171,14 @@ func (p *process) isDead() bool {
 	}
 }
 
-// freeze stops it; mu is held.
+// freeze freezes the process. The caller holds mu.
 func (p *process) freeze() {
 	if p != nil && p.thawed == nil {
 		p.thawed, p.froze = make(chan struct{}), p.host.clock.at(p.w.now())
 	}
 }
 
-// thaw has it go on; mu is held.
+// thaw lets the process continue. The caller holds mu.
 func (p *process) thaw() {
 	if p != nil && p.thawed != nil {
 		close(p.thawed)
@@ -186,7 +186,7 @@ func (p *process) thaw() {
 	}
 }
 
-// die ends it.
+// die ends the process.
 func (p *process) die() {
 	p.w.mu.Lock()
 	first := !p.isDead()
@@ -199,8 +199,8 @@ func (p *process) die() {
 	}
 }
 
-// hiccuped reports whether its clock has jumped in this very moment; mu is held.
-func (p *process) hiccuped() bool {
+// jumped reports whether its clock has jumped at this very moment. The caller holds mu.
+func (p *process) jumped() bool {
 	now := p.w.elapsed()
 	return now > 0 && (p.woke == now || p.w.jumped == now)
 }
