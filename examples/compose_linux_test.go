@@ -98,7 +98,7 @@ func TestCompose(t *testing.T) {
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	packages := regexp.MustCompile(`github.com/leaderrun/leaderrun[^@\s]*@`).FindAllString(read(t, "image/Dockerfile"), -1)
-	if len(packages) != 4 {
+	if len(packages) != 3 {
 		t.Fatalf("it installs %q", packages)
 	}
 	for _, pkg := range packages {
