@@ -25,9 +25,9 @@ const (
 	machines = 3
 	// ttl is the lease that they ask for.
 	ttl = 5 * time.Second
-	// patience is how soon after the last fault somebody must lead again, on a machine
-	// that does much else. Time in which processes demonstrably waited for a processor
-	// does not count, up to most.
+	// patience is how soon after the last fault a host must lead again, on a busy
+	// machine. Time in which processes demonstrably waited for a processor does not
+	// count, up to most.
 	patience = 60 * time.Second
 	most     = 5 * patience
 )
@@ -40,15 +40,15 @@ type cell struct {
 	hosts  []*machine
 	dir    string
 	cookie string
-	only   *regexp.Regexp // which faults are done
-	jobs   *regexp.Regexp // which manners of jobs there are
+	only   *regexp.Regexp // which faults are used
+	jobs   *regexp.Regexp // which manners of jobs are used
 	stop   chan struct{}
 	live   sync.WaitGroup
 
-	threadless int // jobs that could have no thread
+	threadless int // jobs that got no thread
 
 	mu       sync.Mutex
-	statuses map[int]int // how many leaderruns ended with each
+	statuses map[int]int // how many leaderruns ended with each status
 }
 
 // runCell runs a cell for a while, and judges it.
@@ -85,7 +85,7 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 
 func (c *cell) file(name string) string { return filepath.Join(c.dir, name) }
 
-// note records something that has just ended.
+// note records an event that has just ended.
 func (c *cell) note(e trace.Entry) {
 	if err := trace.AddTo(c.file("trace"), e); err != nil {
 		c.t.Error(err)
@@ -106,7 +106,7 @@ func (c *cell) ended() bool {
 func (c *cell) led(after clock.Instant) {
 	c.t.Helper()
 	complain := c.t.Errorf
-	if c.plan.peer != nil { // the report says how it does
+	if c.plan.peer != nil { // the report shows its results
 		complain = c.t.Logf
 	}
 	begun := time.Now()
@@ -136,7 +136,7 @@ func (c *cell) end() {
 	over := make(chan struct{})
 	go func() { c.live.Wait(); close(over) }()
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
-		if c.plan.peer != nil { // it may not end at all
+		if c.plan.peer != nil { // a peer may not end at all
 			sig = unix.SIGKILL
 		}
 		for _, m := range c.hosts {
@@ -180,13 +180,13 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 // once the first jobs have run.
 func (c *cell) checkRecords(h oracle.History) {
 	if c.plan.peer != nil {
-		return // it has neither tokens nor a socket
+		return // a peer has neither tokens nor a socket
 	}
 	wrote := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Write })
 	harmed := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Fault })
-	told := slices.ContainsFunc(h.Stays, func(s oracle.Stay) bool { return s.Until != 0 })
-	if leases := len(c.store.servers) > 0; !wrote || !harmed || leases && !told {
-		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, told)
+	knew := slices.ContainsFunc(h.Stays, func(s oracle.Stay) bool { return s.Until != 0 })
+	if leases := len(c.store.servers) > 0; !wrote || !harmed || leases && !knew {
+		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, knew)
 	}
 }
 
@@ -198,14 +198,14 @@ func (c *cell) logs() (all string) {
 	return all
 }
 
-// count notes how a leaderrun has ended.
+// count notes the exit status of a leaderrun.
 func (c *cell) count(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.statuses[status]++
 }
 
-// printed are the files that an oracle reads. A peer's output is not judged.
+// printed returns the files that an oracle reads. A peer's output is not judged.
 func (c *cell) printed() (files []string) {
 	for _, m := range c.hosts {
 		if c.plan.peer == nil {
@@ -226,7 +226,7 @@ const noThread = "fatal error: newosproc"
 // judged.
 func (c *cell) checkJobs() {
 	for _, m := range c.hosts {
-		text, _ := os.ReadFile(m.jobs()) // there is none if nothing was started
+		text, _ := os.ReadFile(m.jobs()) // missing if nothing was started
 		said := alarming.FindAllString(string(text), -1)
 		all := len(said)
 		said = slices.DeleteFunc(said, func(line string) bool { return line == noThread })

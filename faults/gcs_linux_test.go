@@ -11,7 +11,8 @@ import (
 
 const gcsObject = "faults/" + lockName
 
-// gcsFaults are those of a service that consists of many servers, and may answer anything.
+// gcsFaults returns the faults of a service that consists of many servers, and may answer
+// anything.
 func gcsFaults(s *gcstest.Server, strict bool) []fault {
 	all := []fault{
 		{"server restarted", func(n *nemesis, _ *machine) bool {

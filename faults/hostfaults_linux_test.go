@@ -9,8 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-// cutFaults are those that harm and heal the network of a cell's hosts. They have one
-// nemesis, because healing one fault heals them all.
+// cutFaults returns the faults that harm and heal the network of a cell's hosts. They
+// have one nemesis, because healing one fault heals them all.
 func cutFaults(c *cell) (all []fault) {
 	if len(c.store.servers) == 0 {
 		return nil
@@ -22,10 +22,10 @@ func cutFaults(c *cell) (all []fault) {
 	if len(c.store.servers) > 1 {
 		all = append(all, fault{"one server cut off", cutOne})
 	}
-	return append(all, fault{exhausted, exhaust}) // which heals the network
+	return append(all, fault{exhausted, exhaust}) // exhaust heals the network
 }
 
-// hostFaults are all others that its hosts can have.
+// hostFaults returns all other faults of its hosts.
 func hostFaults(c *cell) (all []fault) {
 	if c.plan.peer == nil {
 		all = append(all, processFaults(len(c.store.servers) > 0)...)
@@ -60,7 +60,7 @@ const (
 	frozenBoth = "leaderrun and helper frozen"
 )
 
-// cutting are the names of faults of which a host without a server is the victim.
+// cutting returns the names of faults that leave a host without a server.
 func cutting() (names []string) {
 	for _, f := range append(networkFaults(), packetFaults()...) {
 		names = append(names, f.name)
@@ -68,7 +68,7 @@ func cutting() (names []string) {
 	return names
 }
 
-// networkFaults are those of connections, which a proxy makes.
+// networkFaults returns the faults of connections, which a proxy causes.
 func networkFaults() []fault {
 	return []fault{
 		during("connections stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutAll) }),
@@ -98,7 +98,7 @@ func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {
 	}}
 }
 
-// packetFaults are those of packets, which are lost silently.
+// packetFaults returns the faults of packets, which are lost silently.
 func packetFaults() []fault {
 	return []fault{
 		during("blackhole", (*machine).Blackhole),
@@ -107,7 +107,7 @@ func packetFaults() []fault {
 	}
 }
 
-// during is a fault of the network that lasts.
+// during returns a fault of the network that lasts.
 func during(name string, begin func(*machine)) fault {
 	return fault{name, func(n *nemesis, m *machine) bool {
 		begin(m)
@@ -131,7 +131,7 @@ func cutOne(n *nemesis, m *machine) bool {
 	return true
 }
 
-// Which processes a fault is for.
+// The processes that a fault is for.
 func leaderrun(r host.Run) host.Process { return r.Leaderrun }
 func guard(r host.Run) host.Process     { return r.Guard }
 func helper(r host.Run) host.Process    { return r.Helper }
@@ -139,8 +139,8 @@ func job(r host.Run) host.Process       { return r.Job }
 
 type victim func(host.Run) host.Process
 
-// processFaults kill and freeze leaderrun's processes. Freezing both killers of the job is
-// left out, and so is killing both if the job is not one process: see the report.
+// processFaults kill and freeze leaderrun's processes. Freezing both killers of the job
+// is left out, and so is killing both if the job is not one process: see the report.
 func processFaults(helped bool) []fault {
 	all := []fault{
 		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
@@ -164,7 +164,7 @@ func processFaults(helped bool) []fault {
 	return all
 }
 
-// peerFaults are the same of a peer, which is one process.
+// peerFaults returns the same faults for a peer, which is one process.
 func peerFaults() []fault {
 	return []fault{kill("leaderrun killed", leaderrun), freeze(frozen, leaderrun)}
 }
@@ -201,7 +201,7 @@ func (n *nemesis) hit(m *machine, run host.Run, sig unix.Signal, who ...victim) 
 	return hit
 }
 
-// look finds the processes of the leaderrun that runs.
+// look finds the processes of the running leaderrun.
 func (m *machine) look(who ...victim) (r host.Run, ok bool) {
 	p, ok := m.running()
 	if !ok {
@@ -244,7 +244,7 @@ func limitTasks(name string, who ...victim) fault {
 		n.must(m.LimitTasks(n.rand.IntN(10)))
 		n.length = min(n.length, ttl) / 2
 		n.pass()
-		n.hit(m, run, unix.SIGKILL, who...) // or it has ended by itself
+		n.hit(m, run, unix.SIGKILL, who...) // it may have ended by itself
 		n.pass()
 		n.must(m.LiftTasks())
 		return true

@@ -28,21 +28,21 @@ type machine struct {
 	*host.Host
 	c    *cell
 	name string
-	rand *rand.Rand // of live alone
+	rand *rand.Rand // used only by live
 
-	events string // the file, on the host's own disk, that leaderrun writes events to; "": none
+	events string // the file on the host's own disk for leaderrun's events; "" if none
 
 	room sync.Mutex // while it is held, no leaderrun is started
 
 	mu      sync.Mutex
-	process host.Process // the leaderrun that runs; zero: none
-	task    task         // what it runs
-	harms   int          // faults that it suffers now
+	process host.Process // the running leaderrun; zero if none
+	task    task         // the task of that leaderrun
+	harms   int          // present faults of the host
 }
 
 func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
 	m := &machine{Host: h, c: c, name: strconv.Itoa(i), rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, i)))}
-	if h.Lacks()[host.Space] == nil { // for a full disk to matter
+	if h.Lacks()[host.Space] == nil { // so that a full disk matters
 		m.events = filepath.Join(h.TempDir(), "events")
 		m.must(os.WriteFile(m.events, nil, 0o600))
 	}
@@ -54,14 +54,14 @@ func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
 func (m *machine) log() string  { return m.c.file("log-" + m.name) }
 func (m *machine) jobs() string { return m.c.file("jobs-" + m.name) }
 
-// running is the leaderrun that runs.
+// running returns the running leaderrun.
 func (m *machine) running() (p host.Process, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.process, m.process.PID != 0
 }
 
-// works is what a leaderrun runs, if it is the one that runs now.
+// works returns the task of a leaderrun if it is the running one.
 func (m *machine) works(p host.Process) (k task, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *machine) live() {
 		m.c.count(status)
 		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
 		if status != 0 {
-			pause *= 10 // a leaderrun that fails at once must not fail all the time
+			pause *= 10 // a leaderrun that fails at once must not be restarted all the time
 		}
 		select {
 		case <-m.c.stop:
@@ -132,7 +132,7 @@ func (m *machine) run(k task) (status int) {
 	pid := cmd.Process.Pid
 	m.c.note(trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin})
 	_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-	m.mu.Lock() // its number is nobody else's until it is reaped
+	m.mu.Lock() // its process id is not reused before it is reaped
 	m.process = host.Process{}
 	m.mu.Unlock()
 	_ = cmd.Wait() // how it ended is in ProcessState

@@ -29,9 +29,9 @@ type nemesis struct {
 	rand   *rand.Rand
 	over   <-chan time.Time
 	faults []fault
-	length time.Duration // of the fault that is done now
-	victim int           // of that: the process id of a leaderrun; 0: it is for none
-	server bool          // it harms the server, and with it all hosts
+	length time.Duration // of the present fault
+	victim int           // process id of the leaderrun that the present fault is for; 0 if none
+	server bool          // harms the server, and so all hosts
 	pause  span          // between two faults
 }
 
@@ -97,7 +97,7 @@ func (n *nemesis) do(f fault) {
 	if !f.strike(n, m) {
 		return
 	}
-	if n.victim != 0 { // not who was there a moment before
+	if n.victim != 0 { // not the leaderrun of a moment before
 		e.Leaderrun = n.victim
 	}
 	n.c.note(e)

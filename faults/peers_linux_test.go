@@ -20,10 +20,10 @@ type peer struct {
 	backend string
 	subject string // for the report
 	store   func(*testing.T, plan) *store
-	args    func(t *testing.T, addr string) []string // what is before the command
+	args    func(t *testing.T, addr string) []string // arguments before the command
 }
 
-// peers are those that are installed here.
+// peers returns the installed peers.
 func peers() []peer {
 	all := []peer{{
 		name: "etcdctl-lock", backend: "etcd", subject: "etcdctl lock",
@@ -44,7 +44,7 @@ func peers() []peer {
 	return all
 }
 
-// A consul is a server of that kind.
+// A consul is a Consul server.
 type consul struct {
 	*realserver.Process
 	addr string
@@ -72,7 +72,7 @@ func consulStore(t *testing.T, _ plan) *store {
 	return &store{servers: []string{c.addr}, env: func([]string) []string { return nil }, faults: serverFaults(c)}
 }
 
-// Start starts it, and waits until it serves.
+// Start starts the server, and waits until it serves.
 func (c *consul) Start() {
 	c.Process.Start()
 	c.WaitReady(func() bool {

@@ -2,7 +2,7 @@ package faults
 
 import "time"
 
-// A server is one that can be harmed.
+// A server can be harmed.
 type server interface {
 	Start()
 	Stop()
@@ -11,7 +11,7 @@ type server interface {
 	Resume()
 }
 
-// serverFaults are those of one server.
+// serverFaults returns the faults of one server.
 func serverFaults(s server) []fault {
 	return []fault{
 		{"server restarted", func(n *nemesis, _ *machine) bool { return restart(n, s, s.Stop) }},
@@ -20,7 +20,7 @@ func serverFaults(s server) []fault {
 	}
 }
 
-// leaderFaults are those of the member of a cluster that leads.
+// leaderFaults returns the faults of the member that leads a cluster.
 func leaderFaults[S server](leader func() S) []fault {
 	return []fault{
 		{"leader killed", func(n *nemesis, _ *machine) bool { s := leader(); return restart(n, s, s.Kill) }},

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 )
 
-// A plan says what a cell is made of.
+// A plan describes a cell.
 type plan struct {
 	name    string
 	backend string // and its mode, for the report
@@ -20,7 +20,7 @@ type plan struct {
 	// and its holder would learn of that no sooner than the next one.
 	strict bool
 	unfair bool
-	peer   *peer // who is run instead of leaderrun; nil: nobody
+	peer   *peer // run instead of leaderrun; nil for leaderrun
 }
 
 // plans are all plans.
@@ -45,12 +45,12 @@ func plans() []plan {
 
 // A store is where a cell's lock is kept.
 type store struct {
-	servers []string                      // "127.0.0.1:port"; none: there are none
+	servers []string                      // "127.0.0.1:port"; empty if there are none
 	env     func(addrs []string) []string // names the store, with the servers at these addresses
-	faults  []fault                       // what can be done to it
+	faults  []fault                       // faults of the store
 }
 
-// lockName is that of a cell's only lock.
+// lockName is the name of a cell's only lock.
 const lockName = "faults"
 
 func fileStore(t *testing.T, _ plan) *store {

@@ -21,19 +21,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
-// A suite is one run of it.
+// A suite is one run of the fault suite.
 type suite struct {
 	length  time.Duration
 	seed    uint64
-	backend string         // what the names of cells must begin with
-	results string         // the file to be written; "": none
-	keep    string         // the directory for the records of what is wrong
-	only    *regexp.Regexp // which faults are done
-	jobs    *regexp.Regexp // which manners of jobs there are
+	backend string         // the prefix of the names of cells
+	results string         // the file to write; "" for none
+	keep    string         // the directory for the records of violations
+	only    *regexp.Regexp // which faults are used
+	jobs    *regexp.Regexp // which manners of jobs are used
 
 	mu    sync.Mutex
 	rows  []report.Row
-	lacks map[string]error // what this machine has not
+	lacks map[string]error // what this machine lacks
 }
 
 // How long the suite takes unless FAULTS_MINUTES says otherwise: in the short form, and
@@ -44,7 +44,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	// Cells wait most of their time; a machine of two cores runs all at once.
+	// Cells mostly wait; a machine with two cores runs all at once.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err)
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 // TestFaults is the suite.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes minutes")
+		t.Skip("takes minutes")
 	}
 	s := newSuite(t)
 	if err := built.Build(programs.Leaderrun, programs.Subject, programs.Etcd, programs.GCS, programs.Postgres, programs.ZooKeeper); err != nil {
@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 		}
 	})
 	if len(s.rows) == 0 && !t.Failed() {
-		t.Fatalf("FAULTS_BACKEND=%s: the name of no cell begins so", s.backend)
+		t.Fatalf("FAULTS_BACKEND=%s: no cell has a name with this prefix", s.backend)
 	}
 	page, err := s.page()
 	if err != nil {
@@ -102,10 +102,10 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 func (s *suite) lack(what map[string]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lacks = what // the same for all
+	s.lacks = what // the same for all hosts
 }
 
-// page is the report.
+// page returns the report.
 func (s *suite) page() (string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -149,7 +149,7 @@ func newSuite(t *testing.T) *suite {
 		t.Fatalf("FAULTS_JOBS: %v", err)
 	}
 	if !slices.ContainsFunc(manners, func(m choice[manner]) bool { return s.jobs.MatchString(m.value.name) }) {
-		t.Fatalf("FAULTS_JOBS=%s: no job works in such a manner", s.jobs)
+		t.Fatalf("FAULTS_JOBS=%s: no manner of jobs matches", s.jobs)
 	}
 	t.Logf("FAULTS_SEED=%d", s.seed)
 	return s

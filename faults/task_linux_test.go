@@ -11,13 +11,13 @@ import (
 	tiers "github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// A task is a job, and how it is run.
+// A task is a job with the way to run it.
 type task struct {
 	manner      string // of testdata/subject
 	length      time.Duration
 	containment string
 	options     []string
-	spare       int // tasks that a job may have more, at a limit of them
+	spare       int // how many more tasks a job may have, at a limit of tasks
 }
 
 // A choice is one of several, with its percentage.
@@ -34,10 +34,10 @@ func pick[T any](r *rand.Rand, all []choice[T]) (value T) {
 			return c.value
 		}
 	}
-	panic("the shares are less than 100 in all")
+	panic("the percentages add up to less than 100")
 }
 
-// A span is the least and the most.
+// A span is a range of durations.
 type span [2]time.Duration
 
 func (s span) draw(r *rand.Rand) time.Duration {
@@ -77,7 +77,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 		m = pick(r, manners)
 	}
 	if p.peer != nil && (several(m.name) || m.name == "stopping" || m.name == "suspended") {
-		m.name = "obedient" // it leaves the one sort behind, and waits for the other forever
+		m.name = "obedient" // a peer leaves the former behind, and waits forever for the latter
 	}
 	return task{
 		manner: m.name, length: m.long.draw(r),
@@ -89,16 +89,16 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 	}
 }
 
-// hiding is the manner of a job that leaves a process behind that /proc hides, where that
-// is possible.
+// hiding is the manner of a job that leaves a process behind that /proc hides, if that is
+// possible.
 const hiding = "hiding"
 
-// several reports whether such a job is of several processes.
+// several reports whether such a job has several processes.
 func several(manner string) bool {
 	return leavesGroup(manner) || manner == "flapping" || manner == "pooling"
 }
 
-// leavesGroup reports whether some of them leave its group.
+// leavesGroup reports whether some of its processes leave its group.
 func leavesGroup(manner string) bool {
 	return slices.Contains([]string{"leaving", "detaching", "forking", "crowding", hiding}, manner)
 }

@@ -26,7 +26,7 @@ type check struct {
 
 const suffix = ".patch"
 
-// readMutants reads those that are here, by their names.
+// readMutants reads the mutants in this directory, by name.
 func readMutants() (all []mutant, err error) {
 	files, err := filepath.Glob("*" + suffix)
 	if err == nil && len(files) == 0 {
@@ -78,7 +78,7 @@ func parse(text string) (m mutant, err error) {
 		}
 	}
 	if len(m.checks) == 0 || run != "" {
-		return m, errors.New("it has no command, or one that must say nothing")
+		return m, errors.New("it has no command, or one without an expected message")
 	}
 	return m, nil
 }

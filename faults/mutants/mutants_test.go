@@ -17,7 +17,7 @@ const variable = "FAULTS_MUTANTS"
 // strikes is random.
 const tries = 3
 
-// TestPatchesApply fails if a patch has gone stale.
+// TestPatchesApply fails if a patch no longer applies.
 func TestPatchesApply(t *testing.T) {
 	t.Parallel()
 	all, err := readMutants()
@@ -113,7 +113,7 @@ type finding struct {
 	mutant string
 	run    string
 	said   string
-	try    int // which one it was; 0: none found it
+	try    int // which try it was; 0 if none found it
 	took   time.Duration
 }
 

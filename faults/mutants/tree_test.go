@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// root is that of the tree.
+// root is the root of the tree.
 const root = "../.."
 
 // A tree is a copy of this one, to be broken.
@@ -28,7 +28,7 @@ func copyTree(dir string) (tree, error) {
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
 		err := copyFile(filepath.Join(root, name), filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) { // it is deleted, and not yet for git
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // it is deleted, but not yet in git
 			return tree{}, err
 		}
 	}
@@ -54,7 +54,7 @@ func copyFile(from, to string) error {
 func apply(dir, file string, options ...string) error {
 	c := exec.Command("git", append(append([]string{"apply"}, options...), file)...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)) // a copy is in no repository
+	c.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)) // a copy is not in a repository
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -12,7 +12,7 @@ import (
 // it gets no thread. A helper's line is part of a line of leaderrun.
 var crash = regexp.MustCompile(`(?m)^.*\b(?:panic|fatal error|SIG(?:ABRT|BUS|FPE|ILL|QUIT|SEGV|TRAP)): .*`)
 
-// Crashes are these lines.
+// Crashes returns these lines.
 func Crashes(text []byte) (all []string) {
 	for _, line := range crash.FindAll(text, -1) {
 		all = append(all, string(line))
@@ -24,7 +24,7 @@ func Crashes(text []byte) (all []string) {
 func (v *Verdict) crashed() {
 	for _, file := range v.options.Logs {
 		text, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is none if nothing was started
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // missing if nothing was started
 			v.complain(err.Error())
 		}
 		for _, line := range Crashes(text) {

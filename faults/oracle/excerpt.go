@@ -80,7 +80,7 @@ func (v *Verdict) writeExcerpt(w io.Writer) {
 	for _, l := range lines {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", since(v.began, l.at), l.host, l.token, l.what)
 	}
-	_ = table.Flush() // as little can be done about it as about the others
+	_ = table.Flush() // an error here is ignored, as above
 }
 
 // lines describes a term, with only the first and the last of its processes.
@@ -115,7 +115,7 @@ func (v *Verdict) writes() (lines []line) {
 		token   uint64
 		refused bool
 	}
-	told := map[kind]int{}
+	shown := map[kind]int{}
 	for _, e := range v.history.of(trace.Write) {
 		of := func(t *term) bool { return t.token == e.Token && t.host == e.Host }
 		if !slices.ContainsFunc(v.shown, of) {
@@ -123,10 +123,10 @@ func (v *Verdict) writes() (lines []line) {
 		}
 		both := len(v.shown) > 1 && e.At >= from && e.Call <= to
 		k := kind{e.Token, e.Refused}
-		if !e.Refused && !both || told[k] == few {
+		if !e.Refused && !both || shown[k] == few {
 			continue
 		}
-		told[k]++
+		shown[k]++
 		what := "write accepted"
 		if e.Refused {
 			what = fmt.Sprintf("write refused, the register knew %d", e.Highest)

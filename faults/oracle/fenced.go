@@ -30,7 +30,7 @@ type action struct {
 
 // A mutex is the model's state.
 type mutex struct {
-	holder int    // the number of a term; 0: it is free
+	holder int    // the number of a term; 0 if the lock is free
 	last   uint64 // token
 }
 

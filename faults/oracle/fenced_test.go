@@ -40,7 +40,7 @@ func many(r *rand.Rand, n, writes, waiting int) []made {
 	return terms
 }
 
-// thousands are as many terms, and writes in each, as an hour of faults has.
+// thousands returns as many terms, with as many writes in each, as an hour of faults has.
 func thousands() []made { return many(rand.New(rand.NewPCG(1, 1)), 3000, 10, 300) }
 
 // TestThousands checks that porcupine needs only seconds for a long history with hundreds
@@ -107,7 +107,7 @@ func disturbed(r *rand.Rand) []made {
 	for i := range terms {
 		m := &terms[i]
 		m.pid = 100 + i
-		m.last -= 0.15 // so that there is time between most of them
+		m.last -= 0.15 // leave time between most of them
 		for _, x := range []*float64{&m.begun, &m.first, &m.last, &m.ended} {
 			*x = math.Round(*x*10) / 10
 		}
@@ -155,11 +155,11 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("seed %d: legal as a whole %v, checked %v", seed, want, r)
 		}
 		if !want && porcupine.CheckOperations(fencedMutex(true, 0), slices.Concat(f.ops[r.from:r.to+1]...)) {
-			t.Errorf("seed %d: from %d to %d it is legal", seed, r.from, r.to)
+			t.Errorf("seed %d: the terms from %d to %d are legal", seed, r.from, r.to)
 		}
 	}
 	if legal < histories/10 || legal > histories*9/10 {
-		t.Errorf("that shows little: %d of %d are legal", legal, histories)
+		t.Errorf("this proves little: %d of %d are legal", legal, histories)
 	}
 	t.Logf("%d of %d are legal", legal, histories)
 }

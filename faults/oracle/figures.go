@@ -32,7 +32,7 @@ type Figures struct {
 	HandOvers, Takeovers, Mixed []time.Duration
 }
 
-// A Least is the least of some durations, of which there may be none.
+// A Least is the least of some durations, or empty.
 type Least struct {
 	Of    int
 	Value time.Duration
@@ -47,7 +47,7 @@ func (l *Least) join(m Least) {
 	l.Of += m.Of
 }
 
-// A Most is the greatest of some durations, of which there may be none.
+// A Most is the greatest of some durations, or empty.
 type Most struct {
 	Of    int
 	Value time.Duration

@@ -25,7 +25,7 @@ func Read(file string) (History, error) {
 	return History{entries, all}, err
 }
 
-// began is the moment before everything that was written down.
+// began returns the moment before the first record.
 func (h History) began() clock.Instant {
 	first := clock.Never
 	for _, e := range h.Entries {
@@ -55,10 +55,10 @@ type run struct {
 	pid    int
 	host   string
 	begun  clock.Instant
-	ended  clock.Instant // Never: nobody has seen it
+	ended  clock.Instant // Never if nobody has seen it
 	status int
 	killed bool
-	left   int // processes of its jobs that it has left behind
+	left   int // processes of its jobs that it left behind
 }
 
 // killedBy reports whether a fault killed this leaderrun.
@@ -72,8 +72,8 @@ func (r *run) killedBy(f trace.Entry) bool {
 	return f.Call <= r.ended && f.At >= r.begun
 }
 
-// runs are in the order in which they were recorded. Several may have the same process
-// id, one after the other.
+// runs returns the runs in the order in which they were recorded. Several may have had
+// the same process id, one after the other.
 func (h History) runs() (all []*run, wrong []string) {
 	open := map[int]*run{}
 	faults := h.of(trace.Fault)
@@ -89,7 +89,7 @@ func (h History) runs() (all []*run, wrong []string) {
 		case trace.Ran:
 			r := open[e.PID]
 			if r == nil {
-				wrong = append(wrong, fmt.Sprintf("leaderrun %d ended and never began", e.PID))
+				wrong = append(wrong, fmt.Sprintf("leaderrun %d ended but never began", e.PID))
 				continue
 			}
 			delete(open, e.PID)

@@ -15,10 +15,10 @@ import (
 
 // Options say what a history is of.
 type Options struct {
-	Seed   uint64        // of the schedule, to be told
-	TTL    time.Duration // as leaderrun was asked for it
-	Cookie string        // of everything that was started; empty: what is left is not looked for
-	Dir    string        // where the picture of an illegal history goes; empty: where temporary files go
+	Seed   uint64        // of the schedule, for messages
+	TTL    time.Duration // as requested from leaderrun
+	Cookie string        // of everything that was started; if empty, leftovers are not checked
+	Dir    string        // directory for the picture of an illegal history; if empty, that for temporary files
 
 	// Logs are the files that leaderruns, their guards and helpers print to.
 	Logs []string
@@ -169,14 +169,14 @@ func (v *Verdict) register(x *index, writes []trace.Entry) {
 // accepted reports the first write of each token that is lower than an earlier one.
 func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
 	var highest trace.Entry
-	told := map[uint64]bool{}
+	reported := map[uint64]bool{}
 	for _, e := range writes {
 		switch {
 		case e.Refused:
 		case e.Token >= highest.Token:
 			highest = e
-		case !told[e.Token]:
-			told[e.Token] = true
+		case !reported[e.Token]:
+			reported[e.Token] = true
 			v.complain(fmt.Sprintf("the register accepted token %d after %d%s", e.Token, highest.Token, order), x.term(highest), x.term(e))
 		}
 	}
@@ -236,7 +236,7 @@ func (v *Verdict) abandoned(runs map[int][]*run) {
 	}
 }
 
-// leftovers finds what is still there.
+// leftovers finds processes that still exist.
 func (v *Verdict) leftovers() {
 	if v.options.Cookie == "" {
 		return

@@ -19,7 +19,7 @@ func three() []made {
 	}
 }
 
-// with are the three with a change.
+// with returns the three with a change.
 func with(change func(m []made)) []made {
 	m := three()
 	change(m)
@@ -71,7 +71,7 @@ func TestJudge(t *testing.T) {
 			{Kind: trace.Began, Host: "c", PID: 70, At: at(0.1)}, {Kind: trace.Ran, Host: "c", PID: 70, Call: at(0.1), At: at(7), Status: 75},
 			{Kind: trace.Began, Host: "c", PID: 70, At: at(7.1)}}, nil},
 		{"a process id again", append(three(), made{host: "c", pid: 5, token: 10, begun: 4, first: 9, last: 10, ended: 10.1, writes: []trace.Entry{wrote(9.5, 9.6)}}), nil, nil},
-		{"a leaderrun that began never", nil, []trace.Entry{{Kind: trace.Ran, PID: 70, At: at(7)}}, []string{"leaderrun 70 ended and never began"}},
+		{"a leaderrun that never began", nil, []trace.Entry{{Kind: trace.Ran, PID: 70, At: at(7)}}, []string{"leaderrun 70 ended but never began"}},
 		{"a write of nobody", three(), []trace.Entry{{Kind: trace.Write, Host: "a", Token: 8, Call: at(5.5), At: at(5.6)}}, []string{"write of token 8 on host \"a\" is nobody's"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %q, want %q", v.Wrong, tt.want)
 			}
 			if (v.String() == "") != (len(tt.want) == 0) || (v.Picture != "") != slices.Contains(tt.want, illegal) {
-				t.Errorf("got picture %q and told %q", v.Picture, v)
+				t.Errorf("got picture %q and text %q", v.Picture, v)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func TestRejoin(t *testing.T) {
 			{host: "a", pid: 70, token: 5, begun: 0, first: 1, last: 3},
 			{host: "a", pid: 70, token: second, begun: 0, first: 4, last: 5, ended: 5.1},
 		})
-		h.Entries = h.Entries[1:] // it was started once
+		h.Entries = h.Entries[1:] // the leaderrun was started once
 		if v := Judge(h, Options{Dir: t.TempDir()}); len(v.Wrong) != want || v.Figures.Terms != 2 {
 			t.Errorf("with token %d: got %q, %d terms", second, v.Wrong, v.Figures.Terms)
 		}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Leftovers are the command lines of processes that have a cookie in their environment.
-// A process that has ended but is not reaped no longer has an environment.
+// Leftovers returns the command lines of processes with a cookie in their environment. A
+// process that has ended but is not reaped no longer has an environment.
 func Leftovers(cookie string) ([]string, error) {
 	return processes(func(env []byte) bool { return Carries(env, cookie) })
 }
 
-// LeftoversOn are those of one host.
+// LeftoversOn returns those on one host.
 func LeftoversOn(cookie, host string) ([]string, error) {
 	return processes(func(env []byte) bool { return on(env, cookie, host) })
 }
@@ -24,7 +24,7 @@ func processes(with func(env []byte) bool) ([]string, error) {
 		return nil, err
 	}
 	if len(dirs) == 0 {
-		return nil, errors.New("/proc cannot be read")
+		return nil, errors.New("cannot read /proc")
 	}
 	var all []string
 	for _, dir := range dirs {
@@ -44,7 +44,7 @@ func living(dir string) (thread string, env []byte) {
 	if env, _ := os.ReadFile(filepath.Join(dir, "environ")); len(env) > 0 {
 		return dir, env
 	}
-	threads, _ := os.ReadDir(filepath.Join(dir, "task")) // none: it is gone
+	threads, _ := os.ReadDir(filepath.Join(dir, "task")) // empty if the process is gone
 	for _, t := range threads {
 		thread = filepath.Join(dir, "task", t.Name())
 		if env, _ := os.ReadFile(filepath.Join(thread, "environ")); len(env) > 0 {

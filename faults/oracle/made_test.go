@@ -11,7 +11,7 @@ import (
 // A made term is a fictional one. Times are in seconds; an end of 0 is not recorded.
 type made struct {
 	host        string
-	pid         int // of leaderrun; 0: the token, as a number
+	pid         int // of leaderrun; 0 means the number of the token
 	token       uint64
 	begun       float64
 	first, last float64 // of its job
@@ -23,24 +23,24 @@ type made struct {
 	writes      []trace.Entry
 }
 
-// wrote makes a write, from one moment to another.
+// wrote returns a write, from one moment to another.
 func wrote(call, done float64) trace.Entry {
 	return trace.Entry{Kind: trace.Write, Call: at(call), At: at(done)}
 }
 
-// refused makes one that was refused.
+// refused returns a refused write.
 func refused(call, done float64, highest uint64) trace.Entry {
 	e := wrote(call, done)
 	e.Refused, e.Highest = true, highest
 	return e
 }
 
-// struck makes a fault.
+// struck returns a fault.
 func struck(what, host string, begin, end float64) trace.Entry {
 	return trace.Entry{Kind: trace.Fault, What: what, Host: host, Call: at(begin), At: at(end)}
 }
 
-// history makes one of terms and other entries.
+// history returns a history of terms and other entries.
 func history(terms []made, others ...trace.Entry) (h History) {
 	h.Entries = slices.Clone(others)
 	for _, m := range terms {

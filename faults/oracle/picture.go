@@ -39,8 +39,8 @@ func (f *fence) picture(dir string, r result, faults []trace.Entry, began clock.
 	return out.Name(), errors.Join(porcupine.Visualize(model, info, out), out.Close())
 }
 
-// describe says whose operation it is, and from when to when in milliseconds, because the
-// checker has its own time scale.
+// describe says which term an operation belongs to, and when it happened in milliseconds,
+// because the checker has its own time scale.
 func (f *fence) describe(op porcupine.Operation, began clock.Instant) string {
 	t := f.terms[op.ClientId-1]
 	until := "never"
@@ -50,7 +50,7 @@ func (f *fence) describe(op porcupine.Operation, began clock.Instant) string {
 	return fmt.Sprintf("term %d on host %s, leaderrun %d, from %s to %s ms", t.number, t.host, t.pid, since(began, clock.Instant(op.Call/2)), until)
 }
 
-// annotations are the faults between two moments.
+// annotations returns the faults between two moments.
 func annotations(faults []trace.Entry, from, to clock.Instant) (all []porcupine.Annotation) {
 	for _, e := range faults {
 		if e.Call > to || e.At < from {
@@ -61,7 +61,7 @@ func annotations(faults []trace.Entry, from, to clock.Instant) (all []porcupine.
 	return all
 }
 
-// fault is one in words.
+// fault describes a fault in words.
 func fault(e trace.Entry) string {
 	if e.Host == "" {
 		return e.What + ", of the server"
@@ -69,7 +69,7 @@ func fault(e trace.Entry) string {
 	return e.What + ", of host " + e.Host
 }
 
-// since is a moment in milliseconds after another.
+// since returns a moment in milliseconds after another.
 func since(began, at clock.Instant) string {
 	return fmt.Sprintf("%.1f", float64(at.Sub(began))/float64(time.Millisecond))
 }

@@ -29,7 +29,7 @@ func Stays(entries []trace.Entry) ([]Stay, error) {
 		if err != nil {
 			return nil, err
 		}
-		if child, err := trace.ReadLife(e.Life + ".child"); err == nil { // else it has not begun
+		if child, err := trace.ReadLife(e.Life + ".child"); err == nil { // otherwise it has not begun
 			life.Last = max(life.Last, child.Last)
 		}
 		all = append(all, Stay{e, life})
@@ -41,7 +41,7 @@ func Stays(entries []trace.Entry) ([]Stay, error) {
 // An Overlap is two stays at the same time.
 type Overlap struct{ Before, After Stay }
 
-// Long is the time from the beginning of the second to the end of the first.
+// Long returns the time from the beginning of the second to the end of the first.
 func (o Overlap) Long() time.Duration { return o.Before.Last.Sub(o.After.First) }
 
 func (o Overlap) String() string {

@@ -21,22 +21,22 @@ type term struct {
 	byItself bool // its last job was about to end by itself
 }
 
-// until is the end of its lease; false: nobody knew.
+// until returns the end of its lease, or false if nobody knew it.
 func (t *term) until() (clock.Instant, bool) { return t.Until, t.Until != 0 }
 
-// stay is the term as one that must be alone.
+// stay returns the term as a stay that must be alone.
 func (t *term) stay() Stay {
 	s := t.last()
 	s.Span = t.Span
 	return s
 }
 
-// first is the process that was there first.
+// first returns the process that began first.
 func (t *term) first() Stay {
 	return slices.MinFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.First, b.First) })
 }
 
-// last is the process that was there last.
+// last returns the process that ended last.
 func (t *term) last() Stay {
 	return slices.MaxFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.Last, b.Last) })
 }
@@ -49,7 +49,7 @@ func (t *term) add(s Stay) {
 
 // An index finds the term that an entry is about.
 type index struct {
-	noTokens bool // they do not rise, and may all be equal
+	noTokens bool // tokens do not rise, and may all be equal
 	terms    []*term
 	runs     map[int][]*run // by process ids
 	ofRun    map[*run][]*term
@@ -77,7 +77,7 @@ func (h History) terms(noTokens bool) (*index, []string) {
 	return x, append(wrong, x.account(h.Entries)...)
 }
 
-// place returns the term of a stay, a new one if it is the first of it.
+// place returns the term of a stay, or a new one if it is the first of its term.
 func (x *index) place(s Stay) *term {
 	r := x.run(s.Leaderrun, s.First)
 	for _, t := range x.ofRun[r] {
@@ -90,7 +90,7 @@ func (x *index) place(s Stay) *term {
 	return t
 }
 
-// run is the one that had a process id at a moment.
+// run returns the run that had a process id at a moment.
 func (x *index) run(pid int, at clock.Instant) *run {
 	all := x.runs[pid]
 	found := all[0]
@@ -134,8 +134,8 @@ func (x *index) account(entries []trace.Entry) (wrong []string) {
 	return wrong
 }
 
-// term returns the term that wrote an entry: the last one begun among those that match;
-// nil if none does.
+// term returns the term that wrote an entry: the last one begun among those that match,
+// or nil if none does.
 func (x *index) term(e trace.Entry) (found *term) {
 	candidates := x.ofToken[e.Token]
 	if len(x.runs[e.Leaderrun]) > 0 {

@@ -11,15 +11,15 @@ import (
 
 // A Verdict is what was found in a history.
 type Verdict struct {
-	Wrong   []string // violations; none: it is as it must be
+	Wrong   []string // violations; empty if there are none
 	Figures Figures
-	Picture string // of an illegal history, a file to look at with a browser; empty: there is none
+	Picture string // a file to view in a browser, if the history is illegal; otherwise empty
 
 	options Options
 	history History
-	began   clock.Instant // before all else
+	began   clock.Instant // before anything else
 	faults  []trace.Entry // by their beginnings
-	shown   []*term       // what the first violation that has any is about
+	shown   []*term       // the terms of the first violation that has any
 }
 
 // complain records a violation, and the terms that it is about.
@@ -35,9 +35,9 @@ func (v *Verdict) complain(what string, terms ...*term) {
 // one kind, and few of the kind that explains it.
 const most = 10
 
-// told returns the violations to print, and the number of the others. Violations of one
-// kind begin with the same words, up to a number or a colon.
-func (v *Verdict) told() (some []string, more int) {
+// shortened returns the violations to print, and the number of the others. Violations of
+// one kind begin with the same words, up to a number or a colon.
+func (v *Verdict) shortened() (some []string, more int) {
 	seen := map[string]int{}
 	for _, w := range v.Wrong {
 		kind := w
@@ -62,8 +62,8 @@ func (v *Verdict) String() string {
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d violations, seed %d\n", len(v.Wrong), v.options.Seed)
-	told, more := v.told()
-	for _, w := range told {
+	some, more := v.shortened()
+	for _, w := range some {
 		fmt.Fprintf(&s, "  %s\n", w)
 	}
 	if more > 0 {

@@ -72,7 +72,7 @@ func TestManyViolations(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "leaderrun 10 ended") || strings.Contains(got, "token") {
-		t.Errorf("too much is told:\n%s", got)
+		t.Errorf("too much is printed:\n%s", got)
 	}
 }
 
@@ -85,6 +85,6 @@ func TestFewOfAKind(t *testing.T) {
 	}
 	v.complain("orphan: job of token 7")
 	if got := v.String(); !strings.Contains(got, "orphan: ") || !strings.Contains(got, fmt.Sprint("and ", 1000-most, " more")) {
-		t.Errorf("the orphan, or how many are not told, is missing in\n%s", got)
+		t.Errorf("the orphan, or the number of those that are not printed, is missing in\n%s", got)
 	}
 }

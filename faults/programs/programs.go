@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/leaderrun/leaderrun"
 
-// What there is to be built.
+// The packages to build.
 const (
 	Leaderrun = module
 	Helpers   = module + "/.../leaderrun-..." // a pattern; with leaderrun-monitor, which is found as helpers are
@@ -23,13 +23,13 @@ const (
 	Subject   = module + "/faults/testdata/subject"
 )
 
-// tags are those that the programs are released with (see Makefile).
+// tags are the build tags of released programs (see Makefile).
 const tags = "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules"
 
 // Programs are built once, in a separate directory that anybody may read.
 type Programs struct {
 	Bundle bool // every backend is linked into leaderrun
-	Race   bool // they have the race detector
+	Race   bool // with the race detector
 
 	// LDFlags are for the linker. By default it leaves out what only debuggers read.
 	LDFlags string
@@ -55,7 +55,7 @@ func (p *Programs) build(packages []string) (err error) {
 	}
 	c := exec.Command("go", append(p.command(), packages...)...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if p.Race { // whose runtime is in C
+	if p.Race { // the race detector's runtime is in C
 		c.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}
 	if out, err := c.CombinedOutput(); err != nil {
@@ -64,7 +64,7 @@ func (p *Programs) build(packages []string) (err error) {
 	return nil
 }
 
-// command is the go command. It does not ask git, whose answer would differ between
+// command returns the go command. It does not ask git, whose answer would differ between
 // copies of the tree, and which may refuse to answer.
 func (p *Programs) command() []string {
 	ldflags, tags, how := p.LDFlags, tags, "-trimpath"
@@ -80,13 +80,13 @@ func (p *Programs) command() []string {
 	return []string{"build", "-buildvcs=false", how, "-tags", tags, "-ldflags", ldflags, "-o", p.dir + "/"}
 }
 
-// Dir is where they are.
+// Dir returns the directory of the programs.
 func (p *Programs) Dir() string { return p.dir }
 
-// Path is that of a program.
+// Path returns the path of a program.
 func (p *Programs) Path(name string) string { return filepath.Join(p.dir, name) }
 
-// Remove removes them.
+// Remove removes the programs.
 func (p *Programs) Remove() {
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Status is the exit status of a process as a shell shows it; -1 if there is none.
+// Status returns the exit status of a process as a shell shows it, or -1 if there is
+// none.
 func Status(s *os.ProcessState) int {
 	if s == nil {
 		return -1

@@ -21,7 +21,7 @@ func Write(file string, token uint64) (highest uint64, accepted bool, err error)
 	if err != nil {
 		return 0, false, err
 	}
-	defer f.Close() // and with it the lock
+	defer f.Close() // closing also releases the lock
 	if err := lock(f); err != nil {
 		return 0, false, err
 	}

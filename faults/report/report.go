@@ -95,7 +95,7 @@ func order(a, b Row) int {
 		cmp.Compare(peer(a), peer(b)), strings.Compare(a.Subject, b.Subject))
 }
 
-// summary is what leaderrun did on all backends, in a sentence.
+// summary describes in a sentence what leaderrun did on all backends.
 func summary(rows []Row) string {
 	var all oracle.Figures
 	backends, wrong := 0, 0

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 )
 
-var update = flag.Bool("update", false, "write testdata/RESULTS.md anew")
+var update = flag.Bool("update", false, "rewrite testdata/RESULTS.md")
 
 func millis(all ...int) (d []time.Duration) {
 	for _, n := range all {
@@ -21,7 +21,7 @@ func millis(all ...int) (d []time.Duration) {
 	return d
 }
 
-// made are fictional results, those of etcd in two parts.
+// made returns fictional results; those of etcd are in two parts.
 func made() (Header, []Row) {
 	h := Header{Cores: 2, Kernel: "6.1.0", Go: "go1.26.8", Took: 61*time.Minute + 20*time.Second, Seed: 7, TTL: 5 * time.Second,
 		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
@@ -66,7 +66,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// broken cannot be written to.
+// A broken cannot be written to.
 type broken struct{}
 
 var errBroken = errors.New("broken")

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 )
 
-// none stands where nothing was measured.
+// none stands for a missing measurement.
 const none = "–"
 
 // writeResults writes the table with a row for each backend, mode and subject.
@@ -64,7 +64,7 @@ func writeFaults(w io.Writer, rows []Row) {
 	row(w, sum...)
 }
 
-// name is a row's in the head of a column.
+// name returns a row's name for the head of a column.
 func (r Row) name() string {
 	name := r.Backend
 	if r.Mode != "" {
@@ -83,7 +83,7 @@ func row(w io.Writer, cells ...string) {
 	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// known is a text about n things, if there are any.
+// known returns a text about n things, or none if n is 0.
 func known(n int, text string) string {
 	if n == 0 {
 		return none
@@ -91,7 +91,7 @@ func known(n int, text string) string {
 	return text
 }
 
-// spread is the number of some durations, and how long they are.
+// spread formats the number of some durations, and how long they are.
 func spread(all []time.Duration, unit func(time.Duration) string) string {
 	at := func(q float64) string { return unit(oracle.Quantile(all, q)) }
 	return known(len(all), fmt.Sprintf("%d, %s / %s / %s", len(all), at(0.5), at(0.99), at(1)))

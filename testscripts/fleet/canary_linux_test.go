@@ -10,9 +10,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A canary notices when the machine is too busy to run anybody in time. What must
-// never be must not be then, either; but a lease may be lost with nobody at fault,
-// and a takeover takes as long as it takes.
+// A canary notices when the machine is too busy to run anything in time. What must never
+// happen must not happen then either. But a lease may be lost without a fault, and a
+// takeover takes as long as it takes.
 type canary struct {
 	stop chan struct{}
 	wg   sync.WaitGroup
@@ -21,11 +21,11 @@ type canary struct {
 	slow []trace.Span
 }
 
-// tooSlow is how long it takes to run a program that does nothing on a machine
-// that is too busy. It takes a hundredth of it on one that is not.
+// tooSlow is how long a program that does nothing takes on a machine that is too busy.
+// Otherwise it takes a hundredth of that.
 const tooSlow = 400 * time.Millisecond
 
-// newCanary returns one that lives until the end of the test.
+// newCanary returns a canary that lives until the end of the test.
 func newCanary(t *testing.T, dir string) *canary {
 	c := &canary{stop: make(chan struct{})}
 	c.wg.Go(func() { c.live(dir) })
@@ -39,7 +39,7 @@ func newCanary(t *testing.T, dir string) *canary {
 func (c *canary) live(dir string) {
 	for {
 		begin := clock.Boot{}.Now()
-		_ = exec.Command(program("subject"), "health", dir).Run() // it does nothing that could fail
+		_ = exec.Command(program("subject"), "health", dir).Run() // nothing in it could fail
 		select {
 		case <-c.stop:
 			return
@@ -53,8 +53,8 @@ func (c *canary) live(dir string) {
 	}
 }
 
-// busy reports whether the machine was too busy between two moments. Nobody is told
-// so by a nil canary.
+// busy reports whether the machine was too busy between two moments. A nil canary always
+// returns false.
 func (c *canary) busy(from, to clock.Instant) bool {
 	if c == nil {
 		return false

@@ -38,30 +38,30 @@ type cron struct {
 	rand     *rand.Rand
 	started  int
 	pending  []int // firings of a window that have not ended
-	tries    []int // that were planned for it besides
+	tries    []int // additional firings planned for the window
 	closed   map[int64]bool
 	outcomes []outcome
 }
 
-// maxTries is the number of firings, besides those that were planned, after which a
-// window is left without a success.
+// maxTries is the number of additional firings after which a window is left without a
+// success.
 const maxTries = 20
 
-// An outcome is what became of a firing.
+// An outcome is the result of a firing.
 type outcome struct {
 	firing
 	number  int
 	status  int  // as a shell shows it
-	killed  bool // leaderrun was, by us
+	killed  bool // we killed leaderrun
 	begun   clock.Instant
 	ended   clock.Instant
 	entries []trace.Entry
 	events  string // a file
 	stderr  string
-	excused bool // it ended badly, and the machine was too busy
+	excused bool // it failed, and the machine was too busy
 }
 
-// runDay runs a day on the hosts of one store, and returns what came of it.
+// runDay runs a day on the hosts of one store, and returns the result.
 func runDay(t *testing.T, d day, s *store) *cron {
 	t.Helper()
 	build(t)
@@ -89,8 +89,8 @@ func runDay(t *testing.T, d day, s *store) *cron {
 	return c
 }
 
-// play starts the planned firings in their time, and returns when all have ended
-// and those that were planned besides.
+// play starts the planned firings in time, and returns when all have ended, including the
+// additional ones.
 func (c *cron) play() {
 	all := c.plan(c.rand, c.slots, c.store.rude)
 	when := func(f firing) clock.Instant { return c.clocks[f.host].When(f.at) }
@@ -105,8 +105,8 @@ func (c *cron) play() {
 	c.wg.Wait()
 }
 
-// fire starts leaderrun, and goes on when it has ended: if nothing else is going to
-// run the window's job, there is another firing.
+// fire starts leaderrun, and continues when it has ended: if nothing else will run the
+// window's job, it plans another firing.
 func (c *cron) fire(f firing, now trace.Clock) {
 	c.done(c.run(f, now))
 }
@@ -132,8 +132,8 @@ func (c *cron) done(o outcome) {
 	})
 }
 
-// clockFor is the clock of a firing's host; if that window is over by it, one that
-// is slow enough.
+// clockFor returns the clock of a firing's host or, if the window is over by that clock,
+// one that is slow enough.
 func (c *cron) clockFor(f firing) trace.Clock {
 	now, at := c.clocks[f.host], clock.Boot{}.Now()
 	if shown := now.Read(at); c.schedule.Window(shown).Key != c.keys[f.slot] {
@@ -142,7 +142,8 @@ func (c *cron) clockFor(f firing) trace.Clock {
 	return now
 }
 
-// key is the window that leaderrun took its firing for, by what it read.
+// key returns the window that leaderrun assigned its firing to, according to the clock
+// that it read.
 func (o *outcome) key(s window.Schedule) (int64, bool) {
 	for _, e := range o.entries {
 		if e.Kind == trace.Read {
@@ -187,8 +188,8 @@ func (c *cron) run(f firing, now trace.Clock) outcome {
 	return o
 }
 
-// killAfter waits for a process, and kills it after a while if that is positive. It
-// reports whether it did.
+// killAfter waits for a process, and kills it after d if d is positive. It reports
+// whether it did.
 func killAfter(cmd *exec.Cmd, d time.Duration) (killed bool) {
 	ended := make(chan struct{})
 	go func() {

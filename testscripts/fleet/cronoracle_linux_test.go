@@ -15,17 +15,17 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A verdict is what was found in the records of a day, and its figures.
+// A verdict is what was found in the records of a day, with figures.
 type verdict struct {
 	wrong []string
 
 	windows, firings, ran, skips int
-	held, unanswered             int // gave up waiting: somebody else had the lock, or the server was too slow
+	held, unanswered             int // gave up waiting because another had the lock, or because the server was too slow
 	failures                     int
 	kills                        map[string]int
-	reruns                       int // of a job that had succeeded and could not say so
-	overtaken                    int // skips of windows that came so late that later ones had their turn
-	excused                      int // firings that the machine was too busy for
+	reruns                       int // of a job that had succeeded but could not report it
+	overtaken                    int // skips of windows so late that later ones had their turn
+	excused                      int // firings excused because the machine was too busy
 	least                        time.Duration
 }
 
@@ -38,11 +38,11 @@ func (v *verdict) String() string {
 		v.windows, v.firings, v.ran, v.skips, v.held, v.unanswered, v.failures, v.kills, v.reruns, v.overtaken, v.excused, v.least)
 }
 
-// A turn is what happened in one window.
+// A turn is everything that happened in one window.
 type turn struct {
 	starts    []clock.Instant
 	successes []success
-	overtaken bool // it came so late that the record had no room for it any more
+	overtaken bool // so late that the record no longer had room for the window
 }
 
 type success struct {
@@ -53,14 +53,14 @@ type success struct {
 // judge checks the records of a day:
 //
 //   - there is one job at a time, and tokens rise from each to the next;
-//   - each window has a success, and one only, but for one whose leaderrun was
-//     killed by us before it could say so, or could not and has told us;
-//   - after leaderrun has said so, by exiting with 0, the job is never started
+//   - each window has exactly one success, unless we killed its leaderrun before it could
+//     record the success, or it has warned that it could not;
+//   - after leaderrun has recorded the success, by exiting with 0, the job is never started
 //     again for that window;
-//   - who skips the job has been told of a success that there was, or comes so late,
-//     on a machine too busy, that the record may have no room for the window;
-//   - leaderrun knows its window before it campaigns;
-//   - it exits with what became of the job.
+//   - a run that skips the job did so because of an actual success, or comes so late, on a
+//     machine that is too busy, that the record may have no room for the window;
+//   - leaderrun determines its window before it campaigns;
+//   - its exit status is that of the job.
 func (c *cron) judge() *verdict {
 	v := &verdict{windows: len(c.keys), firings: len(c.outcomes), kills: map[string]int{}}
 	turns := map[int64]*turn{}
@@ -82,7 +82,7 @@ func (c *cron) judge() *verdict {
 	}
 	for _, key := range c.keys {
 		if turns[key] == nil {
-			v.complain("window %d was nobody's", key)
+			v.complain("window %d belongs to no firing", key)
 		}
 	}
 	for i := range c.outcomes {
@@ -98,8 +98,8 @@ func (c *cron) judge() *verdict {
 // remembered is the number of successes that the record has room for.
 const remembered = 24
 
-// overtaken reports whether at a moment so many later windows had had a success that
-// one with this key may count as over.
+// overtaken reports whether, at a moment, so many later windows had a success that the
+// window with this key may be forgotten.
 func overtaken(turns map[int64]*turn, key int64, at clock.Instant) bool {
 	later := 0
 	for k, t := range turns {
@@ -149,7 +149,7 @@ func (o *outcome) has(kind string) bool {
 	return slices.ContainsFunc(o.entries, func(e trace.Entry) bool { return e.Kind == kind })
 }
 
-// victim is what was killed by the job, if anything was.
+// victim returns what the job killed, or "".
 func (o *outcome) victim() string {
 	for _, e := range o.entries {
 		if e.Kind == trace.Kill {
@@ -168,7 +168,7 @@ func (c *cron) judgeOne(v *verdict, o *outcome) {
 		ok = o.has(trace.Success) || !o.has(trace.Start)
 	case 3:
 		ok = o.has(trace.Failure)
-	case 69, 75: // on a machine that is too busy there may be no answer within a short wait
+	case 69, 75: // on a busy machine there may be no answer within a short wait
 		ok = o.wait != "" && !o.has(trace.Start)
 	case 76:
 		ok = victim == "guard"
@@ -191,7 +191,7 @@ func (c *cron) judgeOne(v *verdict, o *outcome) {
 	}
 }
 
-// firstEvent is when the first event of a file was; zero if there is none.
+// firstEvent returns the time of the first event in a file, or zero if there is none.
 func firstEvent(file string) time.Time {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -225,8 +225,8 @@ func (v *verdict) judgeTurn(key int64, t *turn, planned bool) {
 	}
 }
 
-// interrupted reports whether leaderrun, or its guard, was killed by us and so
-// could not say how the job had ended; or it could not be noted.
+// interrupted reports whether we killed leaderrun or its guard, so that it could not
+// report how the job had ended, or the success could not be recorded.
 func (o *outcome) interrupted() bool {
 	return o.unnoted() || o.status != 0 && (o.killed || o.victim() != "" || o.excused)
 }
@@ -234,7 +234,7 @@ func (o *outcome) interrupted() bool {
 // unnoted reports whether leaderrun has warned that the window may be run again.
 func (o *outcome) unnoted() bool { return strings.Contains(o.stderr, "could not be noted") }
 
-// judgeSkip checks that a job was skipped for a success.
+// judgeSkip checks that a job was skipped because of a success.
 func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
 	key, ok := o.key(c.schedule)
 	if !ok || o.status != 0 || o.has(trace.Start) {
@@ -264,18 +264,18 @@ func (c *cron) judgeJobs(v *verdict) {
 	}
 	overlaps, least := oracle.Alone(all)
 	v.least = least
-	v.wrong = append(append(v.wrong, told(overlaps)...), oracle.Rising(all, true)...)
+	v.wrong = append(append(v.wrong, described(overlaps)...), oracle.Rising(all, true)...)
 }
 
-// told are overlaps in words.
-func told(overlaps []oracle.Overlap) (wrong []string) {
+// described returns overlaps in words.
+func described(overlaps []oracle.Overlap) (wrong []string) {
 	for _, o := range overlaps {
 		wrong = append(wrong, o.String())
 	}
 	return wrong
 }
 
-// listed is what is wrong, or the beginning of it.
+// listed returns what is wrong, or the beginning of it.
 func listed(wrong []string) string {
 	if n := len(wrong); n > 20 {
 		wrong = append(wrong[:20:20], fmt.Sprint("and ", n-20, " more"))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestDay is a day of cron on five hosts, whose clocks differ by up to three
-// minutes: in each window the job succeeds, once.
+// TestDay is a day of cron on five hosts, whose clocks differ by up to three minutes: in
+// each window the job succeeds once.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	for name, start := range stores() {
@@ -23,15 +23,15 @@ func TestDay(t *testing.T) {
 				}
 			}
 			if v.ran == 0 || v.skips+v.held == 0 || v.failures == 0 {
-				t.Errorf("that shows nothing: %v", v)
+				t.Errorf("this proves nothing: %v", v)
 			}
 		})
 	}
 }
 
-// TestClocksChange is the nights in which the clocks of Berlin change. A schedule
-// that names its hours goes by what they show: an hour that is there twice has its
-// windows once. One for every hour has those of both.
+// TestClocksChange is the nights in which the clocks of Berlin change. A schedule with
+// specific hours follows the clock: an hour that occurs twice has its windows once. A
+// schedule for every hour has the windows of both.
 func TestClocksChange(t *testing.T) {
 	t.Parallel()
 	autumn, spring := time.Date(2026, 10, 24, 21, 50, 0, 0, time.UTC), time.Date(2026, 3, 28, 22, 50, 0, 0, time.UTC)

@@ -10,14 +10,15 @@ import (
 // ttl is the lease of services.
 const ttl = 6 * time.Second
 
-// A fault is something that is done to a service, its host, or its server.
+// A fault is done to a service, its host, or its server.
 type fault struct {
 	name string
-	// applies reports whether a store's fleet can have it.
+	// applies reports whether a store's fleet can have the fault.
 	applies func(*store) bool
-	// strike does it, for a while if it is of that kind, and returns when it is over.
+	// strike causes the fault, for a while if it is of that kind, and returns when it is
+	// over.
 	strike func(*services)
-	// outage says that the server is away for all hosts.
+	// outage is set if the server is down for all hosts.
 	outage bool
 }
 
@@ -25,7 +26,7 @@ func always(*store) bool      { return true }
 func served(s *store) bool    { return s.server != nil }
 func freezable(s *store) bool { _, ok := s.server.(pauser); return ok }
 
-// faults are all that there are.
+// faults returns all faults.
 func faults() []fault {
 	return []fault{
 		{name: "job killed", applies: always, strike: func(s *services) { s.strike(s.leader().PID, unix.SIGKILL) }},
@@ -76,8 +77,8 @@ func faults() []fault {
 	}
 }
 
-// planFaults picks n faults for a store: each kind in turn, in an order that the
-// seed decides. The first one ends a term for certain.
+// planFaults picks n faults for a store: each kind in turn, in an order that the seed
+// decides. The first one certainly ends a term.
 func planFaults(r *rand.Rand, s *store, n int) []fault {
 	var kinds, all []fault
 	for _, f := range faults() {
@@ -95,8 +96,7 @@ func planFaults(r *rand.Rand, s *store, n int) []fault {
 	return all[:n]
 }
 
-// length is how long a fault lasts: from what is hardly noticed to what costs the
-// lock.
+// length is how long a fault lasts: from hardly noticeable to the loss of the lock.
 func (s *services) length() time.Duration { return ttl/6 + upTo(s.rand, 3*ttl/2) }
 
 // pass lets time pass while a fault lasts.

@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 )
 
-// gone checks that soon nothing of a fleet is left.
+// gone checks that nothing of a fleet is left after a moment.
 func gone(t *testing.T, cookie string) {
 	t.Helper()
 	left, err := oracle.Gone(cookie, 10*time.Second)
@@ -19,7 +19,7 @@ func gone(t *testing.T, cookie string) {
 	}
 }
 
-// within polls until ok, for a while.
+// within polls until ok returns true or the limit is over.
 func within(limit time.Duration, ok func() bool) bool {
 	for end := time.Now().Add(limit); !ok(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -57,7 +57,7 @@ func TestGaps(t *testing.T) {
 		outage bool
 		from   float64 // without a service
 		to     float64
-		sick   float64 // from then on the first service hangs; 0: it does not
+		sick   float64 // from when the first service hangs; 0 if it does not
 		ok     bool
 	}{
 		{"in time", false, 10, 12 + bound, 0, true},
@@ -85,7 +85,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// lived is a service with the file of its life.
+// lived returns a service with the file of its life.
 func lived(t *testing.T, token uint64, first, last float64) oracle.Stay {
 	t.Helper()
 	l := command("service", token, first, last)
@@ -198,11 +198,12 @@ func TestOvertaken(t *testing.T) {
 		turns[key+1] = &turn{successes: []success{{at: at(1 + float64(key))}}}
 	}
 	if !overtaken(turns, 0, clock.Never) || overtaken(turns, 0, at(3)) || overtaken(turns, 1, clock.Never) {
-		t.Error("not overtaken by all of them, or by a few")
+		t.Error("not overtaken by all of them, or overtaken by a few")
 	}
 }
 
-// TestBusy excuses what takes too long on a machine too busy, then and only then.
+// TestBusy checks that what takes too long is excused exactly when the machine is too
+// busy.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	c := &canary{slow: []trace.Span{{First: at(5), Last: at(6)}}}
@@ -216,7 +217,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestSkips judges one that skips the job for a window that had no success.
+// TestSkips judges a run that skips the job for a window without a success.
 func TestSkips(t *testing.T) {
 	t.Parallel()
 	w, err := window.Parse("10m", "UTC")
@@ -227,7 +228,7 @@ func TestSkips(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		canary *canary
-		later  int // windows that had one meanwhile
+		later  int // windows that had a success meanwhile
 		ok     bool
 	}{
 		{"at once", busy, 3, false},

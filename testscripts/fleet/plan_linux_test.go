@@ -11,14 +11,14 @@ import (
 // hosts is the size of a fleet that runs a job from cron.
 const hosts = 5
 
-// A day is what cron does on all hosts, as it is planned.
+// A day is what cron does on all hosts, as planned.
 type day struct {
 	spec    string
 	zone    string // TZ of all hosts
 	begin   time.Time
-	windows int           // so many are looked at
-	every   time.Duration // how long each is, but where clocks change
-	fast    time.Duration // and how long that lasts here
+	windows int           // number of windows
+	every   time.Duration // the length of each, except where clocks change
+	fast    time.Duration // how long a window lasts in this test
 }
 
 func (d day) factor() int64 { return int64(d.every / d.fast) }
@@ -26,15 +26,15 @@ func (d day) factor() int64 { return int64(d.every / d.fast) }
 // A firing is one start of the job by cron, on one host.
 type firing struct {
 	host int
-	slot int           // of the day, from 0: the one that cron means
+	slot int           // the intended window of the day, from 0
 	at   time.Time     // when it is started, by the host's own clock
 	wait string        // an option of leaderrun, or ""
 	job  []string      // arguments
-	kill time.Duration // kill leaderrun so long after its start; 0: do not
+	kill time.Duration // kill leaderrun this long after its start; 0 means not to
 }
 
-// slots returns the first moment of each of the day's windows, and of the one
-// after the last.
+// slots returns the first moment of each of the day's windows, and of the one after the
+// last.
 func (d day) slots(s window.Schedule) []time.Time {
 	next := s.Ends(d.begin)
 	all := []time.Time{next}
@@ -51,7 +51,7 @@ func (d day) slots(s window.Schedule) []time.Time {
 func (d day) plan(r *rand.Rand, slots []time.Time, rude int) []firing {
 	var all []firing
 	for i, begin := range slots[:len(slots)-1] {
-		long := min(slots[i+1].Sub(begin), 3*d.every) // the last one of a night lasts for a day
+		long := min(slots[i+1].Sub(begin), 3*d.every) // the last window of a night lasts for a day
 		for host := range hosts {
 			after := upTo(r, 20*time.Second)
 			switch n := r.IntN(10); {
@@ -72,8 +72,8 @@ func (d day) plan(r *rand.Rand, slots []time.Time, rude int) []firing {
 // victims are what a job may kill.
 var victims = []string{"job", "guard", "leaderrun"}
 
-// evils are what befalls the job in each of the first windows, so that no day, however
-// short, is without one of them: the arguments of a job that works for so long.
+// evils are what happens to the job in each of the first windows, so that even a short
+// day has all of them: the arguments of a job that works for the given time.
 var evils = []func(long string) []string{
 	func(long string) []string { return []string{"job", long, "success", victims[0], "50"} },
 	func(long string) []string { return []string{"job", long, "success", victims[1], "50"} },
@@ -81,7 +81,7 @@ var evils = []func(long string) []string{
 	func(long string) []string { return []string{"job", long, "failure"} },
 }
 
-// fire decides what becomes of one firing.
+// fire decides what happens to one firing.
 func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	f := firing{host: host, slot: slot, at: at}
 	switch n := r.IntN(100); {
@@ -92,7 +92,7 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	}
 	long := d.fast/10 + upTo(r, d.fast/2)
 	if r.IntN(25) == 0 {
-		long = d.fast + upTo(r, d.fast/2) // across the edge of the window
+		long = d.fast + upTo(r, d.fast/2) // beyond the end of the window
 	}
 	end := "success"
 	if r.IntN(4) == 0 {
@@ -100,7 +100,7 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	}
 	f.job = []string{"job", long.String(), end}
 	switch n := r.IntN(100); {
-	case n < 15: // mostly while it works, rarely between its success and the note of it
+	case n < 15: // mostly while it works, rarely between its success and its record
 		percent := r.IntN(104)
 		f.job = append(f.job, victims[r.IntN(len(victims))], strconv.Itoa(min(percent, 100)))
 	case n < 20:
@@ -112,8 +112,8 @@ func (d day) fire(r *rand.Rand, host, slot int, at time.Time, rude int) firing {
 	return f
 }
 
-// again plans one more firing for a window in which nothing has succeeded, on the
-// next host. After some of them nothing is to fail any more.
+// again plans one more firing for a window without a success, on the next host. After
+// some tries nothing fails any more.
 func (d day) again(r *rand.Rand, before firing, tries int) firing {
 	f := d.fire(r, (before.host+1)%hosts, before.slot, before.at, 0)
 	if tries > 3 {

@@ -16,7 +16,7 @@ import (
 var built programs.Programs
 
 func TestMain(m *testing.M) {
-	// Fleets wait most of their time; a machine of two cores runs many at once.
+	// Fleets mostly wait; a machine with two cores can run many at once.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
@@ -32,7 +32,7 @@ func build(t *testing.T) {
 	}
 }
 
-// size is how much of something is tested: a short form, the long one of
+// size returns how much of something to test: the short form, the long one of
 // LEADERRUN_TEST_LONG=1, or FLEET_TIMES that.
 func size(t *testing.T, short, long int) int {
 	t.Helper()
@@ -49,7 +49,8 @@ func size(t *testing.T, short, long int) int {
 	return short
 }
 
-// seed is that of a run. It is printed, so that a run can be planned again.
+// seed returns the seed of a run. It prints the seed, so that the run can be planned
+// again.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	s := uint64(time.Now().UnixNano())
@@ -63,8 +64,8 @@ func seed(t *testing.T) uint64 {
 	return s
 }
 
-// environment is what all programs of a fleet have. The cookie is in nobody
-// else's.
+// environment returns the environment of all programs of a fleet. No other program has
+// the cookie.
 func environment(dir, cookie string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),

@@ -2,8 +2,8 @@ package fleet
 
 import "testing"
 
-// TestService is a service on three hosts, through faults of all kinds: it runs
-// once at a time, and soon after each fault it runs again.
+// TestService is a service on three hosts, through faults of all kinds: it runs once at a
+// time, and soon after each fault it runs again.
 func TestService(t *testing.T) {
 	t.Parallel()
 	for name, start := range stores() {
@@ -16,7 +16,7 @@ func TestService(t *testing.T) {
 				t.Errorf("%d violations:\n%s\n%s", len(r.wrong), listed(r.wrong), s.logs())
 			}
 			if r.terms < 2 {
-				t.Errorf("that shows nothing: %v", r)
+				t.Errorf("this proves nothing: %v", r)
 			}
 		})
 	}

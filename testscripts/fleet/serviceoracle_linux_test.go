@@ -15,19 +15,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// Allowances for what is slower than the takeover that is promised, which is one
-// lease and a little more after the end of a fault.
+// Allowances for what is slower than the promised takeover, which takes one lease and a
+// little more after the end of a fault.
 const (
 	little = 3 * time.Second
 	// detection is how long two failed health checks, and the end of the service,
 	// take.
 	detection = 3 * time.Second
-	// lastPause is the longest time until a leaderrun asks a server again that was
-	// away.
+	// lastPause is the longest time until a leaderrun asks a server again that was down.
 	lastPause = 5 * time.Second
 )
 
-// A report is what was found in the records of services, and its figures.
+// A report is what was found in the records of services, with figures.
 type report struct {
 	wrong []string
 
@@ -38,7 +37,7 @@ type report struct {
 	afterwards   time.Duration // without a leader, from the end of a fault
 	afterwardsBy string
 	least        time.Duration // between what ran under two tokens
-	excused      int           // times without a leader that were longer than they may be, on a machine too busy
+	excused      int           // times without a leader that were too long, on a machine that was too busy
 }
 
 func (r *report) complain(format string, args ...any) {
@@ -47,8 +46,8 @@ func (r *report) complain(format string, args ...any) {
 
 // judge checks the records of services:
 //
-//   - of services, what they start and hooks under the lease there was one at a time,
-//     and tokens rise;
+//   - of services, what they start, and hooks under the lease, there was one at a time, and
+//     tokens rise;
 //   - soon after each fault there is a leader again;
 //   - each term had its hooks, in order;
 //   - a leaderrun ends when it is told to, or killed, and only then.
@@ -66,7 +65,7 @@ func (s *services) judge() *report {
 	leased := slices.DeleteFunc(slices.Clone(all), func(a oracle.Stay) bool { return a.What == "lost" })
 	overlaps, least := oracle.Alone(leased)
 	r.least = least
-	r.wrong = append(append(r.wrong, told(overlaps)...), oracle.Rising(leased, false)...)
+	r.wrong = append(append(r.wrong, described(overlaps)...), oracle.Rising(leased, false)...)
 	s.judgeGaps(r, all)
 	s.judgeTerms(r, all, entries)
 	s.judgeExits(r)
@@ -76,8 +75,8 @@ func (s *services) judge() *report {
 // A gap is a time without a leader.
 type gap struct{ from, to clock.Instant }
 
-// gaps are the times between services. Of a term whose service hangs, what comes
-// after counts for nothing.
+// gaps returns the times between services. If the service of a term hangs, its time after
+// that does not count.
 func (s *services) gaps(all []oracle.Stay) []gap {
 	var found []gap
 	var last clock.Instant
@@ -85,9 +84,9 @@ func (s *services) gaps(all []oracle.Stay) []gap {
 		if l.What != "service" {
 			continue
 		}
-		span, err := trace.ReadLife(l.Life) // without what it has started
+		span, err := trace.ReadLife(l.Life) // without the processes that it has started
 		if err != nil {
-			continue // and it is in stays, which would have failed
+			continue // it is in stays, which would have failed
 		}
 		if sick, ok := s.sick[l.Token]; ok {
 			span.Last = min(span.Last, sick)
@@ -139,7 +138,7 @@ func (s *services) judgeGaps(r *report, all []oracle.Stay) {
 	}
 }
 
-// bound is how long after a fault there is a leader again.
+// bound returns how long after a fault there must be a leader again.
 func (s *services) bound(f strike) time.Duration {
 	d := ttl + little + s.store.poll
 	if f.outage {
@@ -177,14 +176,13 @@ func (s *services) judgeTerms(r *report, all []oracle.Stay, entries []trace.Entr
 			r.complain("term %d had a service although its first hook did not end by itself", token)
 		}
 		slices.SortFunc(stays, func(a, b oracle.Stay) int { return cmp.Compare(a.First, b.First) })
-		overlaps, _ := oracle.Alone(stays) // the last hook of a lost term, too, comes after its service
-		r.wrong = append(r.wrong, told(overlaps)...)
+		overlaps, _ := oracle.Alone(stays) // the last hook of a lost term also comes after its service
+		r.wrong = append(r.wrong, described(overlaps)...)
 	}
 }
 
-// judgeExits checks why leaderruns have ended. One that is told to end exits with
-// the status of its job, which may have to be killed, or as it would have died of
-// the signal.
+// judgeExits checks why leaderruns have ended. A leaderrun that is told to end exits with
+// the status of its job, which may have to be killed, or dies of the signal.
 func (s *services) judgeExits(r *report) {
 	ended := 0
 	for status, n := range s.exits {
@@ -200,9 +198,9 @@ func (s *services) judgeExits(r *report) {
 	}
 }
 
-// misordered says what is wrong with the order in which a term's commands began:
-// elected, then services, then resign, or lost, or both if the lock was lost while
-// it was given up. One whose leaderrun was killed may lack the end.
+// misordered returns what is wrong with the order in which a term's commands began:
+// elected, then services, then resign, or lost, or both if the lock was lost during its
+// release. If leaderrun was killed, the end may be missing.
 func misordered(order []string, killed bool) string {
 	rest := order
 	take := func(what string, most int) (n int) {

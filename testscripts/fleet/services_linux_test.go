@@ -26,8 +26,8 @@ import (
 // replicas is the number of hosts that run a service.
 const replicas = 3
 
-// respawn is how long a service manager waits until it starts a leaderrun again
-// that has ended.
+// respawn is how long a service manager waits until it starts leaderrun again after its
+// end.
 const respawn = 300 * time.Millisecond
 
 // services are the hosts of a fleet that run a service.
@@ -36,7 +36,7 @@ type services struct {
 	store  *store
 	rand   *rand.Rand
 	dir    string
-	trace  string // the file
+	trace  string // file of entries
 	cookie string
 	canary *canary
 
@@ -48,7 +48,7 @@ type services struct {
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
-	running [replicas]int // their process ids; 0: between two
+	running [replicas]int // process ids of the leaderruns; 0 between two
 	exits   map[int]int   // how many ended with each status
 }
 
@@ -58,7 +58,7 @@ type strike struct {
 	begin, end clock.Instant
 }
 
-// runServices runs a service through n faults, and returns what came of it.
+// runServices runs a service through n faults, and returns the result.
 func runServices(t *testing.T, store *store, n int) *services {
 	t.Helper()
 	build(t)
@@ -84,14 +84,14 @@ func runServices(t *testing.T, store *store, n int) *services {
 		s.settle(clock.Boot{}.Now(), steady)
 		s.pass(upTo(s.rand, time.Second))
 	}
-	s.settle(s.strikes[len(s.strikes)-1].end, ttl) // a lease that the last fault has cost is over by then
+	s.settle(s.strikes[len(s.strikes)-1].end, ttl) // a lease lost by the last fault has ended by then
 	end()
 	gone(t, s.cookie)
 	return s
 }
 
-// manage is a host's service manager: it starts leaderrun, and again when it has
-// ended.
+// manage is a host's service manager: it starts leaderrun, and starts it again when it
+// has ended.
 func (s *services) manage(host int) {
 	for {
 		s.run(host)
@@ -135,7 +135,7 @@ func (s *services) run(host int) {
 	s.running[host] = cmd.Process.Pid
 	s.mu.Unlock()
 	err = unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-	s.mu.Lock() // its number is nobody else's until it is reaped
+	s.mu.Lock() // its process id is not reused before it is reaped
 	s.running[host] = 0
 	s.mu.Unlock()
 	_ = cmd.Wait() // its state is in ProcessState
@@ -160,7 +160,7 @@ func (s *services) end() {
 	s.wg.Wait()
 }
 
-// entries is what was written down until now.
+// entries returns what has been recorded so far.
 func (s *services) entries() []trace.Entry {
 	s.t.Helper()
 	all, err := trace.ReadAll(s.trace)
@@ -170,7 +170,7 @@ func (s *services) entries() []trace.Entry {
 	return all
 }
 
-// latest is the service that was started last; false: there was none.
+// latest returns the service that was started last, or false if there was none.
 func (s *services) latest() (oracle.Stay, bool) {
 	all := s.entries()
 	for _, e := range slices.Backward(all) {
@@ -182,10 +182,10 @@ func (s *services) latest() (oracle.Stay, bool) {
 	return oracle.Stay{}, false
 }
 
-// patience is how long there may be no leader before the test is given up.
+// patience is how long there may be no leader before the test fails.
 const patience = 2 * time.Minute
 
-// steady is how long a service must have run to be taken for one that stays.
+// steady is how long a service must have run to count as stable.
 const steady = time.Second
 
 // settle waits until there is a leader that has stayed for some time after a moment.
@@ -200,7 +200,7 @@ func (s *services) settle(after clock.Instant, some time.Duration) {
 	}
 }
 
-// leader is the service that runs.
+// leader returns the running service.
 func (s *services) leader() trace.Entry {
 	s.t.Helper()
 	l, ok := s.latest()
@@ -210,7 +210,7 @@ func (s *services) leader() trace.Entry {
 	return l.Entry
 }
 
-// host is the number of the host on which something was written down.
+// host returns the number of the host that wrote an entry.
 func (s *services) host(e trace.Entry) int {
 	s.t.Helper()
 	n, err := strconv.Atoi(e.Host)
@@ -220,7 +220,7 @@ func (s *services) host(e trace.Entry) int {
 	return n
 }
 
-// waiting is the leaderrun of a host that does not lead.
+// waiting returns the leaderrun of a host that does not lead.
 func (s *services) waiting() int {
 	host := (s.host(s.leader()) + 1 + s.rand.IntN(replicas-1)) % replicas
 	pid := 0
@@ -233,8 +233,8 @@ func (s *services) waiting() int {
 	return pid
 }
 
-// hit sends a signal to a process of ours, and reports whether it is still there. A
-// guard has no environment to tell whose it is: its parent has.
+// hit sends a signal to one of our processes, and reports whether it still exists. A
+// guard has no environment that identifies it, but its parent has.
 func (s *services) hit(pid int, sig syscall.Signal) bool {
 	return (s.owns(pid) || s.owns(parentOf(pid))) && unix.Kill(pid, sig) == nil
 }
@@ -244,7 +244,7 @@ func (s *services) owns(pid int) bool {
 	return err == nil && oracle.Carries(env, s.cookie)
 }
 
-// parentOf is the parent of a process; 0: there is none.
+// parentOf returns the parent of a process, or 0 if there is none.
 func parentOf(pid int) int {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
@@ -255,7 +255,7 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// strike sends a signal to who leads, or its leaderrun or guard, which must be there.
+// strike sends a signal to the leader, or its leaderrun or guard, which must exist.
 func (s *services) strike(pid int, sig syscall.Signal) {
 	if !s.hit(pid, sig) {
 		s.t.Errorf("there is no process %d to send %v to", pid, sig)

@@ -15,17 +15,17 @@ import (
 // A store is where a fleet's locks are kept.
 type store struct {
 	name    string
-	server  server                     // nil: there is none
+	server  server                     // nil if there is none
 	addr    string                     // of the server
-	env     func(addr string) []string // names the store, behind this address
-	proxies []*faultproxy.Proxy        // before the server, one for each host; may be none
+	env     func(addr string) []string // names the store at this address
+	proxies []*faultproxy.Proxy        // in front of the server, one for each host; may be empty
 
 	// A fleet's clocks run so fast that a window lasts this long.
 	window time.Duration
-	// rude is the share of firings, in percent, that do not wait for the lock: what
-	// is polled is had late by those who wait.
+	// rude is the share of firings, in percent, that do not wait for the lock. If waiters
+	// poll, they get such a lock late.
 	rude int
-	// poll is how long a waiter may not look whether the lock is free.
+	// poll is the longest time between two looks of a waiter.
 	poll time.Duration
 }
 
@@ -35,13 +35,13 @@ type server interface {
 	Start()
 }
 
-// A pauser can be frozen, too.
+// A pauser can also be frozen.
 type pauser interface {
 	Pause()
 	Resume()
 }
 
-// stores are all of them. Each call starts servers of its own.
+// stores returns all stores. Each call starts its own servers.
 func stores() map[string]func(*testing.T) *store {
 	return map[string]func(*testing.T) *store{
 		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
@@ -80,7 +80,7 @@ func postgresStore(t *testing.T) *store {
 		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, addr)} }}
 }
 
-// behindProxies puts a proxy before the server for each host.
+// behindProxies puts a proxy in front of the server for each host.
 func (s *store) behindProxies(t *testing.T, hosts int) {
 	if s.server == nil {
 		return
@@ -90,7 +90,7 @@ func (s *store) behindProxies(t *testing.T, hosts int) {
 	}
 }
 
-// of is the environment that names the store to a host.
+// of returns the environment that names the store to a host.
 func (s *store) of(host int) []string {
 	if len(s.proxies) > 0 {
 		return s.env(s.proxies[host].Addr())

@@ -19,7 +19,7 @@ func main() {
 	os.Exit(cmd.Main(os.Args, env))
 }
 
-// read reads the clock, and tells the test what it showed.
+// read reads the clock, and records for the test what it showed.
 func read(c trace.Clock) time.Time {
 	now := c.Read(clock.Boot{}.Now())
 	e := trace.Entry{Kind: trace.Read, Wall: now.UnixNano(), Real: time.Now().UnixNano(), PID: os.Getpid()}
