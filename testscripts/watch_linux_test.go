@@ -29,7 +29,7 @@ func TestWatchLive(t *testing.T) {
 	s.key(ctrlC)
 	s.expect(leave)
 	if _, status := s.ends(), s.run("kill %1; echo"); status == "" {
-		t.Error("the shell does not answer any more")
+		t.Error("the shell no longer answers")
 	}
 }
 

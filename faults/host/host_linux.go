@@ -20,7 +20,7 @@ type Options struct {
 	Hosts   int      // how many; 0: one
 	Servers []string // "127.0.0.1:port" each
 	Disk    int64    // bytes of each host's own file system; 0: 1 MiB
-	Proxied bool     // no network of its own, also as root
+	Proxied bool     // no network of its own, even as root
 }
 
 // A Host is a part of this machine that can be harmed. Its methods are safe for

@@ -67,7 +67,7 @@ func (h *Host) addNetwork(proxied bool) {
 	}
 	n := &network{thread: h.thread, link: linkPrefix + h.name[strings.LastIndexByte(h.name, '-')+1:]}
 	if err := n.connect(); err != nil {
-		h.tb.Fatalf("a network of its own: %v", err) // there would be no way to a server
+		h.tb.Fatalf("make a network: %v", err) // there would be no way to a server
 	}
 	h.network = n
 	h.tb.Cleanup(func() {

@@ -48,12 +48,12 @@ func TestVariables(t *testing.T) {
 		}
 	}
 	if got, want := demo.Heeded(), []string{"DEMO_HOSTS", "DEMO_TOKEN", "LEADERRUN_DEMO_TOKEN_FILE"}; !slices.Equal(got, want) {
-		t.Errorf("heeded are %q, want %q", got, want)
+		t.Errorf("Heeded: got %q, want %q", got, want)
 	}
 	if got, want := demo.Addresses(), []string{"DEMO_HOSTS"}; !slices.Equal(got, want) {
-		t.Errorf("addresses are %q, want %q", got, want)
+		t.Errorf("Addresses: got %q, want %q", got, want)
 	}
 	if got, want := demo.Secrets(), []string{"DEMO_TOKEN"}; !slices.Equal(got, want) {
-		t.Errorf("secrets are %q, want %q", got, want)
+		t.Errorf("Secrets: got %q, want %q", got, want)
 	}
 }

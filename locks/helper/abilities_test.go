@@ -197,7 +197,7 @@ func TestPID(t *testing.T) {
 		o.PID = given
 		st, err := start(t, "fake://h/?can=inspect", o).Inspect(t.Context())
 		if err != nil || st.PID != want {
-			t.Errorf("with the process id %d in its options, the backend was told %d, %v; want %d", given, st.PID, err, want)
+			t.Errorf("with the process id %d in its options, the backend got %d, %v; want %d", given, st.PID, err, want)
 		}
 	}
 }

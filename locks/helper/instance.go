@@ -48,7 +48,7 @@ func (l *Lock) supervise(in *instance) {
 	in.session.fail(in.process.exitError(f.lastLines()))
 	in.process.closeOutput()
 	<-logged
-	if in.session.hasServed() { // otherwise only the next request starts another, or a helper that cannot work would be restarted for ever
+	if in.session.hasServed() { // otherwise only the next request starts another, or a helper that cannot work would be restarted forever
 		l.serving()
 	}
 }

@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 			}
 			for _, other := range classes() {
 				if other != c && errors.Is(err, other.err) {
-					t.Errorf("%s is %s, too", c.name, other.name)
+					t.Errorf("%s is also %s", c.name, other.name)
 				}
 			}
 		})
@@ -123,19 +123,19 @@ func TestOpenErrors(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	for _, try := range []bool{true, false} {
-		var told []locks.Waiting
+		var reports []locks.Waiting
 		o := options()
-		o.Waiting = func(w locks.Waiting) { told = append(told, w) }
+		o.Waiting = func(w locks.Waiting) { reports = append(reports, w) }
 		l := start(t, "fake://h/?waiting=1000", o)
 		if _, err := l.Acquire(t.Context(), try); err != nil {
 			t.Fatal(err)
 		}
-		if try && len(told) > 0 {
-			t.Errorf("a try reported what it waits for: %+v", told)
+		if try && len(reports) > 0 {
+			t.Errorf("a try reported what it waits for: %+v", reports)
 		}
 		want := locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: 1}
-		if !try && (len(told) == 0 || told[len(told)-1] != want) {
-			t.Errorf("got %+v; the last should be %+v", told, want)
+		if !try && (len(reports) == 0 || reports[len(reports)-1] != want) {
+			t.Errorf("got %+v; the last should be %+v", reports, want)
 		}
 	}
 }

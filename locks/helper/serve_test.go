@@ -252,9 +252,9 @@ func newClient(t *testing.T, open locks.Opener) *client {
 	in, toServer := io.Pipe()
 	c := &client{t: t, in: toServer, said: make(chan string, 100), done: make(chan error, 1)}
 	go func() { c.done <- newServer("fake", open, c, io.Discard).serve(in, "") }()
-	c.tell(openLine)
-	c.hear("hello")
-	c.hear(`"id":1,`)
+	c.send(openLine)
+	c.expect("hello")
+	c.expect(`"id":1,`)
 	return c
 }
 
@@ -263,21 +263,21 @@ func (c *client) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func (c *client) tell(line string) {
+func (c *client) send(line string) {
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		c.t.Error(err)
 	}
 }
 
-func (c *client) hear(part string) {
+func (c *client) expect(part string) {
 	c.t.Helper()
 	select {
 	case line := <-c.said:
 		if !strings.Contains(line, part) {
-			c.t.Errorf("heard %s; want %s", line, part)
+			c.t.Errorf("got %s; want %s", line, part)
 		}
 	case <-time.After(limit):
-		c.t.Fatalf("did not hear %s", part)
+		c.t.Fatalf("did not get %s", part)
 	}
 }
 
@@ -303,10 +303,10 @@ func TestGrantAfterTheEnd(t *testing.T) {
 		release: func(ctx context.Context) error { released = true; return ctx.Err() },
 	}
 	c := newClient(t, s.open)
-	c.tell(`{"id":2,"method":"acquire"}`)
+	c.send(`{"id":2,"method":"acquire"}`)
 	<-asked
 	c.leave()
-	c.hear("error")
+	c.expect("error")
 	if !released {
 		t.Error("not released")
 	}
@@ -341,8 +341,8 @@ func TestHeldAtTheEnd(t *testing.T) {
 		release: func(context.Context) error { t.Error("released"); return nil },
 	}
 	c := newClient(t, s.open)
-	c.tell(`{"id":2,"method":"acquire"}`)
-	c.hear(`"id":2,"result"`)
+	c.send(`{"id":2,"method":"acquire"}`)
+	c.expect(`"id":2,"result"`)
 	c.leave()
 }
 
@@ -357,13 +357,13 @@ func TestReleaseOutlivesTheEnd(t *testing.T) {
 		release: func(ctx context.Context) error { close(asked); <-goOn; return ctx.Err() },
 	}
 	c := newClient(t, s.open)
-	c.tell(`{"id":2,"method":"acquire"}`)
-	c.hear(`"id":2,"result"`)
-	c.tell(`{"id":"guard","method":"release"}`)
+	c.send(`{"id":2,"method":"acquire"}`)
+	c.expect(`"id":2,"result"`)
+	c.send(`{"id":"guard","method":"release"}`)
 	<-asked
 	time.AfterFunc(50*time.Millisecond, func() { close(goOn) })
 	c.leave()
-	c.hear(`"id":"guard","result"`)
+	c.expect(`"id":"guard","result"`)
 }
 
 // TestRenewEndsWithTheInput checks that nothing keeps a lease alive for a dead core.
@@ -372,10 +372,10 @@ func TestRenewEndsWithTheInput(t *testing.T) {
 	c := newClient(t, func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
 		return openFake(t.Context(), &url.URL{RawQuery: "renew=wait"}, o)
 	})
-	c.tell(`{"id":2,"method":"renew"}`)
+	c.send(`{"id":2,"method":"renew"}`)
 	begun := time.Now()
 	c.leave()
-	c.hear(`"id":2,"error"`)
+	c.expect(`"id":2,"error"`)
 	if took := time.Since(begun); took > linger/2 {
 		t.Errorf("it took %v", took)
 	}
@@ -388,10 +388,10 @@ func TestOneRenewAtATime(t *testing.T) {
 	s := &serial{script: script{fake: fake{u: &url.URL{}}}}
 	c := newClient(t, func(context.Context, *url.URL, locks.Options) (locks.Lock, error) { return s, nil })
 	for id := range 8 {
-		c.tell(fmt.Sprintf(`{"id":%d,"method":"renew"}`, id+2))
+		c.send(fmt.Sprintf(`{"id":%d,"method":"renew"}`, id+2))
 	}
 	for range 8 {
-		c.hear(`"result"`)
+		c.expect(`"result"`)
 	}
 	c.leave()
 	if s.most.Load() != 1 {

@@ -16,7 +16,7 @@ import (
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s := newSession("fake", locks.Error{}, closer{io.Discard})
-	hear := func(lines string) {
+	send := func(lines string) {
 		if err := s.read(strings.NewReader(lines)); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hear(`{"event":"hello","protocol":[1],"scheme":"fake"}
+	send(`{"event":"hello","protocol":[1],"scheme":"fake"}
 {"id":1,"result":{}}
 {"id":2,"result":{"token":1}}
 {"event":"lost","error":{"message":"m"}}
@@ -36,13 +36,13 @@ func TestForget(t *testing.T) {
 	if _, err := s.send(t.Context(), request{Method: methodAcquire}); err != nil {
 		t.Fatal(err)
 	}
-	hear(`{"id":3,"result":{"token":2}}` + "\n")
+	send(`{"id":3,"result":{"token":2}}` + "\n")
 	select {
 	case err := <-s.lost:
 		t.Errorf("the new term was lost with the old one: %v", err)
 	default:
 	}
-	hear(`{"event":"lost","error":{"message":"m"}}` + "\n")
+	send(`{"event":"lost","error":{"message":"m"}}` + "\n")
 	checkClass(t, "lost", receive(t, s.lost), locks.ErrLost)
 }
 
@@ -50,8 +50,8 @@ func TestForget(t *testing.T) {
 func TestLastNews(t *testing.T) {
 	t.Parallel()
 	for range 50 { // because a select picks any ready case
-		told := 0
-		l := &Lock{report: func(locks.Waiting) { told++ }, at: new(instance)}
+		reports := 0
+		l := &Lock{report: func(locks.Waiting) { reports++ }, at: new(instance)}
 		l.at.session = newSession("fake", locks.Error{}, answerer{func() {
 			_ = l.at.session.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
 {"event":"waiting","id":1,"waiting":{}}
@@ -60,8 +60,8 @@ func TestLastNews(t *testing.T) {
 		}})
 		_, err := l.Acquire(t.Context(), false)
 		checkClass(t, "acquire", err, locks.ErrLost)
-		if told != 1 {
-			t.Fatalf("told %d times", told)
+		if reports != 1 {
+			t.Fatalf("%d reports", reports)
 		}
 	}
 }

@@ -65,18 +65,18 @@ func TestKillDuringFlood(t *testing.T) {
 // TestChatty checks that a report that nobody has received is replaced by the next.
 func TestChatty(t *testing.T) {
 	t.Parallel()
-	told, last := 0, 0
+	reports, last := 0, 0
 	o := options()
 	o.Waiting = func(w locks.Waiting) {
 		time.Sleep(time.Millisecond)
-		told, last = told+1, w.Position
+		reports, last = reports+1, w.Position
 	}
 	l := start(t, "chatty://h/", o)
 	if _, err := l.Acquire(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if last != 1 || told > 50_000 {
-		t.Errorf("told %d times, at last of position %d", told, last)
+	if last != 1 || reports > 50_000 {
+		t.Errorf("%d reports, at last of position %d", reports, last)
 	}
 }
 

@@ -116,18 +116,18 @@ func TestRestless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	reports := 0
 	for end := time.After(limit / 10); end != nil; {
 		select {
 		case <-changed:
-			told++
+			reports++
 			time.Sleep(time.Millisecond)
 		case <-end:
 			end = nil
 		}
 	}
-	if told == 0 || told > int(limit/10/time.Millisecond)+2 {
-		t.Errorf("told %d times", told)
+	if reports == 0 || reports > int(limit/10/time.Millisecond)+2 {
+		t.Errorf("%d reports", reports)
 	}
 }
 

@@ -173,7 +173,7 @@ func hostileList(e *env, corrupt func()) {
 	well.keep()
 	if e.can(locks.CanRecord) {
 		a.writes("good")
-		well.writes("good, too")
+		well.writes("also good")
 	}
 	e.unwatched(corrupt)
 	w := e.openNamed(e.u, "other")

@@ -68,7 +68,7 @@ func releaseBesidePending(e *env) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 	defer cancel()
 	if err := b.Release(ctx); err != nil && ctx.Err() != nil {
-		e.Errorf("Release beside a pending Acquire has not returned within %v: %v", e.prompt, err)
+		e.Errorf("Release during a pending Acquire has not returned within %v: %v", e.prompt, err)
 	}
 	e.open("c").refused()
 	c.cancel()

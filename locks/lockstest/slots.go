@@ -330,7 +330,7 @@ func slotIsEvicted(e *env) {
 		select {
 		case err := <-b.Lost():
 			if !errors.Is(err, locks.ErrLost) {
-				e.Errorf("Lost tells %v", err)
+				e.Errorf("Lost delivers %v", err)
 			}
 		case <-time.After(e.soon()):
 			e.Error("b does not learn of its loss")

@@ -44,7 +44,7 @@ func crowd() (int, error) {
 	for n := range daemons {
 		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 		if errno != 0 {
-			break // that many are a crowd, too
+			break // that many are also a crowd
 		}
 		if pid != 0 {
 			continue

@@ -40,7 +40,7 @@ const failed = 3
 
 func main() {
 	if os.Getenv(trace.PeerVariable) != "" && trace.PeerOf() == 0 {
-		_ = os.Setenv(trace.PeerVariable, strconv.Itoa(os.Getppid())) // for what we start, too
+		_ = os.Setenv(trace.PeerVariable, strconv.Itoa(os.Getppid())) // also for what we start
 	}
 	end(run(os.Args[1:]))
 }

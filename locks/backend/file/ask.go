@@ -52,7 +52,7 @@ const askInterval = 2 * time.Second
 // listen returns a function to call when there may be a request to the holder of a token.
 // The function delivers each request once, and keeps the last one that was not received.
 func (l *Locker) listen(token uint64) func() {
-	heard := ""
+	delivered := ""
 	return func() {
 		content, err := l.readBeside(askSuffix, maxAsk)
 		if err != nil {
@@ -60,10 +60,10 @@ func (l *Locker) listen(token uint64) func() {
 		}
 		head, text, _ := bytes.Cut(content, []byte("\n"))
 		to, _, _ := bytes.Cut(head, []byte(" "))
-		if string(to) != strconv.FormatUint(token, 10) || string(head) == heard || locks.CheckText(text) != nil {
+		if string(to) != strconv.FormatUint(token, 10) || string(head) == delivered || locks.CheckText(text) != nil {
 			return
 		}
-		heard = string(head)
+		delivered = string(head)
 		select {
 		case <-l.asked:
 		default:

@@ -127,12 +127,12 @@ func (f *follower) watch() (*os.File, error) {
 // follow reports events until the directory is gone or ctx ends.
 func (f *follower) follow(ctx context.Context, events *os.File) {
 	defer context.AfterFunc(ctx, func() { _ = events.SetReadDeadline(time.Unix(1, 0)) })()
-	var told time.Time
+	var last time.Time
 	echo := len(echoes)
 	for buf := make([]byte, 16<<10); ; {
 		var next time.Time
 		if echo < len(echoes) {
-			next = told.Add(echoes[echo])
+			next = last.Add(echoes[echo])
 		}
 		_ = events.SetReadDeadline(next) // if this fails, the read fails
 		if ctx.Err() != nil {
@@ -146,7 +146,7 @@ func (f *follower) follow(ctx context.Context, events *os.File) {
 		case err != nil, gone:
 			return
 		case matters:
-			told, echo = time.Now(), 0
+			last, echo = time.Now(), 0
 			f.notify()
 		}
 	}

@@ -191,7 +191,7 @@ func TestNoticeOfLoss(t *testing.T) {
 		renew  step
 	}{
 		"between renewals": {deleted, step{}},
-		"beside a renewal": {deleted, silence},
+		"during a renewal": {deleted, silence},
 		"of no class":      {errDown, step{}},
 		"closed":           {nil, step{}},
 	} {

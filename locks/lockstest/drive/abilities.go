@@ -34,7 +34,7 @@ func Ask(t testing.TB, l locks.Asker, token uint64, text string) {
 func Hears(t testing.TB, l locks.Asker, want string) {
 	t.Helper()
 	if got := Within(t, Patience, l.Asked()); string(got) != want {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
