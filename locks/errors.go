@@ -68,9 +68,9 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Class, e.Err}
 }
 
-// Ended notes in e that the caller's context has ended, if it has: e then wraps
-// ctx.Err(). With onlyTime, nothing else is known, and e reports nothing else. An error
-// that wraps ErrLost is left alone.
+// Ended makes e wrap ctx.Err() if the caller's context has ended. With onlyTime, e then
+// reports nothing else, because only the end of the context is known. An error that
+// wraps ErrLost stays as it is.
 func (e *Error) Ended(ctx context.Context, onlyTime bool) *Error {
 	switch ended := ctx.Err(); {
 	case ended == nil, errors.Is(e, ErrLost):

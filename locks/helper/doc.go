@@ -99,7 +99,7 @@
 //     contend for it. Result: state, with the fields of a status and the list queue of at
 //     most 64 places, each with holder, run_id, since and priority. If a state would not
 //     fit into a line, its queue is shorter.
-//   - "queue": the queue in the result of inspect is complete, the next in line first.
+//   - "queue": the result of inspect has the queue, the next in line first.
 //   - "record": record returns, as the result record, the text that is permanently stored
 //     with the lock, or none if it was never set. set_record replaces it by text, of at
 //     most 4096 bytes, if the lock is still ours, which the server checks in the step that

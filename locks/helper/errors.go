@@ -43,8 +43,8 @@ func toWire(err error) *wireError {
 	return w
 }
 
-// fromWire rebuilds the error. If the helper sent a hint but no operation or backend,
-// those of where are used. An error without any of them stays a plain error.
+// fromWire rebuilds the error. An error with neither an operation nor a hint becomes a
+// plain one. With only a hint, the operation and the backend are those of where.
 func fromWire(w *wireError, where locks.Error, clean func(string) string) error {
 	var err error = &remoteError{class: classNamed(w.Class), text: clean(w.Message)}
 	if w.Class == "held" {

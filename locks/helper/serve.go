@@ -229,7 +229,7 @@ func (s *server) send(m message) {
 	_, _ = s.out.Write(line)
 }
 
-// A turn is held by the one call of a method that the backend is making.
+// A turn is a mutex whose wait ends with a context.
 type turn chan struct{}
 
 func (t turn) take(ctx context.Context) error {

@@ -99,8 +99,9 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 	}
 }
 
-// hurry gives the helper the limit to send hello, and again the limit, and a moment more,
-// to answer open. It returns when open has been answered or the session has ended.
+// hurry ends the session unless hello arrives within the limit, and the answer to open
+// within the limit and a moment more after that. It returns when open has been answered
+// or the session has ended.
 func (s *session) hurry(limit time.Duration) {
 	switch {
 	case !closedWithin(s.greeted, limit):

@@ -59,8 +59,8 @@
 // The record is a file beside the lock file, named NAME.record. A new record is written
 // under another name, synced, and renamed over the old one while the lock is held, so
 // that a power failure leaves one of the two. If an operator deletes the lock file in the
-// microseconds between our last check and the rename, our record may still replace the
-// old one.
+// microseconds between our last check and the rename, the next holder may find a record
+// that we wrote after its term began.
 //
 // A request to the holder is a file NAME.ask that names the token it is for. On Linux the
 // holder learns of it at once, after it has held the lock for 200 ms, because the

@@ -149,7 +149,8 @@ func write(dir *os.File, path string, content []byte, durable bool) error {
 	return nil
 }
 
-// A turn is held by whoever writes for a term, or ends it.
+// A turn is a mutex for writing the record of a term, and for ending the term. Its wait
+// ends with a context.
 type turn chan struct{}
 
 func (t turn) take(ctx context.Context) error {

@@ -9,7 +9,7 @@
 //
 //	E = t_s + L(1 − 2ρ)
 //
-// and no longer is certain: the server cannot have started to count before it was
+// and is uncertain after that: the server cannot have started to count before it was
 // asked, and the two clocks diverge by at most 2ρ. Three rules follow.
 //
 //   - Only an acknowledged renewal moves E, and it counts from when it was sent,
@@ -24,7 +24,6 @@
 // While Acquire waits, its place in the queue may itself be a lease. The loop renews
 // that lease as well. The first deadline of the term then counts from the last of these
 // renewals, not from the moment when the lock became ours.
-// became ours.
 package keepalive
 
 import (
