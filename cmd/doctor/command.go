@@ -33,7 +33,7 @@ func Command(e *env.Env) *options.Command {
 			d := &diagnosis{env: e, opt: options.NewValues()}
 			return slices.Concat([]options.Option{
 				d.opt.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
-				{Name: "timeout", Group: "Waiting", Value: &d.timeout, Default: "1m", From: options.Arguments, Usage: "end the checks after `DURATION`"},
+				{Name: "timeout", Group: "Waiting", Value: d.timeout.Positive(), Default: "1m", From: options.Arguments, Usage: "end the checks after `DURATION`"},
 				options.Format(&d.format, "text", "print the results as `FORMAT`: text or json", "text", "json"),
 				d.opt.As("ttl", "check for a job with a --ttl of `DURATION`"),
 				d.opt.As("kill-after", "check for a job with a --kill-after of `DURATION`"),
@@ -44,12 +44,6 @@ func Command(e *env.Env) *options.Command {
 
 // check returns an error if the options make no sense.
 func (d *diagnosis) check() error {
-	if err := d.opt.CheckConnectTimeout(); err != nil {
-		return err
-	}
-	if d.timeout.D <= 0 {
-		return locks.Usagef("--timeout must be more than 0")
-	}
 	if err := CheckName(d.opt.Lock); err != nil {
 		return err
 	}

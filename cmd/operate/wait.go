@@ -19,18 +19,13 @@ func waitCommand(e *env.Env) *options.Command {
 		var until options.Choice
 		var interval options.Duration
 		return []options.Option{
-				p.opt.As("lock", "`NAME` of the lock"),
-				{Name: "for", Group: "Waiting", Value: until.Of("free", "held", "change"), From: options.Arguments,
-					Usage: "wait until the lock is `WHAT`: free, held, or change (its holder or state differs from now)"},
-				p.opt.As("wait", "wait at most `DURATION`, then exit with 75; a bare number is seconds (default: no limit)"),
-				p.opt.As("conflict-exit-code", "exit with `N` if the wait timed out"),
-				intervalOption(&interval, "1s"),
-			}, func(*options.Request) error {
-				if err := checkInterval(interval.D); err != nil {
-					return err
-				}
-				return p.await(until.Value, interval.D)
-			}
+			p.opt.As("lock", "`NAME` of the lock"),
+			{Name: "for", Group: "Waiting", Value: until.Of("free", "held", "change"), From: options.Arguments,
+				Usage: "wait until the lock is `WHAT`: free, held, or change (its holder or state differs from now)"},
+			p.opt.As("wait", "wait at most `DURATION`, then exit with 75; a bare number is seconds (default: no limit)"),
+			p.opt.As("conflict-exit-code", "exit with `N` if the wait timed out"),
+			intervalOption(&interval, "1s"),
+		}, func(*options.Request) error { return p.await(until.Value, interval.D) }
 	})
 }
 

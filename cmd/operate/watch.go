@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -46,18 +47,9 @@ func watchCommand(e *env.Env) *options.Command {
 }
 
 func intervalOption(interval *options.Duration, def string) options.Option {
+	interval.Limit(100*time.Millisecond, math.MaxInt64, "100ms or more") // a shorter one would load the backend
 	return options.Option{Name: "interval", Group: "Waiting", Value: interval, Default: def, From: options.Arguments,
 		Usage: "poll every `DURATION` if the backend cannot report changes"}
-}
-
-// checkInterval returns an error if the interval is so short that it would load the
-// backend.
-func checkInterval(d time.Duration) error {
-	const shortest = 100 * time.Millisecond
-	if d < shortest {
-		return locks.Usagef("--interval %v is out of range: %v or more", d, shortest)
-	}
-	return nil
 }
 
 // check returns an error if the options make no sense.
@@ -70,7 +62,7 @@ func (w *watching) check(r *options.Request) error {
 	case w.format.Value == "live" && !w.canDraw():
 		return locks.Usagef("-o live needs a terminal: use -o lines")
 	}
-	return checkInterval(w.interval.D)
+	return nil
 }
 
 func (w *watching) watch() error {

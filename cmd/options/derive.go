@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
@@ -24,12 +23,4 @@ func (v *Values) Grace() time.Duration {
 		return -1
 	}
 	return v.KillAfter.D
-}
-
-// CheckConnectTimeout returns an error if --connect-timeout is out of range.
-func (v *Values) CheckConnectTimeout() error {
-	if v.ConnectTimeout.D <= 0 || v.ConnectTimeout.D > time.Hour {
-		return locks.Usagef("--connect-timeout %v is out of range: more than 0, at most 1h", v.ConnectTimeout.D)
-	}
-	return nil
 }

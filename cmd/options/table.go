@@ -3,6 +3,7 @@ package options
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -90,7 +91,7 @@ func (v *Values) lockOptions() []Option {
 		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "wait at most `DURATION` for the lock (default: no limit); a bare number is seconds"},
 		{Name: "conflict-exit-code", Common: true, Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
 			Usage: "exit with `N` if the lock is held"},
-		{Name: "connect-timeout", Group: waiting, Value: &v.ConnectTimeout, Default: "5s",
+		{Name: "connect-timeout", Group: waiting, Value: v.ConnectTimeout.Limit(1, time.Hour, "more than 0, at most 1h"), Default: "5s",
 			Usage: "wait up to `DURATION` for the backend to respond"},
 		{Name: "takeover", Group: waiting, Value: v.Takeover.Of("fast", "strict"), Default: "fast",
 			Usage: "`HOW` to start after a holder that did not release the lock: fast, as soon as the backend grants it, or strict, after the full lease of that holder"},
@@ -132,7 +133,7 @@ func (v *Values) serviceOptions() []Option {
 		{Name: "rejoin", Common: true, Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends"},
 		{Name: "restart", Common: true, Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
 			Usage: "restart the job: `WHEN` is no, on-failure or always; the lock is not released in between"},
-		{Name: "restart-delay", Group: group, Value: &v.RestartDelay, Default: "1s",
+		{Name: "restart-delay", Group: group, Value: v.RestartDelay.Positive(), Default: "1s",
 			Usage: "wait `DURATION` before a restart; it doubles with each restart in a row"},
 		{Name: "restart-max-delay", Group: group, Value: &v.RestartMaxDelay, Default: "1m",
 			Usage: "wait at most `DURATION` before a restart; a job that runs this long is healthy, and resets the delay and the count of --give-up-after"},
@@ -153,9 +154,9 @@ func (v *Values) healthOptions() []Option {
 		{Name: "health-cmd", Group: group, Value: &v.HealthCmd, Usage: "give up the lock when `CMD` keeps failing"},
 		{Name: "health-http", Common: true, Group: group, Value: &v.HealthHTTP, Usage: "give up the lock when `URL` keeps failing; an answer other than 2xx or 3xx is a failure"},
 		{Name: "health-tcp", Group: group, Value: &v.HealthTCP, Usage: "give up the lock when `HOST:PORT` keeps refusing connections"},
-		{Name: "health-interval", Group: group, Value: &v.HealthInterval, Default: "30s", Usage: "check every `DURATION`"},
-		{Name: "health-timeout", Group: group, Value: &v.HealthTimeout, Default: "30s", Usage: "a check fails if it takes longer than `DURATION`"},
-		{Name: "health-retries", Group: group, Value: v.HealthRetries.in("number", 0, 1_000_000), Default: "3", Usage: "the job is unhealthy after `N` failures in a row"},
+		{Name: "health-interval", Group: group, Value: v.HealthInterval.Positive(), Default: "30s", Usage: "check every `DURATION`"},
+		{Name: "health-timeout", Group: group, Value: v.HealthTimeout.Positive(), Default: "30s", Usage: "a check fails if it takes longer than `DURATION`"},
+		{Name: "health-retries", Group: group, Value: v.HealthRetries.in("number", 1, 1_000_000), Default: "3", Usage: "the job is unhealthy after `N` failures in a row"},
 		{Name: "health-start-period", Group: group, Value: &v.HealthStartPeriod,
 			Usage: "ignore failures in the job's first `DURATION`, until a check succeeds"},
 	}
@@ -168,7 +169,7 @@ func (v *Values) hookOptions() []Option {
 		{Name: "on-elected", Common: true, Group: group, Value: &v.OnElected, Usage: "run `CMD` under the lease before the job; if it fails, give up the lock"},
 		{Name: "on-resign", Group: group, Value: &v.OnResign, Usage: "run `CMD` under the lease when the whole job has ended"},
 		{Name: "on-lost", Group: group, Value: &v.OnLost, Usage: "run `CMD` after the lock was lost and the job killed"},
-		{Name: "hook-timeout", Group: group, Value: &v.HookTimeout, Default: "30s", Usage: "stop a hook that runs for longer than `DURATION`"},
+		{Name: "hook-timeout", Group: group, Value: v.HookTimeout.Positive(), Default: "30s", Usage: "stop a hook that runs for longer than `DURATION`"},
 	}
 }
 

@@ -2,6 +2,7 @@ package options
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -41,9 +42,20 @@ func (s *switchValue) String() string { return strconv.FormatBool(bool(*s)) }
 
 // A Duration may have a unit. A bare number is seconds, as in flock(1) and timeout(1).
 type Duration struct {
-	D     time.Duration
-	Given bool // it is not the default
+	D           time.Duration
+	Given       bool // it is not the default
+	least, most time.Duration
+	limits      string // for errors; "": there are none
 }
+
+// Limit sets the limits, and what errors say about them.
+func (d *Duration) Limit(least, most time.Duration, limits string) *Duration {
+	d.least, d.most, d.limits = least, most, limits
+	return d
+}
+
+// Positive says that the duration must be more than 0.
+func (d *Duration) Positive() *Duration { return d.Limit(1, math.MaxInt64, "more than 0") }
 
 func (d *Duration) Set(v string) error {
 	text := v
@@ -56,6 +68,8 @@ func (d *Duration) Set(v string) error {
 		return fmt.Errorf("invalid duration %s (want 10, 1.5 or 2m30s)", output.Quote(v))
 	case parsed < 0:
 		return fmt.Errorf("negative duration %s", output.Quote(v))
+	case d.limits != "" && (parsed < d.least || parsed > d.most):
+		return fmt.Errorf("invalid duration %s (want %s)", output.Quote(v), d.limits)
 	}
 	d.D = parsed
 	return nil

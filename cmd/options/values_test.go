@@ -6,6 +6,28 @@ import (
 	"time"
 )
 
+// TestDurationLimits: limits are included in what a duration may be.
+func TestDurationLimits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"1s": "", "1m": "", "30": "",
+		"0":     `invalid duration "0" (want a second to a minute)`,
+		"999ms": `invalid duration "999ms" (want a second to a minute)`,
+		"61":    `invalid duration "61" (want a second to a minute)`,
+		"-1":    `negative duration "-1"`,
+	} {
+		var d Duration
+		err := d.Limit(time.Second, time.Minute, "a second to a minute").Set(text)
+		if (err == nil) != (want == "") || err != nil && (err.Error() != want || d.D != 0) {
+			t.Errorf("Set(%q): %v, %v; want %s", text, d.D, err, want)
+		}
+	}
+	var d Duration
+	if d.Positive().Set("0") == nil || d.Set("1ns") != nil {
+		t.Errorf("a positive duration: %v", d.D)
+	}
+}
+
 func TestSeconds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{

@@ -8,17 +8,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// check returns an error if options have values that make no sense, alone or together.
-// Contradictions that the precedence of their sources decides are in cmd/options.
+// check returns an error if options make no sense together. The table of options limits
+// single values, and the precedence of sources decides other contradictions, in cmd/options.
 func (s *session) check(r *options.Request) error {
 	if err := locks.CheckName(s.opt.Lock); err != nil {
 		return err
 	}
 	if s.opt.Wait.Given && s.opt.Wait.D == 0 { // as in flock(1)
 		s.opt.Nonblock = true
-	}
-	if err := s.opt.CheckConnectTimeout(); err != nil {
-		return err
 	}
 	// How to check, but not what, is an error only on the command line: elsewhere it is a
 	// default.
@@ -28,22 +25,12 @@ func (s *session) check(r *options.Request) error {
 		return locks.Usagef("--once-per and --slots contradict each other: runs are recorded per lock, not per slot")
 	case s.opt.OncePer == "" && s.opt.OncePerAttempt:
 		return output.WithHint(locks.Usagef("--once-per-attempt needs --once-per"), "add --once-per WINDOW")
-	case s.opt.RestartDelay.D <= 0:
-		return locks.Usagef("--restart-delay %v is out of range: more than 0", s.opt.RestartDelay.D)
 	case s.opt.RestartDelay.D > s.opt.RestartMaxDelay.D:
 		return locks.Usagef("--restart-delay %v is longer than --restart-max-delay %v", s.opt.RestartDelay.D, s.opt.RestartMaxDelay.D)
 	case s.opt.GiveUpAfter.N > 0 && s.opt.Restart.Value == "no":
 		return output.WithHint(locks.Usagef("--give-up-after needs --restart"), "add --restart on-failure")
-	case s.opt.HookTimeout.D <= 0:
-		return locks.Usagef("--hook-timeout %v is out of range: more than 0", s.opt.HookTimeout.D)
 	case how && s.opt.HealthCmd+s.opt.HealthHTTP+s.opt.HealthTCP == "":
 		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health-cmd, --health-http or --health-tcp")
-	case s.opt.HealthInterval.D <= 0:
-		return locks.Usagef("--health-interval %v is out of range: more than 0", s.opt.HealthInterval.D)
-	case s.opt.HealthTimeout.D <= 0:
-		return locks.Usagef("--health-timeout %v is out of range: more than 0", s.opt.HealthTimeout.D)
-	case s.opt.HealthRetries.N == 0:
-		return locks.Usagef("--health-retries 0 is out of range: 1 or more")
 	}
 	return s.opt.Timing().CheckTTL()
 }
