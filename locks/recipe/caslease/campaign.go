@@ -15,7 +15,7 @@ import (
 // there is no order among them.
 type campaign struct {
 	lock     *Lock
-	seen     *seen
+	history  *history
 	try      bool
 	pause    backoff.Backoff // between reads that fail
 	retry    backoff.Backoff // between writes that fail
@@ -56,9 +56,9 @@ func (c *campaign) left(v *view) (left time.Duration, by Expiry) {
 	case !v.exists(), v.state.Is == free:
 		return 0, ByWatching
 	case c.lock.wrote(v): // an attempt of our own that failed: nobody relies on it
-		return c.seen.doubt.left(v, c.lock.traits), ByWatching
+		return c.history.doubt.left(v, c.lock.traits), ByWatching
 	}
-	return c.seen.observer.left(v)
+	return c.history.observer.left(v)
 }
 
 // wrote reports whether an attempt of this handle made the term in a view.
@@ -68,7 +68,7 @@ func (l *Lock) wrote(v *view) bool { return strings.HasPrefix(v.state.Nonce, l.i
 func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view, error) {
 	heldBy := &locks.HeldError{Status: v.status()}
 	if c.lock.wrote(v) {
-		heldBy.Status = c.seen.doubt.before.status()
+		heldBy.Status = c.history.doubt.before.status()
 	}
 	if c.try {
 		return nil, heldBy
@@ -146,12 +146,12 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 	l := c.lock
 	t := l.newTerm(v)
 	if !l.wrote(v) {
-		c.seen.doubt = doubt{}
+		c.history.doubt = doubt{}
 	}
 	var minAge time.Duration
 	switch by {
 	case ByStamps:
-		c.seen.doubt.begin(v, t)
+		c.history.doubt.begin(v, t)
 	case ByClock:
 		minAge = l.traits.minAge(v)
 	}
@@ -170,7 +170,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 	case after == nil: // it had no effect, or too long ago
 		return nil, c.again(ctx, why, backoffMin)
 	}
-	if left := c.seen.doubt.left(after, l.traits); left > 0 {
+	if left := c.history.doubt.left(after, l.traits); left > 0 {
 		l.log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
 		return nil, nil
 	}

@@ -16,7 +16,7 @@ import (
 //   - If we find that state again, we wait for the rest of the term that it replaced.
 //   - We do not mark it as free.
 
-// A doubt is about a takeover of ours that may have come too early. The zero doubt is none.
+// A doubt is about a takeover of ours that may have come too early. The zero value means that there is no doubt.
 type doubt struct {
 	before *view         // what the takeover replaced; nil: there is no doubt
 	until  clock.Instant // when the replaced term has certainly ended

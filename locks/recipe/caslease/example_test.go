@@ -20,7 +20,7 @@ type shelf struct {
 	changes uint64
 }
 
-var errChanged = errors.New("the cell is not as it was")
+var errChanged = errors.New("the cell has changed")
 
 func (s *shelf) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
 	s.mu.Lock()

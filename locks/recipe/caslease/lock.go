@@ -36,7 +36,7 @@ type Lock struct {
 	asked   chan []byte // has room for one; sent to with mu held
 	workers *workers.Workers
 
-	seen seen // by Acquire, which alone uses it
+	history history // used only by Acquire
 
 	mu       sync.Mutex
 	attempts int                // number of nonces that were made
@@ -50,8 +50,8 @@ type Lock struct {
 	requestsDenied bool          // we are not allowed to read requests
 }
 
-// A seen is what the campaigns of a handle have seen, which later ones need.
-type seen struct {
+// A history is what the campaigns of a handle have seen, which later ones need.
+type history struct {
 	observer observer
 	doubt    doubt
 }
@@ -71,7 +71,7 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.seen.observer.traits = l.traits
+	l.history.observer.traits = l.traits
 	l.watching.init(s)
 	return l
 }
@@ -89,7 +89,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
 	defer end()
-	c := &campaign{lock: l, seen: &l.seen, try: try, pause: newBackoff(), retry: newBackoff()}
+	c := &campaign{lock: l, history: &l.history, try: try, pause: newBackoff(), retry: newBackoff()}
 	t, err := c.run(bounded)
 	if err == nil {
 		err = l.adopt(t)

@@ -62,7 +62,7 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// setRecord writes the record until the store acknowledges it, or we may not write any more.
+// setRecord writes the record until the store acknowledges it, or we may no longer write.
 // If the answer to a write was lost, the write is repeated. If the first one took effect,
 // the store refuses the second one, because the cell has changed. Then the cell is read,
 // and if it is still ours, the record is written once more.

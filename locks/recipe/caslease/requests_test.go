@@ -195,7 +195,7 @@ func TestAskedFails(t *testing.T) {
 	})
 }
 
-// TestAskedByAnother: anything in the cell that is no request for us is not delivered.
+// TestAskedByAnother: only requests for us are delivered, whatever the cell contains.
 func TestAskedByAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))

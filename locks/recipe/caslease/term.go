@@ -15,7 +15,7 @@ type term struct {
 
 	// Guarded by Lock.mu.
 	last        *view         // of the cell; nil: it has changed since we last saw it
-	sent        clock.Instant // when the last write that certainly began the lease anew was sent
+	sent        clock.Instant // when the last write that certainly restarted the lease was sent
 	wrote       clock.Instant // when the last write that was not a renewal was sent
 	lastRequest string        // the nonce of the last request that was delivered
 }
@@ -48,8 +48,8 @@ func (t *term) begin(v *view) {
 	}
 }
 
-// mayWrite returns why we must not write the term any more, even if the store would let us,
-// or nil if we may.
+// mayWrite returns why we must no longer write the term, even if the store would let us, or
+// nil if we may.
 func (l *Lock) mayWrite(t *term, now clock.Instant) error {
 	if why := l.why(); why != nil { // first, so that a release of ours is not taken for a loss
 		return why
@@ -121,7 +121,7 @@ func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
 	}
 }
 
-// leaseSent returns when the last write that certainly began the lease anew was sent.
+// leaseSent returns when the last write that certainly restarted the lease was sent.
 func (l *Lock) leaseSent(t *term) clock.Instant {
 	l.mu.Lock()
 	defer l.mu.Unlock()

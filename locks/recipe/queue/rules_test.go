@@ -191,7 +191,7 @@ func TestUndoneBeforeTheNext(t *testing.T) {
 	})
 }
 
-// TestNothingToUndo: without a session, a failure to end it is no warning.
+// TestNothingToUndo: without a session, a failure to end it is not a warning.
 func TestNothingToUndo(t *testing.T) {
 	bubble(t, func(b *bench) {
 		l := b.handle("a")

@@ -166,8 +166,8 @@ func (c *campaign) enter(ctx context.Context) error {
 	}
 }
 
-// take takes a slot that seems to be free. If somebody holds it who is not in the record, it
-// notes that.
+// take tries to take a slot that seems to be free. If somebody holds it after all, the slot is
+// added to unrecorded.
 func (c *campaign) take(ctx context.Context, number int) error {
 	h, err := c.lock.handle(ctx, number, nil)
 	if err != nil {

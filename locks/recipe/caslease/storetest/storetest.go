@@ -418,7 +418,7 @@ func tokens(t testing.TB, c Config) {
 	}
 }
 
-// contexts: a call whose context has ended returns at once, and its error is no refusal.
+// contexts: a call whose context has ended returns at once, and its error is not a refusal.
 func contexts(t testing.TB, c Config) {
 	b := open(t, c)
 	ended, cancel := context.WithCancel(b.ctx)
