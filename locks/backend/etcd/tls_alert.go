@@ -3,21 +3,14 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
-	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// alertTimeout bounds the reading of an alert that has already arrived.
-const alertTimeout = 100 * time.Millisecond
-
 // alertCredentials are TLS credentials whose connections return the alert that ended them.
-// In TLS 1.3, a server refuses a client's certificate after the handshake is complete
-// for the client: it sends an alert and closes the connection. A client that is writing at
-// that moment sees only a broken pipe.
-//
 // Each connection has its own configuration, because files may have been replaced.
 type alertCredentials struct {
 	credentials.TransportCredentials // for the methods that need no connection
@@ -44,17 +37,11 @@ func (a alertCredentials) Clone() credentials.TransportCredentials {
 
 type alertConn struct{ net.Conn }
 
-// Write looks for an alert when it fails. TLS keeps an alert, so it does not matter who
-// reads it first.
+// Write returns the alert if it fails because of one.
 func (c alertConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if err == nil {
-		return n, nil
-	}
-	_ = c.SetReadDeadline(time.Now().Add(alertTimeout))
-	_, alert := c.Read(make([]byte, 1))
-	if op, ok := errors.AsType[*net.OpError](alert); ok && op.Op == "remote error" { // as crypto/tls calls an alert
-		return n, alert
+	if err != nil {
+		err = tlsfiles.Alert(c.Conn, err)
 	}
 	return n, err
 }

@@ -35,6 +35,15 @@ func (c *connector) closeSession(ctx context.Context) error {
 	}
 }
 
+// tryCloseSession closes the session if it can do so soon. Otherwise the session expires.
+func (c *connector) tryCloseSession() {
+	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
+	defer cancel()
+	if err := c.closeSession(ctx); err != nil {
+		c.log.Debug("cannot close a session; it will expire", "err", err)
+	}
+}
+
 func (c *connector) closeAt(ctx context.Context, e endpoint, t *sessionInfo) error {
 	ctx, cancel := context.WithTimeout(ctx, c.share())
 	defer cancel()

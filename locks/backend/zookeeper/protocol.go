@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
 // This file has the part of ZooKeeper's protocol that the library lacks: resuming a
@@ -71,7 +73,7 @@ func readConnectResponse(r io.Reader) (*sessionInfo, []byte, error) {
 // resume requests a session on a new connection.
 func resume(conn net.Conn, t *sessionInfo, zxid int64) (*sessionInfo, []byte, error) {
 	if _, err := conn.Write(connectRequest(t, zxid)); err != nil {
-		return nil, nil, atOnce(alert(conn, err))
+		return nil, nil, atOnce(tlsfiles.Alert(conn, err))
 	}
 	return readConnectResponse(conn)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
 // A serverInfo is a server's answer to "srvr", the only one of its four-letter commands
@@ -32,7 +33,7 @@ var (
 func askServerInfo(conn net.Conn) (serverInfo, error) {
 	_, err := io.WriteString(conn, "srvr")
 	if err != nil {
-		return serverInfo{}, alert(conn, err)
+		return serverInfo{}, tlsfiles.Alert(conn, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(conn, maxServerInfo))
 	if len(text) == 0 && err != nil && !errors.Is(atOnce(err), errNotServing) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 )
 
 // Numbers of ZooKeeper's protocol that the library does not export.
@@ -116,18 +115,4 @@ func (w *sessionConn) next() {
 func (w *sessionConn) Close() error {
 	w.connector.dropped(w)
 	return w.Conn.Close()
-}
-
-// alertTimeout bounds the reading of an alert that has already arrived.
-const alertTimeout = 100 * time.Millisecond
-
-// alert returns the cause of a failed write: in TLS 1.3 a server refuses a client's
-// certificate after the handshake is complete for the client.
-func alert(c net.Conn, err error) error {
-	_ = c.SetReadDeadline(time.Now().Add(alertTimeout))
-	_, why := c.Read(make([]byte, 1))
-	if op, ok := errors.AsType[*net.OpError](why); ok && op.Op == "remote error" { // as crypto/tls calls an alert
-		return why
-	}
-	return err
 }

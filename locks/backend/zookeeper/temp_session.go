@@ -62,11 +62,7 @@ func (l *lock) newTempSession() (s *session, end func(), err error) {
 		case <-ctx.Done():
 		}
 		s.end(workers.ErrClosed)
-		ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
-		defer cancel()
-		if err := s.closeSession(ctx); err != nil {
-			l.log.Debug("cannot close a session; it will expire", "err", err)
-		}
+		s.tryCloseSession()
 	})
 	if err != nil {
 		s.end(err)

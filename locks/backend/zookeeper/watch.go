@@ -168,13 +168,9 @@ func listen(conn net.Conn, silence time.Duration, heard chan<- struct{}) {
 	}
 }
 
-// leave closes the session on a separate connection, as a release does.
+// leave closes the session, and the connection.
 func (w *watcher) leave(conn net.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), undoTimeout)
-	defer cancel()
-	if err := w.connector.closeSession(ctx); err != nil {
-		w.log.Debug("cannot close a session; it will expire", "err", err)
-	}
+	w.connector.tryCloseSession()
 	if conn != nil {
 		_ = conn.Close()
 	}

@@ -19,7 +19,8 @@ func TestServer(t *testing.T) {
 			if _, err := client.Put(ctx, "k", "v"); err != nil {
 				t.Fatal(err)
 			}
-			s.Restart()
+			s.Stop()
+			s.Start()
 			got, err := client.Get(ctx, "k")
 			if err != nil || len(got.Kvs) != 1 {
 				t.Fatalf("after a restart: %v, %v; want the key", got, err)

@@ -37,9 +37,6 @@ func (s *Server) Endpoint() string { return s.scheme() + "://" + s.Addr() }
 // URL returns the address as a leaderrun backend, without a prefix.
 func (s *Server) URL() string { return "etcd://" + s.Addr() }
 
-// PID returns the process id of the running server.
-func (s *Server) PID() int { return s.process.PID() }
-
 // Start starts a server that was stopped or killed, with its data.
 func (s *Server) Start() {
 	s.tb.Helper()
@@ -52,13 +49,6 @@ func (s *Server) Stop() { s.tb.Helper(); s.process.Stop() }
 
 // Kill ends the server at once.
 func (s *Server) Kill() { s.tb.Helper(); s.process.Kill() }
-
-// Restart stops the server and starts it again.
-func (s *Server) Restart() {
-	s.tb.Helper()
-	s.Stop()
-	s.Start()
-}
 
 // Pause freezes the server: its connections stay open, without answers.
 func (s *Server) Pause() { s.tb.Helper(); s.process.Pause() }

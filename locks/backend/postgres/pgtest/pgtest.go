@@ -141,9 +141,6 @@ func (s *Server) write(name, text string, flags ...int) {
 // Addr returns the host and port of the server.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Data returns the data directory of the server.
-func (s *Server) Data() string { return s.data }
-
 // URL returns the address of the server for its superuser.
 func (s *Server) URL() string { return s.URLAs(User) }
 
