@@ -125,6 +125,15 @@ func (s *session) get(ctx context.Context, path string) (*node, error) {
 	})
 }
 
+// find reads a node. It returns nil if the node does not exist.
+func (s *session) find(ctx context.Context, path string) (*node, error) {
+	n, err := s.get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return n, err
+}
+
 func (s *session) children(ctx context.Context, path string) ([]string, error) {
 	return ask(ctx, s, func(c *zk.Conn) ([]string, error) {
 		names, _, err := c.Children(path)

@@ -18,7 +18,7 @@ func withTempSession[T any](ctx context.Context, l *lock, f func(context.Context
 	defer cancel()
 	for pause := new(backoff.Backoff); ; {
 		v, err := useTempSession(ctx, l, f)
-		if !errors.Is(err, errExpired) { // only the temporary session expired
+		if !errors.Is(err, errExpired) { // errExpired is about the temporary session
 			return v, err
 		}
 		if pause.Wait(ctx) != nil {

@@ -18,15 +18,6 @@ func (l *lock) edit(ctx context.Context, f func(context.Context, *session) error
 	return err
 }
 
-// find reads a node. It returns nil if the node does not exist.
-func (s *session) find(ctx context.Context, path string) (*node, error) {
-	n, err := s.get(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	return n, err
-}
-
 // A conflict says that a condition of a transaction did not hold.
 type conflict struct {
 	op  int // the number of the operation
