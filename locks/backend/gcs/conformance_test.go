@@ -120,7 +120,7 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	return all
 }
 
-// hostileRecords overwrites the text that a Recorder keeps.
+// hostileRecords overwrites the record.
 func (s *store) hostileRecords() (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "\x00\x1b]0;owned\x07\xff", "base64:?", "base64:/w==", "base64:" + strings.Repeat("eHh4", 1500), "base64:AAobWzJK"} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {

@@ -11,7 +11,7 @@
 //
 //	NAME      the lock; "/" in the name is %2F, and "#" before a slot's number %23.
 //	          The key leaderrun of its metadata has the state, leaderrun-record the
-//	          text that a Recorder keeps.
+//	          record.
 //	NAME~ask  created when somebody sends the holder a request. leaderrun-ask has
 //	          the last request, and the token that it is meant for.
 //

@@ -29,7 +29,7 @@ func (e *searchError) Error() string { return "looking for credentials: " + e.er
 // A bucketError says that the bucket does not exist.
 type bucketError struct{ error }
 
-// A roomError says that the object has no room for the text.
+// A roomError says that the object has no room for the record.
 type roomError struct{ error }
 
 func (e *credentialsError) Unwrap() error { return e.error }

@@ -34,8 +34,8 @@ type lifecycleRule struct {
 
 // describe requests the bucket's settings, and returns them and its rules.
 func describe(ctx context.Context, b *storage.BucketHandle) (*storage.BucketAttrs, []lifecycleRule, error) {
-	ctx, note := withReply(ctx)
-	note.copy = new(bytes.Buffer)
+	ctx, answer := withReply(ctx)
+	answer.copy = new(bytes.Buffer)
 	attrs, err := b.Attrs(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -45,7 +45,7 @@ func describe(ctx context.Context, b *storage.BucketHandle) (*storage.BucketAttr
 			Rule []lifecycleRule `json:"rule"`
 		} `json:"lifecycle"`
 	}
-	err = json.Unmarshal(note.copy.Bytes(), &raw)
+	err = json.Unmarshal(answer.copy.Bytes(), &raw)
 	return attrs, raw.Lifecycle.Rule, err
 }
 

@@ -47,12 +47,12 @@ func traits(s *settings) caslease.Traits {
 		Secrets: gcsinfo.Info.Secrets(),
 		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
 		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
-		Cell: "object", Record: "a " + textKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
+		Cell: "object", Record: "a " + recordKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
 		Follows: follows,
 		Where:   func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
 
 		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
-		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + textKey,
+		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + recordKey,
 		HintUnmoved: "leases are judged by the object's metageneration and its time updated, which Cloud Storage moves with each change; use the service itself, or an emulator that does the same",
 	}
 }

@@ -94,13 +94,13 @@ func TestObjectNames(t *testing.T) {
 	}
 }
 
-// TestMetadataFits checks that the largest state and the largest text together fit into
+// TestMetadataFits checks that the largest state and the largest record together fit into
 // the 8 KiB of custom metadata that the service keeps, and leave 256 bytes for others. So
 // does the largest request, in its own object.
 func TestMetadataFits(t *testing.T) {
 	t.Parallel()
 	text := caslease.EncodeText(make([]byte, locks.MaxRecord))
-	if n := caslease.MaxState + len(stateKey) + len(text) + len(textKey); n > 8<<10-256 {
+	if n := caslease.MaxState + len(stateKey) + len(text) + len(recordKey); n > 8<<10-256 {
 		t.Errorf("metadata of %d bytes", n)
 	}
 	if n := caslease.MaxRequest + len(askKey); n > 8<<10 {

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// stateKey, textKey and askKey are the keys of an object's custom metadata under
+	// stateKey, recordKey and askKey are the keys of an object's custom metadata under
 	// which a cell is kept. Each value changes as a whole.
-	stateKey = "leaderrun"
-	textKey  = "leaderrun-record"
-	askKey   = "leaderrun-ask"
+	stateKey  = "leaderrun"
+	recordKey = "leaderrun-record"
+	askKey    = "leaderrun-ask"
 	// askSuffix is appended to the name of a lock's object, for the object with a request.
 	// No lock's own object ends with it, whatever the prefix: no name of a lock has a "~",
 	// and [locks.EscapeName] escapes every "/".
@@ -120,7 +120,7 @@ func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error)
 
 // look reads a cell, and also returns what the SDK does not pass on.
 func (s *store) look(ctx context.Context, k caslease.Key) (caslease.Cell, *reply, error) {
-	c, note, err := s.call(ctx, k, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
+	c, answer, err := s.call(ctx, k, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		attrs, err := o.Attrs(ctx)
 		if errors.Is(err, storage.ErrObjectNotExist) && missing(err) && !bucketMissing(err) {
 			return nil, nil
@@ -128,9 +128,9 @@ func (s *store) look(ctx context.Context, k caslease.Key) (caslease.Cell, *reply
 		return attrs, err
 	})
 	if errors.Is(err, errLarge) {
-		return caslease.Cell{Version: "?", Foreign: errLarge.Error()}, note, nil
+		return caslease.Cell{Version: "?", Foreign: errLarge.Error()}, answer, nil
 	}
-	return c, note, err
+	return c, answer, err
 }
 
 // Swap implements [caslease.Store]. It changes metadata, or creates the object.
@@ -141,7 +141,7 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 		metadata[keyOf(k.Part)] = to.State
 	}
 	if to.Record != nil {
-		metadata[textKey] = caslease.EncodeText(to.Record)
+		metadata[recordKey] = caslease.EncodeText(to.Record)
 	}
 	c, _, err := s.call(ctx, k, func(ctx context.Context, o *storage.ObjectHandle) (*storage.ObjectAttrs, error) {
 		if at.Version == "" {
@@ -191,8 +191,8 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 	if err != nil {
 		return nil, "", err
 	}
-	ctx, note := withReply(ctx)
-	note.limit = maxListing
+	ctx, answer := withReply(ctx)
+	answer.limit = maxListing
 	prefix := s.prefix + "/"
 	it := b.Objects(ctx, &storage.Query{Prefix: prefix, Delimiter: "/", Projection: storage.ProjectionNoACL})
 	it.PageInfo().MaxSize, it.PageInfo().Token = locks.MaxList, cursor
@@ -203,7 +203,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 		}
 		if err == nil && a.Prefix == "" {
 			if name, ok := nameOf(strings.TrimPrefix(a.Name, prefix)); ok {
-				page = append(page, caslease.ListedCell{Name: name, Cell: cell(caslease.Lease, a, note)})
+				page = append(page, caslease.ListedCell{Name: name, Cell: cell(caslease.Lease, a, answer)})
 			}
 		}
 		if err == nil && it.PageInfo().Remaining() > 0 { // Next beyond them would send another request
@@ -229,17 +229,17 @@ func (s *store) call(ctx context.Context, k caslease.Key, f func(context.Context
 	if err != nil {
 		return caslease.Cell{}, nil, err
 	}
-	ctx, note := withReply(ctx)
-	note.sent = time.Now()
+	ctx, answer := withReply(ctx)
+	answer.sent = time.Now()
 	a, err := f(ctx, b.Object(s.object(k)))
-	note.took = time.Since(note.sent)
+	answer.took = time.Since(answer.sent)
 	if err != nil || a == nil {
-		return caslease.Cell{}, note, err
+		return caslease.Cell{}, answer, err
 	}
 	if a.Generation <= 0 || a.Metageneration <= 0 || a.Created.IsZero() || a.Updated.IsZero() {
-		return caslease.Cell{}, note, errors.New("the answer lacks the object's generation, metageneration or times")
+		return caslease.Cell{}, answer, errors.New("the answer lacks the object's generation, metageneration or times")
 	}
-	return cell(k.Part, a, note), note, nil
+	return cell(k.Part, a, answer), answer, nil
 }
 
 // cell returns the cell that an object holds, according to an answer.
@@ -247,17 +247,17 @@ func (s *store) call(ctx context.Context, k caslease.Key, f func(context.Context
 // Its tokens start at Created, in microseconds, so that they go on rising after somebody
 // has deleted an earlier object. (The service expressly does not promise that generation
 // numbers rise.) Each write adds one to the metageneration, and so to the floor.
-func cell(p caslease.Part, a *storage.ObjectAttrs, note *reply) caslease.Cell {
+func cell(p caslease.Part, a *storage.ObjectAttrs, answer *reply) caslease.Cell {
 	start := uint64(max(a.Created.UnixMicro(), 0))
 	c := caslease.Cell{
 		Version: fmt.Sprintf("%d/%d", a.Generation, a.Metageneration), State: a.Metadata[keyOf(p)],
 		First: start + 1, Floor: start + uint64(max(a.Metageneration, 1)),
-		Updated: a.Updated, Date: note.date,
+		Updated: a.Updated, Date: answer.date,
 	}
 	if _, ok := a.Metadata[keyOf(p)]; ok && c.State == "" {
 		c.State = " " // somebody else wrote it; "" would mean that the key is missing
 	}
-	if value, ok := a.Metadata[textKey]; ok {
+	if value, ok := a.Metadata[recordKey]; ok {
 		c.Record, ok = caslease.DecodeText(value)
 		c.BadRecord = !ok
 	}

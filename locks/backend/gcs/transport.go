@@ -70,11 +70,11 @@ func (f filter) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	body := &limited{resp.Body, maxAnswer}
 	resp.Body = body
-	if note, ok := req.Context().Value(replyKey{}).(*reply); ok {
-		note.date, note.tls = serviceDate(resp.Header), resp.TLS
-		body.left = note.limit
-		if note.copy != nil {
-			resp.Body = copied{io.TeeReader(body, note.copy), body}
+	if answer, ok := req.Context().Value(replyKey{}).(*reply); ok {
+		answer.date, answer.tls = serviceDate(resp.Header), resp.TLS
+		body.left = answer.limit
+		if answer.copy != nil {
+			resp.Body = copied{io.TeeReader(body, answer.copy), body}
 		}
 	}
 	return resp, nil

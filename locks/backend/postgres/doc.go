@@ -7,7 +7,7 @@
 //	version      counted for the whole table: each write has a greater one
 //	first        the version of the row when it was created; NULL: still the same
 //	state        JSON: whether it is held, by whom, for how long; see caslease
-//	text         what a Recorder keeps
+//	text         the record
 //	updated      when the row was written, by the server's clock
 //	epoch        when that server was started
 //

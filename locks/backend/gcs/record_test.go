@@ -28,7 +28,7 @@ func wantRecord(t testing.TB, s *gcstest.Server, when, want string) {
 	}
 }
 
-// TestRecordOfAnother checks that a text that leaderrun did not write is not read as a
+// TestRecordOfAnother checks that a record that leaderrun did not write is not read as a
 // missing one, does not keep anybody from the lock, and is replaced by the next SetRecord.
 func TestRecordOfAnother(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestRecordOfAnother(t *testing.T) {
 			got, err := l.(locks.Recorder).Record(drive.Context(t))
 			if value == "base64:" {
 				if err != nil || got == nil || len(got) > 0 {
-					t.Errorf("an empty text: %q, %v", got, err)
+					t.Errorf("an empty record: %q, %v", got, err)
 				}
 			} else if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "--remove-custom-metadata=leaderrun-record") {
 				t.Errorf("got %q, %v (hint: %s)", got, err, locks.Hint(err))
@@ -56,7 +56,7 @@ func TestRecordOfAnother(t *testing.T) {
 	}
 }
 
-// TestRecordWithoutRoom checks that the longest text fits with the largest state, and
+// TestRecordWithoutRoom checks that the longest record fits with the largest state, and
 // that SetRecord returns an error if metadata of others leaves no room. The lock is still
 // renewed then.
 func TestRecordWithoutRoom(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRecordWithoutRoom(t *testing.T) {
 		t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
 	}
 	drive.Renew(t, l)
-	wantRecord(t, s, "after a text that had no room", "x")
+	wantRecord(t, s, "after a record that had no room", "x")
 }
 
 // TestForeignChangeIsNoLoss lets somebody else set another key of the metadata, as the
