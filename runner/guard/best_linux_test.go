@@ -2,7 +2,7 @@ package guard
 
 import "testing"
 
-// TestBest is the tier that a guard would choose by itself.
+// Best returns the tier that a guard chooses by itself.
 func TestBest(t *testing.T) {
 	t.Parallel()
 	made, why, err := newContainer(Containment{})

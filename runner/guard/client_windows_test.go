@@ -18,7 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// start starts a role as a job of this process, and returns its directory.
+// start starts a role as a job of this process. It returns the directory of the job.
 func start(t *testing.T, g *guard.Client, role string) (job proc.Job, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -36,7 +36,7 @@ func start(t *testing.T, g *guard.Client, role string) (job proc.Job, dir string
 func begin(t *testing.T) *guard.Client {
 	t.Helper()
 	g := guard.Begin()
-	g.SetPatience(time.Minute) // it is a busy machine
+	g.SetPatience(time.Minute) // the machine may be busy
 	t.Cleanup(g.Close)
 	return g
 }
@@ -46,7 +46,7 @@ func exits(t *testing.T, job proc.Job) proc.Exit {
 	select {
 	case <-job.Exited():
 	case <-time.After(patience):
-		t.Fatal("the first process goes on")
+		t.Fatal("the first process has not ended")
 	}
 	return job.Exit()
 }
@@ -62,7 +62,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// A job is gone when its last process is, not its first.
+// A job is gone when its last process has ended, not its first.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	job, dir := start(t, begin(t), "leave")
@@ -77,7 +77,7 @@ func TestGone(t *testing.T) {
 	until(t, "the job is gone", job.Gone)
 }
 
-// A kill meets all of the job, whatever its processes have left.
+// Kill kills all processes of the job, even if they have left the group or the console.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	job, dir := start(t, begin(t), "tree")
@@ -92,8 +92,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// Nor does a process escape that has ended before it can be looked for, and
-// started another one.
+// Kill also ends a chain of processes, each of which starts the next and ends.
 func TestKillRelay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -119,11 +118,11 @@ func TestKillRelay(t *testing.T) {
 	}
 	until(t, "the job is gone", job.Gone)
 	if n := running(t, name); n != 0 {
-		t.Errorf("%d processes are alive, and the job is gone", n)
+		t.Errorf("the job is gone, but %d processes are alive", n)
 	}
 }
 
-// running counts the processes of a program.
+// running returns how many processes of a program run.
 func running(t *testing.T, name string) (n int) {
 	t.Helper()
 	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
@@ -140,7 +139,7 @@ func running(t *testing.T, name string) (n int) {
 	return n
 }
 
-// What cannot be run is told as such, and leaves nothing.
+// A command that cannot be run is a StartError, and leaves nothing.
 func TestNotRunnable(t *testing.T) {
 	t.Parallel()
 	text := filepath.Join(t.TempDir(), "text.exe")
@@ -156,7 +155,7 @@ func TestNotRunnable(t *testing.T) {
 	}
 }
 
-// Nothing is started when there is no time left to kill it.
+// No job is started when no time is left to kill it.
 func TestStartTooLate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -166,7 +165,7 @@ func TestStartTooLate(t *testing.T) {
 	}
 }
 
-// When the guard has died, the job is dead, and that is told.
+// When the guard has died, the job is dead, and Failed says so.
 func TestGuardDies(t *testing.T) {
 	t.Parallel()
 	g := begin(t)
@@ -178,7 +177,7 @@ func TestGuardDies(t *testing.T) {
 	allDead(t, all)
 }
 
-// A guard that does not answer is killed, and the job with it.
+// A guard that does not answer is killed with the job.
 func TestGuardFrozen(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*guard.Client, proc.Job){
@@ -206,12 +205,12 @@ func TestGuardFrozen(t *testing.T) {
 	}
 }
 
-// allDead is for a job that is gone.
+// allDead checks that no process of a job that is gone is alive.
 func allDead(t *testing.T, all []process) {
 	t.Helper()
 	for _, p := range all {
 		if p.alive() {
-			t.Error("a process is alive, and the job is gone")
+			t.Error("the job is gone, but a process is alive")
 		}
 	}
 }
@@ -224,7 +223,7 @@ func fails(t *testing.T, job proc.Job) {
 			t.Errorf("got %v", err)
 		}
 	case <-time.After(patience):
-		t.Error("nothing is told")
+		t.Error("Failed received nothing")
 	}
 }
 
@@ -240,8 +239,8 @@ func guardProcess(t *testing.T, g *guard.Client) process {
 
 func killGuard(t *testing.T, g *guard.Client) { guardProcess(t, g).kill() }
 
-// supervised starts a small leaderrun in a process of its own, and returns its
-// directory.
+// supervised starts a small leaderrun in a separate process. It returns the directory of its
+// job.
 func supervised(t *testing.T, role string, env ...string) (leaderrun process, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -264,8 +263,7 @@ func supervised(t *testing.T, role string, env ...string) (leaderrun process, di
 	return process{t, h}, dir
 }
 
-// When leaderrun has died, the guard kills the job, has the lock released, and
-// ends.
+// When leaderrun has died, the guard kills the job, releases the lock, and ends.
 func TestLeaderrunDies(t *testing.T) {
 	t.Parallel()
 	leaderrun, dir := supervised(t, "tree")
@@ -284,8 +282,7 @@ func TestLeaderrunDies(t *testing.T) {
 	}
 }
 
-// When leaderrun is frozen, the guard kills the job at its deadline, and not
-// before.
+// When leaderrun is frozen, the guard kills the job at its deadline, and not before.
 func TestLeaderrunFrozen(t *testing.T) {
 	t.Parallel()
 	leaderrun, dir := supervised(t, "tree", "DEADLINE=4s")
@@ -299,7 +296,7 @@ func TestLeaderrunFrozen(t *testing.T) {
 	late := (clock.Boot{}).Now().Sub(clock.Instant(n))
 	t.Logf("killed %v after the deadline", late)
 	if late < 0 {
-		t.Error("that is too early")
+		t.Error("the job was killed too early")
 	}
 	for _, p := range all {
 		p.ends()
@@ -308,7 +305,7 @@ func TestLeaderrunFrozen(t *testing.T) {
 	reported(t, dir, "gone")
 	leaderrun.ends()
 	if text := reported(t, dir, "release"); text != "" {
-		t.Errorf("the lock of one who may wake up was released: %q", text)
+		t.Errorf("the lock of a frozen leaderrun was released: %q", text)
 	}
 }
 
@@ -328,7 +325,7 @@ func TestGuardDiesLeaderrunFrozen(t *testing.T) {
 	reported(t, dir, "gone")
 }
 
-// A guard that is killed together with leaderrun leaves nothing.
+// If leaderrun and the guard are killed, nothing is left.
 func TestBothDie(t *testing.T) {
 	t.Parallel()
 	leaderrun, dir := supervised(t, "tree")
@@ -341,7 +338,7 @@ func TestBothDie(t *testing.T) {
 	}
 }
 
-// A signal reaches the job, and nobody else, as CTRL_BREAK.
+// A signal reaches only the job, as CTRL_BREAK.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {

@@ -19,30 +19,30 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// deaf is a program that ignores what it can. It is started with the directory
-// and the cookie, and needs nothing else.
+// deaf is a program that ignores all signals that it can. Its arguments are the directory and
+// the cookie. It needs nothing else.
 const deaf = `
 trap '' TERM INT HUP QUIT USR1 USR2
 echo $$ >$1/pid && echo ready >$1/ready
 while :; do sleep 1; done
 `
 
-// A crash is a leaderrun in a process of its own, with a guard and a job, and
-// what becomes of them when some of these are killed or frozen.
+// A crash is a leaderrun in a separate process, with a guard and a job, for tests that kill
+// or freeze some of them.
 type crash struct {
 	t         *testing.T
 	dir       string
-	cookie    string // in an argument or the environment of each of the job's processes
+	cookie    string // each process of the job has it in an argument or its environment
 	cmd       *exec.Cmd
 	leaderrun int
 	guard     process
-	job       process   // the first
-	known     []process // of the job
-	extras    []process // of leaderrun's, and not of the job
+	job       process   // the first process
+	known     []process // processes of the job
+	extras    []process // processes of leaderrun that are not of the job
 }
 
-// A process is told by its start from another that has got its id since: the
-// tests here use up thousands.
+// A process is known by its id and its start, because the tests here use thousands of ids, and
+// ids are used again.
 type process struct {
 	pid     int
 	started uint64
@@ -50,7 +50,7 @@ type process struct {
 
 func processOf(pid int) process { return process{pid, proc.Started(pid)} }
 
-// alive reports whether any thread of it runs.
+// alive reports whether any thread of the process runs.
 func (p process) alive() bool {
 	state, _, _, ok := stat(p.pid)
 	if threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.pid)); state == "Z" && len(threads) > 1 {
@@ -59,7 +59,7 @@ func (p process) alive() bool {
 	return ok && state != "Z" && state != "X" && proc.Started(p.pid) == p.started
 }
 
-// reap ends it and waits for it if it has become our child.
+// reap kills the process, and waits for it if it has become our child.
 func (p process) reap() {
 	_, parent, _, _ := stat(p.pid)
 	if p.pid == 0 || parent != os.Getpid() || proc.Started(p.pid) != p.started {
@@ -73,8 +73,8 @@ func (p process) reap() {
 
 var cookies atomic.Int64
 
-// launch starts a job of the shell, with the cookie $C, the program $DEAF, this
-// program as $SELF, and a directory $D, in which it makes the file ready.
+// launch starts a shell script as a job. It has the cookie $C, the program $DEAF, this program
+// as $SELF, and a directory $D, in which it makes the file ready.
 func launch(t *testing.T, before, job string, options ...string) *crash {
 	t.Helper()
 	r := prepare(t, before, job, options...)
@@ -84,7 +84,7 @@ func launch(t *testing.T, before, job string, options ...string) *crash {
 
 func prepare(t *testing.T, before, job string, options ...string) *crash {
 	t.Helper()
-	proc.AdoptOrphans() // so that what leaderrun leaves behind is ours to reap
+	proc.AdoptOrphans() // we reap processes that leaderrun leaves behind
 	r := &crash{t: t, dir: t.TempDir(), cookie: fmt.Sprintf("cookie-%d-%d.", os.Getpid(), cookies.Add(1))}
 	for _, dir := range []string{r.dir, filepath.Dir(r.dir)} { // for other users
 		if err := os.Chmod(dir, 0o777); err != nil {
@@ -119,11 +119,11 @@ func (r *crash) start() {
 	r.t.Cleanup(r.clean)
 }
 
-// within is a deadline, a later one on a machine that is crowded now: what a test does
-// before it takes longer there.
+// within returns a deadline. On a machine that is busy now, it is a later one, because the
+// steps of the test before it take longer.
 func within(d time.Duration) string { return trial.Stretch(d).String() }
 
-// running is launch for a job that starts, and waits for it.
+// running is like launch, but waits until the job is ready.
 func running(t *testing.T, before, job string, options ...string) *crash {
 	t.Helper()
 	r := launch(t, before, job, options...)
@@ -135,7 +135,7 @@ func running(t *testing.T, before, job string, options ...string) *crash {
 func (r *crash) isRunning() {
 	r.t.Helper()
 	r.guard = processOf(r.number("guard"))
-	r.job = processOf(r.number("started")) // it may have ended by itself
+	r.job = processOf(r.number("started")) // it may have ended already
 	until(r.t, "the job is ready", func() bool { return r.read("ready") != "" })
 	r.known = []process{r.job}
 	if pid, err := strconv.Atoi(strings.TrimSpace(r.read("pid"))); err == nil {
@@ -156,11 +156,11 @@ func (r *crash) read(name string) string {
 	return string(text)
 }
 
-// said waits until leaderrun has said something, and returns the rest of that
+// said waits for a line that begins with what in leaderrun's log. It returns the rest of the
 // line.
 func (r *crash) said(what string) (rest string) {
 	r.t.Helper()
-	until(r.t, "leaderrun says "+what, func() (ok bool) {
+	until(r.t, "leaderrun logs "+what, func() (ok bool) {
 		_, rest, _ = strings.Cut("\n"+r.read("log"), "\n"+what)
 		rest, _, ok = strings.Cut(rest, "\n")
 		return ok
@@ -177,7 +177,7 @@ func (r *crash) number(what string) int {
 	return n
 }
 
-// tell has leaderrun do something, and does not wait until it has.
+// tell orders leaderrun to do something. It does not wait until that is done.
 func (r *crash) tell(what string) {
 	r.t.Helper()
 	f, err := os.OpenFile(r.dir+"/control", os.O_RDWR, 0)
@@ -190,12 +190,12 @@ func (r *crash) tell(what string) {
 	}
 }
 
-// signal sends a signal to one process. That of an id which was not found out
-// would go to our own group, and so to whoever runs the tests.
+// signal sends a signal to one process. A signal to the id 0 would go to our own group, and so
+// to the tests.
 func (r *crash) signal(pid int, sig syscall.Signal) {
 	r.t.Helper()
 	if pid <= 1 {
-		r.t.Fatalf("signal %v to %d: there is no such process to be signalled", sig, pid)
+		r.t.Fatalf("signal %v to %d: this is not the id of a process", sig, pid)
 	}
 	if err := syscall.Kill(pid, sig); err != nil {
 		r.t.Fatalf("signal %v to %d: %v", sig, pid, err)
@@ -209,9 +209,9 @@ func (r *crash) kill() {
 	_ = r.cmd.Wait()
 }
 
-// left are the job's processes that run: those of which we know the ids, or, when
-// these are dead, all others. One that is being killed and has lost its memory has
-// lost the cookie, too, and so is found by its id alone.
+// left returns the processes of the job that run: those that we know or, if these are dead,
+// all others that have the cookie. A process that is being killed may have lost its memory,
+// and with it the cookie, so it can only be found by its id.
 func (r *crash) left() (all []process) {
 	for _, p := range r.known {
 		if p.alive() {
@@ -219,7 +219,7 @@ func (r *crash) left() (all []process) {
 		}
 	}
 	if len(all) > 0 {
-		return all // to look at each process of the machine costs much more
+		return all // looking at each process of the machine costs much more
 	}
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range paths {
@@ -234,8 +234,7 @@ func (r *crash) left() (all []process) {
 	return all
 }
 
-// free reports whether somebody else could have the lock: its file, or its
-// record.
+// free reports whether somebody else could get the lock by its file, and by its record.
 func (r *crash) free() (file, record bool) {
 	r.t.Helper()
 	f, err := os.Open(r.dir + "/lock")
@@ -246,8 +245,8 @@ func (r *crash) free() (file, record bool) {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil, r.read("released") != ""
 }
 
-// becomesFree waits until both are free, and checks that nothing runs when the first
-// of them is.
+// becomesFree waits until both are free. It checks that nothing of the job runs when the
+// first of them is free.
 func (r *crash) becomesFree() {
 	r.t.Helper()
 	until(r.t, "the lock is free", func() bool {
@@ -262,7 +261,7 @@ func (r *crash) becomesFree() {
 	}
 }
 
-// nothingLeft is the audit at the end.
+// nothingLeft checks at the end that nothing is left.
 func (r *crash) nothingLeft() {
 	r.t.Helper()
 	if left := r.left(); len(left) > 0 {
@@ -271,7 +270,7 @@ func (r *crash) nothingLeft() {
 	until(r.t, "the guard is gone", func() bool { return !r.guard.alive() })
 }
 
-// clean ends what a test that failed has left, and reaps what came to us.
+// clean kills the processes that a failed test has left, and reaps our children.
 func (r *crash) clean() {
 	if r.t.Failed() {
 		state, _, _, _ := stat(r.leaderrun)
@@ -292,7 +291,7 @@ func (r *crash) clean() {
 	}
 }
 
-// users are those as whom we can run.
+// users returns the users as whom we can run.
 func users() []string {
 	if os.Getuid() != 0 {
 		return []string{strconv.Itoa(os.Getuid())}

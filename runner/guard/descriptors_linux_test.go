@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// exhaust leaves a process no descriptor for another file: its limit is the lowest
-// number that is free.
+// exhaust sets a process's limit of descriptors to the lowest free number, so that it cannot
+// open another file.
 func exhaust(t *testing.T, pid int) {
 	t.Helper()
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
@@ -30,7 +30,7 @@ func exhaust(t *testing.T, pid int) {
 	}
 }
 
-// escaping are jobs with processes that are in no group of theirs.
+// escaping are jobs with processes that have left the group.
 var escaping = []string{"other sessions", "first ended", "daemon"}
 
 // A guard that has no descriptor left kills all of the job at its deadline.
@@ -46,7 +46,7 @@ func TestGuardWithoutDescriptors(t *testing.T) {
 				r.signal(r.leaderrun, syscall.SIGSTOP)
 				until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
 				if early := clock.Instant(r.number("deadline")).Sub(clock.Boot{}.Now()); early > 0 {
-					t.Errorf("it was killed %v before its deadline", early)
+					t.Errorf("the job was killed %v before its deadline", early)
 				}
 				r.nothingLeft()
 				r.signal(r.leaderrun, syscall.SIGCONT)
@@ -56,7 +56,7 @@ func TestGuardWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// A leaderrun that has none left kills all of the job when the guard has died.
+// A leaderrun that has no descriptor left kills all of the job when the guard has died.
 func TestLeaderrunWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"", string(guard.Subreaper)} {

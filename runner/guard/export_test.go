@@ -7,11 +7,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// SetPatience is for tests of several guards in one process, which is not to take over
-// from one of them.
+// SetPatience sets how long the guard may take to acknowledge a kill. In tests of several
+// guards in one process, none may count as failed.
 func (g *Client) SetPatience(d time.Duration) { g.patience = d }
 
-// Begun is Start for tests that want no more than a job that runs, or why there is none.
+// Begun is like Start, but waits until the job was started.
 func (g *Client) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	j, err := g.Start(c, killBy)
 	if err != nil {
@@ -27,17 +27,16 @@ func (g *Client) Begun(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	return j, nil
 }
 
-// SetStartsCheck is for tests of a guard that is slow to start a health check in
-// its job.
+// SetStartsCheck sets how long the guard may take to start a health check.
 func (g *Client) SetStartsCheck(d time.Duration) { g.startsCheck = d }
 
-// SetPingPause is for tests that cannot wait as long as leaderrun does.
+// SetPingPause sets the pause between pings.
 func (g *Client) SetPingPause(d time.Duration) { g.pingPause = d }
 
-// GroupOf is the group of a health check in a job.
+// GroupOf returns the group of a health check.
 func GroupOf(a proc.HealthCheck) int { return a.(*check).pid }
 
-// PID is the guard's process id.
+// PID returns the guard's process id.
 func (g *Client) PID() int {
 	<-g.ready
 	return g.child.pid
@@ -46,5 +45,5 @@ func (g *Client) PID() int {
 // AwaitEnd waits until the guard's process has been reaped.
 func (g *Client) AwaitEnd() { <-g.child.ended }
 
-// Ended reports whether it has been.
+// Ended reports whether the guard's process has been reaped.
 func (g *Client) Ended() bool { return isClosed(g.child.ended) }

@@ -2,8 +2,8 @@
 
 package guard
 
-// SetSweep sets what leaderrun kills the job with when it takes over, which reports whether
-// nothing is left. It gets the groups that are known.
+// SetSweep sets the function by which leaderrun kills a job without its guard. The function
+// gets the known groups, and reports whether nothing is left.
 func (g *Client) SetSweep(f func(groups []int) (clean bool)) {
 	g.sweep = func(j *job) bool { return f(j.groups()) }
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// aTask is one with all that there can be in it.
+// aTask has a value in each field.
 var aTask = task{
 	killBy: clock.Never,
 	command: proc.Command{
@@ -31,7 +31,7 @@ var aTask = task{
 	remove:  []string{"/tmp/a/s", "/tmp/a"},
 }
 
-// A long request comes in parts, between which there is room for other frames.
+// A long order is sent in parts, so that other frames can be sent in between.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, part - 100, part, 3*part + 7, 1 << 20} {
@@ -68,7 +68,7 @@ func TestTaskRoundTrip(t *testing.T) {
 	}
 }
 
-// What is cut short anywhere, or has something after its end, is no task.
+// A frame that is cut short anywhere, or has bytes after its end, is not a task.
 func TestTaskCutShort(t *testing.T) {
 	t.Parallel()
 	body := aTask.frame().body
@@ -78,11 +78,11 @@ func TestTaskCutShort(t *testing.T) {
 		}
 	}
 	if _, err := (frame{kindStart, append(body, 0)}).task(); err == nil {
-		t.Error("a byte too many was taken")
+		t.Error("a frame with a byte too many was accepted")
 	}
 	body[8] = startsUnknown
 	if _, err := (frame{kindStart, body}).task(); err == nil {
-		t.Error("an unknown flag was taken")
+		t.Error("an unknown flag was accepted")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestRequestRoundTrip(t *testing.T) {
 			}
 		}
 		if _, err := (frame{kindCheck, append(f.body, 0)}).checkStart(); err == nil {
-			t.Error("a byte too many was taken")
+			t.Error("a frame with a byte too many was accepted")
 		}
 	}
 }
@@ -112,11 +112,11 @@ func TestNumberRoundTrip(t *testing.T) {
 		}
 	}
 	if _, err := (frame{kindExited, []byte("short")}).number(); err == nil {
-		t.Error("five bytes are taken for a number")
+		t.Error("five bytes were accepted as a number")
 	}
 }
 
-// connected returns two ends.
+// connected returns two connected ends.
 func connected(t *testing.T) (a, b *conn) {
 	t.Helper()
 	ours, theirs, err := socketpair()
@@ -132,7 +132,7 @@ func connected(t *testing.T) (a, b *conn) {
 	return a, b
 }
 
-// What there is room for is written, and nobody waits for more.
+// offer writes as much as there is room for, and does not wait.
 func TestOffer(t *testing.T) {
 	t.Parallel()
 	a, b := connected(t)
@@ -145,14 +145,14 @@ func TestOffer(t *testing.T) {
 	}
 	long := bytes.Repeat([]byte("x"), 3_000_000)
 	if n, err := a.offer(long); n == 0 || n == len(long) || err != nil {
-		t.Errorf("more than there is room for: %d of %d, %v", n, len(long), err)
+		t.Errorf("with too little room: got %d of %d, %v", n, len(long), err)
 	}
 	if n, err := a.offer(long); n != 0 || err != nil {
-		t.Errorf("there is no room: %d, %v", n, err)
+		t.Errorf("without room: got %d, %v", n, err)
 	}
 }
 
-// Frames arrive whole and in order, however long they are; then comes the end.
+// Frames arrive whole and in order, however long they are, and then io.EOF.
 func TestConn(t *testing.T) {
 	t.Parallel()
 	a, b := connected(t)
@@ -173,11 +173,11 @@ func TestConn(t *testing.T) {
 		}
 	}
 	if _, err := b.receive(); !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want the end", err)
+		t.Errorf("got %v, want io.EOF", err)
 	}
 }
 
-// A length that no frame has is refused when it is read, not waited for.
+// A length that no frame can have is an error at once: receive does not wait for the bytes.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{"S\xff\xff\xff\xff", "S\x7f\xff\xff\xff", "S\x01\x00\x00\x01"} {
@@ -191,7 +191,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What is sent to a reader that reads nothing waits until it has died, or we close our end.
+// If nobody reads, send waits until the reader has died, or we close our end.
 func TestSendToNobody(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(a, b *conn){
@@ -203,7 +203,7 @@ func TestSendToNobody(t *testing.T) {
 		go func() { sent <- a.send(frame{kindStart, make([]byte, 3_000_000)}) }()
 		select {
 		case err := <-sent:
-			t.Fatalf("nobody has read it: %v", err)
+			t.Fatalf("nobody has read the frame, but send returned %v", err)
 		case <-time.After(200 * time.Millisecond):
 		}
 		end(a, b)
@@ -213,7 +213,7 @@ func TestSendToNobody(t *testing.T) {
 	}
 }
 
-// Files come with their frame and are closed in what we start.
+// Files arrive with their frame, and processes that we start do not inherit them.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	a, b := connected(t)
@@ -230,15 +230,15 @@ func TestFiles(t *testing.T) {
 	}
 	got := b.nextFile("hold")
 	if got == nil || b.nextFile("release") != nil {
-		t.Fatal("one file was sent, and did not come alone")
+		t.Fatal("want the one file that was sent")
 	}
 	defer got.Close()
 	if flags, err := unix.FcntlInt(got.Fd(), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
-		t.Errorf("the job would inherit it: flags %x, %v", flags, err)
+		t.Errorf("the job would inherit the file: flags %x, %v", flags, err)
 	}
 }
 
-// A guard that comes to it too late does not start the job.
+// A guard does not start a job after its deadline.
 func TestSpawnTooLate(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -249,8 +249,8 @@ func TestSpawnTooLate(t *testing.T) {
 	}
 }
 
-// Whatever comes, it is a frame, or the beginning of one, or no sense: it takes
-// no more memory than came.
+// Any bytes are a frame, the beginning of one, or an error. They take no more memory than was
+// received.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(aTask.frame().encode())
@@ -265,10 +265,10 @@ func FuzzFrames(f *testing.F) {
 			f, rest, ok, err := cutFrame(b)
 			if !ok {
 				if len(rest) != len(b) {
-					t.Error("something was lost")
+					t.Error("bytes were lost")
 				}
 				if err == nil && len(b) > header+longest {
-					t.Error("more is waited for than a frame can be")
+					t.Error("it waits for more bytes than a frame can have")
 				}
 				return
 			}

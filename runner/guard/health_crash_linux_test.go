@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// checkIt has a child in a session of its own.
+// checkIt starts a health check that has a child in its own session.
 const checkIt = `check setsid $DEAF & exec $DEAF $(echo check >$D/check)`
 
-// When leaderrun or its guard is killed or frozen, the health check is
-// killed with it.
+// When leaderrun or its guard is killed or frozen, the health check is killed as well.
 func TestHealthCheckCrash(t *testing.T) {
 	t.Parallel()
 	begun := func(t *testing.T, options ...string) *crash {
@@ -96,17 +95,17 @@ func TestHealthCheckCrash(t *testing.T) {
 	})
 }
 
-// A guard that gets no processor for a while, in the middle of a long request for what
-// health check, is not given up for that: nobody needs it just then.
+// A guard that is frozen for a while, in the middle of a long order to start a health check,
+// does not count as failed, because leaderrun does not need it at that moment.
 func TestHealthCheckGuardIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	r := running(t, "", hardy["deaf"], "-deadline", "1h")
 	r.signal(r.guard.pid, syscall.SIGSTOP)
 	r.tell("check-long exit 3")
-	r.tell("extend 2h") // which waits for nothing
+	r.tell("extend 2h") // it does not wait for the guard
 	r.said("did extend")
 	away := time.Now()
-	until(t, "it was away for longer than a busy machine has it wait", func() bool { return time.Since(away) > time.Second })
+	until(t, "the guard was frozen for longer than a busy machine may delay it", func() bool { return time.Since(away) > time.Second })
 	r.signal(r.guard.pid, syscall.SIGCONT)
 	if got := r.said("check ended"); got != "3" {
 		t.Errorf("got %s, want 3", got)

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// It is told how it ended, and nothing becomes of the job for that.
+// A health check has its own exit, and does not change the job.
 func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	inEachTier(t, func(t *testing.T, g *guard.Client, _ guard.Tier) {
@@ -33,12 +33,12 @@ func TestHealthCheck(t *testing.T) {
 			t.Errorf("the job: got %v, want 6", got)
 		}
 		if !j.Gone() {
-			t.Error("no health check was running any more, and it was not gone at its exit")
+			t.Error("no health check was running, but the job was not gone at its exit")
 		}
 	})
 }
 
-// It has a group of its own and no input.
+// A health check has its own group and no input.
 func TestHealthCheckItsSurroundings(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, "", `echo ready >$D/ready; exec $DEAF`)
@@ -61,7 +61,7 @@ func TestHealthCheckItsSurroundings(t *testing.T) {
 	}
 	got := strings.Fields(r.read("stdout"))
 	if len(got) != 2 || got[0] != got[1] {
-		t.Errorf("its process, its group, and what it has read are %v", got)
+		t.Errorf("got process, group and input %v", got)
 	}
 	r.kill()
 	r.becomesFree()
@@ -78,7 +78,7 @@ func TestHealthCheckOutlivesTheFirst(t *testing.T) {
 			t.Errorf("got %v, want 4", got)
 		}
 		if j.Gone() {
-			t.Fatal("the job is gone, and a health check is running")
+			t.Fatal("the job is gone, but a health check is running")
 		}
 		if _, err := j.CheckHealth(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
 			t.Errorf("check a job that has ended: got %v", err)
@@ -98,7 +98,7 @@ func TestHealthCheckIsKilledWithTheJob(t *testing.T) {
 	t.Parallel()
 	inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
 		daemon := `setsid sh -c 'trap "" TERM; echo ready >$D/daemon; while :; do sleep 1; done' & `
-		if tier == guard.Pgroup { // which it would have left
+		if tier == guard.Pgroup { // the check would have left the group
 			daemon = `echo ready >$D/daemon; `
 		}
 		j := startUnder(t, g, idle)
@@ -110,7 +110,7 @@ func TestHealthCheckIsKilledWithTheJob(t *testing.T) {
 		}
 		until(t, "the job is gone", j.isGone)
 		if left := j.alive(""); len(left) > 0 {
-			t.Errorf("the job is gone, and there are %v", left)
+			t.Errorf("the job is gone, but %v are left", left)
 		}
 		if got := j.ended(a); got.Signal != syscall.SIGKILL {
 			t.Errorf("got %v, want KILL", got)
@@ -121,7 +121,7 @@ func TestHealthCheckIsKilledWithTheJob(t *testing.T) {
 	})
 }
 
-// No health check is started of a job that is being killed and has not ended yet.
+// No health check is started while a job is being killed.
 func TestHealthCheckADyingJob(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
@@ -152,28 +152,28 @@ func TestHealthCheckKill(t *testing.T) {
 		}
 		until(t, "its group is dead", func() bool { return len(j.alive("sleep 4711")) == 0 })
 		if len(j.alive("sleep 4712")) != 1 {
-			t.Error("what had left its group was killed")
+			t.Error("a process that had left the group was killed")
 		}
 		j.goesOn()
 		a.Kill()
-		if got := j.ended(j.check("exit 3")); got.Code != 3 { // which the late kill does not meet
-			t.Errorf("the next one: got %v, want 3", got)
+		if got := j.ended(j.check("exit 3")); got.Code != 3 { // the late kill does not hit it
+			t.Errorf("the next check: got %v, want 3", got)
 		}
 		j.end()
 		if left := j.alive(""); tier != guard.Pgroup && len(left) > 0 {
-			t.Errorf("the job is gone, and the health check is not: %v", left)
+			t.Errorf("the job is gone, but the health check is not: %v", left)
 		} else if tier == guard.Pgroup {
 			for _, pid := range left {
 				p := processOf(pid)
 				_ = syscall.Kill(pid, syscall.SIGKILL)
-				p.reap() // if it has come to us
+				p.reap() // if it has become our child
 			}
 		}
 	})
 }
 
-// What it leaves in its group is killed where it could not be found again, and
-// belongs to the job elsewhere.
+// Processes that a health check leaves in its group are killed in the tier in which they could
+// not be found again. In other tiers they belong to the job.
 func TestHealthCheckLeavesSomething(t *testing.T) {
 	t.Parallel()
 	inEachTier(t, func(t *testing.T, g *guard.Client, tier guard.Tier) {
@@ -192,11 +192,11 @@ func TestHealthCheckLeavesSomething(t *testing.T) {
 		j.touch("end")
 		j.exits()
 		if j.Gone() {
-			t.Error("the job is gone, and the health check is not")
+			t.Error("the job is gone, but the health check is not")
 		}
 		j.end()
 		if len(j.alive("")) > 0 {
-			t.Error("the job is gone, and the health check is not")
+			t.Error("the job is gone, but the health check is not")
 		}
 	})
 }

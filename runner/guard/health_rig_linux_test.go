@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// inEachTier runs a test in each tier that can be had here.
+// inEachTier runs a test in each tier that is available here.
 func inEachTier(t *testing.T, test func(*testing.T, *guard.Client, guard.Tier)) {
 	t.Helper()
 	for _, tier := range guard.Tiers() {
@@ -28,7 +28,7 @@ func inEachTier(t *testing.T, test func(*testing.T, *guard.Client, guard.Tier)) 
 	}
 }
 
-// check starts a text of the shell as a health check.
+// check starts a shell script as a health check.
 func (s script) check(text string) proc.HealthCheck {
 	s.t.Helper()
 	a, err := s.CheckHealth(s.command(text))
@@ -39,45 +39,45 @@ func (s script) check(text string) proc.HealthCheck {
 	return a
 }
 
-// ended waits until it has ended.
+// ended waits until the health check has ended.
 func (s script) ended(a proc.HealthCheck) proc.Exit {
 	s.t.Helper()
 	select {
 	case <-a.Done():
 	case <-time.After(patience):
-		s.t.Fatal("the health check goes on")
+		s.t.Fatal("the health check has not ended")
 	}
 	return a.Exit()
 }
 
-// goesOn checks that nothing has become of the job.
+// goesOn checks that the job still runs.
 func (s script) goesOn() {
 	s.t.Helper()
 	select {
 	case <-s.Exited():
 		s.t.Fatal("the first process has ended")
 	case <-s.Suspended():
-		s.t.Error("the first process counts as stopped")
+		s.t.Error("the first process counts as suspended")
 	default:
 	}
 	if state, _, _, ok := stat(s.PID()); s.Gone() || !ok || state == "Z" {
-		s.t.Errorf("the job is gone, or its first process dead: state %q", state)
+		s.t.Errorf("the job is gone, or its first process is dead: state %q", state)
 	}
 }
 
-// touch makes the file for which a script waits by "await".
+// touch makes the file for which a script waits with await.
 func (s script) touch(name string) {
 	s.t.Helper()
 	write(s.t, filepath.Join(s.dir, name), "", 0o600)
 }
 
-// await is a shell command that waits for a file.
+// await returns a shell command that waits for a file.
 func await(name string) string {
 	return ` while ! test -e $D/` + name + `; do sleep 0.01; done; `
 }
 
-// alive returns those processes of the job, and of the health check, whose
-// arguments begin with a text.
+// alive returns the processes of the job and of the health check whose arguments begin with a
+// text.
 func (s script) alive(text string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range paths {

@@ -15,7 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A stop of it is none of the job.
+// If a health check is suspended, that is not a suspension of the job.
 func TestHealthCheckStops(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
@@ -27,7 +27,7 @@ func TestHealthCheckStops(t *testing.T) {
 	until(t, "it has stopped", func() bool { state, _, _, _ := stat(pid); return state == "T" })
 	a.Kill()
 	if got := j.ended(a); got.Signal != syscall.SIGKILL {
-		t.Errorf("its stop counts as its end: got %v, want KILL", got)
+		t.Errorf("it was only suspended: got %v, want KILL", got)
 	}
 	j.goesOn()
 	if err := syscall.Kill(j.PID(), syscall.SIGSTOP); err != nil {
@@ -39,12 +39,11 @@ func TestHealthCheckStops(t *testing.T) {
 			t.Errorf("got %v", sig)
 		}
 	case <-time.After(patience):
-		t.Error("a stop of the job is not told")
+		t.Error("a suspension of the job was not reported")
 	}
 }
 
-// A signal to the first process, and to those that stayed with it, does not reach
-// it, one to all of the job does.
+// Signal does not reach a health check. Stop does.
 func TestHealthCheckAndSignals(t *testing.T) {
 	t.Parallel()
 	const first = `trap 'echo got >$D/got' USR1; trap '' USR2; echo ready >$D/first; `
@@ -81,7 +80,7 @@ func TestHealthCheckAndSignals(t *testing.T) {
 	}
 }
 
-// What cannot be started is told, and keeps nothing from being started.
+// A check that cannot be started is a StartError, and another one can be started.
 func TestHealthCheckNotStarted(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
@@ -97,21 +96,21 @@ func TestHealthCheckNotStarted(t *testing.T) {
 	if _, err := j.CheckHealth(long); !errors.Is(err, syscall.E2BIG) {
 		t.Errorf("got %v, want E2BIG", err)
 	}
-	long.Env = []string{strings.Repeat("x", 1<<20)} // which the system refuses, not we
+	long.Env = []string{strings.Repeat("x", 1<<20)} // the system refuses this, not we
 	if _, err := j.CheckHealth(long); !errors.Is(err, syscall.E2BIG) {
 		t.Errorf("got %v, want E2BIG", err)
 	}
 	a := j.check("sleep 1000")
 	var e *proc.StartError
 	if _, err := j.CheckHealth(j.command("exit 0")); err == nil || errors.As(err, &e) || errors.Is(err, proc.ErrUnguarded) {
-		t.Errorf("a second one: got %v", err)
+		t.Errorf("a second check: got %v", err)
 	}
 	a.Kill()
 	j.ended(a)
 	j.goesOn()
 }
 
-// An environment that is longer than the socket takes at once arrives whole.
+// An environment that is longer than the socket's buffer arrives whole.
 func TestHealthCheckLongEnvironment(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
@@ -130,8 +129,8 @@ func TestHealthCheckLongEnvironment(t *testing.T) {
 	j.goesOn()
 }
 
-// A guard that is slow to answer is not given up. What it starts at last is
-// killed, and until then nothing else is started.
+// A guard that is slow to start a check does not count as failed. The check is killed as soon
+// as it is started, and until then no other check is started.
 func TestHealthCheckGuardIsSlow(t *testing.T) {
 	t.Parallel()
 	g := begin(t)
@@ -144,23 +143,23 @@ func TestHealthCheckGuardIsSlow(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := j.CheckHealth(j.command("exit 0")); err == nil {
-		t.Error("two may run")
+		t.Error("a second check was started")
 	}
 	g.SetStartsCheck(patience)
 	if err := syscall.Kill(g.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "another one can be started", func() bool {
+	until(t, "another check can be started", func() bool {
 		a, err := j.CheckHealth(j.command("exit 3"))
 		return err == nil && j.ended(a).Code == 3
 	})
 	if len(j.alive("sleep 4711")) > 0 {
-		t.Error("the late one runs")
+		t.Error("the late check runs")
 	}
 	j.goesOn()
 }
 
-// Many in a row leave nothing.
+// Many health checks in a row leave nothing.
 func TestHealthCheckManyTimes(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)

@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A kill that comes too late, for what ran before, does not meet what runs now.
+// A late kill, for an earlier check, does not hit the check that runs now.
 func TestKillOfAnother(t *testing.T) {
 	t.Parallel()
 	c := exec.Command("sleep", "1000")
@@ -27,16 +27,16 @@ func TestKillOfAnother(t *testing.T) {
 	for _, f := range []frame{number(kindKillCheck, 1), number(kindKillCheck, 3), {kind: kindKillCheck}} {
 		g.killCheck(f)
 	}
-	_ = c.Process.Signal(syscall.SIGTERM) // a SIGKILL would have been first
+	_ = c.Process.Signal(syscall.SIGTERM) // a SIGKILL would have come first
 	if err := c.Wait(); err == nil || err.Error() != "signal: terminated" {
 		t.Errorf("got %v", err)
 	}
 	g.check = running{}
-	g.killCheck(number(kindKillCheck, 0)) // and not our own group
+	g.killCheck(number(kindKillCheck, 0)) // does not hit our own group
 }
 
-// A guard that ends with its job does not answer to a health check. Nobody
-// waits for it to end.
+// A guard that ends with its job does not answer an order to start a health check. CheckHealth
+// does not wait for the guard's end.
 func TestHealthCheckJobEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	ours, theirs := connected(t)

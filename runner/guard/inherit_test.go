@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// output runs a job in a process of its own and returns what it writes.
+// output runs a job in a separate process. It returns the job's output.
 func output(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
 	var stderr strings.Builder
@@ -23,8 +23,8 @@ func output(t *testing.T, c *exec.Cmd) string {
 	return strings.TrimSpace(string(out))
 }
 
-// The job has our standard streams, and every other descriptor that we were
-// started with, and none of our own making.
+// The job inherits our standard streams and all other descriptors that we were started with,
+// but none that we have opened.
 func TestDescriptors(t *testing.T) {
 	t.Parallel()
 	c := supervised(t, "", "sh", "-c", "cat; echo err >&2; echo extra >&7")
@@ -47,7 +47,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// A job without input reads nothing of what is there for us.
+// A job with NoInput does not read our input.
 func TestNoInput(t *testing.T) {
 	t.Parallel()
 	c := supervised(t, "", "-no-input", "sh", "-c", "cat; echo none")
@@ -65,8 +65,8 @@ func TestExitIsPassedOn(t *testing.T) {
 	}
 }
 
-// Directory, umask and limits are those that we were started with; Go raises
-// its own limit of open files.
+// The job has the directory, umask and limits that we were started with. Go raises its own
+// limit of open files, which the job does not inherit.
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

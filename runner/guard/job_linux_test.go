@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// stat returns a process's state, parent and group, or false if it is gone.
+// stat returns the state, parent and group of a process, or false if it does not exist.
 func stat(pid int) (state string, parent, group int, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -21,7 +21,7 @@ func stat(pid int) (state string, parent, group int, ok bool) {
 	return state, parent, group, err == nil
 }
 
-// members returns those processes of a group that are in a state.
+// members returns the processes of a group that are in a state.
 func members(group int, in string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range paths {
@@ -33,8 +33,8 @@ func members(group int, in string) (pids []int) {
 	return pids
 }
 
-// Orphans of the job come to the guard, and are reaped: also while the job goes on,
-// which may be for months.
+// The guard adopts orphans of the job and reaps them, even while the job runs, which may be
+// for months.
 func TestOrphansAreReaped(t *testing.T) {
 	t.Parallel()
 	j := start(t, `sh -c 'sh -c "echo \$\$ >$D/pid; exec sleep 60" & :'; `+idle)
@@ -49,7 +49,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 	until(t, "the orphan is reaped", func() bool { _, _, _, ok := stat(pid); return !ok })
 	if state, _, _, ok := stat(j.PID()); !ok || state == "Z" {
-		t.Errorf("the first process has the state %q", state)
+		t.Errorf("the first process is in state %q", state)
 	}
 	select {
 	case <-j.Exited():
@@ -58,7 +58,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 }
 
-// No zombie is left of a job that was killed.
+// A job that was killed leaves no zombie.
 func TestNoZombies(t *testing.T) {
 	t.Parallel()
 	j := start(t, `for i in 1 2 3 4 5; do (sleep 60 & sleep 60) & done; echo ready >$D/ready; wait`)
@@ -69,8 +69,8 @@ func TestNoZombies(t *testing.T) {
 	}
 }
 
-// The parent-death signal is tied to the thread that forked, which therefore
-// lives as long as the job, though Go ends threads: in this guard as fast as it can.
+// The parent-death signal is bound to the thread that forked. So that thread lives as long as
+// the job, although Go ends threads. This guard ends them as fast as it can.
 func TestParentDeathIsNotTheThreads(t *testing.T) {
 	t.Parallel()
 	c := supervised(t, "", "sh", "-c", "sleep 0.3; exit 6")

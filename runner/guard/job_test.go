@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// idle is a shell command that does nothing for long, and ends at once when
-// its group is signalled.
+// idle is a shell command that does nothing for a long time. It ends at once when its group is
+// signalled.
 const idle = `while :; do sleep 1; done`
 
 func TestExit(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSignalReachesAll(t *testing.T) {
 	}
 }
 
-// The job has a process group of its own, with the first process's id.
+// The job has its own process group, with the first process's id.
 func TestOwnGroup(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
@@ -68,7 +68,7 @@ func TestOwnGroup(t *testing.T) {
 	}
 }
 
-// A job is gone when its last process is, not its first.
+// A job is gone when its last process has ended, not its first.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	j := start(t, `(trap 'exit' TERM; echo ready >$D/ready; while :; do sleep 0.01; done) & exit 3`)
@@ -77,12 +77,12 @@ func TestGone(t *testing.T) {
 	}
 	j.wrote("ready")
 	if j.Gone() {
-		t.Fatal("the job is gone, and its second process is there")
+		t.Fatal("the job is gone, but its second process is not")
 	}
 	j.signal(syscall.SIGTERM)
 	until(t, "the job is gone", j.Gone)
 	if !j.Gone() {
-		t.Error("the job has come back")
+		t.Error("the job is no longer gone")
 	}
 }
 
@@ -94,12 +94,12 @@ func TestNotGoneBeforeTheExit(t *testing.T) {
 	}
 	select {
 	case <-j.Exited():
-		t.Error("Exited is closed, and the first process is there")
+		t.Error("Exited is closed, but the first process exists")
 	default:
 	}
 }
 
-// Neither a job that ignores all it can nor one that was stopped survives.
+// A job that ignores all signals it can does not survive. Neither does a suspended one.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A job that was stopped heeds a signal once it is continued.
+// A suspended job acts on a signal when it is continued.
 func TestStoppedJob(t *testing.T) {
 	t.Parallel()
 	j := start(t, `trap 'exit 4' TERM; echo ready >$D/ready; kill -STOP $$; `+idle)
@@ -132,9 +132,8 @@ func TestStoppedJob(t *testing.T) {
 	}
 }
 
-// SIGKILL reaches every process of a group at one moment: a job that forks as
-// fast as it can has no gap to slip through, whichever of its processes is the
-// first, as long as they stay in the group.
+// SIGKILL reaches all processes of a group at once. So a job that forks as fast as it can does
+// not escape while its processes stay in the group.
 func TestKillOfForks(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -160,7 +159,7 @@ func TestKillOfForks(t *testing.T) {
 	}
 }
 
-// Signals to a job that is gone go nowhere.
+// Signals to a job that is gone do nothing.
 func TestSignalAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	j := start(t, "exit 0")
@@ -176,7 +175,7 @@ func TestSignalAfterTheEnd(t *testing.T) {
 	}
 }
 
-// All methods may be called at any time from anywhere.
+// All methods may be called concurrently, at any time.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	for n := range 20 {
@@ -198,7 +197,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// What ends a job is told by its first process alone.
+// The exit of a job is the exit of its first process.
 func TestExitOfTheFirst(t *testing.T) {
 	t.Parallel()
 	j := start(t, `(exit 9) & (sleep 0.02; exit 8) & exit 3`)
@@ -208,7 +207,7 @@ func TestExitOfTheFirst(t *testing.T) {
 	until(t, "the job is gone", j.Gone)
 }
 
-// A first process that leaves its group is still seen to end.
+// The end of a first process that has left its group is noticed.
 func TestFirstLeavesTheGroup(t *testing.T) {
 	t.Parallel()
 	j := play(t, "leave", []string{"leave"}, nil)

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leave ends a guard. The race detector would sleep for a second first: a guard has
-// an environment of its own, in which noDelay is not.
+// leave ends a guard. It avoids the race detector's sleep of a second, because a guard's
+// environment lacks noDelay.
 func leave(status int) {
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
 }
 
-// hold is a job that has so much memory that the kernel needs time to free it. The
-// race detector does not know of that memory, or would have twice as much itself.
+// hold is a job with so much memory that the kernel takes time to free it. The race detector
+// must not know the memory, or it would need twice as much itself.
 func hold(size int) {
 	if _, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_POPULATE); err != nil {
 		os.Exit(1)
@@ -30,16 +30,16 @@ func hold(size int) {
 	time.Sleep(time.Hour)
 }
 
-// ready tells the test that the job runs, as hardy does in the shell.
+// ready tells the test that the job runs, as the shell scripts in hardy do.
 func ready() {
 	if os.WriteFile(os.Getenv("D")+"/ready", []byte("ready\n"), 0o600) != nil {
 		os.Exit(1)
 	}
 }
 
-// relay is a job in which each process starts the next one, in a session of its
-// own, and ends: a new one every 200 µs, 10,000 at most. A process of Go
-// that was forked without exec can do no more than system calls.
+// relay is a job in which each process starts the next one in its own session and ends: a new
+// one every 200 µs, 10,000 at most. A Go process that was forked without exec can only make
+// system calls.
 //
 //go:norace
 func relay() {
@@ -57,8 +57,8 @@ func relay() {
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
-// daemons is a job that has started a thousand processes, each in a session of its own,
-// that do nothing.
+// daemons is a job that has started a thousand processes, each in its own session, that do
+// nothing.
 //
 //go:norace
 func daemons() {
@@ -81,8 +81,8 @@ func daemons() {
 // threadsVariable is in the environment of a process whose guard ends threads.
 const threadsVariable = "GUARD_TEST_THREADS"
 
-// endThreads has a guard begin to end threads as fast as it can, if that is for its
-// test: a guard has an environment of its own, and so looks at that of its parent.
+// endThreads makes a guard end threads as fast as it can, if its test wants that. The guard
+// reads the environment of its parent, because its own lacks the variable.
 func endThreads() {
 	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
 	if !bytes.Contains(env, []byte(threadsVariable+"=1")) {
@@ -91,13 +91,13 @@ func endThreads() {
 	go func() {
 		for {
 			var one sync.WaitGroup
-			one.Go(runtime.LockOSThread) // and so the thread ends with the goroutine
+			one.Go(runtime.LockOSThread) // so the thread ends with the goroutine
 			one.Wait()
 		}
 	}()
 }
 
-// greedy is a job that takes all the tasks there are to be had, and goes on to want more.
+// greedy is a job that takes all available tasks, and goes on trying to get more.
 //
 //go:norace
 func greedy() {
@@ -124,7 +124,7 @@ func greedy() {
 // headless is a job whose first thread has ended. It looks like a zombie.
 func headless() {
 	runtime.LockOSThread()
-	if unix.Gettid() != os.Getpid() { // so that this is its first thread
+	if unix.Gettid() != os.Getpid() { // the rest must run in the first thread
 		_ = syscall.Exec("/proc/self/exe", os.Args, os.Environ())
 		os.Exit(1)
 	}
@@ -139,7 +139,7 @@ func headless() {
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// hidden is a job that shows itself to nobody but root, where /proc has hidepid.
+// hidden is a job that only root can see, if /proc is mounted with hidepid.
 func hidden() {
 	signal.Ignore(syscall.SIGTERM)
 	if unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) != nil {
@@ -149,7 +149,7 @@ func hidden() {
 	time.Sleep(time.Hour)
 }
 
-// readyAs tells the test which process is there, too.
+// readyAs is like ready, and also tells the test the id of a process.
 func readyAs(pid int) {
 	if os.WriteFile(os.Getenv("D")+"/pid", fmt.Appendln(nil, pid), 0o600) != nil {
 		os.Exit(1)

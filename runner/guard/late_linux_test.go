@@ -16,8 +16,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A guard that does not answer to the start is given up, and whatever it may have
-// started is dead.
+// A guard that does not answer the start order counts as failed, and whatever it may have
+// started is killed.
 func TestGuardFrozenAtTheStart(t *testing.T) {
 	t.Parallel()
 	r := launch(t, "", hardy["other sessions"], "-freeze", "-deadline", within(3*time.Second))
@@ -31,9 +31,9 @@ func TestGuardFrozenAtTheStart(t *testing.T) {
 	}
 }
 
-// Nobody waits for a guard that does not answer to the start, not even when it leaves much
-// of that unread: what it is told next is heard, and if it is to kill, it is given up as any
-// other.
+// leaderrun does not wait for a guard that does not answer the start order, even if the guard
+// leaves much of the order unread. It handles later commands, and if the guard must kill, the
+// guard counts as failed like any other.
 func TestGuardFrozenAtTheStartIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{"short": "", "long": "export LONG=$(head -c 100000 /dev/zero | tr '\\0' x) A=$LONG B=$LONG C=$LONG;"} {
@@ -54,7 +54,7 @@ func TestGuardFrozenAtTheStartIsNeeded(t *testing.T) {
 	}
 }
 
-// A guard that was only slow to answer does what it was told meanwhile.
+// A guard that was only slow to answer carries out the orders that were sent meanwhile.
 func TestGuardSlowAtTheStart(t *testing.T) {
 	t.Parallel()
 	r := launch(t, "", `trap 'exit 5' TERM; echo ready >$D/ready; while :; do sleep 0.01; done`, "-freeze", "-deadline", "1h")
@@ -72,8 +72,8 @@ func TestGuardSlowAtTheStart(t *testing.T) {
 	r.nothingLeft()
 }
 
-// What cannot be killed after a start that nobody answered to keeps nobody from anything:
-// it is told that the guard has failed, and that the job is not gone.
+// If a job cannot be killed after a start order without an answer, Failed receives the
+// failure, Gone returns false, and nothing blocks.
 func TestUnkillableAtTheStart(t *testing.T) {
 	t.Parallel()
 	g := guard.Begin()
@@ -99,29 +99,29 @@ func TestUnkillableAtTheStart(t *testing.T) {
 	if err := <-j.Failed(); !errors.Is(err, proc.ErrUnguarded) {
 		t.Errorf("got %v", err)
 	}
-	until(t, "it is seen that something is left", func() bool { return looks.Load() > 3 })
+	until(t, "leaderrun has looked for processes", func() bool { return looks.Load() > 3 })
 	if j.Gone() || j.PID() != 0 {
 		t.Errorf("gone %t, process %d", j.Gone(), j.PID())
 	}
 	mortal.Store(true)
-	until(t, "it is gone", j.Gone)
+	until(t, "the job is gone", j.Gone)
 }
 
-// A job is not started after its deadline. The same of a guard: TestSpawnTooLate.
+// leaderrun does not start a job after its deadline. TestSpawnTooLate tests the guard.
 func TestTooLate(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
 	j, err := begin(t).Begun(proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}, Env: os.Environ()}, clock.Boot{}.Now()-1)
 	if err == nil {
 		<-j.Exited()
-		t.Error("it was started")
+		t.Error("the job was started")
 	}
 	var start *proc.StartError
 	if errors.As(err, &start) {
-		t.Errorf("got %v, and it is not the command's fault", err)
+		t.Errorf("got %v, want no error of the command", err)
 	}
 	if _, err := os.Stat(ran); err == nil {
-		t.Error("it ran")
+		t.Error("the job ran")
 	}
 }
 
@@ -146,7 +146,7 @@ func TestLongStart(t *testing.T) {
 	}
 }
 
-// A guard that is frozen when it has nothing left to do is not waited for.
+// Close does not wait long for a guard that is frozen when it has nothing left to do.
 func TestCloseFrozen(t *testing.T) {
 	t.Parallel()
 	g := guard.Begin()
@@ -161,7 +161,7 @@ func TestCloseFrozen(t *testing.T) {
 	select {
 	case <-closed:
 	case <-time.After(patience):
-		t.Error("it is waited for")
+		t.Error("Close waits for the guard")
 		_ = syscall.Kill(g.PID(), syscall.SIGKILL)
 		<-closed
 	}

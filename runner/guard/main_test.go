@@ -21,7 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// The test binary is also the program that some tests run: roles.
+// The test binary is also a program that tests run in a role.
 const roleVariable = "GUARD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// overlap has more tests run at one time than there are processors, as most of them
+// overlap lets more tests run at one time than there are processors, because most of them
 // wait most of the time.
 func overlap() {
 	flag.Parse()
@@ -73,7 +73,7 @@ func overlap() {
 	}
 }
 
-// noDelay keeps the race detector from sleeping at the exit.
+// noDelay keeps the race detector from sleeping at exit.
 const noDelay = "GORACE=atexit_sleep_ms=0"
 
 // play starts this program in a role, as a job.
@@ -90,9 +90,9 @@ func play(t *testing.T, role string, args, env []string) proc.Job {
 	return j
 }
 
-// begin begins a guard, which is not given up in the crowd of a test run. If it is all
-// the same, the test has failed, and alone: what is left of the job is looked for in its
-// groups only, as all other children of this process are those of other tests.
+// begin begins a guard with much patience, because a test run keeps the machine busy. If the
+// guard counts as failed anyway, only this test fails: processes of the job are looked for
+// only in its groups, because the other children of this process belong to other tests.
 func begin(t *testing.T) *guard.Client {
 	t.Helper()
 	g := guard.Begin()
@@ -107,14 +107,14 @@ func begin(t *testing.T) *guard.Client {
 	})
 	t.Cleanup(func() {
 		if taken.Load() {
-			t.Error("leaderrun has taken over from the guard")
+			t.Error("the guard counts as failed")
 		}
 		g.Close()
 	})
 	return g
 }
 
-// A script is a job of the shell with a directory of its own, $D.
+// A script is a shell script that runs as a job. It has its own directory, $D.
 type script struct {
 	proc.Job
 	t     *testing.T
@@ -123,7 +123,7 @@ type script struct {
 	adopt map[int]bool // groups whose orphans are reaped here
 }
 
-// start starts a script. What is left of it at the end of the test is killed.
+// start starts a script. The end of the test kills what is left of it.
 func start(t *testing.T, text string) script {
 	t.Helper()
 	return startUnder(t, begin(t), text)
@@ -146,7 +146,7 @@ func (s script) command(text string) proc.Command {
 	return proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: append(os.Environ(), "D="+s.dir)}
 }
 
-// end kills what is left.
+// end kills what is left of the script.
 func (s script) end() {
 	s.t.Helper()
 	if err := s.Kill(); err != nil {
@@ -156,8 +156,8 @@ func (s script) end() {
 	until(s.t, "the job is gone", s.isGone)
 }
 
-// isGone is Gone for a test that does what init does for a guard that adopts
-// nothing: this process may be a subreaper.
+// isGone is like Gone, but first reaps orphans of a guard that adopts none, as init does: this
+// process may be a subreaper.
 func (s script) isGone() bool {
 	for group := range s.adopt {
 		for pid := 1; pid > 0; {
@@ -173,7 +173,7 @@ func (s script) exits() proc.Exit {
 	select {
 	case <-s.Exited():
 	case <-time.After(patience):
-		s.t.Fatal("the first process goes on")
+		s.t.Fatal("the first process has not ended")
 	}
 	return s.Exit()
 }
@@ -197,10 +197,10 @@ func (s script) signal(sig syscall.Signal) {
 	}
 }
 
-// patience bounds what must happen at some time on a busy machine.
+// patience is how long tests wait for an event on a busy machine.
 const patience = 30 * time.Second
 
-// until polls: often at first, and more rarely for what takes long anyway, as
+// until waits until f returns true. It calls f often at first, and more rarely later, because
 // many tests wait at one time.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()

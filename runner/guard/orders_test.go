@@ -7,7 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// said takes what is to be sent, in order: the kind of each frame.
+// said takes all orders from the queue. It returns their kinds.
 func (o *orders) said() (kinds string, all []frame) {
 	for f, ok := o.take(); ok; f, ok = o.take() {
 		kinds, all = kinds+string(f.kind), append(all, f)
@@ -15,8 +15,8 @@ func (o *orders) said() (kinds string, all []frame) {
 	return kinds, all
 }
 
-// What means the job does not wait for health checks, of which the order is
-// kept: a kill of that is for what is started before.
+// Orders about the job do not wait for those about health checks. The latter stay in order,
+// because a kill is for the check that was started before.
 func TestOrdersOfTheJobFirst(t *testing.T) {
 	t.Parallel()
 	o := newOrders()
@@ -28,8 +28,8 @@ func TestOrdersOfTheJobFirst(t *testing.T) {
 	}
 }
 
-// A guard that reads nothing is told without waiting for it, and there is never much to
-// be told: the last deadline, and each signal once, the last one last.
+// put does not wait for a guard that reads nothing, and the queue stays short: it has the
+// last deadline, and each signal once, in the order of their last puts.
 func TestOrdersStayFew(t *testing.T) {
 	t.Parallel()
 	j := newJob(&Client{}, proc.OnDeath{}, 0)
@@ -54,7 +54,7 @@ func TestOrdersStayFew(t *testing.T) {
 	}
 }
 
-// Nobody waits for orders any more when the guard is dead.
+// next does not wait when the guard is dead.
 func TestOrdersOver(t *testing.T) {
 	t.Parallel()
 	o, over, got := newOrders(), make(chan struct{}), make(chan bool)
@@ -69,10 +69,10 @@ func TestOrdersOver(t *testing.T) {
 	}()
 	o.put(frame{kind: kindKill})
 	if !<-got {
-		t.Error("there was one")
+		t.Error("next returned an order")
 	}
 	close(over)
 	if <-got {
-		t.Error("there was none")
+		t.Error("next returned no order")
 	}
 }

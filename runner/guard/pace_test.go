@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A guard that has nothing left to do is killed if it is slow to end, and what cannot be
-// killed is not waited for.
+// A guard that has nothing left to do is killed if it is slow to end. awaitEnd does not wait
+// for one that cannot be killed.
 func TestAwaitEnd(t *testing.T) {
 	t.Parallel()
 	for name, takes := range map[string]time.Duration{"ends": time.Second / 2, "is killed": time.Second, "does not die": 11 * time.Second} {

@@ -8,9 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// A guard that is frozen at the deadline costs its patience, and what is then
-// left until the end of the lease must do for the job to die. The margin for a
-// machine that is late is there for that, also the smallest one.
+// If a guard is frozen at the deadline, leaderrun waits for killPatience. In the time that is
+// left until the end of the lease, the job must die. So killPatience must be less than the
+// smallest margin for a busy machine.
 func TestPatienceFitsIntoTheMargin(t *testing.T) {
 	t.Parallel()
 	if margin := timing.New(timing.MinTTL, -1).Margin; killPatience >= margin {

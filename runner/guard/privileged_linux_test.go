@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// privileged is a job's process that its user may not signal, like those of sudo.
+// privileged is a process of a job that its user may not signal, like those of sudo.
 func privileged() {
 	rights := "all"
 	if syscall.Setuid(0) != nil {
@@ -21,8 +21,8 @@ func privileged() {
 	time.Sleep(time.Hour)
 }
 
-// What has more rights than the guard lives on when the guard kills the job. So does the
-// lock, as long as that lives.
+// If a process of the job has more rights than the guard, it survives when the guard kills the
+// job. The lock is held until that process ends.
 func TestMorePrivileged(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -39,7 +39,7 @@ func TestMorePrivileged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			syscall.ForkLock.RLock() // what is just being forked would have it open for writing
+			syscall.ForkLock.RLock() // a process that is just being forked would have the file open for writing
 			write(t, r.dir+"/privileged", string(program), 0o755)
 			syscall.ForkLock.RUnlock()
 			if err := os.Chmod(r.dir+"/privileged", os.ModeSetuid|0o755); err != nil {
@@ -60,7 +60,7 @@ func TestMorePrivileged(t *testing.T) {
 			until(t, "the rest is dead", func() bool { return !r.job.alive() })
 			for range 20 {
 				if file, record := r.free(); file || record || !child.alive() {
-					t.Fatalf("the lock is free (file %t, record %t), and the child lives: %t", file, record, child.alive())
+					t.Fatalf("the lock is free (file %t, record %t), child alive: %t", file, record, child.alive())
 				}
 				time.Sleep(20 * time.Millisecond)
 			}

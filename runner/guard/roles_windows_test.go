@@ -20,9 +20,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// The test binary is also the programs that the tests run: it plays the role
-// that this variable names, in the directory $D, where it writes what tests wait
-// for.
+// The test binary is also a program that tests run. It plays the role in this variable, in the
+// directory $D, where it writes reports for which tests wait.
 const roleVariable = "GUARD_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(guard.Main(os.Args))
 	}
 	role, arg, _ := strings.Cut(os.Getenv(roleVariable), " ")
-	_ = os.Unsetenv(roleVariable) // what we start has another one
+	_ = os.Unsetenv(roleVariable) // processes that we start have another role
 	switch role {
 	case "":
 		os.Exit(m.Run())
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) {
 	case "idle":
 		report(arg, os.Getpid())
 		time.Sleep(time.Hour)
-	case "tree": // of which one leaves the group and the console
+	case "tree": // one of its processes leaves the group and the console
 		child("idle one", 0)
 		child("tree2", syscall.CREATE_NEW_PROCESS_GROUP|windows.DETACHED_PROCESS)
 		time.Sleep(time.Hour)
@@ -50,7 +49,7 @@ func TestMain(m *testing.M) {
 		child("idle two", 0)
 		report("three", os.Getpid())
 		time.Sleep(time.Hour)
-	case "leave": // something behind
+	case "leave": // leaves a process behind
 		child("idle left", 0)
 		os.Exit(3)
 	case "relay":
@@ -68,7 +67,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// as is the environment of a role.
+// as returns the environment of a role.
 func as(dir, role string) []string {
 	return append(os.Environ(), "D="+dir, roleVariable+"="+role)
 }
@@ -96,8 +95,8 @@ func report(name string, what any) {
 	_ = os.Rename(path+".new", path)
 }
 
-// supervise is a small leaderrun: it runs a role as a job until nothing of that
-// is left. Of its lock, the will is all that there is.
+// supervise is a small leaderrun. It runs a role as a job until nothing of it is left. Its lock
+// is only the file to which the guard writes the release.
 func supervise(role string) int {
 	g := guard.Begin()
 	defer g.Close()
@@ -143,10 +142,10 @@ func supervise(role string) int {
 	return 0
 }
 
-// patience bounds what must happen at some time on a busy machine.
+// patience is how long tests wait for an event on a busy machine.
 const patience = 30 * time.Second
 
-// until polls.
+// until waits until f returns true.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -169,7 +168,7 @@ func reported(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// A process is one that the test knows by a report.
+// A process is one that has reported its id to the test.
 type process struct {
 	t *testing.T
 	windows.Handle
@@ -205,7 +204,7 @@ func (p process) alive() bool {
 	return err == nil && event == uint32(windows.WAIT_TIMEOUT)
 }
 
-// ends waits for the end.
+// ends waits until the process has ended.
 func (p process) ends() {
 	p.t.Helper()
 	if event, err := windows.WaitForSingleObject(p.Handle, uint32(patience.Milliseconds())); event != windows.WAIT_OBJECT_0 {

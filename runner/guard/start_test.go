@@ -24,15 +24,14 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 	return path
 }
 
-// What cannot be executed is told from what is not there, by Find where that
-// can be known, and by Start.
+// Find and Start distinguish a command that cannot be executed from one that does not exist.
 func TestNotRunnable(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(bin, "plain"), "#!/bin/sh\n", 0o644)
 	t.Setenv("PATH", dir+":"+bin)
 	tests := []struct {
 		name, path string
-		find       bool // by Find already
+		find       bool // Find knows that
 		notFound   bool
 		says       string
 	}{
@@ -64,8 +63,8 @@ func TestNotRunnable(t *testing.T) {
 	}
 }
 
-// A script without a first line that names its interpreter is the shell's, as
-// it is under flock(1) and timeout(1).
+// The shell runs a script without an interpreter in its first line, as with flock(1) and
+// timeout(1).
 func TestScriptWithoutInterpreter(t *testing.T) {
 	t.Parallel()
 	path := write(t, filepath.Join(t.TempDir(), "script"), `[ "$0 $1 $2" = "$SELF a b" ] && exit 3`, 0o755)
@@ -79,8 +78,7 @@ func TestScriptWithoutInterpreter(t *testing.T) {
 	}
 }
 
-// The command gets its arguments, the name first, and its environment, and
-// nothing else.
+// The command gets exactly its arguments, the name first, and its environment.
 func TestArgumentsAndEnvironment(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
@@ -94,7 +92,7 @@ func TestArgumentsAndEnvironment(t *testing.T) {
 	}
 }
 
-// A guard that died before it was told of a job has started nothing.
+// A guard that died before it received the start order has started nothing.
 func TestGuardDied(t *testing.T) {
 	t.Parallel()
 	g := begin(t)
@@ -108,7 +106,7 @@ func TestGuardDied(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hold.Close()
-	for _, d := range []proc.OnDeath{{Hold: hold}, {}} { // a backend that is built in may leave nothing
+	for _, d := range []proc.OnDeath{{Hold: hold}, {}} { // a built-in backend may have no files
 		_, err = g.Begun(proc.Command{Path: "/bin/touch", Args: []string{"touch", started}, OnDeath: d}, clock.Never)
 		if !errors.Is(err, proc.ErrGuardDied) {
 			t.Errorf("got %v, want %v", err, proc.ErrGuardDied)

@@ -14,8 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A storm is a host on which there is always one more process to reap, until the job is
-// killed.
+// A storm is a host that always has one more process to reap, until the job is killed.
 type storm struct {
 	clock.Boot
 	started chan struct{}
@@ -23,7 +22,7 @@ type storm struct {
 	gone    bool
 }
 
-const stormy = 4242 // the first process; nobody's id is that great here
+const stormy = 4242 // the id of the first process
 
 func (s *storm) notify(c chan<- os.Signal) {
 	go func() {
@@ -61,9 +60,9 @@ func (s *storm) nothingLeft(g *guard) bool           { return g.childless }
 func (s *storm) signalGroup(*guard, syscall.Signal)  {}
 func (s *storm) signalAll(*guard, ...syscall.Signal) { s.killed.Store(true) }
 
-// TestStorm: a job with always one more to reap is killed at its deadline, although
-// leaderrun reads nothing of all that the guard has to say. When it goes on, it hears
-// how the job has ended.
+// A job with always one more process to reap is killed at its deadline, although leaderrun
+// does not read the guard's frames. When leaderrun reads again, it receives the exit of the
+// job.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	ours, theirs := connected(t)

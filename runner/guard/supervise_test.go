@@ -19,9 +19,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// supervised is a command that runs a job in a process of its own, which may
-// have options of the type supervisor before it. It gets the shell's message
-// before it, such as a ulimit.
+// supervised returns a command that runs a job in a separate process. Options of supervise may
+// come before the job. The shell runs the text before first, such as a ulimit.
 func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -33,25 +32,25 @@ func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
 	return c
 }
 
-// A supervisor is a small leaderrun: it runs a job and exits like it.
+// A supervisor is a small leaderrun: it runs a job, and exits like the job.
 type supervisor struct {
 	uid           int
-	deadline      time.Duration // after the start; 0: none
+	deadline      time.Duration // after the start; 0: never
 	hold, release string        // the files of OnDeath
 	helper        bool
 	noInput       bool
-	asks          time.Duration // the pause before the guard is asked whether it is there; 0: as ever
-	freeze        bool          // the guard, before the start
-	tier          string        // how the job is kept together; "": as it can be
-	control, log  string        // files that it is told things by, and tells them
+	asks          time.Duration // the pause between pings; 0: the default
+	freeze        bool          // freeze the guard before the start
+	tier          string        // of the containment; "": the default
+	control, log  string        // files with its commands and with its log
 
 	mu     sync.Mutex
 	job    proc.Job
-	out    *os.File       // log, once it was needed
-	checks sync.WaitGroup // the health check
+	out    *os.File       // the log, once it is open
+	checks sync.WaitGroup // for the health check
 }
 
-// supervise is the role.
+// supervise plays the role of a small leaderrun.
 func supervise() int {
 	var s supervisor
 	flags := flag.NewFlagSet("supervise", flag.ContinueOnError)
@@ -78,7 +77,7 @@ func supervise() int {
 	return s.run(flags.Args())
 }
 
-// become becomes another user, in a program that is this user's from its start.
+// become starts this program again as another user.
 func (s *supervisor) become() error {
 	if s.uid == os.Getuid() {
 		return nil
@@ -140,12 +139,12 @@ func (s *supervisor) refused(err error) int {
 	return 126
 }
 
-// watch tells what happens until nothing of the job is left.
+// watch logs what happens until nothing of the job is left.
 func (s *supervisor) watch(job proc.Job) int {
 	started, exited, look := job.Started(), job.Exited(), time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	for exited != nil || !job.Gone() {
-		if started != nil { // it comes before all else
+		if started != nil { // the start comes before all else
 			exited = nil
 		}
 		select {
@@ -160,7 +159,7 @@ func (s *supervisor) watch(job proc.Job) int {
 		case <-exited:
 			exited = nil
 			s.say("exited %d", job.Exit().Status())
-			if s.log == "" { // a test of nothing but the exit
+			if s.log == "" { // the test only checks the exit
 				return job.Exit().Status()
 			}
 		case <-look.C:
@@ -171,7 +170,7 @@ func (s *supervisor) watch(job proc.Job) int {
 	return job.Exit().Status()
 }
 
-// onDeath makes the lock's files what a backend makes them.
+// onDeath opens the lock's files as a backend does.
 func (s *supervisor) onDeath() (w proc.OnDeath) {
 	var err error
 	if s.hold != "" {
@@ -195,7 +194,7 @@ func (s *supervisor) onDeath() (w proc.OnDeath) {
 	return w
 }
 
-// listen does what it is told, line by line.
+// listen carries out the commands in the control file, line by line.
 func (s *supervisor) listen(g *guard.Client) {
 	f, err := os.OpenFile(s.control, os.O_RDWR, 0)
 	if err != nil {
@@ -211,7 +210,7 @@ func (s *supervisor) listen(g *guard.Client) {
 			_ = job.Kill()
 		case "check":
 			s.checks.Go(func() { s.check(job, arg, os.Environ()) })
-		case "check-long": // more than the socket takes at once
+		case "check-long": // more than the socket's buffer
 			env := os.Environ()
 			for n := range 10 {
 				env = append(env, fmt.Sprintf("LONG%d=%s", n, strings.Repeat("x", 100_000)))
@@ -222,7 +221,7 @@ func (s *supervisor) listen(g *guard.Client) {
 		case "patience":
 			d, _ := time.ParseDuration(arg)
 			g.SetPatience(d)
-		case "flood": // more than the socket takes
+		case "flood": // more than the socket's buffer
 			for range 100_000 {
 				_ = job.Signal(syscall.SIGCONT)
 			}
@@ -234,7 +233,7 @@ func (s *supervisor) listen(g *guard.Client) {
 	}
 }
 
-// check runs a text of the shell as a health check.
+// check runs a shell script as a health check.
 func (s *supervisor) check(job proc.Job, text string, env []string) {
 	a, err := job.CheckHealth(proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env})
 	if err != nil {
@@ -253,7 +252,7 @@ func (s *supervisor) say(format string, args ...any) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out == nil { // it stays open: there may be no descriptor left
+	if s.out == nil { // it stays open, because later no descriptor may be left
 		f, err := os.OpenFile(s.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
 			panic(err)

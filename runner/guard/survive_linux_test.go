@@ -14,8 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
-// When leaderrun is killed, its guard kills the job, and only then is the lock
-// free.
+// When leaderrun is killed, the guard kills the job, and only then the lock is free.
 func TestLeaderrunKilled(t *testing.T) {
 	t.Parallel()
 	for name, text := range hardy {
@@ -39,8 +38,8 @@ func TestLeaderrunKilled(t *testing.T) {
 	}
 }
 
-// When leaderrun is frozen, its guard kills the job at its deadline, and not
-// before. leaderrun is told when it goes on.
+// When leaderrun is frozen, the guard kills the job at its deadline, and not before. leaderrun
+// learns that when it continues.
 func TestLeaderrunFrozen(t *testing.T) {
 	t.Parallel()
 	for _, job := range []string{"other sessions", "other thread", "flapping"} {
@@ -53,22 +52,22 @@ func TestLeaderrunFrozen(t *testing.T) {
 			until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
 			late := clock.Boot{}.Now().Sub(deadline)
 			if late < 0 {
-				t.Errorf("it was killed %v before its deadline", -late)
+				t.Errorf("the job was killed %v before its deadline", -late)
 			}
 			t.Logf("seen dead %v after the deadline", late)
-			if late > trial.Stretch(2*time.Second) { // a busy machine has it late by less
-				t.Error("that is too late")
+			if late > trial.Stretch(2*time.Second) { // a busy machine delays it by less
+				t.Error("the job was killed too late")
 			}
 			r.signal(r.leaderrun, syscall.SIGCONT)
 			if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
-				t.Errorf("leaderrun goes on, and sees %q", r.read("log"))
+				t.Errorf("when it continues, leaderrun logs %q", r.read("log"))
 			}
-			r.nothingLeft() // a guard that had much to say has waited for leaderrun to hear the end
+			r.nothingLeft() // a guard with many frames has waited until leaderrun has read the last
 		})
 	}
 }
 
-// A deadline that is moved in time is none any more.
+// The guard does not kill at a deadline that was moved in time.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	r := running(t, "", hardy["deaf"], "-deadline", within(6*time.Second))
@@ -84,8 +83,8 @@ func TestExtend(t *testing.T) {
 	r.nothingLeft()
 }
 
-// When its guard is killed, leaderrun kills the job, and nothing else. It is
-// leaderrun that has the lock then, and the guard has no say in it.
+// When the guard is killed, leaderrun kills only the job. leaderrun still holds the lock, and
+// the guard does not release it.
 func TestGuardKilled(t *testing.T) {
 	t.Parallel()
 	for name, text := range hardy {
@@ -107,19 +106,19 @@ func TestGuardKilled(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if record := r.read("released"); record != "" {
-				t.Errorf("the dead guard has said %q", record)
+				t.Errorf("the dead guard has written %q", record)
 			}
 			for _, p := range r.extras {
 				if !p.alive() {
-					t.Errorf("%d, which is no part of the job, is dead", p.pid)
+					t.Errorf("%d, which is not part of the job, is dead", p.pid)
 				}
 			}
 		})
 	}
 }
 
-// In the tier pgroup, too, what has not left the group is killed when the guard is. The
-// rest lives on.
+// In the tier pgroup, when the guard is killed, the processes that have not left the group are
+// killed. The others live on.
 func TestGuardOfGroupKilled(t *testing.T) {
 	t.Parallel()
 	for _, user := range users() {
@@ -136,13 +135,13 @@ func TestGuardOfGroupKilled(t *testing.T) {
 			r.said("gone")
 			r.nothingLeft()
 			if !r.extras[0].alive() {
-				t.Error("what has left the group was killed")
+				t.Error("a process that has left the group was killed")
 			}
 		})
 	}
 }
 
-// What /proc hides is killed as all else is, by the guard and without it.
+// Processes that /proc hides are killed like all others, by the guard and without it.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -172,8 +171,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// A guard that is frozen when leaderrun needs it is killed by leaderrun, and the
-// job with it.
+// If the guard is frozen when leaderrun needs it, leaderrun kills the guard and the job.
 func TestGuardFrozen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -196,7 +194,7 @@ func TestGuardFrozen(t *testing.T) {
 			}
 			now, deadline := clock.Boot{}.Now(), clock.Instant(r.number("deadline"))
 			if deadline != clock.Never && now < deadline {
-				t.Error("it was given up before the deadline")
+				t.Error("the guard counted as failed before the deadline")
 			}
 			r.said("gone")
 			r.nothingLeft()
@@ -204,13 +202,12 @@ func TestGuardFrozen(t *testing.T) {
 	}
 }
 
-// However many processes there are, and whatever keeps them together, none outlives the
-// lock.
+// In each tier, no process of a job outlives the lock, however many processes there are.
 func TestManyDaemons(t *testing.T) {
 	t.Parallel()
 	for _, user := range users() {
 		for _, victim := range []string{"leaderrun", "guard"} {
-			t.Run(victim+" of "+user, func(t *testing.T) { // not at once: there are enough of them
+			t.Run(victim+" of "+user, func(t *testing.T) { // not in parallel: there are many processes
 				r := running(t, "", `GUARD_TEST_ROLE=daemons exec $SELF`, "-uid", user)
 				if victim == "guard" {
 					r.signal(r.guard.pid, syscall.SIGKILL)
@@ -225,10 +222,9 @@ func TestManyDaemons(t *testing.T) {
 	}
 }
 
-// When leaderrun and its guard are killed, the kernel kills the job's first
-// process at least. leaderrun is frozen first, or it would do that. (To freeze
-// the guard is no use: when leaderrun is dead, the kernel continues it, as its
-// group is then an orphan.)
+// When leaderrun and the guard are killed, the kernel kills at least the job's first process.
+// leaderrun is frozen first, or it would kill the process. (Freezing the guard is no use:
+// when leaderrun is dead, the kernel continues the guard, because its group is orphaned.)
 func TestBothKilled(t *testing.T) {
 	t.Parallel()
 	for _, user := range users() {
@@ -240,8 +236,8 @@ func TestBothKilled(t *testing.T) {
 	}
 }
 
-// The job has the descriptors that leaderrun was started with and no other: none
-// of leaderrun's, of its guard's or of the lock's.
+// The job has only the descriptors that leaderrun was started with, and none of leaderrun's,
+// of the guard's or of the lock's.
 func TestOnlyOurDescriptors(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, "", `exec >$D/fds; for f in /proc/$$/fd/*; do readlink $f >/dev/null && echo ${f##*/}; done; exec $DEAF`)

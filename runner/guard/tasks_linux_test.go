@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// uids are users of nobody: what counts for a limit of tasks is a user's.
+// uids are users that run nothing else, because the limit of tasks counts per user.
 var uids atomic.Int64
 
-// Neither leaderrun nor its guard needs another thread once the job runs: at the limit
-// of tasks, which a job may meet, Go would abort.
+// leaderrun and the guard need no more threads when the job runs. At the limit of tasks, which
+// a job may reach, Go would abort.
 func TestTaskLimit(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -47,15 +47,15 @@ func TestTaskLimit(t *testing.T) {
 				}
 				r.nothingLeft()
 				if text := r.read("stderr"); strings.Contains(text, "runtime") {
-					t.Errorf("it has crashed:\n%s", text)
+					t.Errorf("got a crash:\n%s", text)
 				}
 			})
 		}
 	}
 }
 
-// They have all of their threads before the job starts, whatever it has them do: a crash
-// at the limit is rare, but each thread that is made later can be one.
+// They have all of their threads before the job starts, whatever they do later. A crash at the
+// limit is rare, but each thread that is made later can cause one.
 func TestNoMoreThreads(t *testing.T) {
 	t.Parallel()
 	for n := range 6 {

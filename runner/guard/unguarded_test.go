@@ -8,9 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// TestTakeoverSparesOthers: of our children, only what was started after the guard
-// and is none of those that we know is the job's.
-func TestTakeoverSparesOthers(t *testing.T) {
+// Of our children, only those that were started after the guard, and that are not programs of
+// ours, are part of the job.
+func TestNotOfJob(t *testing.T) {
 	t.Parallel()
 	j := &job{
 		client:  &Client{birth: 100, before: map[int]uint64{5: 50, 6: 0}},
@@ -22,15 +22,15 @@ func TestTakeoverSparesOthers(t *testing.T) {
 		want    bool
 	}{
 		{8, 200, true}, {9, 99, true}, {9, 100, false}, {9, 200, false},
-		{5, 50, true}, {5, 200, false}, {6, 0, true}, // a child from before, and another with its id
+		{5, 50, true}, {5, 200, false}, {6, 0, true}, // a child from before the guard, and another with its id
 		{8, 0, true}, {9, 0, false}, // hidden
 	} {
 		if got := j.isNotOfJob(tt.pid, tt.started); got != tt.want {
-			t.Errorf("process %d, started at %d: spared is %v, want %v", tt.pid, tt.started, got, tt.want)
+			t.Errorf("process %d, started at %d: got %v, want %v", tt.pid, tt.started, got, tt.want)
 		}
 	}
 	j.onDeath.NotOfJob = nil
 	if j.isNotOfJob(8, 200) {
-		t.Error("a process of the job is spared")
+		t.Error("a process of the job does not count as one")
 	}
 }
