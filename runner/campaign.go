@@ -106,8 +106,8 @@ func (c *Config) untilSignal(ctx context.Context) (context.Context, func() error
 	var signalled error
 	var done sync.WaitGroup
 	done.Go(func() {
-		beats := heartbeat.New(c.Heartbeat, c.Clock, heartbeat.Waiting)
-		defer beats.Stop()
+		beat := heartbeat.New(c.Heartbeat, c.Clock, heartbeat.Waiting)
+		defer beat.Stop()
 		for {
 			select {
 			case sig := <-c.Signals:
@@ -116,8 +116,8 @@ func (c *Config) untilSignal(ctx context.Context) (context.Context, func() error
 					cancel()
 					return
 				}
-			case <-beats.C:
-				beats.Beat()
+			case <-beat.C:
+				beat.Beat()
 			case <-ctx.Done():
 				return
 			}

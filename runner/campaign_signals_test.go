@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// While we wait, the signals that ask for an end end us at once.
+// During the campaign, a signal to end ends us at once.
 func TestSignalWhileWaiting(t *testing.T) {
 	for _, sig := range endings {
 		for name, acquire := range map[string][]acquisition{
@@ -36,7 +36,7 @@ func TestSignalWhileWaiting(t *testing.T) {
 	}
 }
 
-// signalled checks a run that was signalled before its job was started.
+// signalled checks a run that a signal ended before its job was started.
 func (r *rig) signalled(exit proc.Exit, err error, want syscall.Signal) {
 	r.t.Helper()
 	var got *SignalError
@@ -50,7 +50,7 @@ func (r *rig) signalled(exit proc.Exit, err error, want syscall.Signal) {
 	}
 }
 
-// Other signals have nobody to be passed on to.
+// Other signals are dropped, because there is no job.
 func TestOtherSignalsWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{waits(seconds(10), "bob", granted)}
@@ -64,8 +64,8 @@ func TestOtherSignalsWhileWaiting(t *testing.T) {
 	})
 }
 
-// A signal in the moment of acquiring still ends us, and the lock is given
-// back; also if the wait had ended before.
+// A signal at the moment of the grant still ends us, and the lock is released, even if the wait
+// had ended before.
 func TestSignalWhileAcquiring(t *testing.T) {
 	for _, limit := range []time.Duration{time.Second, time.Minute} {
 		t.Run(limit.String(), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestSignalWhileAcquiring(t *testing.T) {
 	}
 }
 
-// A signal in the moment of acquiring is ours or the job's, but never nobody's.
+// A signal at the moment of the grant ends us, or is passed to the job, but is never lost.
 func TestSignalIsNotLost(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
@@ -99,8 +99,8 @@ func TestSignalIsNotLost(t *testing.T) {
 	})
 }
 
-// A signal that comes after the wait has failed, but before that is told, is
-// what we end with.
+// If a signal arrives after the campaign has failed, but before Run returns, Run returns the
+// signal.
 func TestSignalAsTheWaitEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.wait(seconds(1))

@@ -12,10 +12,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// wait limits the wait.
+// wait sets Config.Wait.
 func (r *rig) wait(d time.Duration) { r.c.Wait = &d }
 
-// notStarted checks a campaign that failed, with how many attempts, and when.
+// notStarted checks a campaign that failed: its attempts, and its end.
 func (r *rig) notStarted(attempts int, from, to time.Duration) {
 	r.t.Helper()
 	if r.job.started != nil {
@@ -33,13 +33,13 @@ var (
 	errPlace  = &locks.Error{Op: "acquire", Class: locks.ErrLost, Err: errors.New("the place is gone")}
 )
 
-// What a campaign ends with, by what its attempts met, without a job.
+// A campaign that fails ends with the right error.
 func TestCampaignEnds(t *testing.T) {
 	never := hangs(time.Hour, granted)
 	tests := []struct {
 		name     string
 		try      bool
-		wait     time.Duration // 0: for ever
+		wait     time.Duration // 0: wait for ever
 		acquire  []acquisition
 		want     error
 		attempts int
@@ -62,7 +62,7 @@ func TestCampaignEnds(t *testing.T) {
 		{"held, then the place is lost, then no answer", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrHeld, 2, seconds(10)},
 		{"the end itself is a failure", false, seconds(10), []acquisition{stubborn(hangs(seconds(10), fails(errDown)))}, locks.ErrUnavailable, 1, seconds(10)},
 
-		// A wait shorter than the first answer: that is waited for, and no other.
+		// The wait is shorter than the way to the first answer: only that one counts.
 		{"short, held", false, seconds(0.001), []acquisition{hangs(seconds(0.5), waits(time.Hour, "bob", nil))}, locks.ErrHeld, 1, seconds(0.5)},
 		{"short, held, polled", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(&locks.HeldError{}))}, locks.ErrHeld, 1, seconds(0.5)},
 		{"short, down", false, seconds(0.001), []acquisition{hangs(seconds(0.5), fails(errDown)), granted}, locks.ErrUnavailable, 1, seconds(0.5)},
@@ -104,7 +104,7 @@ func TestHeldSaysByWhom(t *testing.T) {
 	})
 }
 
-// Each attempt has a handle of its own, which is closed before the next.
+// Each attempt has its own handle, which is closed before the next attempt.
 func TestCampaignAnew(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{waits(seconds(1), "bob", fails(errPlace)), granted}
@@ -119,7 +119,7 @@ func TestCampaignAnew(t *testing.T) {
 	})
 }
 
-// What Open finds wrong is final, unless all it found is that the wait is over.
+// An error of Open is final, unless it only says that the wait is over.
 func TestOpenFails(t *testing.T) {
 	missing := &locks.Error{Op: "open", Class: locks.ErrUnavailable, Err: errors.New("no helper")}
 	for _, want := range []error{missing, &locks.UsageError{What: "no"}, errOdd} {
@@ -147,7 +147,7 @@ func TestOpenFails(t *testing.T) {
 	})
 }
 
-// A lock that comes in the very moment in which the wait ends is ours.
+// A lock that is granted at the very moment at which the wait ends is ours.
 func TestAcquiredAsTheWaitEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.wait(seconds(2))
@@ -158,7 +158,7 @@ func TestAcquiredAsTheWaitEnds(t *testing.T) {
 	})
 }
 
-// So is one that is the first answer, though the wait was over before that.
+// So is a lock whose grant is the first answer, although the wait was over before.
 func TestAcquiredAfterAShortWait(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.wait(seconds(0.001))
@@ -193,29 +193,29 @@ func TestContextAfterTheStart(t *testing.T) {
 	})
 }
 
-// The campaign's end is told before the job starts, or Run returns.
+// CampaignEnded is called before the job starts, or before Run returns.
 func TestCampaignEnded(t *testing.T) {
 	for name, acquire := range map[string]acquisition{"won": granted, "failed": fails(errDenied)} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.acquire = []acquisition{acquire}
 				r.job.begin = runs(seconds(1), 0)
-				told := 0
+				calls := 0
 				r.c.CampaignEnded = func() {
-					if told++; r.job.started != nil {
+					if calls++; r.job.started != nil {
 						t.Error("CampaignEnded was called after the start")
 					}
 				}
 				_, _ = r.run()
-				if told != 1 {
-					t.Errorf("CampaignEnded was called %d times, want once", told)
+				if calls != 1 {
+					t.Errorf("CampaignEnded was called %d times, want once", calls)
 				}
 			})
 		})
 	}
 }
 
-// News of the wait are passed on, each.
+// Each change of the wait is passed on.
 func TestWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{waits(seconds(1), "bob", waits(seconds(1), "bob", waits(seconds(1), "carol", granted)))}

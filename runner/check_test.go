@@ -14,9 +14,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// What a rig checks of a run that is over.
+// Checks of a run that is over.
 
-// did checks all that was recorded.
+// did checks the whole trace.
 func (r *rig) did(want ...string) {
 	r.t.Helper()
 	r.world.mu.Lock()
@@ -26,7 +26,7 @@ func (r *rig) did(want ...string) {
 	}
 }
 
-// times returns when something was recorded, each time.
+// times returns all times at which something was recorded.
 func (r *rig) times(what string) (at []time.Duration) {
 	for _, e := range r.trace {
 		if s, ok := strings.CutSuffix(e, " "+what); ok {
@@ -37,8 +37,8 @@ func (r *rig) times(what string) (at []time.Duration) {
 	return at
 }
 
-// when returns the time at which something was first recorded; it must have
-// been.
+// when returns the time at which something was first recorded. It fails the test if it was
+// not recorded.
 func (r *rig) when(what string) time.Duration {
 	r.t.Helper()
 	at := r.times(what)
@@ -48,7 +48,7 @@ func (r *rig) when(what string) time.Duration {
 	return at[0]
 }
 
-// within checks a time.
+// within checks that a time is in a range.
 func (r *rig) within(at, from, to time.Duration) {
 	r.t.Helper()
 	if at < from || at > to {
@@ -56,13 +56,13 @@ func (r *rig) within(at, from, to time.Duration) {
 	}
 }
 
-// ran is what a run begins and ends with, around what is special about it.
+// ran returns a trace that begins and ends as usual, with special entries in between.
 func ran(at time.Duration, what ...string) []string {
 	what = append([]string{"0s open", "0s acquire", "0s start"}, what...)
 	return append(what, at.String()+" release", at.String()+" close")
 }
 
-// ended checks how a run ended that ended under the lock.
+// ended checks the result of a run whose job ended under the lock.
 func (r *rig) ended(exit proc.Exit, err error, want proc.Exit) {
 	r.t.Helper()
 	if err != nil || exit != want {
@@ -70,7 +70,7 @@ func (r *rig) ended(exit proc.Exit, err error, want proc.Exit) {
 	}
 }
 
-// failed checks how a run ended that did not.
+// failed checks the result of a run that failed.
 func (r *rig) failed(exit proc.Exit, err, want error) {
 	r.t.Helper()
 	if !errors.Is(err, want) || exit != (proc.Exit{}) {
@@ -79,12 +79,12 @@ func (r *rig) failed(exit proc.Exit, err, want error) {
 	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrUnavailable, locks.ErrDenied, locks.ErrUsage} {
 		cause := want == locks.ErrLost && class == locks.ErrUnavailable // of the last renewal
 		if class != want && !cause && errors.Is(err, class) {
-			r.t.Errorf("Run: got %v, which is of class %v, too", err, class)
+			r.t.Errorf("Run: got %v, which is also of class %v", err, class)
 		}
 	}
 }
 
-// kinds returns the events so far by kind.
+// kinds returns the kinds of the events so far.
 func (r *rig) kinds() []event.Kind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *rig) kinds() []event.Kind {
 	return k
 }
 
-// logged returns what was said at a level, each as message and error, but for
-// that the rig has no socket.
+// logged returns the messages at a level, each with its error. It leaves out that the rig has
+// no socket.
 func (r *rig) logged(level slog.Level) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *rig) logged(level slog.Level) []string {
 	return m
 }
 
-// quiet checks that nothing was said that a user would see.
+// quiet checks that there were no warnings or errors.
 func (r *rig) quiet() {
 	r.t.Helper()
 	if got := append(r.logged(slog.LevelWarn), r.logged(slog.LevelError)...); len(got) > 0 {
@@ -125,7 +125,7 @@ func (r *rig) quiet() {
 	}
 }
 
-// warned checks what was warned of.
+// warned checks the warnings.
 func (r *rig) warned(want ...string) {
 	r.t.Helper()
 	if got := r.logged(slog.LevelWarn); !slices.Equal(got, want) {
@@ -133,8 +133,8 @@ func (r *rig) warned(want ...string) {
 	}
 }
 
-// toldOf checks how many events of a kind there were.
-func (r *rig) toldOf(kind event.Kind, want int) {
+// emitted checks how many events of a kind there were.
+func (r *rig) emitted(kind event.Kind, want int) {
 	r.t.Helper()
 	got := 0
 	for _, e := range r.events {
@@ -147,7 +147,7 @@ func (r *rig) toldOf(kind event.Kind, want int) {
 	}
 }
 
-// join makes one text of several.
+// join joins texts.
 func join[S ~string](s []S) string {
 	var t []string
 	for _, e := range s {

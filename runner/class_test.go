@@ -29,7 +29,7 @@ func (r *rig) classes() string {
 	return strings.Join(all, " ")
 }
 
-// What made each ending is one of a few words, which scripts and metrics count by.
+// Each way to end has its class, by which scripts and metrics count.
 func TestEventClasses(t *testing.T) {
 	for name, test := range map[string]struct {
 		setup func(r *rig)
@@ -72,8 +72,8 @@ func TestEventClasses(t *testing.T) {
 	}
 }
 
-// A lock that an immortal job keeps from being released is told, too.
-func TestUnreleasedIsTold(t *testing.T) {
+// There is an event if the lock is not released because the job survives.
+func TestReleaseFailedEvent(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.outlived = true
 		r.renew = silentAfter(1)
@@ -85,8 +85,8 @@ func TestUnreleasedIsTold(t *testing.T) {
 	})
 }
 
-// A reason may be somebody else's text of any length: a line with it is not longer
-// than what a pipe takes whole.
+// A reason may be a text of any length that somebody else wrote. It is cut so that a pipe takes
+// a line with it whole.
 func TestReasonsAreShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin, r.release = runs(seconds(2), 0), reply{err: errors.New(strings.Repeat("ä", 5000))}

@@ -15,7 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// A lease too short for its timing is refused before the server is asked.
+// A lease that is too short for its timing is refused before the first request.
 func TestGateBeforeContact(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Timing = timing.New(ttl, 6*time.Second)
@@ -25,7 +25,7 @@ func TestGateBeforeContact(t *testing.T) {
 	})
 }
 
-// What counts is what the server granted. What it granted is given back.
+// The granted lease counts. If it is too short, the lock is released.
 func TestGateAfterASmallerGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.server.ttl = 14 * time.Second // trusted for 13.986 s; 14 s are needed
@@ -38,8 +38,8 @@ func TestGateAfterASmallerGrant(t *testing.T) {
 	})
 }
 
-// A smaller grant that is enough will do, and the deadlines are those of the
-// lease as granted.
+// A shorter lease than requested is used if it is long enough. Its deadlines follow from the
+// granted lease.
 func TestSmallerGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.server.ttl = 14500 * time.Millisecond
@@ -51,7 +51,7 @@ func TestSmallerGrant(t *testing.T) {
 	})
 }
 
-// A longer lease than asked for is made use of.
+// A longer lease than requested is used in full.
 func TestGreaterGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Timing = timing.New(3*time.Second, -1) // R 0.6, A 0.4, G 1, J and X 0.2
@@ -64,7 +64,7 @@ func TestGreaterGrant(t *testing.T) {
 	})
 }
 
-// A lock that cannot end has no need of any lease.
+// A lock that cannot end needs no lease.
 func TestNoGateForPermanentLocks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.permanent, r.server.ttl = true, 0
@@ -75,7 +75,7 @@ func TestNoGateForPermanentLocks(t *testing.T) {
 	})
 }
 
-// What cannot be executed is no reason to keep the lock.
+// If the command cannot be executed, the lock is released.
 func TestStartFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.refuse = &proc.StartError{Command: "job", Err: errors.New("exec format error")}
@@ -85,8 +85,8 @@ func TestStartFails(t *testing.T) {
 	})
 }
 
-// That a release fails is a warning, and changes nothing of the exit. It takes
-// no longer than A.
+// A release that fails is only a warning, and does not change the exit. It takes no longer than
+// A.
 func TestReleaseFails(t *testing.T) {
 	for name, release := range map[string]reply{"refused": {err: errDown}, "silence": {silent: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestReleaseFails(t *testing.T) {
 	}
 }
 
-// After a loss there is nothing to warn of.
+// After a loss, a release that fails is not a warning.
 func TestReleaseFailsAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.release = reply{err: errDown}

@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A guard that died while the lock was waited for costs nothing.
+// If the guard died during the campaign, another one is started.
 func TestGuardDied(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Second, 0)
@@ -23,12 +23,12 @@ func TestGuardDied(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		r.did("0s open", "0s acquire", "0s start", "1s exit", "1s release", "1s close")
 		if !r.jobs[0].closed {
-			t.Error("the starter that was of no use was not closed")
+			t.Error("the starter of the dead guard was not closed")
 		}
 	})
 }
 
-// One that dies each time does not have us try for ever.
+// If the guard dies each time, we do not try for ever.
 func TestGuardDiedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrGuardDied }

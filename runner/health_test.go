@@ -15,9 +15,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// health has the job checked every 10 s; the checks end one after the other with
-// these codes, at once, and those of -1 never. The last is that of all that
-// follow.
+// health sets checks every 10 s. They end at once, with these codes in turn, or never if the
+// code is -1. All further checks have the last code.
 func (r *rig) health(codes ...int) {
 	r.c.Health = &health.Config{
 		Command: proc.Command{Path: "/bin/check", Args: []string{"check"}}, Interval: 10 * time.Second, Timeout: 5 * time.Second, Retries: 3,
@@ -57,7 +56,7 @@ func TestUnhealthy(t *testing.T) {
 	})
 }
 
-// A check that hangs has failed, and is ended before the next.
+// A check that hangs has failed, and is killed before the next.
 func TestHealthTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.health(-1)
@@ -69,7 +68,7 @@ func TestHealthTimeout(t *testing.T) {
 	})
 }
 
-// In the start period failures do not count, until a check succeeds.
+// In the start period, failures do not count until a check succeeds.
 func TestHealthStartPeriod(t *testing.T) {
 	for name, test := range map[string]struct {
 		codes []int
@@ -94,7 +93,7 @@ func TestHealthStartPeriod(t *testing.T) {
 	}
 }
 
-// A check under way neither outlives the job nor holds its end up.
+// A check that runs does not outlive the job, and does not delay its end.
 func TestHealthEndsWithTheJob(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.health(-1)
@@ -107,7 +106,7 @@ func TestHealthEndsWithTheJob(t *testing.T) {
 	})
 }
 
-// A check that cannot be killed, like its job, is given up with that.
+// If neither the job nor its check can be killed, we give up on both.
 func TestHealthUnkillable(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.health(-1)
@@ -118,13 +117,13 @@ func TestHealthUnkillable(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if at := r.now(); at > time.Minute {
-			t.Errorf("it took %v", at)
+			t.Errorf("Run took %v", at)
 		}
 		time.Sleep(2 * time.Hour)
 	})
 }
 
-// An unhealthy job is replaced in another term.
+// With Rejoin, another term follows an unhealthy job.
 func TestUnhealthyRejoin(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -138,8 +137,8 @@ func TestUnhealthyRejoin(t *testing.T) {
 	})
 }
 
-// A check that cannot be started has failed; one of a job that is not guarded
-// any more says nothing new.
+// A check that cannot be started has failed, unless that is because the job has ended or the
+// guard has failed.
 func TestHealthStartFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error

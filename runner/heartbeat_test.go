@@ -14,8 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// beats has Alive recorded, and called again after these times in the stages of
-// waiting and leading.
+// beats records the calls of Heartbeat, which returns these pauses while waiting and leading.
 func (r *rig) beats(waiting, leading time.Duration) {
 	r.c.Heartbeat = func(s heartbeat.Stage) time.Duration {
 		r.note([]string{"waits", "leads", "stops", "is over"}[s])
@@ -23,7 +22,7 @@ func (r *rig) beats(waiting, leading time.Duration) {
 	}
 }
 
-// led returns when it was said that we lead.
+// led returns the times at which a heartbeat said that we lead.
 func (r *rig) led() []time.Duration { return r.times("leads") }
 
 func TestAlive(t *testing.T) {
@@ -33,14 +32,14 @@ func TestAlive(t *testing.T) {
 		r.job.begin = runs(10*time.Second, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		// What happens first at 0s is not said.
+		// The order at 0s is not fixed.
 		slices.Sort(r.trace[:3])
 		r.did("0s acquire", "0s open", "0s waits", "10s waits", "20s waits", "25s start",
 			"25s leads", "29s leads", "33s leads", "35s exit", "35s is over", "35s release", "35s close")
 	})
 }
 
-// It is called once in each stage if it does not want to be called again.
+// If Heartbeat returns 0, it is called once in each stage.
 func TestAliveOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(0, 0)
@@ -56,7 +55,7 @@ func TestAliveOnce(t *testing.T) {
 	})
 }
 
-// A backend that is down does not make a waiter unsound.
+// A waiter is well even if the backend is down.
 func TestAliveInAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)
@@ -72,8 +71,7 @@ func TestAliveInAnOutage(t *testing.T) {
 	})
 }
 
-// From the moment on at which the job is being stopped, nobody is told that all
-// is well.
+// When the job is being stopped, no heartbeat says that we lead.
 func TestNotAliveWhenStopping(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -108,8 +106,8 @@ func TestNotAliveWhenStopping(t *testing.T) {
 	}
 }
 
-// While the job is being stopped under a lease that is ours, that is said, however
-// long it takes.
+// While the job is being stopped under a lease that is ours, heartbeats say so, however long it
+// takes.
 func TestAliveWhenStopping(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)
@@ -135,8 +133,8 @@ func TestNotAliveWhenStoppingAfterLoss(t *testing.T) {
 	})
 }
 
-// A core that wakes up after the end of its lease does not say that it leads,
-// though it is time to, and nobody else has noticed yet.
+// A core that wakes up after the end of its lease does not say that it leads, even if a
+// heartbeat is due before anything else has noticed the end.
 func TestNotAliveAfterSuspend(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.outlived = true
@@ -147,12 +145,12 @@ func TestNotAliveAfterSuspend(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if at := r.led(); at[len(at)-1] > seconds(4) {
-			t.Errorf("the lease ended in suspend, and it is said at %v that we lead", at[len(at)-1])
+			t.Errorf("the lease ended while the machine slept, but a heartbeat at %v says that we lead", at[len(at)-1])
 		}
 	})
 }
 
-// Nor does one that finds its lock taken away when it is time to say so.
+// Nor does a core whose lock was taken away when a heartbeat is due.
 func TestNotAliveAfterLoss(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)
@@ -162,13 +160,13 @@ func TestNotAliveAfterLoss(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if at := r.led(); at[len(at)-1] != seconds(2) {
-			t.Errorf("the lock was lost at 2.75s, and it is said at %v that we lead", at[len(at)-1])
+			t.Errorf("the lock was lost at 2.75s, but a heartbeat at %v says that we lead", at[len(at)-1])
 		}
 	})
 }
 
-// A core that is stuck says nothing, though its lease is being renewed: it
-// could not stop the job.
+// A core that is stuck has no heartbeat, even if its lease is being renewed, because it could
+// not stop the job.
 func TestNotAliveWhenStuck(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)
@@ -179,17 +177,17 @@ func TestNotAliveWhenStuck(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		for _, at := range r.led() {
 			if at > seconds(7.5) && at < time.Hour+seconds(7.5) {
-				t.Errorf("it is said at %v that all is well", at)
+				t.Errorf("got a heartbeat at %v", at)
 			}
 		}
 		if last := r.led()[len(r.led())-1]; last < 2*time.Hour-time.Second {
-			t.Errorf("the last time was %v; want it to go on until the end", last)
+			t.Errorf("got the last one at %v; want them until the end", last)
 		}
 	})
 }
 
-// Where the end of a job is not ours, we are alive until the term is over, also
-// when a signal ends both, and while on-lost runs.
+// If we may outlive the job, heartbeats continue until the term is over, even if a signal ends
+// both, and while on-lost runs.
 func TestAliveWhileItLasts(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -212,7 +210,7 @@ func TestAliveWhileItLasts(t *testing.T) {
 	})
 }
 
-// A run without a job tells of its end before the release, too.
+// A run that starts no job also has its last heartbeat before the release.
 func TestAliveWithoutAJob(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.beats(time.Second, time.Second)

@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// hooks sets all four hooks. Each, and the job, takes a second, but for those
-// with a begin of their own here.
+// hooks sets all four hooks. Each of them and the job takes a second, except those with a begin
+// here.
 func (r *rig) hooks(begin map[string]func(*job)) {
 	hook := func(name string) proc.Command { return proc.Command{Path: "/bin/" + name, Args: []string{name}} }
 	r.c.Hooks = Hooks{Standby: hook("standby"), Elected: hook("elected"), Resign: hook("resign"), Lost: hook("lost"), Timeout: 30 * time.Second}
@@ -60,7 +60,7 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// A failed --on-elected keeps the job from being started; the hand-over is made.
+// If --on-elected fails, the job is not started, and the term is handed over.
 func TestElectedFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"elected": runs(time.Second, 3)})
@@ -98,7 +98,7 @@ func TestElectedSignalled(t *testing.T) {
 	})
 }
 
-// A hook under the lease is ended with it like a job, whichever it is.
+// Each hook under the lease is ended in time, like a job.
 func TestHooksArePartOfTheTerm(t *testing.T) {
 	for _, name := range []string{"elected", "resign"} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestHooksArePartOfTheTerm(t *testing.T) {
 	}
 }
 
-// on-lost runs once nothing of the job is left, and needs no lease.
+// on-lost runs when nothing of the job is left. It needs no lease.
 func TestLostHook(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"": func(j *job) { j.dying = time.Second }})
@@ -137,8 +137,8 @@ func TestLostHook(t *testing.T) {
 	})
 }
 
-// A job that heeds the signal before the end of its lease was stopped by a loss,
-// and not by a resignation.
+// A job that ends at the signal, before the end of its lease, was stopped by a loss and not by a
+// resignation.
 func TestLostHookAfterAPartition(t *testing.T) {
 	for _, what := range []string{"", "elected", "resign"} {
 		t.Run(what, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestLostHookAfterAPartition(t *testing.T) {
 	}
 }
 
-// Hooks that fail, or cannot be started, are told of and change nothing else.
+// If a hook fails or cannot be started, that is only a warning.
 func TestHooksFail(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"resign": runs(time.Second, 9)})
@@ -190,7 +190,7 @@ func TestStandbyHook(t *testing.T) {
 	})
 }
 
-// When the campaign has ended it is ended.
+// When the campaign ends, so does on-standby.
 func TestStandbyHookEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = deaf }})
@@ -202,8 +202,8 @@ func TestStandbyHookEnds(t *testing.T) {
 	})
 }
 
-// Once the lock is ours, what ends a term does so while that hook still runs, and
-// the hook with it. The lock does not wait for that.
+// When the lock is ours and on-standby still runs, anything that ends a term ends it, and the
+// hook as well. The release does not wait for the hook.
 func TestStandbyHookIsInTheWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*rig)
@@ -228,7 +228,7 @@ func TestStandbyHookIsInTheWay(t *testing.T) {
 	}
 }
 
-// The service manager hears of us meanwhile.
+// Heartbeats continue meanwhile.
 func TestStandbyHookAlive(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"standby": runs(25*time.Second, 0)})
@@ -241,7 +241,7 @@ func TestStandbyHookAlive(t *testing.T) {
 	})
 }
 
-// A --signal that need not end anything starts the grace even so.
+// Any --signal starts the grace, even one that does not end a process by default.
 func TestStandbyHookOtherSignal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Signal = syscall.SIGUSR1
@@ -254,7 +254,7 @@ func TestStandbyHookOtherSignal(t *testing.T) {
 	})
 }
 
-// The backend's credentials are kept from all hooks.
+// No hook gets the backend's credentials.
 func TestHooksWithoutSecrets(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.ScrubEnv, r.secrets = true, []string{"PASSWORD"}
@@ -270,7 +270,7 @@ func TestHooksWithoutSecrets(t *testing.T) {
 	})
 }
 
-// Every term has its hooks, in order.
+// Each term has its hooks, in order.
 func TestHooksOfEachTerm(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -293,7 +293,7 @@ func TestHooksOfEachTerm(t *testing.T) {
 	})
 }
 
-// Whatever is started knows which children of ours are none of the job's.
+// Each command knows which children of ours are not part of the job.
 func TestOthersAreKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(nil)
@@ -304,7 +304,7 @@ func TestOthersAreKept(t *testing.T) {
 		}
 		for _, j := range r.jobs {
 			if keep := j.started.OnDeath.NotOfJob; keep == nil || !keep(5) || keep(6) {
-				t.Errorf("%s does not know", j.started.Path)
+				t.Errorf("%s does not know that 5 is not of the job, and 6 is", j.started.Path)
 			}
 		}
 	})

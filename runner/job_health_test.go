@@ -8,16 +8,16 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A check is a health check of the model job. It runs until a test, a kill, or the
-// end of the job ends it.
+// A check is a health check of the model job. It runs until a test, a kill or the end of the
+// job ends it.
 type check struct {
 	j    *job
 	done chan struct{}
 	exit proc.Exit
 }
 
-// CheckHealth implements [proc.Job]. The test's checks decides what becomes of it; by
-// default it exits with 0 at once.
+// CheckHealth implements [proc.Job]. The function checks decides what the check does. By
+// default, it exits with 0 at once.
 func (j *job) CheckHealth(c proc.Command) (proc.HealthCheck, error) {
 	if j.refuseCheck != nil {
 		j.r.note("check fails")

@@ -16,18 +16,18 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// A job is a proc.Job, and its Starter, that does what a test tells it to. By
-// default its one process runs until it is signalled.
+// A job is a model of a proc.Job and of its Starter. By default, its only process runs until it
+// is signalled.
 type job struct {
 	r *rig
 
 	begin    func(*job)                 // called at the start; may be nil
-	on       func(*job, syscall.Signal) // what it does on a signal; nil: it dies
-	dying    time.Duration              // from SIGKILL until it is gone
+	on       func(*job, syscall.Signal) // called at a signal; nil: the job dies
+	dying    time.Duration              // from SIGKILL until the job is gone
 	immortal bool                       // SIGKILL does nothing
 	failed   chan error                 // may be nil
 	refuse   error                      // what Start and the kill return
-	slow     bool                       // it is not told that it was started
+	slow     bool                       // Started receives nothing until answers is called
 	signals  error                      // what Signal returns
 
 	checks      func(*check, proc.Command) // called when a health check is started; nil: it exits with 0
@@ -40,7 +40,7 @@ type job struct {
 	exited    chan struct{}
 	exit      proc.Exit
 	first     bool // the first process is alive
-	others    int  // and so many others
+	others    int  // how many others are alive
 	check     *check
 	kills     int
 	killBy    clock.Instant // the latest
@@ -53,8 +53,7 @@ func newJob(r *rig) *job {
 	return &job{r: r, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
 }
 
-// starter is Config.Starter. What is started after the first command does what
-// that does.
+// starter is the Config.Starter. All commands behave like the first one.
 func (r *rig) starter() (proc.Starter, error) {
 	if len(r.jobs) > 0 {
 		last := r.job
@@ -168,7 +167,7 @@ func (j *job) Gone() bool {
 	return j.started != nil && !j.first && j.others == 0 && j.check == nil
 }
 
-// answers has it told that a slow start went well or, with an error, that there is no job.
+// answers delivers the result of a slow start. After an error, there is no job.
 func (j *job) answers(err error) {
 	j.mu.Lock()
 	j.slow = false
@@ -206,7 +205,7 @@ func (j *job) end(e proc.Exit) {
 	close(j.exited)
 }
 
-// leave sets how many processes there are besides the first.
+// leave sets how many processes are alive, not counting the first.
 func (j *job) leave(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -217,7 +216,7 @@ func (j *job) leave(n int) {
 	j.others = n
 }
 
-// name is what the trace calls it: " elected", and nothing for the job itself.
+// name returns the name in the trace: "" for the job, " elected" for that hook.
 func (j *job) name() string {
 	if name := path.Base(j.started.Path); name != "job" {
 		return " " + name
@@ -225,16 +224,16 @@ func (j *job) name() string {
 	return ""
 }
 
-// free reports whether it is a hook that no lease bounds.
+// free reports whether the job is a hook that runs under no lease.
 func (j *job) free() bool {
 	return slices.Contains(j.started.Env, "LEADERRUN_HOOK=lost") || slices.Contains(j.started.Env, "LEADERRUN_HOOK=standby")
 }
 
-// checked is the oracle: a process that ends now has been running until now,
-// and nobody else may have been able to hold the lock meanwhile.
+// checked is the oracle. A process that ends now was running until now, and meanwhile nobody
+// else may have been able to get the lock.
 func (j *job) checked() {
 	if (j.first || j.others > 0 || j.check != nil) && !j.r.outlived && !j.free() && j.r.server.free() {
-		j.r.t.Errorf("%v: the job runs, and somebody else can hold the lock", j.r.now())
+		j.r.t.Errorf("%v: the job runs, but somebody else can hold the lock", j.r.now())
 	}
 }
 
@@ -243,7 +242,7 @@ func (j *job) checked() {
 // deaf ignores every signal.
 func deaf(*job, syscall.Signal) {}
 
-// tidies exits with a code, so long after it was asked to end.
+// tidies exits with a code when d has passed after a signal to end.
 func tidies(d time.Duration, code int) func(*job, syscall.Signal) {
 	return func(j *job, sig syscall.Signal) {
 		if ending(sig) {

@@ -16,12 +16,12 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// silentAfter lets so many renewals through, and answers no other.
+// silentAfter answers the first n renewals, and no others.
 func silentAfter(n int) func(int) reply {
 	return func(i int) reply { return reply{silent: i > n} }
 }
 
-// failing fails the renewals from one to another, both included.
+// failing fails the renewals with the numbers from … to.
 func failing(from, to int) func(int) reply {
 	return func(i int) reply {
 		if from <= i && i <= to {
@@ -31,7 +31,7 @@ func failing(from, to int) func(int) reply {
 	}
 }
 
-// A job that ends by itself is left alone until then, however long it runs.
+// A job that ends by itself is not signalled, however long it runs.
 func TestRunsToItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Hour, 3)
@@ -55,8 +55,8 @@ func TestRunsUnderAPermanentLock(t *testing.T) {
 	})
 }
 
-// The last renewal that is acknowledged was sent at 3 s, so E is 17.985 s, and
-// the kill two margins of 1 s before it; the grace of 5 s ends there.
+// The last renewal that is acknowledged was sent at 3 s. So E is 17.985 s, the kill is two
+// margins of 1 s before it, and the grace of 5 s ends there.
 func TestPartition(t *testing.T) {
 	replies := map[string]func(int) reply{
 		"nothing arrives":   silentAfter(1),
@@ -76,7 +76,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// A job that heeds the signal has its whole grace, and no more is done to it.
+// A job that ends at the signal has its whole grace, and is not killed.
 func TestPartitionOfAJobThatTidiesUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = silentAfter(1)
@@ -87,8 +87,8 @@ func TestPartitionOfAJobThatTidiesUp(t *testing.T) {
 	})
 }
 
-// The first renewal itself fails: E counts from the sending of the acquire,
-// however late its answer.
+// If the first renewal fails, E counts from the sending of the acquire, however late its answer
+// was.
 func TestPartitionFromTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
@@ -115,7 +115,7 @@ func TestPartitionWithoutGrace(t *testing.T) {
 	})
 }
 
-// Renewals that fail, but not until D_signal, cost nothing.
+// Renewals that fail do no harm if one succeeds before D_signal.
 func TestShortOutage(t *testing.T) {
 	for name, renew := range map[string]func(int) reply{
 		"silence": func(n int) reply { return reply{silent: 2 <= n && n <= 3} },  // 6 s to 10 s
@@ -134,8 +134,8 @@ func TestShortOutage(t *testing.T) {
 	}
 }
 
-// Once the job was signalled, a renewal that succeeds saves nothing: it has
-// been told to end. It does not prolong its grace, either.
+// A renewal that succeeds after the job was signalled does not save the job, and does not
+// prolong its grace.
 func TestRecoveryInTheGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = func(n int) reply { return reply{silent: r.now() > seconds(5) && r.now() < seconds(12)} }
@@ -146,8 +146,8 @@ func TestRecoveryInTheGrace(t *testing.T) {
 	})
 }
 
-// busy makes the supervisor busy for a while, so that it finds all that
-// happens meanwhile at once.
+// busy makes the supervisor busy for a while. Then it finds all events that happened meanwhile
+// at once.
 func (r *rig) busy(from, to time.Duration) {
 	r.job.on = func(_ *job, sig syscall.Signal) {
 		if sig == syscall.SIGUSR2 {
@@ -157,8 +157,8 @@ func (r *rig) busy(from, to time.Duration) {
 	r.send(from, syscall.SIGUSR2)
 }
 
-// A lock that is lost for certain kills at once, and nothing is signalled
-// first, whatever is to happen at a failed renewal.
+// If the lock is lost for certain, the job is killed at once, without a signal before, even with
+// StopOnFailure.
 func TestDefiniteLoss(t *testing.T) {
 	for _, stop := range []bool{false, true} {
 		t.Run(fmt.Sprint("renewal/", stop), func(t *testing.T) {
@@ -198,29 +198,29 @@ func TestStopOnFailure(t *testing.T) {
 	})
 }
 
-// The guard knows of a new deadline before traces and metrics do: they may be slow, and
-// it kills the job at the deadline that it knows.
+// The guard gets a new deadline before traces and metrics do, because they may be slow, and the
+// guard kills the job at the latest deadline that it knows.
 func TestTheGuardHearsOfARenewalFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(seconds(10), 0)
-		heard := 0
+		renewals := 0
 		r.c.Renewed = func(n keepalive.Renewal) {
-			heard++
+			renewals++
 			r.job.mu.Lock()
 			defer r.job.mu.Unlock()
 			if want := r.c.Timing.KillAt(n.Deadline); r.job.killBy != want {
-				t.Errorf("renewal %d: the guard kills at %v, want at %v", heard, r.job.killBy.Sub(epoch), want.Sub(epoch))
+				t.Errorf("renewal %d: the guard kills at %v, want at %v", renewals, r.job.killBy.Sub(epoch), want.Sub(epoch))
 			}
 		}
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		if heard != 3 {
-			t.Errorf("got %d renewals, want 3", heard)
+		if renewals != 3 {
+			t.Errorf("got %d renewals, want 3", renewals)
 		}
 	})
 }
 
-// The signal is the one that was asked for.
+// The job gets the configured signal.
 func TestSignalChoice(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Signal = syscall.SIGUSR1
@@ -231,8 +231,7 @@ func TestSignalChoice(t *testing.T) {
 	})
 }
 
-// A job that ends by itself in the moment in which the lease does has not
-// ended under the lock.
+// A job that ends by itself at the moment at which the lease ends has not ended under the lock.
 func TestExitWithTheLease(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.busy(seconds(7), seconds(8))
@@ -245,7 +244,7 @@ func TestExitWithTheLease(t *testing.T) {
 	})
 }
 
-// What the socket answers follows the lease.
+// The answers of the socket follow the lease.
 func TestAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Backend = "model://server"

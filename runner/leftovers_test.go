@@ -14,9 +14,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// What the first process leaves behind is ended like a job: signalled, given
-// its grace, killed. Only then is the lock released. The exit is that of the
-// first process.
+// Processes that the first one leaves behind are ended like a job: they are signalled, have the
+// grace, and are killed. Only then the lock is released. The exit is that of the first
+// process.
 func TestLeftovers(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = forks(seconds(2), 3)
@@ -36,8 +36,8 @@ func TestLeftoversThatHeedTheSignal(t *testing.T) {
 	})
 }
 
-// Nothing tells that the last of the leftovers has ended: it is looked for at
-// 1, 3, 7, 15 and 31 ms, and from then on every 20 ms.
+// Nothing reports the end of the last leftover process. The supervisor looks for it at 1, 3, 7,
+// 15 and 31 ms, and then every 20 ms.
 func TestLeftoversThatTakeTheirTime(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = forks(seconds(2), 0)
@@ -50,7 +50,7 @@ func TestLeftoversThatTakeTheirTime(t *testing.T) {
 	})
 }
 
-// Leftovers of a job that was signalled have been signalled with it.
+// Processes that are left of a job that was signalled have got the signal as well.
 func TestLeftoversInTheGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = func(j *job) { j.leave(1) }
@@ -75,7 +75,7 @@ func TestLeftoversAreKilledByALoss(t *testing.T) {
 	})
 }
 
-// The deadline holds for leftovers, too.
+// The deadline also holds for processes that are left.
 func TestLeftoversAtTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = silentAfter(1)
@@ -90,7 +90,7 @@ func TestLeftoversAtTheDeadline(t *testing.T) {
 	})
 }
 
-// A job that takes time to die is waited for.
+// The release waits for a job that takes time to die.
 func TestReleaseWaitsForDeath(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = silentAfter(1)
@@ -101,10 +101,10 @@ func TestReleaseWaitsForDeath(t *testing.T) {
 	})
 }
 
-// SIGKILL is repeated: what was just being started is met by a later one.
+// SIGKILL is repeated, because a process that was just being started may miss the first one.
 func TestKillIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.outlived = true // we were told of the loss only now
+		r.outlived = true // the loss was reported only now
 		r.job.immortal = true
 		r.at(seconds(1), func() { r.lost <- locks.ErrLost })
 		r.at(seconds(1.5), func() { r.job.mu.Lock(); r.job.immortal = false; r.job.mu.Unlock() })
@@ -116,8 +116,7 @@ func TestKillIsRepeated(t *testing.T) {
 
 const unkillable = "processes of the job survive SIGKILL; the lock is not released"
 
-// A job that survives SIGKILL keeps the lock: it is not released, and ends
-// with its lease.
+// If a job survives SIGKILL, the lock is not released, and ends with its lease.
 func TestUnkillable(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.outlived = true
@@ -144,8 +143,8 @@ func TestUnkillableAfterDefiniteLoss(t *testing.T) {
 	})
 }
 
-// While the lock is ours, an unkillable job is waited for, however long that
-// takes, and that is said.
+// While the lock is ours, we wait for a job that survives SIGKILL, however long that takes, and
+// log that.
 func TestUnkillableUnderALivingLease(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"renewed": ttl, "permanent": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestUnkillableUnderALivingLease(t *testing.T) {
 	}
 }
 
-// That the job may not be killed is said once, and not at each attempt.
+// If we may not kill the job, that is logged once, and not at each attempt.
 func TestKillIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.on, r.job.immortal, r.job.refuse = deaf, true, errors.New("operation not permitted")
@@ -179,13 +178,13 @@ func TestKillIsRefused(t *testing.T) {
 	})
 }
 
-// When the guard dies, so does the job, perhaps at the same moment: that is a
-// loss and not the job's end.
+// When the guard dies, so does the job, perhaps at the same moment. That is a loss, and not the
+// end of the job by itself.
 func TestGuardDiesWithTheJob(t *testing.T) {
 	died := errors.New("the guard has died")
 	often(t, func(t *testing.T, r *rig) {
 		r.job.failed = make(chan error, 1)
-		r.job.begin = func(j *job) { // before anybody looks
+		r.job.begin = func(j *job) { // before the supervisor looks
 			j.failed <- died
 			j.die(syscall.SIGKILL)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestWaitEndsByDeadline: a wait ends by the deadline of its context, even after the first
-// answer: backends treat a canceled context differently.
+// A wait ends by the deadline of its context, even after the first answer, because backends
+// treat a canceled context differently.
 func TestWaitEndsByDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.wait(seconds(3))

@@ -12,7 +12,7 @@ import (
 
 const token = 7
 
-// A handle is the locks.Lock of one attempt. It does what its rig says.
+// A handle is the locks.Lock of one attempt. Its rig decides what it does.
 type handle struct {
 	*rig
 	n       int // of the attempt, from 1
@@ -28,7 +28,7 @@ func (r *rig) open(_ context.Context, waiting func(locks.Waiting)) (locks.Lock, 
 	return &handle{rig: r, n: r.opened, waiting: waiting}, nil
 }
 
-// An acquisition is what becomes of one Acquire.
+// An acquisition is the behaviour of one Acquire.
 type acquisition func(ctx context.Context, h *handle, try bool) (locks.Grant, error)
 
 func (h *handle) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
@@ -51,7 +51,7 @@ func (h *handle) Release(ctx context.Context) error {
 	}
 	for _, j := range h.jobs {
 		if j.started != nil && !j.Gone() && !j.free() {
-			h.t.Errorf("the lock is released, and something of %s is left", j.started.Path)
+			h.t.Errorf("the lock is released, but something of %s is left", j.started.Path)
 		}
 	}
 	return h.rig.release.run(ctx, func() error { h.server.release(); return nil })
@@ -77,11 +77,11 @@ func (h *handle) Close() error {
 	return nil
 }
 
-// A reply is what becomes of a request. The zero reply is the server's own.
+// A reply says what happens to a request. The zero reply is the server's own.
 type reply struct {
-	silent bool  // there is none, and the request was not served
-	lost   bool  // there is none, but it was served
-	err    error // somebody else's; the server is not asked
+	silent bool  // no answer, and the request is not served
+	lost   bool  // no answer, but the request is served
+	err    error // the answer; the server does not get the request
 }
 
 func (p reply) run(ctx context.Context, serve func() error) error {
@@ -101,7 +101,7 @@ var errDown = &locks.Error{Op: "acquire", Backend: "model", Name: "nightly", Cla
 
 // Acquisitions.
 
-// granted has the lock at once.
+// granted gets the lock at once.
 func granted(_ context.Context, h *handle, _ bool) (locks.Grant, error) {
 	h.server.grant()
 	return locks.Grant{Token: token, TTL: h.server.ttl, Clean: true}, nil
@@ -112,7 +112,7 @@ func fails(err error) acquisition {
 	return func(context.Context, *handle, bool) (locks.Grant, error) { return locks.Grant{}, err }
 }
 
-// waits has to wait for a holder, and then goes on otherwise.
+// waits waits for a holder, and then continues like another acquisition.
 func waits(d time.Duration, holder string, then acquisition) acquisition {
 	return func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
 		status := locks.Status{Held: true, Holder: holder}
@@ -124,7 +124,7 @@ func waits(d time.Duration, holder string, then acquisition) acquisition {
 	}
 }
 
-// hangs does nothing for a while, and then goes on otherwise.
+// hangs does nothing for a while, and then continues like another acquisition.
 func hangs(d time.Duration, then acquisition) acquisition {
 	return func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
 		select {
@@ -136,7 +136,7 @@ func hangs(d time.Duration, then acquisition) acquisition {
 	}
 }
 
-// stubborn is an acquisition that does not hear of the end of its context.
+// stubborn is an acquisition that ignores the end of its context.
 func stubborn(a acquisition) acquisition {
 	return func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
 		return a(context.WithoutCancel(ctx), h, try)

@@ -15,11 +15,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A shelf is what a model server keeps beside the lock, and who waits for that.
+// A shelf is the record that a model server keeps with the lock, and its queue.
 type shelf struct {
 	text   []byte
-	read   func(n int) reply // what becomes of the n-th Record, from 1; nil: the server's own
-	write  func(n int) reply // and of the n-th SetRecord
+	read   func(n int) reply // the reply to the n-th Record, from 1; nil: the server's own
+	write  func(n int) reply // the reply to the n-th SetRecord
 	reads  int
 	writes int
 
@@ -75,7 +75,7 @@ func chosen(f func(int) reply, n int) reply {
 	return f(n)
 }
 
-// recorded returns the record as it is now.
+// recorded returns the current record.
 func (r *rig) recorded() *ledger.Record {
 	r.t.Helper()
 	record, err := ledger.Read(r.shelf.text)
@@ -91,8 +91,7 @@ var (
 	_ locks.Inspector = (*handle)(nil)
 )
 
-// A record that cannot be read for a while is read later, and nothing is started
-// before.
+// If the record cannot be read for a while, it is read later, and the job starts after that.
 func TestNoteIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 1)
@@ -104,7 +103,7 @@ func TestNoteIsRepeated(t *testing.T) {
 	})
 }
 
-// It is not tried for longer than 10 s, nor beyond D_signal.
+// Attempts end after 10 s, or at D_signal.
 func TestNoteGivesUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		renew func(int) reply
@@ -128,7 +127,7 @@ func TestNoteGivesUp(t *testing.T) {
 	}
 }
 
-// No answer of any class is an outage, and no internal error.
+// A missing answer is an outage, whatever its class, and not an internal error.
 func TestNoteUnavailable(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 1)
@@ -138,7 +137,7 @@ func TestNoteUnavailable(t *testing.T) {
 	})
 }
 
-// What another attempt would meet again is not tried again.
+// Errors that another attempt would meet again are final.
 func TestNoteDoesNotInsist(t *testing.T) {
 	for name, f := range map[string]func(*rig){
 		"denied":  func(r *rig) { r.shelf.read = func(int) reply { return reply{err: errDenied} } },
@@ -160,8 +159,7 @@ func TestNoteDoesNotInsist(t *testing.T) {
 	}
 }
 
-// Before the job a signal, a request or a loss ends the term: the job is not
-// started.
+// Before the job, a signal, a request or a loss ends the term, and the job is not started.
 func TestNoteIsEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*rig)
@@ -196,7 +194,7 @@ func sameType(err, want error) bool {
 	return false
 }
 
-// A success is noted although somebody wants the end of a term that is over.
+// A success is noted even if a signal or a request arrives after the job has ended.
 func TestNoteAfterTheJob(t *testing.T) {
 	for name, do := range map[string]func(*rig){
 		"signal":  func(r *rig) { r.signals <- syscall.SIGTERM },
@@ -219,7 +217,7 @@ func TestNoteAfterTheJob(t *testing.T) {
 	}
 }
 
-// A lock that is lost is not written beside any more.
+// After a loss, the record is not written.
 func TestNoteAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 1)
@@ -235,7 +233,7 @@ func TestNoteAfterALoss(t *testing.T) {
 	})
 }
 
-// quoted makes JSON of a value.
+// quoted returns a value as JSON.
 func quoted(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

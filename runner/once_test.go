@@ -16,12 +16,12 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// oncePer has the job run once in a window.
+// oncePer sets Config.Once.
 func (r *rig) oncePer(schedule string, window int64) {
 	r.c.Once = &Once{Schedule: schedule, Window: window, Label: "w"}
 }
 
-// noted puts a success into the record.
+// noted writes a success into the record.
 func (r *rig) noted(schedule string, window int64, by string) {
 	r.t.Helper()
 	record := new(ledger.Record)
@@ -34,7 +34,7 @@ func (r *rig) noted(schedule string, window int64, by string) {
 	}
 }
 
-// open reports whether the window still needs a run.
+// needed reports whether the window still needs a run.
 func (r *rig) needed(schedule string, window int64) bool {
 	r.t.Helper()
 	_, done := r.recorded().Done(schedule, window)
@@ -76,7 +76,7 @@ func TestOnceSkips(t *testing.T) {
 	})
 }
 
-// Whatever is no success of the whole job under the lock leaves the window open.
+// Only a success of the whole job under the lock is noted for the window.
 func TestOnceStaysOpen(t *testing.T) {
 	for name, f := range map[string]func(*rig){
 		"failure":     func(r *rig) { r.job.begin = runs(time.Second, 1) },
@@ -107,14 +107,14 @@ func TestOnceStaysOpen(t *testing.T) {
 				f(r)
 				_, _ = r.run()
 				if !r.needed("day", 5) {
-					t.Error("the window was closed")
+					t.Error("a success was noted")
 				}
 			})
 		})
 	}
 }
 
-// That a success could not be noted is told, and does not undo it.
+// If a success cannot be noted, that is logged, and the run still succeeds.
 func TestOnceNotNoted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 5)
@@ -129,7 +129,7 @@ func TestOnceNotNoted(t *testing.T) {
 	})
 }
 
-// A job that succeeds at another start has succeeded.
+// A job that succeeds after a restart has succeeded.
 func TestOnceRestart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 5)
@@ -143,7 +143,7 @@ func TestOnceRestart(t *testing.T) {
 	})
 }
 
-// With Attempt the start counts, and it is noted before it.
+// With Attempt, the start counts, and is noted before it.
 func TestOnceAttempt(t *testing.T) {
 	for _, code := range []int{0, 1} {
 		bubbleIn(t, func(t *testing.T, r *rig) {
@@ -160,7 +160,7 @@ func TestOnceAttempt(t *testing.T) {
 	}
 }
 
-// What cannot be noted is not attempted.
+// With Attempt, a job whose start cannot be noted is not started.
 func TestOnceAttemptNotNoted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.oncePer("day", 5)

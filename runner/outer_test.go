@@ -13,8 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A lock that a leaderrun around us holds is not waited for, whether that is
-// learned in the queue or by a refusal, at once or later; and nothing is said.
+// A campaign does not wait for a lock that a leaderrun around us holds, whether it learns that
+// in the queue or by a refusal, at once or later. It logs nothing.
 func TestOuter(t *testing.T) {
 	held := fails(&locks.Error{Op: "acquire", Class: locks.ErrHeld, Err: &locks.HeldError{Status: locks.Status{Holder: "outer"}}})
 	for name, test := range map[string]struct {
@@ -33,10 +33,10 @@ func TestOuter(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.c.Try, r.acquire = test.try, test.acquire
 				r.c.Outer = func(s locks.Status) bool { return s.Holder == "outer" }
-				told := 0
+				calls := 0
 				r.c.Waiting = func(w locks.Waiting) {
-					if told++; w.Status.Holder != "bob" {
-						t.Errorf("told to wait for %s", w.Status.Holder)
+					if calls++; w.Status.Holder != "bob" {
+						t.Errorf("Waiting was called for %s", w.Status.Holder)
 					}
 				}
 				_, err := r.run()
@@ -50,7 +50,7 @@ func TestOuter(t *testing.T) {
 	}
 }
 
-// What the backend grants all the same is ours.
+// If the backend grants the lock anyway, it is ours.
 func TestOuterReleasesMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Outer = func(locks.Status) bool { return true }
@@ -61,7 +61,7 @@ func TestOuterReleasesMeanwhile(t *testing.T) {
 	})
 }
 
-// A signal goes first.
+// A signal counts more.
 func TestSignalledWithOuter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Outer = func(locks.Status) bool { return true }

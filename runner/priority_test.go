@@ -12,12 +12,11 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// prefers has us look for those who wait with a greater priority than n.
+// prefers sets Config.Priority to n.
 func (r *rig) prefers(n int, queue ...locks.Place) { r.c.Priority, r.shelf.queue = &n, queue }
 
-// A lock that somebody waits for with a greater priority is left to him before
-// the job is started, and waited for again at once: a pause would be one in which
-// those with a lesser one do not see us.
+// If somebody waits with a greater priority, we release the lock before the job is started, and
+// campaign again at once: during a pause, waiters with a lower priority would not see us.
 func TestStepBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.prefers(3)
@@ -37,7 +36,7 @@ func TestStepBack(t *testing.T) {
 	})
 }
 
-// With Try we do not come again, and say for whom we stepped back.
+// With Try, we do not campaign again, and the error names the waiter.
 func TestStepBackTry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Try = true
@@ -51,7 +50,7 @@ func TestStepBackTry(t *testing.T) {
 	})
 }
 
-// That it cannot be found out is no reason not to lead.
+// If the queue cannot be read, we lead.
 func TestStepBackUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.prefers(1)
@@ -63,7 +62,7 @@ func TestStepBackUnknown(t *testing.T) {
 	})
 }
 
-// A release that fails is told of; the lease ends by itself.
+// A release that fails is a warning. The lease ends by itself.
 func TestStepBackNotReleased(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Try = true
@@ -75,8 +74,8 @@ func TestStepBackNotReleased(t *testing.T) {
 	})
 }
 
-// A renewal under way at that moment does not hold us up: it waits to tell of
-// itself until it is known whether the lease becomes ours.
+// A renewal at that moment does not block us: its report waits until we know whether the lease
+// becomes ours.
 func TestStepBackDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Try = true
@@ -89,7 +88,7 @@ func TestStepBackDuringARenewal(t *testing.T) {
 	})
 }
 
-// Without a priority nobody is let go first.
+// Without a priority, we do not step back.
 func TestNoPriority(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Second, 0)

@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// real is a Run outside of any bubble: with real processes, the real clock and
-// a real socket. Only the lock is a model.
+// real is a Run outside of any bubble, with real processes, the real clock and a real socket.
+// Only the lock is a model.
 //
-// One that may take over from its guard, on a busy machine, is not run beside another:
-// all children of this process would be its job's.
+// These tests are not parallel. On a busy machine, one of them may kill a job without its guard,
+// and then all children of this process would belong to its job.
 func real(t *testing.T, script string) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -41,7 +41,7 @@ func real(t *testing.T, script string) *rig {
 	return r
 }
 
-// await waits until a job has written a file, and returns what it wrote.
+// await waits until a job has written a file. It returns the contents.
 func (r *rig) await(name string) string {
 	r.t.Helper()
 	path := filepath.Join(r.dir(), name)
@@ -50,7 +50,7 @@ func (r *rig) await(name string) string {
 			return strings.TrimSpace(string(b))
 		}
 	}
-	r.t.Fatalf("the job wrote no %s", name)
+	r.t.Fatalf("the job has not written %s", name)
 	return ""
 }
 
@@ -58,7 +58,7 @@ func (r *rig) dir() string {
 	return strings.TrimPrefix(r.c.Command.Env[len(r.c.Command.Env)-1], "DIR=")
 }
 
-// A job finds what it was promised, and nothing of it is left behind.
+// A job has the promised environment and socket, and nothing is left behind.
 func TestReal(t *testing.T) {
 	r := real(t, `trap 'exit 5' TERM
 		echo "$LEADERRUN_SOCKET" >"$DIR/socket"; echo "$LEADERRUN_TOKEN $LEADERRUN_LOCK_NAME $LEADERRUN_HOLDER" >"$DIR/env"
@@ -79,7 +79,7 @@ func TestReal(t *testing.T) {
 	a, err := socket.Ask(path, 10*time.Second)
 	now := clock.Boot{}.Now()
 	if err != nil || a.Token != token || a.Backend != "model://server" || !a.Ours(now) || !a.Ours(now.Add(10*time.Second)) || a.Ours(now.Add(ttl)) {
-		t.Errorf("the socket says %+v, %v", a, err)
+		t.Errorf("the socket answers %+v, %v", a, err)
 	}
 	r.signals <- syscall.SIGTERM
 	res := <-ended
@@ -89,10 +89,10 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// A real job is signalled, killed and gone before the end of its lease, with
-// all that it started.
+// A real job and all that it has started are signalled, killed and gone before the end of the
+// lease.
 func TestRealPartition(t *testing.T) {
-	t.Parallel() // with what is simulated, but after the other real ones, which are quick
+	t.Parallel() // with simulated tests, and after the other real ones, which are quick
 	r := real(t, `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & while :; do sleep 1; done`)
 	r.renew = silentAfter(0)
 	exit, err := r.run()
@@ -100,7 +100,7 @@ func TestRealPartition(t *testing.T) {
 	r.within(r.when("release"), seconds(12.985), seconds(14.985)) // from D_kill to E
 }
 
-// A command that cannot be executed after all gives the lock back.
+// If the command cannot be executed, the lock is released.
 func TestRealStartFails(t *testing.T) {
 	r := real(t, "")
 	r.c.Command.Path = filepath.Join(t.TempDir(), "missing")

@@ -14,8 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A lock that was lost is campaigned for at once, with another handle, and the
-// job started anew.
+// After a loss, we campaign again at once with another handle, and start the job again.
 func TestRejoinAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -30,8 +29,8 @@ func TestRejoinAfterLoss(t *testing.T) {
 	})
 }
 
-// A job that ended by itself is followed by another term, after a pause in
-// which the lock is anybody's.
+// After a job that ended by itself, another term follows, after a pause in which anybody can get
+// the lock.
 func TestRejoinAfterTheJob(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -52,8 +51,8 @@ func TestRejoinAfterTheJob(t *testing.T) {
 	})
 }
 
-// What keeps us from leading for long, such as a guard that dies each time, does
-// not have us ask the backend again and again without a pause.
+// If we cannot lead for long, for example because the guard dies each time, there are pauses
+// between the campaigns.
 func TestRejoinAfterLossAtOnce(t *testing.T) {
 	for name, f := range map[string]func(*rig){
 		"not started": func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded } },
@@ -77,7 +76,7 @@ func TestRejoinAfterLossAtOnce(t *testing.T) {
 	}
 }
 
-// What another campaign cannot change ends the run even so.
+// Errors that another campaign would meet again end the run.
 func TestRejoinEnds(t *testing.T) {
 	usage := &locks.UsageError{What: "no"}
 	start := &proc.StartError{Command: "x", NotFound: true, Err: errors.New("no")}
@@ -99,7 +98,7 @@ func TestRejoinEnds(t *testing.T) {
 	}
 }
 
-// Having given up, we stand back for as long as the longest pause.
+// After GiveUpAfter, we wait up to the longest pause.
 func TestRejoinAfterGivingUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
@@ -126,7 +125,7 @@ func TestResignWhenAsked(t *testing.T) {
 	})
 }
 
-// A job that does not heed it is killed after its grace.
+// A job that ignores the request to resign is killed after its grace.
 func TestResignDeaf(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.on = deaf
@@ -139,8 +138,8 @@ func TestResignDeaf(t *testing.T) {
 	})
 }
 
-// A request that comes while the job is being stopped for another reason is not
-// forgotten: the job is not started again.
+// A request that arrives while the job is being stopped for another reason still counts: the job
+// is not started again.
 func TestResignWhileStopping(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.restarts(Restart{OnFailure: true})
@@ -156,7 +155,7 @@ func TestResignWhileStopping(t *testing.T) {
 	})
 }
 
-// Nor does it give a job that ends by itself another end.
+// A request that arrives when the job has ended by itself does not change the outcome.
 func TestResignWhileLeftoversEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin, r.job.on = forks(time.Second, 3), deaf
@@ -164,7 +163,7 @@ func TestResignWhileLeftoversEnd(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Code: 3})
 		if slices.Contains(r.kinds(), event.Resigned) {
-			t.Error("it is told that we resigned")
+			t.Error("there is an event that we resigned")
 		}
 	})
 }
@@ -192,8 +191,8 @@ func TestResignGarbage(t *testing.T) {
 	}
 }
 
-// Who resigned on request campaigns again, behind those who wait, also if they
-// only look every few seconds.
+// After we have resigned, we campaign again, but other waiters get the lock first, even if they
+// look only every few seconds.
 func TestResignRejoin(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true

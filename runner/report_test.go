@@ -17,8 +17,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// told returns the events as lines of text, and checks what all have.
-func (r *rig) told() []string {
+// eventLines returns the events as lines. It checks the fields that all events have.
+func (r *rig) eventLines() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lines []string
@@ -49,8 +49,7 @@ func suffix(reason string) string {
 	return ": " + reason
 }
 
-// Each ending has its events, in the order in which they happened, and with
-// what a script needs to tell them apart.
+// Each way to end has its events in order, with the fields that a script needs.
 func TestEvents(t *testing.T) {
 	const acquired, started = "0s acquired left=14985", "0s started pid=4711"
 	tests := []struct {
@@ -95,8 +94,8 @@ func TestEvents(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				test.setup(r)
 				_, _ = r.run()
-				got := r.told()
-				test.want = slices.DeleteFunc(test.want, func(line string) bool { // at some point, as another tells of it
+				got := r.eventLines()
+				test.want = slices.DeleteFunc(test.want, func(line string) bool { // at any time, because another goroutine emits it
 					what, anywhere := strings.CutPrefix(line, "~ ")
 					i := slices.Index(got, what)
 					if anywhere && i >= 0 {
@@ -105,7 +104,7 @@ func TestEvents(t *testing.T) {
 					return anywhere && i >= 0
 				})
 				for i, line := range test.want {
-					if rest, ok := strings.CutPrefix(line, "* "); ok && i < len(got) { // some time
+					if rest, ok := strings.CutPrefix(line, "* "); ok && i < len(got) { // at any time
 						_, what, _ := strings.Cut(got[i], " ")
 						got[i] = strings.Replace(what, rest, line, 1)
 					}
@@ -118,9 +117,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A renewal that is under way when the lock is handed over may fail before the
-// rest has noticed that there is a lease: its event comes after acquired, with
-// the token.
+// A renewal may fail before the grant was reported. Its event comes after acquired, and has the
+// token.
 func TestFirstRenewalFailsAtOnce(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
@@ -133,13 +131,13 @@ func TestFirstRenewalFailsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if got := r.told(); !strings.HasPrefix(got[0], "3s acquired ") {
+		if got := r.eventLines(); !strings.HasPrefix(got[0], "3s acquired ") {
 			t.Errorf("got %q; want acquired first", got)
 		}
 	})
 }
 
-// An event in JSON has no more than applies.
+// An event in JSON has only the fields that apply.
 func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	code := 0

@@ -28,7 +28,7 @@ func (r *rig) each(takes time.Duration, codes ...int) {
 	}
 }
 
-// restarts sets pauses of 1 s to 8 s.
+// restarts sets pauses from 1 s to 8 s.
 func (r *rig) restarts(p Restart) {
 	p.Delay, p.MaxDelay = time.Second, 8*time.Second
 	r.c.Restart = p
@@ -61,7 +61,7 @@ func TestRestartOnFailure(t *testing.T) {
 	})
 }
 
-// A job that succeeds is started again only by the policy that says so.
+// A job that succeeds is started again only with OnSuccess.
 func TestRestartAlways(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.restarts(Restart{OnFailure: true, OnSuccess: true})
@@ -81,7 +81,7 @@ func TestRestartAlways(t *testing.T) {
 	})
 }
 
-// The longest pause is not exceeded, however often the job fails.
+// No pause is longer than MaxDelay, however often the job fails.
 func TestRestartMaxDelay(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.restarts(Restart{OnFailure: true})
@@ -107,7 +107,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// A healthy run in between is forgiven.
+// A healthy run in between resets the count of failures.
 func TestGiveUpCountsInARow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.restarts(Restart{OnFailure: true, GiveUpAfter: 3})
@@ -128,13 +128,13 @@ func TestGiveUpCountsInARow(t *testing.T) {
 	})
 }
 
-// Between two runs, too, a signal ends us, and a lost lease is lost.
+// Between two runs, a signal ends us, and so does a loss.
 func TestRestartPause(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.restarts(Restart{OnFailure: true})
 		r.c.Restart.Delay = 8 * time.Second
 		r.each(time.Second, 1)
-		r.send(2*time.Second, syscall.SIGUSR1) // there is nobody to get it
+		r.send(2*time.Second, syscall.SIGUSR1) // there is no job to pass it to
 		r.send(3*time.Second, syscall.SIGINT)
 		_, err := r.run()
 		var signalled *SignalError
@@ -157,7 +157,7 @@ func TestRestartPauseLost(t *testing.T) {
 	})
 }
 
-// A lease that has run out while nothing ran is not used for another start.
+// If the lease has expired while no job ran, the job is not started again.
 func TestRestartPausePartition(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Restart = Restart{OnFailure: true, Delay: time.Minute, MaxDelay: time.Minute}
@@ -172,7 +172,7 @@ func TestRestartPausePartition(t *testing.T) {
 	})
 }
 
-// Nor is one of which too little is left.
+// Nor is it if too little of the lease is left.
 func TestRestartTooLate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Restart = Restart{OnFailure: true, Delay: 20 * time.Second, MaxDelay: 20 * time.Second} // ≥ 10 s
@@ -199,8 +199,8 @@ func TestMaxRuntime(t *testing.T) {
 	})
 }
 
-// One that ends in time is not touched, and one that is being ended already is
-// not ended for another reason.
+// A job that ends in time is not signalled, and a job that is being ended is not ended for
+// another reason.
 func TestMaxRuntimeInTime(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.MaxRuntime = time.Minute
@@ -250,7 +250,7 @@ func TestMinHoldIsOver(t *testing.T) {
 	})
 }
 
-// A signal ends the wait, not what the job came to; nor does a loss.
+// A signal or a loss ends the wait, but does not change the outcome of the job.
 func TestMinHoldEnds(t *testing.T) {
 	for what, f := range map[string]func(*rig){
 		"signal": func(r *rig) { r.send(10*time.Second, syscall.SIGTERM) },
@@ -270,7 +270,7 @@ func TestMinHoldEnds(t *testing.T) {
 	}
 }
 
-// Nor is a lock kept that somebody else is to have.
+// MinHold does not apply when we resign.
 func TestMinHoldAfterARequest(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.MinHold = time.Minute
@@ -282,7 +282,7 @@ func TestMinHoldAfterARequest(t *testing.T) {
 	})
 }
 
-// A job that a signal ended is not one that was too short.
+// MinHold does not apply to a job that a signal ended.
 func TestMinHoldAfterASignal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.MinHold = time.Minute
@@ -313,8 +313,8 @@ func TestSplaySignal(t *testing.T) {
 	})
 }
 
-// A command that cannot be started for a reason that passes is started again: its file
-// was just being written, as by a deploy.
+// A command that cannot be started for a passing reason is started again. Here its file is just
+// being written, as by a deploy.
 func TestStartAgain(t *testing.T) {
 	busy := &proc.StartError{Command: "x", Err: syscall.ETXTBSY}
 	for name, f := range map[string]func(*rig){

@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A backend that cannot wait is asked again and again, at growing and random
-// pauses; that the lock is held is no reason to warn.
+// A backend that cannot wait is asked repeatedly, with growing random pauses. A lock that is
+// held is not a warning.
 func TestPolling(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		held := fails(&locks.HeldError{Status: locks.Status{Holder: "bob"}})
@@ -21,12 +21,12 @@ func TestPolling(t *testing.T) {
 		r.job.begin = runs(time.Minute, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.within(r.when("start"), seconds(13.1), seconds(26.2)) // half of, and 0.2+0.4+0.8+1.6+3.2+4×5
+		r.within(r.when("start"), seconds(13.1), seconds(26.2)) // half, and all, of 0.2+0.4+0.8+1.6+3.2+4×5
 		r.quiet()
 	})
 }
 
-// The pauses double, up to 5 s, less a random half.
+// The pauses double, up to 5 s, less a random part of up to half.
 func TestPauses(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = []acquisition{fails(errDown)}
@@ -43,12 +43,12 @@ func TestPauses(t *testing.T) {
 			}
 		}
 		if full == 0 || full > len(at)/2 {
-			t.Errorf("%d of %d pauses are about full, want a fifth", full, len(at))
+			t.Errorf("%d of %d pauses are almost full, want a fifth", full, len(at))
 		}
 	})
 }
 
-// Of an outage is warned when it begins, or shows another face.
+// There is a warning when an outage begins, and at each new reason.
 func TestOneWarningPerOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		down, odd := fails(errDown), fails(errOdd)
@@ -59,12 +59,12 @@ func TestOneWarningPerOutage(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		refused := `no answer, still trying: acquire "nightly" on model: connection refused`
 		r.warned(refused, "no answer, still trying: unavailable: something odd", refused)
-		r.toldOf(event.Unavailable, 3)
+		r.emitted(event.Unavailable, 3)
 	})
 }
 
-// Servers that take turns in answering nothing are not told of in turns, and a reason that
-// is always another one not for ever.
+// If reasons alternate, each is a warning once. If each reason is new, the number of warnings is
+// bounded.
 func TestManyFacesOfAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.acquire = nil
@@ -75,11 +75,11 @@ func TestManyFacesOfAnOutage(t *testing.T) {
 		r.job.begin = runs(time.Minute, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.toldOf(event.Unavailable, maxReasons)
+		r.emitted(event.Unavailable, maxReasons)
 	})
 }
 
-// With -n nothing is tried twice, and so nothing is warned of.
+// With -n, nothing is tried twice, so there are no warnings.
 func TestNoWarningWithTry(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Try, r.acquire = true, []acquisition{fails(errDown)}

@@ -22,22 +22,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// The timing of most tests, which is that of leaderrun by default: R 3 s, A 2 s,
-// G 5 s, J and X 1 s.
+// ttl is the default of leaderrun, and of most tests: R is 3 s, A 2 s, G 5 s, J and X 1 s.
 const ttl = 15 * time.Second
 
-// A rig is a Run in a world of its own.
+// A rig is a Run in its own world.
 type rig struct {
 	*world
 	server *server
-	job    *job   // the one that was started last, or will be first
-	jobs   []*job // all of them
+	job    *job   // the last one that was started, or the first one
+	jobs   []*job // all jobs
 
 	c       Config
 	signals chan os.Signal
 
-	acquire   []acquisition     // what becomes of each attempt; the last of them of all that follow
-	renew     func(n int) reply // what becomes of the n-th Renew, from 1
+	acquire   []acquisition     // of each attempt in turn; the last one also of all further attempts
+	renew     func(n int) reply // the reply to the n-th Renew, from 1
 	release   reply
 	lost      chan error
 	asked     chan []byte
@@ -45,12 +44,12 @@ type rig struct {
 	starts    func(*job, proc.Command) // called before each start; may be nil
 	permanent bool
 	secrets   []string
-	queue     map[int][]locks.Place // who else waits when the n-th attempt has the lock
-	outlived  bool                  // the oracle may be violated: physics says so
+	queue     map[int][]locks.Place // the other waiters when the n-th attempt has the lock
+	outlived  bool                  // the job may outlive the lease, because nothing can prevent that
 	happened  func(event.Event)
 
 	mu       sync.Mutex
-	opened   int // locks
+	opened   int // how many locks were opened
 	closed   int
 	renewals int
 	events   []event.Event
@@ -58,21 +57,21 @@ type rig struct {
 	answer   func() socket.Answer
 }
 
-// bubble runs a test in a world of its own. Whatever is left running in it at
-// its end fails the test.
+// bubble runs a test in its own world. If a goroutine is left in it at the end, the test
+// fails.
 func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(t, newRig(t)) })
 }
 
-// bubbleIn is bubble for one of several cases of a test.
+// bubbleIn is like bubble, for one of several cases of a test.
 func bubbleIn(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newRig(t)) })
 }
 
-// often runs a test many times, as a select is free to choose.
+// often runs a test many times, because a select chooses at random.
 func often(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Parallel()
@@ -112,7 +111,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// serve stands in for the socket: a bubble cannot see through a system call.
+// serve replaces the socket, because a bubble must not block in a system call.
 func (r *rig) serve(answer func() socket.Answer) (*socket.Server, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +119,7 @@ func (r *rig) serve(answer func() socket.Answer) (*socket.Server, error) {
 	return nil, errors.New("no socket")
 }
 
-// ask asks as a client of the socket does.
+// ask returns the answer that a client of the socket would get.
 func (r *rig) ask() socket.Answer {
 	r.mu.Lock()
 	answer := r.answer
@@ -137,11 +136,11 @@ func (r *rig) event(e event.Event) {
 	}
 }
 
-// run runs, and checks what holds of every run: at its end nothing of the job
-// is left, and each handle was closed.
+// run calls Run, and checks what must be true of every run: at its end, nothing of the job is
+// left, and each handle was closed.
 func (r *rig) run() (proc.Exit, error) {
 	r.at(24*time.Hour, func() {
-		r.t.Error("the run has no end")
+		r.t.Error("the run does not end")
 		r.job.die(syscall.SIGKILL)
 	})
 	exit, err := Run(context.Background(), r.c)
@@ -164,7 +163,7 @@ func (r *rig) send(at time.Duration, sig syscall.Signal) {
 	r.at(at, func() { r.signals <- sig })
 }
 
-// A recorder keeps what is logged.
+// A recorder keeps the log.
 type recorder struct{ r *rig }
 
 func (recorder) Enabled(context.Context, slog.Level) bool { return true }
@@ -177,7 +176,7 @@ func (h recorder) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-// seconds is a duration of so many.
+// seconds returns a duration.
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s*1e6)) * time.Microsecond }
 
 var _ clock.Clock = (*world)(nil)

@@ -14,7 +14,7 @@ import (
 
 var endings = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT}
 
-// A signal that asks for an end is passed on as it is, with the grace after it.
+// A signal to end is passed on, and starts the grace.
 func TestEndingSignals(t *testing.T) {
 	for _, sig := range endings {
 		t.Run(signals.Name(sig), func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestEndingSignals(t *testing.T) {
 	}
 }
 
-// HUP is one of them if there is a terminal, which hangs up.
+// HUP is a signal to end if there is a terminal.
 func TestHangUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.onTerminal()
@@ -47,13 +47,13 @@ func TestHangUp(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
 		if at := r.when("kill"); at != seconds(6) {
-			t.Errorf("it is killed at %v, want after the grace", at)
+			t.Errorf("killed at %v, want after the grace", at)
 		}
 	})
 }
 
-// Any other signal is passed on, and that is all. So is HUP without a terminal: daemons
-// reload on it.
+// Any other signal is only passed on. So is HUP without a terminal, because daemons reload on
+// it.
 func TestOtherSignals(t *testing.T) {
 	others := []syscall.Signal{syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGALRM}
 	bubble(t, func(t *testing.T, r *rig) {
@@ -70,8 +70,8 @@ func TestOtherSignals(t *testing.T) {
 	})
 }
 
-// CONT reaches a job when we are sent it, and with each signal that asks for
-// an end, or a stopped job could not heed it.
+// The job gets CONT when we receive it, and with each signal to end, because a suspended job
+// could not act on that otherwise.
 func TestContinue(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var got []string
@@ -96,7 +96,7 @@ func TestExitAfterASignal(t *testing.T) {
 	})
 }
 
-// A second signal is passed on, too, and does not prolong the grace.
+// A second signal is also passed on, and does not prolong the grace.
 func TestSecondSignal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.on = deaf
@@ -109,7 +109,7 @@ func TestSecondSignal(t *testing.T) {
 	})
 }
 
-// Signals that came before the start are the job's.
+// Signals that arrived before the start are passed to the job.
 func TestSignalBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.CampaignEnded = func() { r.signals <- syscall.SIGINT }
@@ -142,8 +142,7 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// A job that is being ended on somebody's behalf when leadership is lost was
-// stopped by the loss.
+// If leadership is lost while a signal is ending the job, the loss counts.
 func TestLossInTheGrace(t *testing.T) {
 	t.Run("definite", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -178,7 +177,7 @@ func TestLossInTheGrace(t *testing.T) {
 	})
 }
 
-// The failed renewal counts also when the job is already being ended.
+// A failed renewal also counts when the job is already being ended.
 func TestStopOnFailureInTheGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.StopOnFailure = true
@@ -191,7 +190,7 @@ func TestStopOnFailureInTheGrace(t *testing.T) {
 	})
 }
 
-// A job that cannot be signalled is killed all the same.
+// A job that cannot be signalled is killed after the grace.
 func TestSignalFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.on, r.job.signals = deaf, syscall.EPERM

@@ -15,11 +15,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// A job that was suspended beyond the end of its lease is killed within a
-// second of the machine's waking up. What is then released is our own, if it is
-// still there: that is the condition of every Release. We do not say that we
-// released the lock, as it was not ours any more.
-func TestSuspend(t *testing.T) {
+// If the machine sleeps beyond the end of the lease, the job is killed within a second after it
+// wakes up. Release then only releases our own lock, if it still exists. There is no event that
+// we have released the lock, because it was no longer ours.
+func TestSleep(t *testing.T) {
 	for _, at := range []float64{0.1, 2.95, 3.05, 4.2, 5.9} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -39,28 +38,28 @@ func TestSuspend(t *testing.T) {
 					t.Errorf("the job was signalled: %q", r.trace)
 				}
 				if slices.Contains(r.kinds(), event.Released) {
-					t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
+					t.Errorf("events: %v; want none that the lock was released", r.kinds())
 				}
 			})
 		})
 	}
 }
 
-// That is so, too, if the job is dead before the lease is known to have ended.
-func TestSuspendAndDieAtOnce(t *testing.T) {
+// That is also so if the job is dead before we know that the lease has ended.
+func TestSleepAndDieAtOnce(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.outlived = true
 		r.at(seconds(4.2), func() { r.sleep(time.Hour) })
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if slices.Contains(r.kinds(), event.Released) {
-			t.Errorf("events: %v; want none that says that the lock was released", r.kinds())
+			t.Errorf("events: %v; want none that the lock was released", r.kinds())
 		}
 	})
 }
 
-// What is left of the lease when the machine wakes up is used.
-func TestSuspendIntoTheGrace(t *testing.T) {
+// When the machine wakes up, the rest of the lease is used.
+func TestSleepIntoTheGrace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.renew = silentAfter(1)
 		r.job.on = deaf
@@ -73,8 +72,8 @@ func TestSuspendIntoTheGrace(t *testing.T) {
 	})
 }
 
-// A short suspend costs nothing.
-func TestShortSuspend(t *testing.T) {
+// A short sleep does no harm.
+func TestShortSleep(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(time.Minute, 0)
 		r.at(seconds(3.5), func() { r.sleep(seconds(6)) }) // until 9.5 s; D_signal is 10.985 s
@@ -83,9 +82,9 @@ func TestShortSuspend(t *testing.T) {
 	})
 }
 
-// A job that ended by itself, but after the end of the lease, did not end
-// under the lock, even if nobody has noticed yet that the lease has run out.
-func TestExitInSuspend(t *testing.T) {
+// A job that ended by itself after the end of the lease did not end under the lock, even if
+// nobody has noticed yet that the lease has expired.
+func TestExitInSleep(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.outlived = true
 		r.at(seconds(4.2), func() {
@@ -97,8 +96,7 @@ func TestExitInSuspend(t *testing.T) {
 	})
 }
 
-// Nothing is started when there is no time left to stop it again; what was
-// acquired is given back.
+// If no time is left to stop the job again, it is not started, and the lock is released.
 func TestTooLateToStart(t *testing.T) {
 	for _, asleep := range []time.Duration{seconds(7.985), seconds(14), time.Hour} {
 		t.Run(asleep.String(), func(t *testing.T) {
@@ -118,7 +116,7 @@ func TestTooLateToStart(t *testing.T) {
 	}
 }
 
-// One moment before D_signal there is.
+// One microsecond before D_signal, the job is started.
 func TestNotTooLateToStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.happened = func(e event.Event) {
@@ -134,7 +132,7 @@ func TestNotTooLateToStart(t *testing.T) {
 	})
 }
 
-// A lock that is lost before the start starts nothing.
+// If the lock is lost before the start, the job is not started.
 func TestLostBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.happened = func(e event.Event) {

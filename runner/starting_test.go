@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// slowly is a test of a job whose start is not answered to before an answer, if there is one.
+// slowly runs a test of a job whose start is not answered until the test calls answers.
 func slowly(t *testing.T, test func(*testing.T, *rig)) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.slow = true
@@ -22,15 +22,15 @@ func slowly(t *testing.T, test func(*testing.T, *rig)) {
 	})
 }
 
-// toldOfNoJob checks that nobody was told of a job that runs, or has.
-func (r *rig) toldOfNoJob() {
+// emittedNoJob checks that no event says that a job was started or has exited.
+func (r *rig) emittedNoJob() {
 	r.t.Helper()
 	if kinds := r.kinds(); slices.Contains(kinds, event.Started) || slices.Contains(kinds, event.Exited) {
-		r.t.Errorf("it is not known that a job ran, and told is %v", kinds)
+		r.t.Errorf("nobody knows whether a job ran, but got events %v", kinds)
 	}
 }
 
-// Signals are heard while the job is being started, and each of them.
+// All signals that arrive while the job is being started are handled.
 func TestStartingAndSignals(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.job.on = deaf
@@ -39,11 +39,11 @@ func TestStartingAndSignals(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
 		r.did("0s open", "0s acquire", "0s start", "1s signal INT", "2s signal INT", "6s kill", "6s exit", "6s release", "6s close")
-		r.toldOfNoJob()
+		r.emittedNoJob()
 	})
 }
 
-// What is no end waits until there is a job.
+// Signals that do not end us wait until there is a job.
 func TestStartingAndOtherSignals(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.send(seconds(1), syscall.SIGUSR1)
@@ -54,12 +54,12 @@ func TestStartingAndOtherSignals(t *testing.T) {
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGTERM})
 		r.did("0s open", "0s acquire", "0s start", "2s signal USR1", "2s signal USR2", "2.5s signal TERM", "2.5s exit", "2.5s release", "2.5s close")
 		if got, want := r.kinds(), []event.Kind{event.Acquired, event.Started, event.Signalled, event.Exited, event.Released}; !slices.Equal(got, want) {
-			t.Errorf("told is %v, want %v", got, want)
+			t.Errorf("got events %v, want %v", got, want)
 		}
 	})
 }
 
-// A loss ends at once what is being started, as it does a job.
+// A loss kills a job that is being started at once.
 func TestStartingAndALoss(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.at(seconds(2), r.server.evict)
@@ -67,11 +67,11 @@ func TestStartingAndALoss(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		r.within(r.when("kill"), seconds(2.5), seconds(2.5))
-		r.toldOfNoJob()
+		r.emittedNoJob()
 	})
 }
 
-// So do the deadlines.
+// So does a deadline.
 func TestStartingAtTheDeadline(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.renew = silentAfter(0)
@@ -80,12 +80,12 @@ func TestStartingAtTheDeadline(t *testing.T) {
 		r.failed(exit, err, locks.ErrLost)
 		r.within(r.when("signal TERM"), seconds(7.985), seconds(7.985))
 		r.within(r.when("kill"), seconds(12.985), seconds(12.985))
-		r.toldOfNoJob()
+		r.emittedNoJob()
 	})
 }
 
-// What cannot be killed is given up when the lease is over, and not released: nobody waits
-// for it for ever.
+// If a job that is being started cannot be killed, we give up on it after the end of the lease,
+// and do not release the lock.
 func TestStartingAndUnkillable(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.outlived, r.job.immortal, r.job.on = true, true, deaf
@@ -101,11 +101,11 @@ func TestStartingAndUnkillable(t *testing.T) {
 			t.Error("the lock was released")
 		}
 		r.within(r.now(), seconds(14), seconds(30))
-		r.toldOfNoJob()
+		r.emittedNoJob()
 	})
 }
 
-// That it is not known whether the job was started is a loss.
+// If nobody knows whether the job was started, that is a loss.
 func TestStartingUnguarded(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.job.failed = make(chan error, 1)
@@ -115,12 +115,12 @@ func TestStartingUnguarded(t *testing.T) {
 		})
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		r.toldOfNoJob()
-		r.toldOf(event.Lost, 1)
+		r.emittedNoJob()
+		r.emitted(event.Lost, 1)
 	})
 }
 
-// A start that fails at last is one that fails.
+// A late answer that the start failed is an error of the start.
 func TestStartingFails(t *testing.T) {
 	want := &proc.StartError{Command: "job", NotFound: true}
 	slowly(t, func(t *testing.T, r *rig) {
@@ -130,22 +130,22 @@ func TestStartingFails(t *testing.T) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 		r.did("0s open", "0s acquire", "0s start", "1s release", "1s close")
-		r.toldOfNoJob()
+		r.emittedNoJob()
 	})
 }
 
-// Too late a start is a loss.
+// A start that is too late is a loss.
 func TestStartingTooLate(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {
 		r.at(seconds(1), func() { r.job.answers(proc.ErrUnguarded) })
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		r.toldOf(event.Lost, 1)
-		r.toldOfNoJob()
+		r.emitted(event.Lost, 1)
+		r.emittedNoJob()
 	})
 }
 
-// A guard that turns out to be dead is replaced, unless we were asked to end by then.
+// If the guard turns out to be dead, another one is started, unless a signal has ended us.
 func TestStartingGuardDied(t *testing.T) {
 	for name, sent := range map[string]bool{"alone": false, "signalled": true} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestStartingGuardDied(t *testing.T) {
 	}
 }
 
-// Whatever else is known at the same moment, first it is told that the job was started.
+// Whatever else happens at the same moment, the first event says that the job was started.
 func TestStartedComesFirst(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.job.failed = make(chan error, 1)
@@ -182,12 +182,12 @@ func TestStartedComesFirst(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Code: 3})
 		if got, want := r.kinds(), []event.Kind{event.Acquired, event.Started, event.Exited, event.Released}; !slices.Equal(got, want) {
-			t.Errorf("told is %v, want %v", got, want)
+			t.Errorf("got events %v, want %v", got, want)
 		}
 	})
 }
 
-// The same when it has failed since.
+// That is also so if the guard has failed since.
 func TestStartedAndFailed(t *testing.T) {
 	often(t, func(t *testing.T, r *rig) {
 		r.job.failed = make(chan error, 1)
@@ -195,12 +195,12 @@ func TestStartedAndFailed(t *testing.T) {
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if got := r.kinds(); len(got) < 3 || got[1] != event.Started || got[2] != event.Lost {
-			t.Errorf("told is %v", got)
+			t.Errorf("got events %v", got)
 		}
 	})
 }
 
-// A hook is heard of as a job is: the time that it has begins when it runs.
+// The time limit of a hook begins when the hook was started.
 func TestStartingHook(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(nil)

@@ -16,8 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// strict has the run take over strictly, after a term of another's with a ttl of
-// 40 s.
+// strict sets Strict. The previous term was another holder's, with a ttl of 40 s.
 func (r *rig) strict(clean bool) {
 	r.c.Strict = true
 	r.acquire = []acquisition{unclean}
@@ -29,16 +28,15 @@ func (r *rig) strict(clean bool) {
 	r.shelf.text = text
 }
 
-// unclean has the lock at once, of which the server knows no release.
+// unclean gets the lock at once. The server does not know that it was released.
 func unclean(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
 	grant, err := granted(ctx, h, try)
 	grant.Clean = false
 	return grant, err
 }
 
-// A holder that did not release may trust its lease until that is over. Our own
-// term is noted before anything is started under it, and its good end before the
-// lock is another's.
+// A holder that did not release may trust its lease until its end. Our own term is noted before
+// the job starts, and its good end before the lock is released.
 func TestStrict(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.strict(false)
@@ -52,14 +50,14 @@ func TestStrict(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.did("0s open", "0s acquire", "40s set record", "40s start", "41s exit", "41s signal TERM", "42.993s the rest ends",
-			"43.011s set record", "43.011s release", "43.011s close") // as it is looked for every 20 ms
+			"43.011s set record", "43.011s release", "43.011s close") // the supervisor looks every 20 ms
 		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), Clean: true}) {
 			t.Errorf("at the end: got %+v, want a clean term", term)
 		}
 	})
 }
 
-// tidiesAll ends what is left two seconds after a signal.
+// tidiesAll ends the processes that are left two seconds after a signal.
 func tidiesAll(j *job, sig syscall.Signal) {
 	if ending(sig) {
 		time.AfterFunc(2*time.Second-seconds(0.007), func() { j.leave(0) })
@@ -86,8 +84,7 @@ func TestStrictNeedsNoWait(t *testing.T) {
 	}
 }
 
-// Who deletes a lock may have deleted what is known of its holder, too. Then there may
-// be one with a lease such as ours.
+// Deleting a lock may delete its record. Then there may be a holder with a lease like ours.
 func TestStrictWhenNothingIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.strict(false)
@@ -101,8 +98,7 @@ func TestStrictWhenNothingIsKnown(t *testing.T) {
 	})
 }
 
-// However long a lease somebody claims to have had, it was not longer than one
-// can be.
+// However long a lease the record claims, the wait is at most the longest possible lease.
 func TestStrictIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.strict(false)
@@ -117,7 +113,7 @@ func TestStrictIsBounded(t *testing.T) {
 	})
 }
 
-// attr returns a value of that key that was logged.
+// attr returns a logged value of a key.
 func (r *rig) attr(key string) (value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,8 +128,8 @@ func (r *rig) attr(key string) (value string) {
 	return value
 }
 
-// What ends the term ends the wait, and leaves the record as it was: nothing ran
-// under our lease, but perhaps under that before it.
+// Anything that ends the term ends the wait. The record stays as it was, because nothing ran
+// under our lease, but perhaps under the previous one.
 func TestStrictWaitEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*rig)
@@ -153,15 +149,15 @@ func TestStrictWaitEnds(t *testing.T) {
 				}
 				r.did("0s open", "0s acquire", "10s release", "10s close")
 				if term := r.recorded().Term; term.Token != 3 || term.Clean {
-					t.Errorf("got %+v, want the term before", term)
+					t.Errorf("got %+v, want the previous term", term)
 				}
 			})
 		})
 	}
 }
 
-// A term that has not ended well is not noted as one: something of the job may
-// be left, or the lock is not ours to speak of.
+// A term that has not ended well is not noted as clean: processes of the job may be left, or the
+// lock is not ours.
 func TestStrictNotClean(t *testing.T) {
 	for name, f := range map[string]func(*rig){
 		"unkillable": func(r *rig) {
@@ -184,8 +180,8 @@ func TestStrictNotClean(t *testing.T) {
 	}
 }
 
-// A term in which the job was not started ends well, too, whatever we are sent
-// while that is noted.
+// A term in which the job was not started also ends well, whatever arrives while that is
+// noted.
 func TestStrictMarkIsRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.strict(true)
@@ -226,7 +222,7 @@ func TestStrictPermanent(t *testing.T) {
 	})
 }
 
-// A backend that cannot do what was asked for is refused before the campaign.
+// A backend that lacks an ability is refused before the campaign.
 func TestRequire(t *testing.T) {
 	n := 1
 	for name, f := range map[string]func(*Config){

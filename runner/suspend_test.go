@@ -14,13 +14,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// A tty is a Terminal that notes what is done with it.
+// A tty is a Terminal that records what is done with it.
 type tty struct {
 	r      *rig
-	ours   bool // it is ours to give
+	ours   bool // we are the foreground group
 	given  bool
 	away   time.Duration // how long a Suspend lasts
-	orphan bool          // or it has no effect
+	orphan bool          // Suspend has no effect
 }
 
 func (r *rig) onTerminal() *tty {
@@ -41,8 +41,8 @@ func (f *tty) isOurs() bool {
 	return f.ours
 }
 
-// bring makes us the foreground group.
-func (f *tty) bring() {
+// foreground makes us the foreground group.
+func (f *tty) foreground() {
 	f.r.mu.Lock()
 	defer f.r.mu.Unlock()
 	f.ours = true
@@ -75,12 +75,12 @@ func (f *tty) Suspend(sig os.Signal) bool {
 	return !f.orphan
 }
 
-// stop stops the job.
+// stop suspends the job.
 func (r *rig) stop(at time.Duration, sig syscall.Signal) {
 	r.at(at, func() { r.job.suspended <- sig })
 }
 
-// watchCONT notes when the job is continued.
+// watchCONT records when the job is continued.
 func (r *rig) watchCONT() {
 	r.job.on = func(j *job, sig syscall.Signal) {
 		if sig == syscall.SIGCONT {
@@ -91,7 +91,7 @@ func (r *rig) watchCONT() {
 	}
 }
 
-// A stopped job stops us, and goes on when we do, with the terminal.
+// When the job is suspended, so are we. When we continue, so does the job, with the terminal.
 func TestStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.onTerminal().away = seconds(2)
@@ -106,8 +106,8 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// A job whose time has come while we were stopped does not go on before it is
-// killed.
+// If a job must be killed for a deadline that passed while we were suspended, it is not
+// continued before that.
 func TestStoppedTooLong(t *testing.T) {
 	for name, away := range map[string]time.Duration{"killed": seconds(13), "expired": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -128,14 +128,14 @@ func TestStoppedTooLong(t *testing.T) {
 	}
 }
 
-// A job that wants the terminal gets it if we have it; if nobody can bring us
-// into the foreground, it is told that there is none.
+// A job that wants the terminal gets it if we have it. If nobody can bring us into the
+// foreground, the job gets HUP.
 func TestStoppedForTheTerminal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		f := r.onTerminal()
 		f.ours = false
 		r.watchCONT()
-		r.at(seconds(1), func() { f.bring(); r.job.suspended <- syscall.SIGTTIN })
+		r.at(seconds(1), func() { f.foreground(); r.job.suspended <- syscall.SIGTTIN })
 		r.job.begin = runs(seconds(3), 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
@@ -154,8 +154,8 @@ func TestStoppedAsAnOrphan(t *testing.T) {
 	})
 }
 
-// The terminal is given up when the job could not be started: a hook that stops
-// does not stop us.
+// If the job cannot be started, the use of the terminal ends: a hook that is suspended does not
+// suspend us.
 func TestTerminalAfterAStartThatFailed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.onTerminal()
@@ -176,7 +176,7 @@ func TestTerminalAfterAStartThatFailed(t *testing.T) {
 	})
 }
 
-// Without a terminal a job that stops stays stopped.
+// Without a terminal, a suspended job stays suspended.
 func TestStoppedElsewhere(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.watchCONT()
@@ -188,7 +188,7 @@ func TestStoppedElsewhere(t *testing.T) {
 	})
 }
 
-// A job that Ctrl-C has ended, while it had the terminal, is not started again.
+// A job that was ended by Ctrl-C, while it had the terminal, is not started again.
 func TestKeyEndsAll(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
 		t.Run(signals.Name(sig), func(t *testing.T) {
@@ -200,13 +200,13 @@ func TestKeyEndsAll(t *testing.T) {
 				exit, err := r.run()
 				if sig == syscall.SIGTERM {
 					if r.now() < seconds(10) {
-						t.Error("what others have ended is not started again")
+						t.Error("a job that others have ended was not started again")
 					}
 					return
 				}
 				r.ended(exit, err, proc.Exit{Signal: sig})
 				if r.now() >= seconds(2) {
-					t.Errorf("after %v the user has waited until %v", sig, r.now())
+					t.Errorf("after %v, Run returned at %v", sig, r.now())
 				}
 			})
 		})

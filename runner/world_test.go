@@ -11,12 +11,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// epoch is where the boot clocks of the tests start: not where Go's do.
+// epoch is where the boot clocks of the tests start, unlike Go's clock.
 const epoch clock.Instant = clock.Instant(1000 * time.Hour)
 
-// A world is the true time of one test: that of its synctest bubble, which Go's
-// timers follow, and what was slept through in suspend, of which they know
-// nothing. Its boot clock shows all of it. It records what happens, and when.
+// A world has the true time of one test: the time of its synctest bubble, which Go's timers
+// follow, and the time for which the machine slept, which they do not notice. Its boot clock
+// shows both. It records what happens, and when.
 type world struct {
 	t     *testing.T
 	start time.Time
@@ -31,21 +31,21 @@ func newWorld(t *testing.T) *world { return &world{t: t, start: time.Now()} }
 // Now implements clock.Clock.
 func (w *world) Now() clock.Instant { return epoch.Add(w.now()) }
 
-// now is the true time since the start.
+// now returns the true time since the start.
 func (w *world) now() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.start) + w.slept
 }
 
-// sleep lets d pass without Go's timers.
+// sleep makes the machine sleep for d, which Go's timers do not notice.
 func (w *world) sleep(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.slept += d
 }
 
-// at calls f so long, on Go's clock, after the start.
+// at calls f when d has passed since the start, on Go's clock.
 func (w *world) at(d time.Duration, f func()) { time.AfterFunc(d-time.Since(w.start), f) }
 
 // note records that something happens now.
@@ -56,16 +56,16 @@ func (w *world) note(what string) {
 	w.trace = append(w.trace, at.String()+" "+what)
 }
 
-// A server keeps one lease, by true time, and really ends it.
+// A server keeps one lease, which it ends by true time.
 type server struct {
 	w   *world
-	ttl time.Duration // 0: for ever
+	ttl time.Duration // 0: the lease never ends
 
 	mu      sync.Mutex
 	held    bool
 	expiry  time.Duration
-	ended   time.Duration // when the last lease ended otherwise than by running out
-	evicted bool          // an operator took it away
+	ended   time.Duration // when the last lease was released
+	evicted bool          // an operator has taken the lease away
 }
 
 func (s *server) grant() {
@@ -84,13 +84,13 @@ func (s *server) renew() error {
 	case !s.held:
 		return locks.ErrNoLease
 	case now >= s.expiry:
-		s.w.t.Errorf("renewed at %v a lease that ran out at %v", now, s.expiry)
+		s.w.t.Errorf("renewed at %v a lease that expired at %v", now, s.expiry)
 	}
 	s.expiry = now + s.ttl
 	return nil
 }
 
-// release gives up what is held; it is conditional on our token.
+// release releases the lease, on the condition of our token.
 func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *server) evict() {
 	s.evicted = true
 }
 
-// free reports whether somebody else could hold the lock now. An eviction does
-// not count: it comes without notice, and all that can be promised is haste.
+// free reports whether somebody else could hold the lock now. An eviction does not count: nobody
+// can know of it in time, so the job can only be killed soon after it.
 func (s *server) free() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
