@@ -15,7 +15,7 @@ import (
 // a terminal we go on renewing, because nobody would notice.
 //
 // If the job was only suspended because it wanted the terminal, and we have the terminal,
-// the job gets it. That is how a job starts that shares a pipeline with us.
+// the job gets it. A job that shares a pipeline with us starts that way.
 func (s *supervisor) suspended(sig os.Signal) {
 	wants := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 	switch {
