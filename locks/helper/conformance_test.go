@@ -62,9 +62,9 @@ func TestConformance(t *testing.T) {
 			}
 			return &url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "locks"))}
 		},
-		Abilities:  linked(t),
-		TellsStart: true,
-		AskDelay:   2 * time.Second, // where the file backend cannot watch
+		Abilities:    linked(t),
+		ReportsStart: true,
+		AskDelay:     2 * time.Second, // where the file backend cannot watch
 		Crash: func(_ testing.TB, _ *url.URL, _ string, l locks.Lock) {
 			l.(*Lock).last().process.kill()
 		},

@@ -113,8 +113,8 @@ func adoptExtendsNothing(e *env) {
 	e.free()
 }
 
-// adoptIsTold checks that an adopted term reports an eviction.
-func adoptIsTold(e *env) {
+// adoptLearnsOfEviction checks that an adopted term reports an eviction.
+func adoptLearnsOfEviction(e *env) {
 	a := e.open("a")
 	a.hold()
 	next := a.successor()

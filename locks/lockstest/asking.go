@@ -192,9 +192,9 @@ func askTexts(e *env) {
 	a.release()
 }
 
-// askBesideWaiters checks that waiters receive no requests, neither while they wait nor
+// askWithWaiters checks that waiters receive no requests, neither while they wait nor
 // when they have the lock.
-func askBesideWaiters(e *env) {
+func askWithWaiters(e *env) {
 	a := e.open("a")
 	a.hold()
 	stop := a.keep()

@@ -93,7 +93,7 @@ func breakEndsTheTerm(e *env) {
 	b.isUnharmed()
 	b.release()
 	c := e.open("c")
-	if g := c.hold(); !g.Clean && e.c.TellsStart {
+	if g := c.hold(); !g.Clean && e.c.ReportsStart {
 		e.Error("after a release the grant is not clean")
 	}
 	c.breaks(c.grant.Token) // its own term
@@ -110,7 +110,7 @@ func breakOfAnEarlierTerm(e *env) {
 	a.release()
 	w.cannotBreak("a free lock", a.grant.Token)
 	b := e.open("b")
-	if g := b.hold(); !g.Clean && e.c.TellsStart {
+	if g := b.hold(); !g.Clean && e.c.ReportsStart {
 		e.Error("after a break without effect the grant is not clean")
 	}
 	t := b.grant.Token
@@ -147,8 +147,8 @@ func breakRepeated(e *env) {
 	e.free()
 }
 
-// breakBesideWaiters checks that the next in line gets the lock.
-func breakBesideWaiters(e *env) {
+// breakWithWaiters checks that the next in line gets the lock.
+func breakWithWaiters(e *env) {
 	w := e.open("operator")
 	a := e.open("a")
 	a.hold()
@@ -174,9 +174,9 @@ func breakBesideWaiters(e *env) {
 	e.free()
 }
 
-// breakBesideTakeover has operators break a term at the moment in which its holder gives
+// breakDuringTakeover has operators break a term at the moment in which its holder gives
 // it up and the next one gets the lock, who must not be harmed.
-func breakBesideTakeover(e *env) {
+func breakDuringTakeover(e *env) {
 	operators := []*contender{e.open("operator 1"), e.open("operator 2"), e.open("operator 3")}
 	for i := range 5 {
 		a := e.open(fmt.Sprint("holder ", i))

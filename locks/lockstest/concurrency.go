@@ -45,8 +45,8 @@ func renewAtTheGrant(e *env) {
 	e.free()
 }
 
-// closeBesideAnything makes all calls that may be concurrent.
-func closeBesideAnything(e *env) {
+// concurrentClose makes all calls that may be concurrent.
+func concurrentClose(e *env) {
 	for i := range 10 {
 		k := e.open(fmt.Sprint("holder ", i))
 		held := i%2 == 0

@@ -45,9 +45,9 @@ type Config struct {
 	// Adopts is set if a handle can continue the term of another. For a locks.Remote it
 	// means that the process that keeps the lock may be killed.
 	Adopts bool
-	// TellsLeft and TellsStart are set if Inspect returns Status.Left and Status.Start.
+	// ReportsLeft and ReportsStart are set if Inspect returns Status.Left and Status.Start.
 	// Without the latter a Grant need never be Clean.
-	TellsLeft, TellsStart bool
+	ReportsLeft, ReportsStart bool
 	// WatchesOne is set if the backend can watch one lock, but not all.
 	WatchesOne bool
 	// WatchDelay is how much longer than at once a change may take until it is reported.

@@ -61,9 +61,9 @@ func (k *contender) isReported(st locks.Status, how string) {
 	}
 }
 
-// inspectTells follows a lock through its life with a handle that never acquires, and
+// inspectReports follows a lock through its life with a handle that never acquires, and
 // also asks the others.
-func inspectTells(e *env) {
+func inspectReports(e *env) {
 	w := e.open("watcher")
 	w.sees(nil)
 	e.clean()
@@ -96,8 +96,8 @@ func inspectTells(e *env) {
 	e.free()
 }
 
-// inspectBesideAcquire asks a handle that waits.
-func inspectBesideAcquire(e *env) {
+// inspectDuringAcquire asks a handle that waits.
+func inspectDuringAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
 	stop := a.keep()

@@ -7,9 +7,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// inspectTellsLeft follows the lease of a holder that renews once. The time left may be
+// inspectReportsLeft follows the lease of a holder that renews once. The time left may be
 // reported in whole seconds.
-func inspectTellsLeft(e *env) {
+func inspectReportsLeft(e *env) {
 	w := e.open("watcher")
 	a := e.openWith(e.u, e.longer("a"))
 	a.hold()
@@ -35,9 +35,9 @@ func inspectTellsLeft(e *env) {
 	}
 }
 
-// inspectTellsStart checks terms that begin in either way. The start is known if the
+// inspectReportsStart checks terms that begin in either way. The start is known if the
 // previous holder did not release; for a new lock it may be unknown.
-func inspectTellsStart(e *env) {
+func inspectReportsStart(e *env) {
 	w := e.open("watcher")
 	begins := func(k *contender, as ...string) {
 		if got := w.state().Start; k.grant.Clean != (got == locks.StartClean) || !slices.Contains(as, got) {

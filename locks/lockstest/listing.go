@@ -91,9 +91,9 @@ func (l *listing) has(k *contender, held bool, record string) {
 
 func (e *env) can(a locks.Ability) bool { return slices.Contains(e.c.Abilities, a) }
 
-// listTells follows a lock through its life, with a handle on another lock and with that
+// listReports follows a lock through its life, with a handle on another lock and with that
 // of its holder.
-func listTells(e *env) {
+func listReports(e *env) {
 	w := e.openNamed(e.u, "other")
 	if l := w.lists(nil); len(l.all) > 0 {
 		e.Errorf("an empty store lists %+v", l.all)

@@ -68,9 +68,9 @@ func listPages(e *env) {
 	}
 }
 
-// listBesideChanges lets locks come and go between the pages. Those that are held all the
+// listDuringChanges lets locks come and go between the pages. Those that are held all the
 // time must be listed once.
-func listBesideChanges(e *env) {
+func listDuringChanges(e *env) {
 	var held []*contender
 	for i, k := range e.stock(locks.MaxList + 5) {
 		if i%8 == 3 {

@@ -47,8 +47,8 @@ func (e *env) validServers(all locks.Servers) {
 	}
 }
 
-// probeTells probes healthy servers, and disturbs no holder.
-func probeTells(e *env) {
+// probeReports probes healthy servers, and disturbs no holder.
+func probeReports(e *env) {
 	w := e.open("operator")
 	before := e.leftovers()
 	for range 2 {

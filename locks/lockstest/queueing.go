@@ -50,8 +50,8 @@ func holders(all []*contender) string {
 	return strings.Join(names, ", ")
 }
 
-// queueTells lets waiters of several priorities come and go.
-func queueTells(e *env) {
+// queueReports lets waiters of several priorities come and go.
+func queueReports(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
 	a.hold()

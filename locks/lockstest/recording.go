@@ -83,8 +83,8 @@ func recordLives(e *env) {
 	w.reads("three")
 }
 
-// recordBesideAcquire reads the record with a handle that waits.
-func recordBesideAcquire(e *env) {
+// recordDuringAcquire reads the record with a handle that waits.
+func recordDuringAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
 	a.keep()
@@ -197,8 +197,8 @@ func recordIsIntact(e *env) {
 	w.reads("last")
 }
 
-// recordBesideRenew writes while it renews as often as it can.
-func recordBesideRenew(e *env) {
+// recordDuringRenew writes while it renews as often as it can.
+func recordDuringRenew(e *env) {
 	a := e.open("a")
 	a.hold()
 	renewing, stop := context.WithCancel(context.Background())

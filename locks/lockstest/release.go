@@ -56,9 +56,9 @@ func releaseAfterLoss(e *env) {
 	e.free()
 }
 
-// releaseBesidePending calls Release while Acquire waits. That is allowed, and must not
+// releaseDuringAcquire calls Release while Acquire waits. That is allowed, and must not
 // affect the holder.
-func releaseBesidePending(e *env) {
+func releaseDuringAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
 	a.keep()
@@ -81,9 +81,9 @@ func releaseBesidePending(e *env) {
 	e.free()
 }
 
-// closeBesidePending closes a handle that waits. Acquire may return, or continue until
+// closeDuringAcquire closes a handle that waits. Acquire may return, or continue until
 // its context ends. It must not get another's lock.
-func closeBesidePending(e *env) {
+func closeDuringAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
 	stop := a.keep()

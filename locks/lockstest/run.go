@@ -36,8 +36,8 @@ var (
 	needEvict   = need{"Evict", func(c Config) bool { return c.Evict != nil }}
 	needRestart = need{"Restart", func(c Config) bool { return c.Restart != nil }}
 	needCrowd   = need{"Crowd", func(c Config) bool { return c.Crowd != nil }}
-	needLeft    = need{"TellsLeft", func(c Config) bool { return c.TellsLeft }}
-	needStart   = need{"TellsStart", func(c Config) bool { return c.TellsStart }}
+	needLeft    = need{"ReportsLeft", func(c Config) bool { return c.ReportsLeft }}
+	needStart   = need{"ReportsStart", func(c Config) bool { return c.ReportsStart }}
 	needAdopts  = need{"Adopts", func(c Config) bool { return c.Adopts }}
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )

@@ -10,13 +10,13 @@ import (
 // again lists the tests of RunAgain: at least one for each method of a lock, for each
 // ability, and for each way in which a call can end.
 var again = []string{
-	"Exclusion", "TryOnHeldLock", "WaiterWakes", "WaitingTells", "FairOrder", "CancelledWaiter", "ContextDeadline", "ReleaseIsIdempotent",
-	"CloseBesidePending", "CloseBesideAnything", "RenewAtTheGrant", "RenewKeepsThePlace", "OnlyRenewExtends", "GrantedTTL", "TokensRise",
+	"Exclusion", "TryOnHeldLock", "WaiterWakes", "WaitingReports", "FairOrder", "CancelledWaiter", "ContextDeadline", "ReleaseIsIdempotent",
+	"CloseDuringAcquire", "ConcurrentClose", "RenewAtTheGrant", "RenewKeepsThePlace", "OnlyRenewExtends", "GrantedTTL", "TokensRise",
 	"EvictionIsLoss", "EvictionEndsLease", "LeaseLives", "DeadlineCountsFromSending", "HostileHolder", "NamesAreIndependent",
 	"PartitionEndsLease/all", "ShortCutCostsNothing/replies", "RequestsDuringCut/reset", "Unreachable/all",
-	"Abilities", "RequestsOfAbilities", "AbilitiesAfterClose", "InspectTells", "QueueTells", "RecordLives", "RecordNeedsTheLock",
-	"RecordIsIntact", "AskReachesTheHolder", "AskTexts", "ListTells", "ListNames", "WatchTells", "WatchEnds", "BreakEndsTheTerm",
-	"BreakOfAnEarlierTerm", "ProbeTells", "ForgetLeavesNothing", "AdoptGoesOn", "Leaks",
+	"Abilities", "RequestsOfAbilities", "AbilitiesAfterClose", "InspectReports", "QueueReports", "RecordLives", "RecordNeedsTheLock",
+	"RecordIsIntact", "AskReachesTheHolder", "AskTexts", "ListReports", "ListNames", "WatchReports", "WatchEnds", "BreakEndsTheTerm",
+	"BreakOfAnEarlierTerm", "ProbeReports", "ForgetLeavesNothing", "AdoptGoesOn", "Leaks",
 }
 
 // RunAgain tests a backend that passes Run in another wrapping, such as its helper

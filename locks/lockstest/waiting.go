@@ -81,7 +81,7 @@ func waiterWakes(e *env) {
 	}
 }
 
-func waitingTells(e *env) {
+func waitingReports(e *env) {
 	a := e.open("host/1/a")
 	grant := a.hold()
 	a.keep()

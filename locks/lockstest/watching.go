@@ -16,8 +16,8 @@ func (k *contender) holds(as *contender) func() bool {
 
 func (k *contender) seesNobody() bool { return !k.state().Held }
 
-// watchTells follows a lock through its life with a handle that never acquires.
-func watchTells(e *env) {
+// watchReports follows a lock through its life with a handle that never acquires.
+func watchReports(e *env) {
 	w := e.open("watcher")
 	f := w.follows(false)
 	a := e.open("a")
@@ -47,8 +47,8 @@ func watchTells(e *env) {
 	e.free()
 }
 
-// watchTellsWaiters lets waiters come and go.
-func watchTellsWaiters(e *env) {
+// watchReportsWaiters lets waiters come and go.
+func watchReportsWaiters(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
 	a.hold()
@@ -75,7 +75,7 @@ func watchTellsWaiters(e *env) {
 	b.k.release()
 }
 
-func watchTellsOfEviction(e *env) {
+func watchReportsEviction(e *env) {
 	w := e.open("watcher")
 	a := e.open("a")
 	a.hold()
@@ -132,8 +132,8 @@ func watchIgnoresRenewals(e *env) {
 	a.release()
 }
 
-// watchBesideAcquire watches with a handle that waits, and then leads.
-func watchBesideAcquire(e *env) {
+// watchDuringAcquire watches with a handle that waits, and then leads.
+func watchDuringAcquire(e *env) {
 	a := e.open("a")
 	a.hold()
 	stop := a.keep()

@@ -25,7 +25,7 @@ func TestAskCompacted(t *testing.T) {
 	l, w := handle(t, "etcd://"+p.Addr(), o), handle(t, s.URL(), options("w"))
 	token := drive.Hold(t, l).Token
 	drive.Ask(t, w, token, "heard before")
-	drive.Hears(t, l, "heard before")
+	drive.IsAsked(t, l, "heard before")
 	watched(t, s)
 	p.Refuse()
 	drive.Ask(t, w, token, "lost")
@@ -33,9 +33,9 @@ func TestAskCompacted(t *testing.T) {
 	op.put("/other", "x")
 	op.compact()
 	p.Heal()
-	drive.Hears(t, l, "left")
+	drive.IsAsked(t, l, "left")
 	drive.Ask(t, w, token, "again")
-	drive.Hears(t, l, "again") // and not "left" a second time
+	drive.IsAsked(t, l, "again") // and not "left" a second time
 }
 
 // TestRequestsEnd checks that an unread request belongs to a lease and disturbs nobody, and
@@ -141,7 +141,7 @@ func TestPrefixRole(t *testing.T) {
 					t.Errorf("inspect: %+v, %v", state, err)
 				}
 				drive.Ask(t, w, token, text)
-				drive.Hears(t, l, text)
+				drive.IsAsked(t, l, text)
 				time.Sleep(tokenLife)
 			}
 			drive.Release(t, l)

@@ -91,7 +91,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.foreign(),
-		TellsLeft:      true,
+		ReportsLeft:    true,
 		Adopts:         true,
 		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()

@@ -33,15 +33,15 @@ func TestWatchCompacted(t *testing.T) {
 	p := faultproxy.New(t, s.Addr())
 	c := drive.Watch(t, handle(t, "etcd://"+p.Addr(), options("w")), false)
 	op.put(anEntry, "x")
-	drive.Told(t, c)
+	drive.Change(t, c)
 	p.Refuse()
 	op.delete(anEntry)
 	op.put("/other", "x")
 	op.compact()
 	p.Heal()
-	drive.Told(t, c)
+	drive.Change(t, c)
 	op.put(anEntry, "x")
-	drive.Told(t, c)
+	drive.Change(t, c)
 }
 
 // TestChangesAfterLoginExpired checks that the watch starts again with a valid login, and
@@ -56,14 +56,14 @@ func TestChangesAfterLoginExpired(t *testing.T) {
 	o.TTL = time.Minute
 	l := handle(t, u, o)
 	drive.Hold(t, l)
-	drive.Told(t, c)
+	drive.Change(t, c)
 	time.Sleep(tokenLife)
 	for len(c) > 0 {
 		<-c
 	}
 	quiet(t, drive.Watch(t, l, true))
 	drive.Release(t, l)
-	drive.Told(t, c)
+	drive.Change(t, c)
 }
 
 // TestWatchIsOfThisLock checks that the watch of a lock reports no other keys, and that the
@@ -80,12 +80,12 @@ func TestWatchIsOfThisLock(t *testing.T) {
 	quiet(t, all)
 	for _, key := range []string{"/leaderrun/jobs%2Fnightly%record", "/leaderrun/jobs/1", "/leaderrun/jobs%2Fnightly.x/1"} {
 		op.put(key, "x")
-		drive.Told(t, all)
+		drive.Change(t, all)
 	}
 	quiet(t, one)
 	op.put(anEntry, "x")
-	drive.Told(t, one)
-	drive.Told(t, all)
+	drive.Change(t, one)
+	drive.Change(t, all)
 }
 
 // TestWatchDenied checks that a watch ends when its user loses the permission, and that

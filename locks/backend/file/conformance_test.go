@@ -77,9 +77,9 @@ func conformance() lockstest.Config {
 			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
 			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
-		Abilities:  abilities(),
-		TellsStart: true,
-		AskDelay:   askDelay,
+		Abilities:    abilities(),
+		ReportsStart: true,
+		AskDelay:     askDelay,
 		HostileEntries: []func(testing.TB, *url.URL){
 			entry("a^??.lock", ""), entry("B.lock", ""), entry("x\xff\x1b[2J.lock", ""), entry("~x", ""), entry("a,65.lock", ""),
 			entry("y.record", strings.Repeat("x", 10<<20)), entry("z.lock", strings.Repeat("x", 1<<20)),

@@ -104,9 +104,9 @@ func TestWatchAll(t *testing.T) {
 	awaitChange(t, changed, "that a lock is forgotten", func() bool { return len(list(t, dir)) == 0 })
 }
 
-// TestWatchTellsTwice: the last close of a file is an event just before the kernel frees
+// TestWatchReportsTwice: the last close of a file is an event just before the kernel frees
 // its lock.
-func TestWatchTellsTwice(t *testing.T) {
+func TestWatchReportsTwice(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	pass(t, dir)

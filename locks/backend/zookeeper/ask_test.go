@@ -43,10 +43,10 @@ func testDeletionIsNotRepeated(t *testing.T, s *root) {
 		return false
 	})
 	drive.Ask(t, w, token, "first")
-	drive.Hears(t, l, "first")
+	drive.IsAsked(t, l, "first")
 	drive.Eventually(t, drive.Patience, "an answer is lost", lost.Load)
 	drive.Renew(t, l)
-	drive.Hears(t, l, "second")
+	drive.IsAsked(t, l, "second")
 }
 
 // testStaleRequest checks that the next holder deletes an unread request, without
@@ -64,7 +64,7 @@ func testStaleRequest(t *testing.T, s *root) {
 	token = drive.Hold(t, b).Token
 	drive.Eventually(t, drive.Patience, "the stale request is deleted", func() bool { return !op.exists(askNode) })
 	drive.Ask(t, w, token, "fresh")
-	drive.Hears(t, b, "fresh")
+	drive.IsAsked(t, b, "fresh")
 }
 
 // testNodesOfOthers checks that a holder that may not read or write these nodes gets an

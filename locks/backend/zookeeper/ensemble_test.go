@@ -24,7 +24,7 @@ func TestLeaderChange(t *testing.T) {
 	g := drive.Hold(t, a)
 	write(t, a)
 	drive.Ask(t, w, g.Token, "before")
-	drive.Hears(t, a, "before")
+	drive.IsAsked(t, a, "before")
 	changes := drive.Watch(t, w, false)
 	o.Holder = "waiter"
 	b, done := campaign(drive.Context(t), t, e.URL()+"/p", o)
@@ -37,7 +37,7 @@ func TestLeaderChange(t *testing.T) {
 	default:
 	}
 	drive.Ask(t, w, g.Token, "after")
-	drive.Hears(t, a, "after")
+	drive.IsAsked(t, a, "after")
 	recordIs(t, w, "b's")
 	write(t, a)
 	leader.Process.Start()

@@ -205,7 +205,7 @@ func TestWatchEnds(t *testing.T) {
 func closes(t *testing.T, changes <-chan struct{}) {
 	t.Helper()
 	for range 2 {
-		if !drive.Told(t, changes) {
+		if !drive.Change(t, changes) {
 			return
 		}
 	}

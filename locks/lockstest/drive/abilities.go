@@ -30,8 +30,8 @@ func Ask(t testing.TB, l locks.Asker, token uint64, text string) {
 	Eventually(t, Patience, "the request is left", func() bool { err = l.Ask(Context(t), token, []byte(text)); return err == nil })
 }
 
-// Hears checks the next request that the holder receives.
-func Hears(t testing.TB, l locks.Asker, want string) {
+// IsAsked checks the next request that the holder receives.
+func IsAsked(t testing.TB, l locks.Asker, want string) {
 	t.Helper()
 	if got := Within(t, Patience, l.Asked()); string(got) != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -77,7 +77,7 @@ func Watch(t testing.TB, l locks.Watcher, all bool) <-chan struct{} {
 func Changed(t testing.TB, changes <-chan struct{}, what string, ok func() bool) {
 	t.Helper()
 	for range 100 {
-		if !Told(t, changes) {
+		if !Change(t, changes) {
 			t.Fatalf("the watch has ended: %s", what)
 		}
 		if ok() {
@@ -87,8 +87,8 @@ func Changed(t testing.TB, changes <-chan struct{}, what string, ok func() bool)
 	t.Fatalf("changes were reported, but not that %s", what)
 }
 
-// Told waits for a change, or for the end of the watch, for which it returns false.
-func Told(t testing.TB, changes <-chan struct{}) (change bool) {
+// Change waits for a change, or for the end of the watch, for which it returns false.
+func Change(t testing.TB, changes <-chan struct{}) (change bool) {
 	t.Helper()
 	select {
 	case _, change = <-changes:

@@ -59,7 +59,7 @@ func (s *sim) config() lockstest.Config {
 		Twin: func(_ testing.TB, u *url.URL) *url.URL {
 			return &url.URL{Scheme: "sim", Host: u.Host + "-twin", Path: u.Path}
 		},
-		TTL: time.Second, Late: time.Second, Fair: true, Places: true, Adopts: true, TellsLeft: true, Simulated: true,
+		TTL: time.Second, Late: time.Second, Fair: true, Places: true, Adopts: true, ReportsLeft: true, Simulated: true,
 		Abilities: []locks.Ability{
 			locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanForget, locks.CanProbe,
 		},

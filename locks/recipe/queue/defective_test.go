@@ -36,7 +36,7 @@ func newDefective(defect string) *sim {
 
 func (s *sim) defectiveConfig() lockstest.Config {
 	c := s.config()
-	c.Open, c.TellsStart = s.openDefective, true
+	c.Open, c.ReportsStart = s.openDefective, true
 	return c
 }
 

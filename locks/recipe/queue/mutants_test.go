@@ -23,7 +23,7 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"the watch reports a loss", "campaign.go", "c.judge(c.entry.WatchEntry(ctx, pause))", "c.entry.WatchEntry(ctx, pause)", "TestLosses"},
 	{"an entry that leads at once is watched", "wait.go", "c.watchEntry(putOff)", "", "TestLosses"},
 	{"an entry that waits is watched", "wait.go", "c.watchEntry(0)", "", "TestPlaceLost"},
-	{"an adopted entry is watched", "lock.go", "c.watchEntry(0)", "", "TestConformance$/^AdoptIsTold"},
+	{"an adopted entry is watched", "lock.go", "c.watchEntry(0)", "", "TestConformance$/^AdoptLearnsOfEviction"},
 	{"a look reports a loss", "wait.go", "return 0, c.judge(err)\n\t\t}\n\t}", "return 0, err\n\t\t}\n\t}", "TestPlaceLost"},
 	{"entering reports a loss", "wait.go", "return 0, c.judge(err)\n\tcase v.Leads", "return 0, err\n\tcase v.Leads", "TestGoneAtOnce"},
 	{"a loss ends the handle", "campaign.go", "if c.end(why, true) {", "if c.end(why, false) {", "TestLosses"},

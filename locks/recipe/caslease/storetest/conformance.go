@@ -22,8 +22,8 @@ func Conformance(like caslease.Store, t caslease.Traits, direct func(tb testing.
 	can, _ := caslease.New(like, t, locks.Options{}).Abilities(context.Background()) // no request is made
 	o := operator(direct)
 	c := lockstest.Config{
-		Abilities: can, TellsStart: true, Adopts: true,
-		TellsLeft: t.Expiry != caslease.ByWatching, Observed: t.Expiry == caslease.ByWatching,
+		Abilities: can, ReportsStart: true, Adopts: true,
+		ReportsLeft: t.Expiry != caslease.ByWatching, Observed: t.Expiry == caslease.ByWatching,
 		Polling: cmp.Or(t.Poll, 2*time.Second) * 3 / 2, Unwatched: true, AskDelay: time.Second,
 		Evict:   o.evict,
 		Hostile: o.overwrite(caslease.Lease), HostileAsks: o.overwrite(caslease.Request),
