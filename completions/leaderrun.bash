@@ -1,16 +1,16 @@
 # Completion of leaderrun for bash 3.2 and later, with or without the package
-# bash-completion. What there is to complete is asked of the leaderrun that is typed.
-# If that is too old or too new to know the question, nothing is completed.
+# bash-completion. It asks the leaderrun on the command line for the candidates. If that
+# one is too old or too new for the question, nothing is completed.
 #
 # In ~/.bashrc: eval "$(leaderrun completion bash)"
 # Or, with bash-completion: ~/.local/share/bash-completion/completions/leaderrun
 
 _leaderrun() {
 	local IFS=$' \t\n' rest=${COMP_LINE:0:COMP_POINT} cursor='' kept='' kind='' what='' word='' out i
-	local -a words starts args # starts: with which of bash's words each of ours begins
+	local -a words starts args # starts: the bash word with which each of ours begins
 	words=() starts=() COMPREPLY=()
 
-	# bash has split words at ":", "=" and "@", too. What no blank parts is one word.
+	# bash also splits words at ":", "=" and "@". We join parts without a blank between them.
 	for ((i = 0; i <= COMP_CWORD; i++)); do
 		if [[ $i -eq 0 || $rest == [[:space:]]* ]]; then
 			rest=${rest#"${rest%%[![:space:]]*}"}
@@ -22,8 +22,8 @@ _leaderrun() {
 	done
 	((${#words[@]} > 1)) || return 0
 	cursor=${words[${#words[@]} - 1]}
-	# readline keeps what is up to the last of these characters, and replaces the rest
-	# and, if it is one, "@".
+	# readline keeps the text up to the last of these characters, and replaces the rest
+	# including, if it is one of them, "@".
 	out=${COMP_WORDBREAKS//[[:space:]\"\'\\]/}
 	[[ -z $out || $cursor == *[\"\']* ]] || kept=${cursor%"${cursor##*["$out"]}"}
 	kept=${kept%@}
@@ -33,7 +33,7 @@ _leaderrun() {
 		args+=("${words[i]}")
 	done
 	word=${words[0]}
-	# shellcheck disable=SC2088 # the tilde is one that was typed
+	# shellcheck disable=SC2088 # the user typed the tilde
 	[[ $word != "~/"* ]] || word=${HOME-}/${word:2}
 	type -P -- "$word" >/dev/null || word=leaderrun # an alias
 	out=$(command "$word" "${args[@]}" 2>/dev/null </dev/null) || return 0
@@ -66,7 +66,7 @@ _leaderrun() {
 	*) return 0 ;;
 	esac
 	{
-		read -r word # the first line again
+		read -r word # skip the first line again
 		while IFS=$'\t' read -r word rest; do
 			word=$what$word
 			[[ $word && $word == "$kept"* ]] || continue
@@ -80,7 +80,7 @@ _leaderrun() {
 	} <<<"$out"
 }
 
-# Without compopt, in bash 3.2, the names of files are completed where nothing else is.
+# Without compopt, in bash 3.2, file names are completed if there is nothing else.
 if type -t compopt >/dev/null; then
 	complete -o nospace -F _leaderrun leaderrun
 else

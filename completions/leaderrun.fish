@@ -1,12 +1,12 @@
-# Completion of leaderrun for fish. What there is to complete is asked of the leaderrun
-# that is typed. If that is too old or too new to know the question, nothing is completed.
+# Completion of leaderrun for fish. It asks the leaderrun on the command line for the
+# candidates. If that one is too old or too new for the question, nothing is completed.
 #
 # In ~/.config/fish/config.fish: leaderrun completion fish | source
 # Or: ~/.config/fish/completions/leaderrun.fish
 
 function __leaderrun_complete
     set -l words
-    if commandline -x >/dev/null 2>&1 # since fish 4; -o is going to be removed
+    if commandline -x >/dev/null 2>&1 # since fish 4; -o will be removed
         set words (commandline -xpc)
     else
         set words (commandline -opc)
@@ -30,7 +30,7 @@ function __leaderrun_complete
             or printf '%s\n' "$what"$lines
         case files
             set -l part (string sub --start (math (string length -- "$what") + 1) -- "$raw")
-            for file in (complete -C "'' $part") # the arguments of no command are files
+            for file in (complete -C "'' $part") # without a command, fish completes files
                 printf '%s\n' "$what$file"
             end
         case command

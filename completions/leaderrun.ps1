@@ -1,6 +1,6 @@
-# Completion of leaderrun for PowerShell 5 and later. What there is to complete is asked
-# of the leaderrun that is typed. If that is too old or too new to know the question,
-# nothing is completed.
+# Completion of leaderrun for PowerShell 5 and later. It asks the leaderrun on the command
+# line for the candidates. If that one is too old or too new for the question, nothing is
+# completed.
 #
 # In $PROFILE: leaderrun completion powershell | Out-String | Invoke-Expression
 
@@ -38,8 +38,8 @@ Register-ArgumentCompleter -Native -CommandName 'leaderrun' -ScriptBlock {
     }
     $kind, $what = $lines[0].Split(' ', 2)
 
-    # What is not a plain word in PowerShell is quoted. To return nothing would have
-    # PowerShell complete files; an empty text keeps it from that.
+    # Quote what is not a plain word in PowerShell. If we return nothing, PowerShell
+    # completes files; an empty text prevents that.
     $results = @(foreach ($line in ($lines | Select-Object -Skip 1)) {
         $word, $text = $line.Split("`t", 2)
         if ($kind -eq 'words') { $word = $what + $word }
@@ -60,7 +60,7 @@ Register-ArgumentCompleter -Native -CommandName 'leaderrun' -ScriptBlock {
         'command' {
             $first = [int]$what
             if ($first -lt $starts.Count) {
-                # The line that begins with that word, up to the cursor.
+                # The line from that word up to the cursor.
                 $extent = $commandAst.Extent
                 $begin = $starts[$first] - $extent.StartOffset
                 $rest = $extent.Text.Substring($begin, [Math]::Min($extent.Text.Length, $cursorPosition - $extent.StartOffset) - $begin)

@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// The kernel starts the process here; the stack pointer, which is all that the
-// runtime's own entry point needs, is left alone.
+// The kernel starts the process here. The stack pointer must not change, because the
+// runtime's own entry point needs it.
 TEXT ·entry(SB),NOSPLIT|NOFRAME|TOPFRAME,$0-0
 	MOVD	$113, R8 // clock_gettime
 	MOVD	$7, R0   // CLOCK_BOOTTIME

@@ -20,7 +20,7 @@ var Info = backend.Info{
 	Order:       "none",
 	NotifiedBy:  "polling every 2s",
 	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget (in roles/storage.objectUser)",
-	Limits:      "ttl of at least 5s; the holder of a broken lock learns of it at its next renewal",
+	Limits:      "ttl of at least 5s; holders notice a break at the next renewal",
 	Cost:        "about $4.65 a month per held lock ($4.30 with --no-resign) and $0.52 per waiter, with a ttl of 15s, in a single region, class Standard, in 2025",
 
 	Params: []backend.Param{
