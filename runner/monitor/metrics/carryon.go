@@ -9,23 +9,22 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Families of metrics by name.
+// families are families of metrics, by name.
 type families map[string]*dto.MetricFamily
 
-// A carryOn adds what a file has to what there is now. Of another lock all is kept
-// as it is. Of ours, counters and histograms grow on: another run on this host, which
-// waits while we lead or leads while we wait, may have added to them since we
-// last did. Of the gauges, those are ours if we have ever led, but for the last
-// success, which may be that of another run. What is none of ours is left out.
+// A carryOn combines the metrics of the file with our current ones. Metrics of other locks
+// stay as they are. Counters and histograms of our lock continue to grow: another run on
+// this host, which waits while we lead or leads while we wait, may have added to them since
+// we did. Gauges have our values if we have ever led, except for the last success, which
+// may be another run's. Metrics that leaderrun does not export are dropped.
 type carryOn struct {
-	before families // what is in the file
-	told   families // what of it is from us
+	before families // those in the file
+	ours   families // our own part of them
 	lock   string
-	led    bool // we have led, if we do not now
+	led    bool // we have led before, even if we do not lead now
 }
 
-// merge returns all families in the order of their names, with those that there
-// are now changed.
+// merge returns all families in the order of their names, with the current ones updated.
 func (c carryOn) merge(now []*dto.MetricFamily) []*dto.MetricFamily {
 	all := byName(now)
 	for name, old := range c.before {
@@ -56,24 +55,24 @@ func byName(all []*dto.MetricFamily) families {
 }
 
 func (c carryOn) family(family, old *dto.MetricFamily) {
-	current, told := byKey(family), byKey(c.told[family.GetName()])
+	current, ours := byKey(family), byKey(c.ours[family.GetName()])
 	for _, m := range old.Metric {
-		switch now, told := current[key(m)], told[key(m)]; {
+		switch now, ours := current[key(m)], ours[key(m)]; {
 		case now == nil && c.lasts(old, m):
 			family.Metric = append(family.Metric, m)
 		case now == nil:
 		case m.Counter != nil && now.Counter != nil:
-			now.Counter.Value = grown(now.Counter.Value, m.Counter.Value, told.GetCounter().GetValue())
+			now.Counter.Value = grown(now.Counter.Value, m.Counter.Value, ours.GetCounter().GetValue())
 			now.Counter.CreatedTimestamp = nil
 		case m.Histogram != nil && now.Histogram != nil:
-			growHistogram(now.Histogram, m.Histogram, told.GetHistogram())
+			growHistogram(now.Histogram, m.Histogram, ours.GetHistogram())
 		case m.Gauge != nil && now.Gauge != nil && c.newer(old, m, now):
 			now.Gauge = m.Gauge
 		}
 	}
 }
 
-// newer reports whether a gauge in the file says more than ours.
+// newer reports whether a gauge in the file is more recent than ours.
 func (c carryOn) newer(family *dto.MetricFamily, m, now *dto.Metric) bool {
 	if family.GetName() == lastSuccess {
 		return m.Gauge.GetValue() > now.Gauge.GetValue()
@@ -81,32 +80,32 @@ func (c carryOn) newer(family *dto.MetricFamily, m, now *dto.Metric) bool {
 	return !c.led
 }
 
-// lasts reports whether a metric that is not there now is kept.
+// lasts reports whether a metric that we do not export now is kept.
 func (c carryOn) lasts(family *dto.MetricFamily, m *dto.Metric) bool {
 	of := label(m, "lock")
 	ended := c.led && family.GetType() == dto.MetricType_GAUGE && family.GetName() != lastSuccess
 	return of != "" && (of != c.lock || !ended)
 }
 
-// growHistogram adds one of the same buckets. One of others, from another version,
-// is forgotten.
-func growHistogram(to, h, told *dto.Histogram) {
+// growHistogram adds a histogram that has the same buckets. One with other buckets, from
+// another version, is dropped.
+func growHistogram(to, h, ours *dto.Histogram) {
 	if !slices.EqualFunc(to.Bucket, finite(h.Bucket), func(a, b *dto.Bucket) bool { return a.GetUpperBound() == b.GetUpperBound() }) {
 		return
 	}
 	for i, b := range to.Bucket {
-		ours := uint64(0)
-		if i < len(told.GetBucket()) {
-			ours = told.Bucket[i].GetCumulativeCount()
+		own := uint64(0)
+		if i < len(ours.GetBucket()) {
+			own = ours.Bucket[i].GetCumulativeCount()
 		}
-		b.CumulativeCount = grown(b.CumulativeCount, h.Bucket[i].CumulativeCount, ours)
+		b.CumulativeCount = grown(b.CumulativeCount, h.Bucket[i].CumulativeCount, own)
 	}
-	to.SampleCount = grown(to.SampleCount, h.SampleCount, told.GetSampleCount())
-	to.SampleSum = grown(to.SampleSum, h.SampleSum, told.GetSampleSum())
+	to.SampleCount = grown(to.SampleCount, h.SampleCount, ours.GetSampleCount())
+	to.SampleSum = grown(to.SampleSum, h.SampleSum, ours.GetSampleSum())
 }
 
-// finite are the buckets without the last one, +Inf, which a file has and what is
-// gathered has not.
+// finite returns the buckets without the last one, +Inf, which files have and gathered
+// histograms do not.
 func finite(buckets []*dto.Bucket) []*dto.Bucket {
 	if n := len(buckets); n > 0 && math.IsInf(buckets[n-1].GetUpperBound(), 1) {
 		return buckets[:n-1]
@@ -114,12 +113,12 @@ func finite(buckets []*dto.Bucket) []*dto.Bucket {
 	return buckets
 }
 
-// grown is what we have counted and what others have: what is in the file without
-// what we told.
-func grown[T uint64 | float64](now, before *T, told T) *T {
+// grown returns our count plus those of others, which are the count in the file less our
+// part of it.
+func grown[T uint64 | float64](now, before *T, ours T) *T {
 	var total T
-	if before != nil && *before > told {
-		total = *before - told
+	if before != nil && *before > ours {
+		total = *before - ours
 	}
 	if now != nil {
 		total += *now
@@ -127,7 +126,7 @@ func grown[T uint64 | float64](now, before *T, told T) *T {
 	return &total
 }
 
-// copied returns what only grows of some families.
+// copied returns a copy of those families whose metrics only grow.
 func copied(all []*dto.MetricFamily) []*dto.MetricFamily {
 	var copies []*dto.MetricFamily
 	for _, family := range all {
@@ -154,7 +153,7 @@ func copiedMetric(m *dto.Metric) *dto.Metric {
 	return c
 }
 
-// byKey are the metrics of a family, which may be nil.
+// byKey returns the metrics of a family, which may be nil, by their keys.
 func byKey(family *dto.MetricFamily) map[string]*dto.Metric {
 	keys := map[string]*dto.Metric{}
 	for _, m := range family.GetMetric() {
@@ -163,7 +162,7 @@ func byKey(family *dto.MetricFamily) map[string]*dto.Metric {
 	return keys
 }
 
-// key tells the metrics of a family apart.
+// key returns the labels of a metric as text, which differs from that of all others in its family.
 func key(m *dto.Metric) string {
 	var pairs []string
 	for _, l := range m.Label {

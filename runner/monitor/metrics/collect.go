@@ -7,20 +7,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// acknowledged is the outcome of a renewal that is no error's class.
+// acknowledged is the outcome of a successful renewal. Other outcomes are classes of errors.
 const acknowledged = "acknowledged"
 
-// jobBuckets are for jobs, which take a second or a day; waits are alike.
+// jobBuckets are for jobs, which take a second or a day, and for waits.
 var jobBuckets = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600}
 
-// renewBuckets are for a round trip to a server; one that takes longer than the
-// last of them has failed with most ttls.
+// renewBuckets are for round trips to a server. With most ttls, a renewal that takes longer
+// than the last bucket has failed.
 var renewBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}
 
 // handoverBuckets are for the end of a job and a release.
 var handoverBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
-// The counters are what only grows.
+// counters are the metrics that only grow.
 type counters struct {
 	terms, runs           prometheus.Counter
 	transitions, renewals *prometheus.CounterVec
@@ -56,7 +56,7 @@ func newCounters() *counters {
 
 func (c *counters) exited(code int) { c.exits.WithLabelValues(strconv.Itoa(code)).Inc() }
 
-// newRegistry returns what is exported of a state.
+// newRegistry returns a registry of the metrics of a state.
 func newRegistry(s *state) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	c, lock := s.count, prometheus.WrapRegistererWith(prometheus.Labels{"lock": s.open.Lock}, registry)
@@ -68,7 +68,7 @@ func newRegistry(s *state) *prometheus.Registry {
 	return registry
 }
 
-// gauges are what is found out when somebody asks.
+// gauges are the metrics that are computed when somebody asks.
 type gauges struct{ *state }
 
 func desc(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
@@ -83,7 +83,7 @@ var (
 	allGaugeDescs = []*prometheus.Desc{descLeader, descToken, descTTL, descLeft, descLowest, descSuccess}
 )
 
-// lastSuccess is the one gauge that outlives the run.
+// lastSuccess is the only gauge that outlives the run.
 const lastSuccess = "leaderrun_job_last_success_timestamp_seconds"
 
 // Describe implements prometheus.Collector.

@@ -14,8 +14,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// exportedNames are all names that Prometheus may have from us, after a run in
-// which everything has happened.
+// exportedNames returns the names of all metrics that we export, after a run in which every
+// event has happened.
 func exportedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	r := newRig(t, feed.Open{})
@@ -38,7 +38,7 @@ func exportedNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// uses checks that an expression uses metrics that there are, and returns which.
+// uses checks that the metrics in an expression exist, and returns them.
 func uses(t *testing.T, expr string) []string {
 	t.Helper()
 	have := exportedNames(t)
@@ -101,7 +101,7 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// The dashboard shows each metric that there is.
+// The dashboard shows each metric.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	var dashboard struct {
@@ -127,22 +127,22 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// docs/metrics.md tells of each metric, and of no other.
+// docs/metrics.md describes each metric, and no others.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, told := exportedNames(t), map[string]bool{}
+	have, known := exportedNames(t), map[string]bool{}
 	for _, m := range regexp.MustCompile("`(leaderrun_\\w+)`").FindAllSubmatch(text, -1) {
-		told[string(m[1])] = true
+		known[string(m[1])] = true
 		if !have[string(m[1])] {
 			t.Errorf("docs/metrics.md tells of %s, and there is none", m[1])
 		}
 	}
 	for name := range have {
-		if !told[name] && !told[regexp.MustCompile("_(bucket|sum|count)$").ReplaceAllString(name, "")] {
+		if !known[name] && !known[regexp.MustCompile("_(bucket|sum|count)$").ReplaceAllString(name, "")] {
 			t.Errorf("docs/metrics.md does not tell of %s", name)
 		}
 	}

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Runs of one lock on one host change the same file at the same moment: one has
-// released when the next one has acquired. A lock on its directory lets one after
-// the other do it, and leaves nothing there that the collector might read. It is
-// waited for so long, and then done without: what is lost is a count.
+// Runs of one lock on one host change the same file at about the same moment: one releases
+// the lock as the next acquires it. A lock on the file's directory makes them take turns,
+// and leaves nothing in it that the collector might read. We wait this long for the lock,
+// and then write without it: at worst a count is lost.
 const (
 	lockPatience = 200 * time.Millisecond
 	lockPause    = 2 * time.Millisecond
 )
 
-// lockDir returns what unlocks it.
+// lockDir locks a directory, and returns a function that unlocks it.
 func lockDir(dir string) (unlock func()) {
 	d, err := os.Open(dir)
 	if err != nil {

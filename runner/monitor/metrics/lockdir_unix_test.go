@@ -10,8 +10,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// TestDirectoryIsLocked has a file written while somebody else is about to do that:
-// he is waited for, but not for ever.
+// TestDirectoryIsLocked writes a file while another run holds the lock on the directory: we
+// wait for it, but not forever.
 func TestDirectoryIsLocked(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.prom")

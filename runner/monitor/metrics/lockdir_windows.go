@@ -1,4 +1,4 @@
 package metrics
 
-// lockDir does nothing here, where a directory cannot be locked.
+// lockDir does nothing, because a directory cannot be locked here.
 func lockDir(string) (unlock func()) { return func() {} }

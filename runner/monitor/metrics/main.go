@@ -1,5 +1,5 @@
 // Package metrics exports the state of a run: to Prometheus, over HTTP or through
-// node_exporter's textfile collector, and to whoever looks after a container.
+// node_exporter's textfile collector, and to the health checks of a container.
 package metrics
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// writePause is the least time from one writing of the file to the next.
+// writePause is the shortest time between two writes of the file.
 const writePause = time.Second
 
-// maxLine is the most that a line of the feed may have, in bytes.
+// maxLine is the greatest length of a line of the feed, in bytes.
 const maxLine = 64 << 10
 
 // Main exports the run that package feed describes on standard input, until that ends,
@@ -34,7 +34,7 @@ func Main() int {
 	return 0
 }
 
-// export tells what it reads until the end of the input.
+// export exports the run that the input describes, until the input ends.
 func export(from io.Reader, log *slog.Logger) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
@@ -71,7 +71,7 @@ func export(from io.Reader, log *slog.Logger) error {
 	}
 }
 
-// next reads a line; nil at the end of the input.
+// next returns the next line of the feed, or nil at the end of the input.
 func next(lines *bufio.Scanner) (*feed.Line, error) {
 	if !lines.Scan() {
 		return nil, lines.Err()

@@ -16,13 +16,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain finds goroutines that outlive a run.
+// TestMain fails if a goroutine outlives a run.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestInputThatMakesNoSense ends the program, with a file that says that nobody
-// leads.
+// TestInputThatMakesNoSense checks that invalid input ends the program, and that the file
+// then says that nobody leads.
 func TestInputThatMakesNoSense(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
@@ -49,7 +49,7 @@ func TestInputThatMakesNoSense(t *testing.T) {
 	}
 }
 
-// TestFileIsWrittenAtTransitions, though not at each.
+// TestFileIsWrittenAtTransitions checks that changes are written, but not one by one.
 func TestFileIsWrittenAtTransitions(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.prom")
@@ -73,7 +73,7 @@ func TestFileIsWrittenAtTransitions(t *testing.T) {
 	}
 }
 
-// TestAddressInUse is a warning, and all else goes on.
+// TestAddressInUse: an address in use is a warning, and everything else works.
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,7 +91,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestServes asks over a real connection, and until the input ends.
+// TestServes makes requests over a real connection, until the input ends.
 func TestServes(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()

@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// A fakeClock shows what the test says.
+// A fakeClock shows the time that the test sets.
 type fakeClock struct {
 	mu  sync.Mutex
 	now clock.Instant
@@ -25,7 +25,7 @@ func (c *fakeClock) Now() clock.Instant {
 	return c.now
 }
 
-// A rig is a state with a clock of its own, which begins at 1000 s.
+// A rig is a state with its own clock, which begins at 1000 s.
 type rig struct {
 	*state
 	registry *prometheus.Registry
@@ -50,7 +50,7 @@ func (r *rig) pass(d time.Duration) {
 	r.time.now = r.time.now.Add(d)
 }
 
-// tell tells of an event.
+// tell sends an event.
 func (r *rig) tell(e event.Event) {
 	r.t.Helper()
 	l := feed.Line{At: r.time.Now(), Event: &e}
@@ -73,7 +73,7 @@ func (r *rig) acquired() {
 	r.tell(event.Event{Kind: event.Acquired, Token: 7, TTLMS: 15000})
 }
 
-// renewed tells of a renewal that was sent just now and acknowledged at once.
+// renewed sends a renewal that was acknowledged at once.
 func (r *rig) renewed(left time.Duration) {
 	now := r.time.Now()
 	r.learn(feed.Line{At: now, Renewal: &feed.Renewal{Took: time.Millisecond, Left: left}, Deadline: now.Add(15 * time.Second)})
@@ -84,10 +84,10 @@ func (r *rig) exited(code int) {
 	r.tell(event.Event{Kind: event.Exited, Code: &code, Time: time.Unix(1_700_000_000, 0)})
 }
 
-// absent is the value of a metric that is not there.
+// absent is the value of a missing metric.
 const absent = -1
 
-// value returns the value of a metric of our lock: of a histogram the sum.
+// value returns the value of a metric of our lock, which for a histogram is the sum.
 func (r *rig) value(name string, labels ...string) float64 {
 	r.t.Helper()
 	families, err := r.registry.Gather()

@@ -12,8 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// newServer returns what answers on an address. Who asks slowly, or does not read
-// the answer, is not waited for.
+// newServer returns a server that does not wait for clients that send a request slowly, or
+// do not read the answer.
 func newServer(s *state, from prometheus.Gatherer) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
@@ -29,7 +29,7 @@ func newServer(s *state, from prometheus.Gatherer) *http.Server {
 	}
 }
 
-// serve answers on an address until the end of the process.
+// serve serves on an address until the process ends.
 func serve(s *state, from prometheus.Gatherer) (net.Addr, *http.Server, error) {
 	listener, err := net.Listen("tcp", s.open.Listen)
 	if err != nil {
@@ -40,7 +40,7 @@ func serve(s *state, from prometheus.Gatherer) (net.Addr, *http.Server, error) {
 	return listener.Addr(), server, nil
 }
 
-// serveHealth answers 200 while the run is well.
+// serveHealth answers 200 while the run is healthy.
 func (s *state) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	well := s.well()
@@ -52,15 +52,15 @@ func (s *state) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n")) // the client may be gone
 }
 
-// A leader is the answer to who leads. Name is all that the sidecar leader-elector
-// of Kubernetes answers; the rest is ours.
+// A leader is the answer to the question who leads. Name is as in the answer of
+// Kubernetes' sidecar leader-elector, which has nothing else.
 type leader struct {
-	Name     string     `json:"name"` // the holder's id; "": it is not known
+	Name     string     `json:"name"` // the holder's id, or "" if it is not known
 	Lock     string     `json:"lock"`
-	IsLeader bool       `json:"is_leader"` // it is the leaderrun that was asked
-	Holder   string     `json:"holder"`    // our id, leader or not
+	IsLeader bool       `json:"is_leader"` // the holder is the leaderrun that was asked
+	Holder   string     `json:"holder"`    // our own id, whoever leads
 	Token    uint64     `json:"token,omitempty"`
-	Deadline *time.Time `json:"deadline,omitempty"` // until when the lease surely is ours, by our own clock
+	Deadline *time.Time `json:"deadline,omitempty"` // the end of the time in which the lease is certainly ours, by our own clock
 	LeftMS   *int64     `json:"left_ms,omitempty"`
 	Position int        `json:"position,omitempty"` // our place in the queue
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// get asks as a client does.
+// get makes a request, as a client does.
 func (r *rig) get(method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	newServer(r.state, r.registry).Handler.ServeHTTP(w, httptest.NewRequest(method, path, nil))
@@ -26,7 +26,7 @@ func (r *rig) health(want int) {
 	}
 }
 
-// Whoever waits or leads is well, as long as he answers.
+// A run that waits or leads is healthy while leaderrun is alive.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -41,11 +41,11 @@ func TestHealth(t *testing.T) {
 	r.pass(4 * time.Second)
 	r.health(200)
 	r.pass(time.Second)
-	r.health(503) // the lease has ended, sooner than he is missed
+	r.health(503) // the lease has ended before the silence counts
 }
 
-// TestHealthAfterALoss: who has lost the lock is not well while a job may run, and
-// well again when nothing of it is left, before he campaigns again.
+// TestHealthAfterALoss: after a loss, a run is unhealthy while its job may run, and healthy
+// again when nothing of the job is left, even before the next campaign.
 func TestHealthAfterALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -59,7 +59,7 @@ func TestHealthAfterALoss(t *testing.T) {
 	r.health(200)
 }
 
-// Kubernetes' leader-elector answers the name; there is more of ours.
+// Kubernetes' leader-elector answers with the name; we add more.
 func TestLeader(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -92,7 +92,7 @@ func TestLeader(t *testing.T) {
 	}
 }
 
-// There is nothing else to ask for, and nothing to change.
+// No other path exists, and nothing can be changed.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -112,7 +112,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A client that stalls is not waited for.
+// The server does not wait for a client that stalls.
 func TestServerHasLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})

@@ -9,40 +9,39 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// A state is what is known of the run. That we lead is not what we were told, but
-// what the deadline says when somebody asks: a leaderrun that is frozen tells
-// nothing.
+// A state is what we know of the run. Whether we lead is decided by the deadline when
+// somebody asks, and not by the last line, because a frozen leaderrun sends none.
 type state struct {
 	clock clock.Clock
 	count *counters
 
 	mu       sync.Mutex
-	at       clock.Instant // of the line that we learn from
+	at       clock.Instant // the time of the line being processed
 	open     feed.Open
-	waited   clock.Instant // since when the lock is waited for
-	waiting  feed.Waiting  // for whom
-	alive    clock.Instant // when we last heard that the run is well
-	leading  bool          // as far as we were told
-	led      bool          // we have, or do
+	waited   clock.Instant // when we began to wait for the lock
+	waiting  feed.Waiting  // whom we wait for
+	alive    clock.Instant // when the run was last known to be healthy
+	leading  bool          // according to the last event
+	led      bool          // we lead, or have led
 	token    uint64
 	ttl      time.Duration
 	deadline clock.Instant // 0: the lease cannot end
-	lowest   time.Duration // that was left in the term; only with a ttl
-	parting  clock.Instant // when the end of the term began; 0: it has not
-	started  clock.Instant // when the job was; 0: it does not run
-	stopped  bool          // and is being ended
-	success  time.Time     // the last one; zero: there was none
+	lowest   time.Duration // the least that was left of the lease in this term; only with a ttl
+	parting  clock.Instant // when the term began to end, or 0
+	started  clock.Instant // when the job was started; 0: it does not run
+	stopped  bool          // the job is being ended
+	success  time.Time     // when the job last succeeded, or zero
 }
 
 func newState(c clock.Clock, first feed.Line) *state {
 	return &state{clock: c, count: newCounters(), open: *first.Open, at: first.At, waited: first.At, alive: first.At}
 }
 
-// learn takes a line.
+// learn updates the state from a line.
 func (s *state) learn(l feed.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at, s.alive = l.At, l.At // whatever it says, somebody has said it then
+	s.at, s.alive = l.At, l.At // any line shows that leaderrun is running
 	switch {
 	case l.Event != nil:
 		s.count.transitions.WithLabelValues(string(l.Event.Kind), l.Event.Class).Inc()
@@ -80,12 +79,12 @@ func (s *state) event(e *event.Event, deadline clock.Instant) {
 	switch {
 	case e.Hook == "":
 		s.jobEvent(e)
-	case e.Hook == "lost" && e.Kind == event.Started: // nothing of the job is left
+	case e.Hook == "lost" && e.Kind == event.Started: // the whole job is dead then
 		s.leave()
 	}
 }
 
-// jobEvent takes an event of the job, and of no hook.
+// jobEvent updates the state from an event of the job, not of a hook.
 func (s *state) jobEvent(e *event.Event) {
 	switch e.Kind {
 	case event.Started:
@@ -135,14 +134,14 @@ func (s *state) renewal(r *feed.Renewal, deadline clock.Instant) {
 	s.deadline = deadline
 }
 
-// part notes that the term is about to end.
+// part records that the term is about to end.
 func (s *state) part() {
 	if s.parting == 0 && s.leading {
 		s.parting = s.at
 	}
 }
 
-// leave is the end of a term.
+// leave records the end of a term.
 func (s *state) leave() {
 	if s.leading && s.deadline != 0 {
 		s.lowest = min(s.lowest, max(s.deadline.Sub(s.at), 0))
@@ -150,12 +149,12 @@ func (s *state) leave() {
 	s.leading, s.parting = false, 0
 }
 
-// leads reports whether the lock is surely ours.
+// leads reports whether the lock is certainly ours.
 func (s *state) leads() bool {
 	return s.leading && (s.deadline == 0 || s.clock.Now() < s.deadline)
 }
 
-// left is what is left of the lease.
+// left returns how long the lease still lasts.
 func (s *state) left() time.Duration {
 	if !s.leading || s.deadline == 0 {
 		return 0
@@ -163,23 +162,23 @@ func (s *state) left() time.Duration {
 	return max(s.deadline.Sub(s.clock.Now()), 0)
 }
 
-// since is the time from a moment to what we learn of.
+// since returns the time from then to the line being processed.
 func (s *state) since(then clock.Instant) float64 { return s.at.Sub(then).Seconds() }
 
-// well reports whether the run is: somebody is there who waits, or leads by a lease
-// that runs.
+// well reports whether the run is healthy: leaderrun is running, and waits for the lock or
+// leads with a lease that has not ended.
 func (s *state) well() bool {
 	return s.clock.Now().Sub(s.alive) < feed.AliveLimit && s.leading == s.leads()
 }
 
-// hasLed reports whether we lead, or have led.
+// hasLed reports whether we lead, or have led before.
 func (s *state) hasLed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.led
 }
 
-// end notes that the run is over.
+// end records the end of the run.
 func (s *state) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

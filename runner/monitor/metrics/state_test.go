@@ -8,8 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// A leaderrun that is frozen tells nothing, and does not lead any more when its
-// lease has ended.
+// A frozen leaderrun sends nothing, and stops leading when its lease has ended.
 func TestFrozenLeaderIsNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -30,7 +29,7 @@ func TestFrozenLeaderIsNone(t *testing.T) {
 	}
 }
 
-// The lowest is that of a term, however much is left again.
+// The lowest value is that of the term, however much is left later.
 func TestLeaseLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -64,8 +63,8 @@ func TestNoLease(t *testing.T) {
 	r.is(0, "is_leader")
 }
 
-// What was lost for certain is not ours, whatever the deadline says. What is about
-// to end is, until then.
+// A lock that is definitely lost is not ours, whatever the deadline says. A term that is
+// about to end is ours until then.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	for class, leads := range map[string]float64{event.ClassLost: 0, "expired": 1} {
@@ -76,7 +75,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// The end of the input is the end of the term.
+// The term ends when the input does.
 func TestEndOfTheRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -98,8 +97,7 @@ func TestRenewals(t *testing.T) {
 	r.is(1, "lease_remaining_lowest_seconds")
 }
 
-// The times of a run are those at which they were told, and not at which they are
-// read: both could be late.
+// Times are those at which lines were sent, not read, because reading may be late.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -122,7 +120,7 @@ func TestTimes(t *testing.T) {
 	r.is(2, "terms_total")
 }
 
-// A restart is no hand-over.
+// A restart is not a hand-over.
 func TestHandover(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, feed.Open{})
@@ -144,7 +142,7 @@ func TestHandover(t *testing.T) {
 	r.is(1, "job_exits_total", "code", "143")
 }
 
-// A success is one that the job came to by itself. Hooks are not the job.
+// A job succeeds if it ends by itself. Hooks do not count.
 func TestSuccess(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

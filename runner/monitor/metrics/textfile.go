@@ -14,19 +14,19 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// maxTextfile is the most of a file that is read, in bytes.
+// maxTextfile is the size of the largest file that we read, in bytes.
 const maxTextfile = 4 << 20
 
-// A textfile is a file for node_exporter's textfile collector. Its counters go on
-// from one run to the next: each adds to what it finds in the file.
+// A textfile is a file for node_exporter's textfile collector. Its counters continue from
+// one run to the next: each run adds to what it finds in the file.
 type textfile struct {
 	name    string
-	told    families // what of the file is from us
-	existed bool     // when the run began, and made sense
+	ours    families // our own part of the file
+	existed bool     // the file was there, and valid, when the run began
 }
 
-// openTextfile looks at what is there. An error says that it makes no sense, and the
-// counters begin at 0.
+// openTextfile reads the file, if there is one. If it is invalid, the error says why, and
+// the counters begin at 0.
 func openTextfile(name string) (*textfile, error) {
 	t := &textfile{name: name}
 	before, err := t.read()
@@ -34,7 +34,7 @@ func openTextfile(name string) (*textfile, error) {
 	return t, err
 }
 
-// read returns what is in the file; nil if there is none.
+// read returns the metrics in the file, or nil if there is no file.
 func (t *textfile) read() (families, error) {
 	text, err := readTextfile(t.name)
 	switch {
@@ -52,7 +52,7 @@ func readTextfile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // we only read it
 	text, err := io.ReadAll(io.LimitReader(f, maxTextfile+1))
 	if err == nil && len(text) > maxTextfile {
 		err = fmt.Errorf("it has more than %d MiB", maxTextfile>>20)
@@ -60,9 +60,8 @@ func readTextfile(name string) ([]byte, error) {
 	return text, err
 }
 
-// write replaces the file as a whole: whoever reads it sees the old one or the new
-// one. The new one has another name until it is complete, which the collector does
-// not read, as it ends otherwise.
+// write replaces the file as a whole, so that readers see the old one or the new one. Until
+// it is complete, the new one has a name that the collector does not read.
 func (t *textfile) write(from prometheus.Gatherer, lock string, led bool) error {
 	now, err := from.Gather()
 	if err != nil {
@@ -70,12 +69,12 @@ func (t *textfile) write(from prometheus.Gatherer, lock string, led bool) error 
 	}
 	defer lockDir(filepath.Dir(t.name))()
 	before, err := t.read()
-	if err != nil { // it made sense, or it was told that it does not
+	if err != nil { // that it is invalid was reported before
 		before = nil
 	}
-	ours := byName(copied(now))
+	written := byName(copied(now))
 	var text bytes.Buffer
-	for _, family := range (carryOn{before, t.told, lock, led}).merge(now) {
+	for _, family := range (carryOn{before, t.ours, lock, led}).merge(now) {
 		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func (t *textfile) write(from prometheus.Gatherer, lock string, led bool) error 
 	if err := replace(t.name, text.Bytes()); err != nil {
 		return err
 	}
-	t.told = ours
+	t.ours = written
 	return nil
 }
 
@@ -94,7 +93,7 @@ func replace(name string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	if err == nil {
-		err = f.Chmod(0o644) // node_exporter is another user
+		err = f.Chmod(0o644) // node_exporter runs as another user
 	}
 	if e := f.Close(); err == nil {
 		err = e

@@ -17,16 +17,16 @@ import (
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics/feed"
 )
 
-// input is what leaderrun tells of a run of a job that ends with the given code;
-// -1: the lock was not had.
+// input returns the feed of a run whose job ends with the given code. -1: the run did not
+// get the lock.
 func input(t *testing.T, file, lock string, code int) string {
 	t.Helper()
 	var b strings.Builder
-	told := json.NewEncoder(&b)
+	feedLines := json.NewEncoder(&b)
 	at := clock.Boot{}.Now()
 	tell := func(l feed.Line) {
 		l.At = at
-		if err := told.Encode(l); err != nil {
+		if err := feedLines.Encode(l); err != nil {
 			t.Fatal(err)
 		}
 		at = at.Add(time.Second)
@@ -43,7 +43,7 @@ func input(t *testing.T, file, lock string, code int) string {
 	return b.String()
 }
 
-// exported runs the program over an input, and returns what it logs.
+// exported runs the program with an input, and returns its log.
 func exported(t *testing.T, in string) string {
 	t.Helper()
 	var log bytes.Buffer
@@ -69,7 +69,7 @@ func parsed(t *testing.T, file string) (families []*dto.MetricFamily) {
 	return families
 }
 
-// TestCountersCarryOn has runs of two locks one after the other.
+// TestCountersCarryOn runs two locks in turn.
 func TestCountersCarryOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestCountersCarryOn(t *testing.T) {
 	}
 }
 
-// TestGarbageIsReplaced finds what is no file of metrics, or one of other things.
+// TestGarbageIsReplaced: the file is not one of metrics, or has metrics of others.
 func TestGarbageIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -155,8 +155,8 @@ func TestGarbageIsReplaced(t *testing.T) {
 	}
 }
 
-// TestRefusedRunLeavesTheFile is a run that did not get the lock, perhaps beside
-// one on the same host that has it.
+// TestRefusedRunLeavesTheFile: a run that did not get the lock leaves the file alone, because
+// another run on the same host may hold the lock.
 func TestRefusedRunLeavesTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.prom")
@@ -174,9 +174,9 @@ func TestRefusedRunLeavesTheFile(t *testing.T) {
 	}
 }
 
-// TestRunsShareTheFile is a line of crontab with -w: one run waits while another one
-// on the same host leads, and then leads itself. Neither forgets what the other has
-// counted, and who only waits does not say that nobody leads.
+// TestRunsShareTheFile: as in a crontab with -w, one run waits while another on the same host
+// leads, and then leads itself. Neither loses the counts of the other, and the one that
+// waits does not report that nobody leads.
 func TestRunsShareTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.prom")
@@ -235,7 +235,7 @@ func TestRunsShareTheFile(t *testing.T) {
 	is(1_700_000_000, "job_last_success_timestamp_seconds")
 }
 
-// TestFileThatCannotBeWritten is said once.
+// TestFileThatCannotBeWritten: the failure is logged once.
 func TestFileThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	log := exported(t, input(t, filepath.Join(t.TempDir(), "none", "x.prom"), "a", 0))

@@ -7,19 +7,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A writer writes the file when something has changed, but not more often than
-// writePause allows, and at the end. One without a file does nothing.
+// A writer writes the file after a change, but no more often than writePause allows, and at
+// the end. Without a file it does nothing.
 type writer struct {
-	file  *textfile // nil: none
+	file  *textfile // nil: there is no file
 	state *state
 	from  prometheus.Gatherer
 	log   *slog.Logger
 
 	dirty  chan struct{} // something has changed
-	over   chan struct{} // closed: the end
+	over   chan struct{} // closed at the end
 	done   chan struct{}
-	failed bool // the last writing did
-	used   bool // something has ever changed
+	failed bool // the last write failed
+	used   bool // there has been a change
 }
 
 func newWriter(s *state, from prometheus.Gatherer, log *slog.Logger) *writer {
@@ -35,7 +35,7 @@ func newWriter(s *state, from prometheus.Gatherer, log *slog.Logger) *writer {
 	return w
 }
 
-// changed asks for the file to be written soon. It does not block.
+// changed has the file written soon. It does not block.
 func (w *writer) changed() {
 	select {
 	case w.dirty <- struct{}{}:
@@ -70,8 +70,8 @@ func (w *writer) run() {
 	}
 }
 
-// last writes the file at the end, unless the run was only refused the lock, and so
-// has nothing to tell.
+// last writes the file at the end, unless the run only found the lock held, and so has
+// nothing to report.
 func (w *writer) last() {
 	select {
 	case <-w.dirty:
@@ -83,7 +83,7 @@ func (w *writer) last() {
 	}
 }
 
-// write writes the file. That it fails is told when it begins to.
+// write writes the file. It logs the first of several failures in a row.
 func (w *writer) write() {
 	w.used = true
 	err := w.file.write(w.from, w.state.open.Lock, w.state.hasLed())

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
-// A Line has one of these, and when it was told.
+// A Line has one of the following, and the time at which it was sent.
 type Line struct {
 	At clock.Instant `json:"at"` // on the boot clock
 
@@ -19,17 +19,17 @@ type Line struct {
 	Event   *event.Event `json:"event,omitempty"`
 	Renewal *Renewal     `json:"renewal,omitempty"`
 	Waiting *Waiting     `json:"waiting,omitempty"`
-	Alive   bool         `json:"alive,omitempty"` // whoever could end the job is able to
+	Alive   bool         `json:"alive,omitempty"` // the loop that would end the job still runs
 
-	// Deadline is until when the lease is surely ours, on the boot clock: of the
-	// event acquired, and of a renewal. 0: it cannot end.
+	// Deadline is the end of the time in which the lease is certainly ours, on the boot
+	// clock. The event "acquired" and renewals have it. 0: the lease cannot end.
 	Deadline clock.Instant `json:"deadline,omitempty"`
 }
 
-// An Open says what the run is, and what to do.
+// An Open describes the run, and says what to export.
 type Open struct {
-	Listen  string `json:"listen,omitempty"` // an address; "": none
-	File    string `json:"file,omitempty"`   // to be written; "": none
+	Listen  string `json:"listen,omitempty"` // an address, or ""
+	File    string `json:"file,omitempty"`   // the file to write, or ""
 	Lock    string `json:"lock"`
 	Holder  string `json:"holder"` // our id
 	Version string `json:"version"`
@@ -37,19 +37,18 @@ type Open struct {
 
 // A Renewal is one attempt to renew the lease.
 type Renewal struct {
-	Took  time.Duration `json:"took"`            // until it was acknowledged, or failed
-	Left  time.Duration `json:"left"`            // of the lease by then
-	Class string        `json:"class,omitempty"` // of the error; "": it was acknowledged
+	Took  time.Duration `json:"took"`            // how long it took until it was acknowledged, or failed
+	Left  time.Duration `json:"left"`            // what was left of the lease then
+	Class string        `json:"class,omitempty"` // the class of the error, or "" if it was acknowledged
 }
 
-// A Waiting is who is waited for.
+// A Waiting says whom we wait for.
 type Waiting struct {
 	Holder   string `json:"holder,omitempty"`
-	Position int    `json:"position,omitempty"` // ours in the queue, from 1; 0: not known
+	Position int    `json:"position,omitempty"` // our place in the queue, from 1, or 0 if it is not known
 }
 
-// AlivePeriod is how often Alive is told, and AliveLimit how long a run is well
-// after it was.
+// Alive is sent each AlivePeriod. A run counts as healthy for AliveLimit after each line.
 const (
 	AlivePeriod = 2 * time.Second
 	AliveLimit  = 10 * time.Second
