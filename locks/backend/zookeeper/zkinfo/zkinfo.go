@@ -14,7 +14,7 @@ var Info = backend.Info{
 
 	URL:         "zk://host:2181,host:2181/chroot",
 	HeldUntil:   "the session ends",
-	Token:       "czxid of the node",
+	Token:       "czxid",
 	Order:       "first come, first served; none with mode=unfair",
 	NotifiedBy:  "watch",
 	Permissions: "create, read, write and delete on the chroot or, if that is missing, on its parent; all contenders need the same user",
