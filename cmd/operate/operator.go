@@ -119,10 +119,9 @@ func (v *visit) inspect(ctx context.Context) (state locks.State, err error) {
 
 // see opens the locks that the options name: one, or all.
 func (p *operator) see(all bool, what string) (*visit, error) {
-	if !all && p.opt.Lock != "" {
+	if p.opt.Lock != "" {
 		return p.visit(what, locks.CanInspect)
 	}
-	p.opt.Lock = ""
 	v, err := p.visit(what+" --all", locks.CanList)
 	err = view.OfAll(err)
 	if errors.Is(err, locks.ErrUsage) && !all {

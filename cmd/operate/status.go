@@ -19,15 +19,10 @@ func statusCommand(e *env.Env) *options.Command {
 		var all bool
 		var format options.Choice
 		return []options.Option{
-				p.opt.As("lock", "`NAME` of the lock (default: all)"),
-				allOption(&all),
-				options.Format(&format, "table", "print as `FORMAT`: table, wide or json", "table", "wide", "json"),
-			}, func(r *options.Request) error {
-				if all && r.Given("lock") {
-					return errOneOrAll
-				}
-				return p.status(all, format.Value)
-			}
+			p.opt.As("lock", "`NAME` of the lock (default: all)"),
+			allOption(&all),
+			options.Format(&format, "table", "print as `FORMAT`: table, wide or json", "table", "wide", "json"),
+		}, func(*options.Request) error { return p.status(all, format.Value) }
 	})
 }
 
@@ -35,8 +30,6 @@ func allOption(all *bool) options.Option {
 	return options.Option{Name: "all", Short: "a", Group: "Which lock", Value: all, From: options.Arguments,
 		Usage: "all locks under the prefix of the backend's URL"}
 }
-
-var errOneOrAll = locks.Usagef("--lock and --all contradict each other")
 
 // status prints the locks, and sets the exit status.
 func (p *operator) status(all bool, format string) error {

@@ -69,14 +69,14 @@ func (p *operator) await(until string, interval time.Duration) error {
 	}
 	defer cancel()
 	began := time.Now()
-	first := true
-	var last []view.Lock
+	var last []view.Lock // nil until there was an answer
 	f := &view.Follower{Store: v.Store, Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
 			p.env.Console.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
 			return nil
 		}
-		defer func() { first, last = false, now }()
+		first := last == nil
+		last = now
 		switch {
 		case met(until, now, changes, first):
 			return errSeen
@@ -99,7 +99,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 		return &runner.SignalError{Signal: sig}
 	case ctx.Err() != nil && f.Down():
 		return fmt.Errorf("%w: lock %q: the backend can no longer be reached", locks.ErrUnavailable, p.opt.Lock)
-	case ctx.Err() != nil && first:
+	case ctx.Err() != nil && last == nil:
 		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.opt.Lock)
 	case ctx.Err() != nil:
 		return p.timedOut(last)

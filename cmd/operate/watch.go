@@ -31,18 +31,13 @@ func watchCommand(e *env.Env) *options.Command {
 	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Request) error) {
 		w := &watching{operator: p}
 		return []options.Option{
-				p.opt.As("lock", "`NAME` of the lock (default: all)"),
-				allOption(&w.all),
-				options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
-				{Name: "exec", Group: "Output", Value: &w.exec, From: options.Arguments,
-					Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and other variables set"},
-				intervalOption(&w.interval, "2s"),
-			}, func(r *options.Request) error {
-				if err := w.check(r); err != nil {
-					return err
-				}
-				return w.watch()
-			}
+			p.opt.As("lock", "`NAME` of the lock (default: all)"),
+			allOption(&w.all),
+			options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
+			{Name: "exec", Group: "Output", Value: &w.exec, From: options.Arguments,
+				Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and other variables set"},
+			intervalOption(&w.interval, "2s"),
+		}, func(*options.Request) error { return w.watch() }
 	})
 }
 
@@ -52,20 +47,14 @@ func intervalOption(interval *options.Duration, def string) options.Option {
 		Usage: "poll every `DURATION` if the backend cannot report changes"}
 }
 
-// check returns an error if the options make no sense.
-func (w *watching) check(r *options.Request) error {
+// watch follows the locks until a signal ends us or the output has no reader any more.
+func (w *watching) watch() error {
 	switch {
-	case w.all && r.Given("lock"):
-		return errOneOrAll
 	case w.format.Value == "live" && w.exec != "":
 		return locks.Usagef("--exec cannot be used with -o live: use -o lines")
 	case w.format.Value == "live" && !w.canDraw():
 		return locks.Usagef("-o live needs a terminal: use -o lines")
 	}
-	return nil
-}
-
-func (w *watching) watch() error {
 	out, err := w.watcher()
 	if err != nil {
 		return err

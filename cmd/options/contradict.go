@@ -13,6 +13,7 @@ import (
 // Two more pairs are errors whatever their ranks: --once-per and --slots
 // (cmd/run/check.go), and -c and a command (cmd/run/run.go).
 var contradictions = []struct{ a, b, why string }{
+	{"lock", "all", "--lock and --all contradict each other"},
 	{"nonblock", "wait", "-n and -w contradict each other"},
 	{"verbose", "quiet", ""},
 	{"rejoin", "nonblock", "--rejoin and -n contradict each other: --rejoin waits for the lock again, -n never waits"},
