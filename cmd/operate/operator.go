@@ -161,8 +161,4 @@ func holder(s locks.Status) string {
 }
 
 // canAsk reports whether we can ask a user at a terminal.
-func canAsk() bool {
-	_, _, in := output.Screen(os.Stdin)
-	_, _, out := output.Screen(os.Stderr)
-	return in && out
-}
+func canAsk() bool { return output.IsTerminal(os.Stdin) && output.IsTerminal(os.Stderr) }

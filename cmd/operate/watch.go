@@ -52,7 +52,7 @@ func (w *watching) watch() error {
 	switch {
 	case w.format.Value == "live" && w.exec != "":
 		return locks.Usagef("--exec cannot be used with -o live: use -o lines")
-	case w.format.Value == "live" && !w.canDraw():
+	case w.format.Value == "live" && !output.CanDraw(w.env.Out):
 		return locks.Usagef("-o live needs a terminal: use -o lines")
 	}
 	out, err := w.watcher()
@@ -81,16 +81,6 @@ func (w *watching) watch() error {
 	return output.Explain(w.opt.Lock, err)
 }
 
-// canDraw reports whether standard output is a terminal on which a screen can be drawn.
-func (w *watching) canDraw() bool {
-	f, ok := w.env.Out.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	_, _, ok = output.Screen(f)
-	return ok
-}
-
 // A watcher shows what each look has seen.
 type watcher struct {
 	seen func(ctx context.Context, now []view.Lock, changes []view.Change) error
@@ -99,7 +89,7 @@ type watcher struct {
 
 // watcher returns the watcher that the options ask for.
 func (w *watching) watcher() (*watcher, error) {
-	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && w.canDraw() {
+	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && output.CanDraw(w.env.Out) {
 		f := w.env.Out.(*os.File) // because it is a terminal
 		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
 			Out: f, Title: "leaderrun watch " + locks.RedactText(w.opt.Backend), Style: w.style(false),

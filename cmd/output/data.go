@@ -13,12 +13,17 @@ func JSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Colors reports whether to use colours in what is printed to w.
-func Colors(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
+	if ok {
+		_, _, ok = Screen(f)
 	}
-	_, _, ok = Screen(f)
 	return ok
 }
+
+// CanDraw reports whether w is a terminal on which more than text can be shown.
+func CanDraw(w io.Writer) bool { return os.Getenv("TERM") != "dumb" && IsTerminal(w) }
+
+// Colors reports whether to use colours in what is printed to w.
+func Colors(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && CanDraw(w) }
