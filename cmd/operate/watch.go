@@ -55,7 +55,7 @@ func (w *watching) watch() error {
 	case w.format.Value == "live" && !output.CanDraw(w.env.Out):
 		return locks.Usagef("-o live needs a terminal: use -o lines")
 	}
-	out, err := w.watcher()
+	seen, end, err := w.watcher()
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (w *watching) watch() error {
 	_, ended := env.UntilEnded(stop)
 	ctx := whileRead(signalled, os.Stdout)
 	f := &view.Follower{Store: v.Store, Interval: w.interval.D, Seen: func(now []view.Lock, changes []view.Change) error {
-		return out.seen(ctx, now, changes)
+		return seen(ctx, now, changes)
 	}}
-	defer out.end()
+	defer end()
 	err = f.Follow(ctx)
 	if sig := ended(); sig != nil {
 		return &runner.SignalError{Signal: sig}
@@ -81,30 +81,24 @@ func (w *watching) watch() error {
 	return output.Explain(w.opt.Lock, err)
 }
 
-// A watcher shows what each look has seen.
-type watcher struct {
-	seen func(ctx context.Context, now []view.Lock, changes []view.Change) error
-	end  func()
-}
-
-// watcher returns the watcher that the options ask for.
-func (w *watching) watcher() (*watcher, error) {
+// watcher returns a function that shows what each look has seen, in the way that the options
+// ask for, and one that ends this.
+func (w *watching) watcher() (seen func(context.Context, []view.Lock, []view.Change) error, end func(), err error) {
 	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && output.CanDraw(w.env.Out) {
 		f := w.env.Out.(*os.File) // because it is a terminal
 		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
 			Out: f, Title: "leaderrun watch " + locks.RedactText(w.opt.Backend), Style: w.style(false),
 			Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
 		}}
-		return &watcher{live.Seen, live.End}, nil
+		return live.Seen, live.End, nil
 	}
 	var command proc.Command
 	if w.exec != "" {
-		var err error
 		if command, err = options.CommandOf("--exec", w.exec); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	seen := func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
+	seen = func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
 		for _, c := range changes {
 			if err := printChange(ctx, w.env.Out, c, w.format.Value); err != nil {
 				return err
@@ -115,7 +109,7 @@ func (w *watching) watcher() (*watcher, error) {
 		}
 		return nil
 	}
-	return &watcher{seen: seen, end: func() {}}, nil
+	return seen, func() {}, nil
 }
 
 func printChange(ctx context.Context, w io.Writer, c view.Change, format string) error {

@@ -33,27 +33,20 @@ func keys() (names []string) {
 	return names
 }
 
-// A configReader turns a tree into a config.
-type configReader struct {
-	file    string
-	options []string // the long names
-}
-
 func parseConfig(file string, text []byte) (*config, error) {
-	r := &configReader{file: file, options: keys()}
+	c := &config{file: file, jobs: map[string]*section{}}
 	if line := tooDeep(text); line > 0 {
-		return nil, &fileError{file: file, line: line, what: "it is nested too deeply"}
+		return nil, c.at(line, "it is nested too deeply")
 	}
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, r.syntax(err)
+		return nil, c.syntax(err)
 	}
-	c := &config{file: file, jobs: map[string]*section{}}
 	for i, doc := range tree.Docs {
 		if i > 0 {
-			return nil, r.fail(doc, "a config file must be one document")
+			return nil, c.fail(doc, "a config file must be one document")
 		}
-		if err := r.read(c, doc.Body); err != nil {
+		if err := c.read(doc.Body); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +75,8 @@ func tooDeep(text []byte) int {
 }
 
 // syntax returns an error of the library in our form. Its own text repeats the line.
-func (r *configReader) syntax(err error) error {
-	e := &fileError{file: r.file, what: err.Error()}
+func (c *config) syntax(err error) error {
+	e := &fileError{file: c.file, what: err.Error()}
 	if s, ok := err.(interface {
 		GetMessage() string
 		GetToken() *token.Token
@@ -97,34 +90,35 @@ func (r *configReader) syntax(err error) error {
 	return e
 }
 
-func (r *configReader) read(c *config, body ast.Node) error {
+func (c *config) read(body ast.Node) error {
+	options := keys()
 	c.top = section{options: map[string]entry{}}
-	return r.eachKey(body, "a config file", func(key string, n *ast.MappingValueNode) error {
+	return c.eachKey(body, "a config file", func(key string, n *ast.MappingValueNode) error {
 		if key != jobsKey {
-			return r.option(&c.top, key, n, append(slices.Clone(r.options), jobsKey))
+			return c.option(&c.top, key, n, options, jobsKey)
 		}
-		return r.eachKey(n.Value, jobsKey, func(name string, n *ast.MappingValueNode) error {
+		return c.eachKey(n.Value, jobsKey, func(name string, n *ast.MappingValueNode) error {
 			job := &section{line: line(n.Key), options: map[string]entry{}}
 			c.jobs[name] = job
-			return r.eachKey(n.Value, "job "+output.Quote(name), func(key string, n *ast.MappingValueNode) error {
+			return c.eachKey(n.Value, "job "+output.Quote(name), func(key string, n *ast.MappingValueNode) error {
 				if key == commandKey {
 					var err error
-					job.command, err = r.command(n.Value)
+					job.command, err = c.jobCommand(n.Value)
 					return err
 				}
-				return r.option(job, key, n, append(slices.Clone(r.options), commandKey))
+				return c.option(job, key, n, options, commandKey)
 			})
 		})
 	})
 }
 
-// option stores an option's value.
-func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, known []string) error {
-	if !slices.Contains(r.options, key) {
-		err := &locks.UsageError{What: "unknown key " + output.Quote(key), Near: locks.Nearest(key, known)}
-		return r.fail(n.Key, err.Error())
+// option stores an option's value. The section may also have the key other.
+func (c *config) option(s *section, key string, n *ast.MappingValueNode, options []string, other string) error {
+	if !slices.Contains(options, key) {
+		err := &locks.UsageError{What: "unknown key " + output.Quote(key), Near: locks.Nearest(key, append(slices.Clone(options), other))}
+		return c.fail(n.Key, err.Error())
 	}
-	text, err := r.scalar(n.Value, key)
+	text, err := c.scalar(n.Value, key)
 	if err != nil {
 		return err
 	}
@@ -134,7 +128,7 @@ func (r *configReader) option(s *section, key string, n *ast.MappingValueNode, k
 
 // eachKey calls do for each key of a mapping, which may be missing. The library returns an
 // error if a key occurs twice.
-func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.MappingValueNode) error) error {
+func (c *config) eachKey(n ast.Node, what string, do func(string, *ast.MappingValueNode) error) error {
 	switch n := n.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
 		return nil
@@ -142,7 +136,7 @@ func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.Map
 		for _, v := range n.Values {
 			key, ok := plainKey(v.Key)
 			if !ok {
-				return r.fail(v.Key, "a key must be a plain word; merge keys, anchors and tags are not supported")
+				return c.fail(v.Key, "a key must be a plain word; merge keys, anchors and tags are not supported")
 			}
 			if err := do(key, v); err != nil {
 				return err
@@ -150,7 +144,7 @@ func (r *configReader) eachKey(n ast.Node, what string, do func(string, *ast.Map
 		}
 		return nil
 	}
-	return r.fail(n, what+" must have lines like key: value")
+	return c.fail(n, what+" must have lines like key: value")
 }
 
 // plainKey returns a key as text.
@@ -163,7 +157,7 @@ func plainKey(n ast.MapKeyNode) (string, bool) {
 }
 
 // scalar returns a single value as it is written.
-func (r *configReader) scalar(n ast.Node, key string) (string, error) {
+func (c *config) scalar(n ast.Node, key string) (string, error) {
 	text := ""
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -174,22 +168,21 @@ func (r *configReader) scalar(n ast.Node, key string) (string, error) {
 		text = n.GetToken().Value
 	case nil, *ast.NullNode:
 	case *ast.SequenceNode, *ast.MappingNode:
-		return "", r.fail(n, key+" must be one value, not a list or a section")
+		return "", c.fail(n, key+" must be one value, not a list or a section")
 	default:
-		return "", r.fail(n, key+": anchors, aliases and tags are not supported")
+		return "", c.fail(n, key+": anchors, aliases and tags are not supported")
 	}
 	switch {
 	case text == "":
-		return "", r.fail(n, key+" has no value")
+		return "", c.fail(n, key+" has no value")
 	case strings.ContainsRune(text, 0):
-		return "", r.fail(n, key+" contains a NUL byte")
+		return "", c.fail(n, key+" contains a NUL byte")
 	}
 	return text, nil
 }
 
-func (r *configReader) fail(n ast.Node, what string) error {
-	return &fileError{file: r.file, line: line(n), what: what}
-}
+// fail returns an error about a node.
+func (c *config) fail(n ast.Node, what string) error { return c.at(line(n), "%s", what) }
 
 func line(n ast.Node) int {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
@@ -209,35 +202,35 @@ type command struct {
 	line  int
 }
 
-// command reads a job's command: a list of words, or a text with the quotes and backslashes
+// jobCommand reads a job's command: a list of words, or a text with the quotes and backslashes
 // of a shell, but nothing else of a shell.
-func (r *configReader) command(n ast.Node) (*command, error) {
-	c := &command{line: line(n)}
+func (c *config) jobCommand(n ast.Node) (*command, error) {
+	job := &command{line: line(n)}
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		text, err := r.scalar(n, commandKey)
+		text, err := c.scalar(n, commandKey)
 		if err != nil {
 			return nil, err
 		}
-		if c.words, err = splitWords(text); err != nil {
-			return nil, output.WithHint(r.fail(n, commandKey+": "+err.Error()),
+		if job.words, err = splitWords(text); err != nil {
+			return nil, output.WithHint(c.fail(n, commandKey+": "+err.Error()),
 				"write a command that needs a shell as a list: [sh, -c, \"…\"]")
 		}
 	} else {
 		for _, v := range list.Values {
 			if s, ok := v.(*ast.StringNode); ok && s.Value == "" { // an argument may be empty
-				c.words = append(c.words, "")
+				job.words = append(job.words, "")
 				continue
 			}
-			text, err := r.scalar(v, commandKey)
+			text, err := c.scalar(v, commandKey)
 			if err != nil {
 				return nil, err
 			}
-			c.words = append(c.words, text)
+			job.words = append(job.words, text)
 		}
 	}
-	if len(c.words) == 0 || c.words[0] == "" {
-		return nil, r.fail(n, commandKey+" names no program")
+	if len(job.words) == 0 || job.words[0] == "" {
+		return nil, c.fail(n, commandKey+" names no program")
 	}
-	return c, nil
+	return job, nil
 }
