@@ -127,6 +127,31 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// TestLossReportedOnce: two requests find the same loss, and it is reported once.
+func TestLossReportedOnce(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		held, done := make(chan struct{}), make(chan error, 2)
+		b.Fault(func(v verb) Fault {
+			if v == "event" {
+				return Fault{Err: errReset}
+			}
+			return Fault{Hold: held}
+		})
+		go func() { done <- l.Renew(b.Context()) }()
+		go func() { done <- l.SetRecord(b.Context(), []byte("x")) }()
+		time.Sleep(time.Second)
+		b.Evict(jobs, 0)
+		close(held)
+		for range cap(done) {
+			if err := <-done; !errors.Is(err, locks.ErrLost) {
+				b.Errorf("got %v; want ErrLost", err)
+			}
+		}
+		b.lost(l)
+	})
+}
+
 // TestPlaceLost: a waiter whose entry is gone learns that, by its watch or when it looks.
 func TestPlaceLost(t *testing.T) {
 	t.Parallel()
