@@ -28,7 +28,7 @@ func Main() int {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	isolate.Process()
 	if err := export(os.Stdin, log); err != nil {
-		log.Error("what leaderrun tells makes no sense", "err", err.Error())
+		log.Error("received invalid input from leaderrun", "err", err.Error())
 		return 70
 	}
 	return 0

@@ -139,7 +139,7 @@ func TestGarbageIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := exported(t, input(t, file, "a", 0))
-		if warned := strings.Contains(log, "makes no sense and is replaced"); warned != tt.warn {
+		if warned := strings.Contains(log, "is invalid and will be replaced"); warned != tt.warn {
 			t.Errorf("%s: logged %q", name, log)
 		}
 		got := parsed(t, file)

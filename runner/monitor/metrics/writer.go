@@ -29,7 +29,7 @@ func newWriter(s *state, from prometheus.Gatherer, log *slog.Logger) *writer {
 	}
 	var err error
 	if w.file, err = openTextfile(s.open.File); err != nil {
-		log.Warn("the file of metrics makes no sense and is replaced", "path", s.open.File, "err", err.Error())
+		log.Warn("the metrics file is invalid and will be replaced", "path", s.open.File, "err", err.Error())
 	}
 	go w.run()
 	return w
