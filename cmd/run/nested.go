@@ -118,7 +118,7 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	s.env.Console.Drain()
-	signals.Restore()
+	signals.RestoreRTMIN()
 	exit, err := proc.Exec(command, n.inner) // on Unix it returns only an error
 	if err != nil {
 		return true, err

@@ -57,7 +57,7 @@ func (l *listener) catchRest() {
 			others = append(others, n)
 		}
 	}
-	signals.Withstand()
+	signals.IgnoreRTMIN()
 	env.Catch(l.caught, append(others, signals.Realtime()...))
 }
 

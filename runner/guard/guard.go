@@ -141,7 +141,7 @@ func (g *guard) report(f frame) {
 func (g *guard) send() {
 	g.sendAt = clock.Never
 	if !g.out.flush() {
-		g.sendAt = g.host.Now().Add(slowly)
+		g.sendAt = g.host.Now().Add(longPause)
 	}
 }
 
@@ -209,16 +209,16 @@ func (g *guard) kill() {
 	}
 	g.container.signalAll(g, syscall.SIGKILL)
 	g.kills++
-	pause := quickly
-	if g.kills > many {
-		pause = slowly
+	pause := shortPause
+	if g.kills > shortPauses {
+		pause = longPause
 	}
 	g.killAt = g.host.Now().Add(pause)
 	g.reap()
 }
 
-// most is how many processes are reaped before the guard looks at the deadline again.
-const most = 100
+// maxReaped is how many processes are reaped before the guard looks at the deadline again.
+const maxReaped = 100
 
 // reap reaps processes that have ended, and reports what leaderrun must know.
 func (g *guard) reap() {
@@ -227,7 +227,7 @@ func (g *guard) reap() {
 	}
 	g.lookAt = clock.Never
 	more := true
-	for n := 0; more && !g.gone && n < most; n++ {
+	for n := 0; more && !g.gone && n < maxReaped; n++ {
 		more = g.reapOne()
 	}
 	if more && !g.gone {
@@ -270,7 +270,7 @@ func (g *guard) reapOne() (more bool) {
 }
 
 // lookAgain arranges another look, because processes of the job may not be our children.
-func (g *guard) lookAgain() { g.lookAt = g.host.Now().Add(slowly) }
+func (g *guard) lookAgain() { g.lookAt = g.host.Now().Add(longPause) }
 
 // cleanUp does what proc.OnDeath says if leaderrun has died, and closes the files of it.
 func (g *guard) cleanUp() {

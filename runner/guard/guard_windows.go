@@ -232,9 +232,9 @@ func (g *guard) look() {
 		g.report(frame{kind: kindGone})
 	}
 	g.reported = g.ended
-	pause := quickly
-	if g.looks++; g.looks > many {
-		pause = slowly
+	pause := shortPause
+	if g.looks++; g.looks > shortPauses {
+		pause = longPause
 	}
 	g.lookAt = clock.Boot{}.Now().Add(pause)
 }

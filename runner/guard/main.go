@@ -37,7 +37,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
 	}
-	signals.Restore() // for the job
+	signals.RestoreRTMIN() // for the job
 	rename()
 	threads.Reserve()
 	go ignoreSignals() // while the campaign goes on

@@ -45,6 +45,6 @@ func (o *outbox) flush() (empty bool) {
 // drain waits until all is written.
 func (o *outbox) drain() {
 	for !o.flush() {
-		time.Sleep(slowly)
+		time.Sleep(longPause)
 	}
 }

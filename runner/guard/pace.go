@@ -3,12 +3,12 @@ package guard
 import "time"
 
 // The pauses between kills, and between looks for processes that are left. Kills are repeated
-// for processes that were just being started. The pauses are short at first, and longer
-// after many if processes survive.
+// for processes that were just being started. If processes survive, the pauses are longer
+// after shortPauses short ones.
 const (
-	quickly = 500 * time.Microsecond
-	slowly  = 20 * time.Millisecond
-	many    = 200
+	shortPause  = 500 * time.Microsecond
+	longPause   = 20 * time.Millisecond
+	shortPauses = 200
 )
 
 // How long a guard that has nothing left to do may take to end, and then to die. A frozen

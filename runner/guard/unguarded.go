@@ -22,9 +22,9 @@ func (j *job) killUnguarded() {
 		} else {
 			clean = 0
 		}
-		pause := quickly
-		if looks > many {
-			pause = slowly
+		pause := shortPause
+		if looks > shortPauses {
+			pause = longPause
 		}
 		time.Sleep(pause)
 	}

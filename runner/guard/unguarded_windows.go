@@ -16,7 +16,7 @@ func (j *job) killUnguarded() {
 		if empty, err := j.client.object.Empty(); dead && empty && err == nil {
 			break
 		}
-		time.Sleep(quickly)
+		time.Sleep(shortPause)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// again is the pause before another attempt if the manager has no room.
-const again = 100 * time.Millisecond
+// retryPause is the pause before another attempt if the manager has no room.
+const retryPause = 100 * time.Millisecond
 
 // A Manager is the service manager that started us. Its methods may be called
 // concurrently, do not block, and do nothing if the Manager is nil.
@@ -112,9 +112,9 @@ func (m *Manager) flush() {
 		return
 	}
 	if m.retry == nil {
-		m.retry = time.AfterFunc(again, m.flushLater)
+		m.retry = time.AfterFunc(retryPause, m.flushLater)
 	} else {
-		m.retry.Reset(again)
+		m.retry.Reset(retryPause)
 	}
 }
 

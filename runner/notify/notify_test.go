@@ -61,7 +61,7 @@ func (m *manager) receives(want string) {
 
 func (m *manager) receivesNothing() {
 	m.t.Helper()
-	if got := m.received(2 * again); got != "" {
+	if got := m.received(2 * retryPause); got != "" {
 		m.t.Errorf("got %q, want nothing", got)
 	}
 }

@@ -52,16 +52,16 @@ const spent = 1 << 16
 func Wait(ws *syscall.WaitStatus) (pid int, err error) {
 	var used syscall.Rusage
 	pid, err = syscall.Wait4(-1, ws, syscall.WNOHANG|syscall.WUNTRACED, &used)
-	if pid > 0 && ws.Signaled() && ws.Signal() == syscall.SIGKILL && allOf(used) {
+	if pid > 0 && ws.Signaled() && ws.Signal() == syscall.SIGKILL && usedUp(used) {
 		*ws |= spent
 	}
 	return pid, err
 }
 
-// allOf reports whether a process has used, more or less, all the CPU time of our limit.
+// usedUp reports whether a process has used, more or less, all the CPU time of our limit.
 // The kernel counts ticks for the limit, but measures what it reports. On a busy machine
 // the two differ much.
-func allOf(used syscall.Rusage) bool {
+func usedUp(used syscall.Rusage) bool {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CPU, &limit); err != nil {
 		return false

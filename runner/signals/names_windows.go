@@ -23,8 +23,8 @@ func Parse(text string) (os.Signal, bool) {
 	return nil, false
 }
 
-// Restore does nothing: no signal was changed.
-func Restore() {}
+// RestoreRTMIN does nothing: no signal was changed.
+func RestoreRTMIN() {}
 
 // Names returns the names of all signals.
 func Names() []string { return []string{"TERM", "INT", "KILL"} }

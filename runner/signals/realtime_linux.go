@@ -62,9 +62,9 @@ func Realtime() (all []os.Signal) {
 	return all
 }
 
-// Withstand ignores rtmin, which would end us without a message and which the runtime does
-// not let us catch. Processes that we start inherit that, unless they call [Restore].
-func Withstand() { change(rtmin, byDefault, ignored) }
+// IgnoreRTMIN ignores rtmin, which would end us without a message and which the runtime does
+// not let us catch. Processes that we start inherit that, unless they call [RestoreRTMIN].
+func IgnoreRTMIN() { change(rtmin, byDefault, ignored) }
 
-// Restore undoes Withstand.
-func Restore() { change(rtmin, ignored, byDefault) }
+// RestoreRTMIN undoes IgnoreRTMIN.
+func RestoreRTMIN() { change(rtmin, ignored, byDefault) }

@@ -16,8 +16,8 @@ func parseRealtime(string) (os.Signal, bool) { return nil, false }
 // Realtime returns none: Go has no real-time signals here.
 func Realtime() []os.Signal { return nil }
 
-// Withstand does nothing.
-func Withstand() {}
+// IgnoreRTMIN does nothing.
+func IgnoreRTMIN() {}
 
-// Restore does nothing.
-func Restore() {}
+// RestoreRTMIN does nothing.
+func RestoreRTMIN() {}

@@ -18,9 +18,9 @@ const (
 // tostop suspends us.
 func Undisturbed() {}
 
-// unstopped calls f while SIGTTOU, which would suspend us, is ignored. Blocking it in one
+// withoutTTOU calls f while SIGTTOU, which would suspend us, is ignored. Blocking it in one
 // thread is not possible here. No process is started meanwhile.
-func unstopped(f func() error) error {
+func withoutTTOU(f func() error) error {
 	signal.Ignore(unix.SIGTTOU)
 	defer signal.Reset(unix.SIGTTOU)
 	return f()

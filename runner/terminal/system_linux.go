@@ -21,8 +21,8 @@ func Undisturbed() {
 	_ = unix.PthreadSigmask(unix.SIG_BLOCK, ttou(), nil)
 }
 
-// unstopped calls f while SIGTTOU is blocked.
-func unstopped(f func() error) error {
+// withoutTTOU calls f while SIGTTOU is blocked.
+func withoutTTOU(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var before unix.Sigset_t

@@ -121,7 +121,7 @@ func (t *Terminal) foreground() int {
 func (t *Terminal) setForeground(group int) bool {
 	err := error(syscall.EINTR)
 	for errors.Is(err, syscall.EINTR) {
-		err = unstopped(func() error { return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group) })
+		err = withoutTTOU(func() error { return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, group) })
 	}
 	return err == nil
 }
@@ -137,7 +137,7 @@ func (t *Terminal) modes() *unix.Termios {
 // setModes does not wait until all output has been read, as a shell would, because somebody
 // may wait for the lock.
 func (t *Terminal) setModes(modes *unix.Termios) {
-	_ = unstopped(func() error { return unix.IoctlSetTermios(int(t.file.Fd()), setModes, modes) })
+	_ = withoutTTOU(func() error { return unix.IoctlSetTermios(int(t.file.Fd()), setModes, modes) })
 }
 
 func isTerminal(fd int) bool {
