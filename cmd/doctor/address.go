@@ -22,7 +22,7 @@ func (e *exam) settings(ctx context.Context) []Check {
 	}
 	e.permanent = locks.IsPermanent(e.observer.Lock)
 	set := e.variables()
-	f := Figures{"variables": set}
+	f := figures{"variables": set}
 	text := "address from " + e.addressFrom(set)
 	if len(set) > 0 {
 		text += "; set: " + strings.Join(set, ", ")

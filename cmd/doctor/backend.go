@@ -21,7 +21,7 @@ func (e *exam) parse(context.Context) []Check {
 	if e.backend.Host == "" && e.backend.Path == "" {
 		shown = e.backend.Scheme
 	}
-	return []Check{ok("backend", Figures{"backend": shown, "source": e.Source}, "%s (%s)", locks.Printable(shown), e.Source)}
+	return []Check{ok("backend", figures{"backend": shown, "source": e.Source}, "%s (%s)", locks.Printable(shown), e.Source)}
 }
 
 // helper finds the helper program and starts it.
@@ -45,7 +45,7 @@ func (e *exam) helper(ctx context.Context) []Check {
 		e.stop("the helper program does not respond")
 		return []Check{failed("helper", err)}
 	}
-	f := Figures{"path": path, "version": version, "owner": owner(path)}
+	f := figures{"path": path, "version": version, "owner": owner(path)}
 	if version != e.Version && !e.Foreign(e.backend.Scheme) {
 		c := warning("helper", "install both from one release", "%s has version %s, and leaderrun %s", path, shownVersion(version), e.Version)
 		c.Figures = f

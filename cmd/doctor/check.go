@@ -29,15 +29,15 @@ type Check struct {
 	Fix   string `json:"fix,omitempty"` // what to do about it
 	// Figures has what was found as numbers and words. Durations are in nanoseconds, and
 	// their names end with "_ns".
-	Figures Figures `json:"figures,omitempty"`
+	Figures figures `json:"figures,omitempty"`
 
 	class error // of the failure: one of locks.Err…, or nil
 }
 
-// Figures has the values of a check by name.
-type Figures map[string]any
+// figures has the values of a check by name.
+type figures map[string]any
 
-func ok(name string, f Figures, format string, args ...any) Check {
+func ok(name string, f figures, format string, args ...any) Check {
 	return Check{Name: name, Level: OK, Figures: f, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -88,12 +88,12 @@ func remedy(class error) string {
 	return "see the server's log, and leaderrun doctor -vv"
 }
 
-// Worst returns the most important class of all failed checks: first an unreachable server,
+// worst returns the most important class of all failed checks: first an unreachable server,
 // then a denied permission, then wrong settings, then ErrOther. It returns nil if no check
 // failed.
-func Worst(checks []Check) error {
+func worst(checks []Check) error {
 	var found error
-	for _, class := range []error{ErrOther, locks.ErrUsage, locks.ErrDenied, locks.ErrUnavailable} {
+	for _, class := range []error{errOther, locks.ErrUsage, locks.ErrDenied, locks.ErrUnavailable} {
 		for _, c := range checks {
 			if c.Level == Error && errors.Is(c.classed(), class) {
 				found = class
@@ -103,12 +103,12 @@ func Worst(checks []Check) error {
 	return found
 }
 
-// ErrOther is the class of all other failures.
-var ErrOther = errors.New("other")
+// errOther is the class of all other failures.
+var errOther = errors.New("other")
 
 func (c Check) classed() error {
 	if c.class == nil {
-		return ErrOther
+		return errOther
 	}
 	return c.class
 }

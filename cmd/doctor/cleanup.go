@@ -25,7 +25,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 	if err := e.forget(ctx, h); err != nil {
 		return []Check{remains(e.scratch, output.OneLine(err.Error()))}
 	}
-	c := ok("clean up", Figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
+	c := ok("clean up", figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
 	if n := e.forgetEarlier(ctx, h); n > 0 {
 		c.Figures["earlier"] = n
 		c.Text += fmt.Sprintf("; deleted what %d earlier checks that were killed had left", n)

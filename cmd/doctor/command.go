@@ -44,7 +44,7 @@ func Command(e *env.Env) *options.Command {
 
 // check returns an error if the options make no sense.
 func (d *diagnosis) check() error {
-	if err := CheckName(d.opt.Lock); err != nil {
+	if err := checkName(d.opt.Lock); err != nil {
 		return err
 	}
 	return d.opt.Timing().CheckTTL()
@@ -60,14 +60,14 @@ func (d *diagnosis) run(r *options.Request) error {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	env.Survive() // a reader that stops after the first lines must not leave a lock behind
-	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.D, ErrTimeLimit)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), d.timeout.D, errTimeLimit)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	hurry, ended := env.UntilEnded(stop)
 	report := &reporter{out: d.env.Out, progress: d.env.Console.Progress, json: d.format.Value == "json", quiet: d.opt.Quiet, broken: stop}
-	checks := Run(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
-	status := output.Status(Worst(checks))
+	checks := diagnose(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
+	status := output.Status(worst(checks))
 	if sig := ended(); sig != nil {
 		status = proc.Exit{Signal: sig}.Status()
 	}

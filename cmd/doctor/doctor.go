@@ -79,10 +79,10 @@ type exam struct {
 	broken string // why checks that need the backend are skipped; "": they are not
 }
 
-// Run makes all checks and returns them. It ends early with ctx. It leaves nothing behind
+// diagnose makes all checks and returns them. It ends early with ctx. It leaves nothing behind
 // that the backend can delete. Cleaning up may take as long as a lease after ctx has ended,
 // but it ends with hurry.
-func Run(ctx, hurry context.Context, c Config) []Check {
+func diagnose(ctx, hurry context.Context, c Config) []Check {
 	e := &exam{Config: c, scratch: scratchName(c.Lock)}
 	var all []Check
 	report := func(checks []Check) {
@@ -115,8 +115,8 @@ func scratchName(begin string) string {
 	return name
 }
 
-// CheckName returns an ErrUsage if a scratch lock's name cannot begin with the given name.
-func CheckName(begin string) error { return locks.CheckName(scratchName(begin)) }
+// checkName returns an ErrUsage if a scratch lock's name cannot begin with the given name.
+func checkName(begin string) error { return locks.CheckName(scratchName(begin)) }
 
 // A step makes one check, or a few that belong together.
 type step struct {
@@ -165,15 +165,15 @@ func (e *exam) take(ctx context.Context, s step) []Check {
 	switch {
 	case ctx.Err() == nil:
 		return checks
-	case errors.Is(context.Cause(ctx), ErrTimeLimit):
+	case errors.Is(context.Cause(ctx), errTimeLimit):
 		return []Check{wrong(s.name, "give it more time with --timeout", "%s", ended(ctx))}
 	}
 	return []Check{skipped(s.name, ended(ctx))}
 }
 
-// ErrTimeLimit is the cause of a context that ended because all checks together took too
+// errTimeLimit is the cause of a context that ended because all checks together took too
 // long.
-var ErrTimeLimit = errors.New("the time limit was reached")
+var errTimeLimit = errors.New("the time limit was reached")
 
 // ended says why a context has ended.
 func ended(ctx context.Context) string { return context.Cause(ctx).Error() }

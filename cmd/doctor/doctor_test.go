@@ -31,7 +31,7 @@ func TestAllWell(t *testing.T) {
 			t.Errorf("%+v: a check has a text, and one that is well needs no fix", c)
 		}
 	}
-	if err := Worst(checks); err != nil {
+	if err := worst(checks); err != nil {
 		t.Errorf("the worst is %v", err)
 	}
 	if len(s.forgot) != 1 || !s.free() {
@@ -72,7 +72,7 @@ func TestEarlierOnes(t *testing.T) {
 			made(earlierAge + time.Minute), made(earlierAge / 2), made(-time.Hour), "jobs/" + made(2*earlierAge),
 			"leaderrun-doctor/nightly-job-0001", "leaderrun-doctor/1",
 		}
-		checks := Run(t.Context(), t.Context(), config(s))
+		checks := diagnose(t.Context(), t.Context(), config(s))
 		if c := find(t, checks, "clean up"); c.Level != OK || c.Figures["earlier"] != 1 {
 			t.Errorf("got %+v; want that one was deleted", c)
 		}
@@ -82,7 +82,7 @@ func TestEarlierOnes(t *testing.T) {
 		for range 2 * mostEarlier {
 			s.others = append(s.others, made(2*earlierAge))
 		}
-		if c := find(t, Run(t.Context(), t.Context(), config(s)), "clean up"); c.Figures["earlier"] != mostEarlier {
+		if c := find(t, diagnose(t.Context(), t.Context(), config(s)), "clean up"); c.Figures["earlier"] != mostEarlier {
 			t.Errorf("got %+v; want %d and no more", c, mostEarlier)
 		}
 	})
@@ -95,10 +95,10 @@ func TestScratchNames(t *testing.T) {
 	if !strings.HasPrefix(a, "jobs/nightly/leaderrun-doctor/") || a == b {
 		t.Errorf("got %q and %q", a, b)
 	}
-	if err := CheckName(strings.Repeat("x", 180)); !errors.Is(err, locks.ErrUsage) {
+	if err := checkName(strings.Repeat("x", 180)); !errors.Is(err, locks.ErrUsage) {
 		t.Errorf("a name that leaves no room: %v; want ErrUsage", err)
 	}
-	if err := CheckName("jobs"); err != nil {
+	if err := checkName("jobs"); err != nil {
 		t.Error(err)
 	}
 }
@@ -180,7 +180,7 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 			if found.Level != Error || found.Fix == "" {
 				t.Errorf("got %+v; want an error with a fix", found)
 			}
-			if got := Worst(checks); !errors.Is(got, tt.class) {
+			if got := worst(checks); !errors.Is(got, tt.class) {
 				t.Errorf("the worst is %v; want %v", got, tt.class)
 			}
 			after := false
@@ -218,9 +218,9 @@ func TestTimeLimit(t *testing.T) {
 	s.slow = time.Second
 	var checks []Check
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 3500*time.Millisecond, ErrTimeLimit)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3500*time.Millisecond, errTimeLimit)
 		defer cancel()
-		checks = Run(ctx, t.Context(), config(s))
+		checks = diagnose(ctx, t.Context(), config(s))
 	})
 	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--timeout") {
 		t.Errorf("got %+v; want an error that names --timeout", c)
@@ -247,13 +247,13 @@ func TestInterrupted(t *testing.T) {
 				cancel(errors.New("interrupted"))
 			}
 		}
-		checks = Run(ctx, t.Context(), c)
+		checks = diagnose(ctx, t.Context(), c)
 	})
 	if c := find(t, checks, "take-over"); c.Level != Skipped || c.Text != "interrupted" {
 		t.Errorf("got %+v; want it skipped", c)
 	}
-	if Worst(checks) != nil {
-		t.Errorf("the worst is %v; want none, because an interruption is not a failure", Worst(checks))
+	if worst(checks) != nil {
+		t.Errorf("the worst is %v; want none, because an interruption is not a failure", worst(checks))
 	}
 	if c := find(t, checks, "clean up"); c.Level != OK || len(s.forgot) != 1 {
 		t.Errorf("got %+v; want it cleaned up", c)
@@ -280,7 +280,7 @@ func TestHurried(t *testing.T) {
 				begun = time.Now()
 			}
 		}
-		checks = Run(t.Context(), hurry, c)
+		checks = diagnose(t.Context(), hurry, c)
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("it went on for %v", took)
 		}
@@ -299,12 +299,12 @@ func TestWorst(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]Check{{Level: Warning, class: locks.ErrDenied}, {Level: OK}, {Level: Skipped}}, nil},
-		{[]Check{failed(nil)}, ErrOther},
+		{[]Check{failed(nil)}, errOther},
 		{[]Check{failed(locks.ErrUsage), failed(nil)}, locks.ErrUsage},
 		{[]Check{failed(nil), failed(locks.ErrDenied), failed(locks.ErrUsage)}, locks.ErrDenied},
 		{[]Check{failed(locks.ErrUnavailable), failed(locks.ErrDenied)}, locks.ErrUnavailable},
 	} {
-		if got := Worst(tt.checks); !errors.Is(got, tt.want) {
+		if got := worst(tt.checks); !errors.Is(got, tt.want) {
 			t.Errorf("Worst(%+v) = %v; want %v", tt.checks, got, tt.want)
 		}
 	}

@@ -313,7 +313,7 @@ func examine(t *testing.T, s *store, change func(*Config)) (checks []Check) {
 		if change != nil {
 			change(&c)
 		}
-		checks = Run(t.Context(), t.Context(), c)
+		checks = diagnose(t.Context(), t.Context(), c)
 	})
 	return checks
 }

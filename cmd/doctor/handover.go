@@ -104,7 +104,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 		return []Check{*c}
 	}
 	took := at.Sub(start)
-	return []Check{ok("hand-over", Figures{"took_ns": took, "tokens": []uint64{before, after}},
+	return []Check{ok("hand-over", figures{"took_ns": took, "tokens": []uint64{before, after}},
 		"the waiter held the lock %s after the release; token %d, then %d", show(took), before, after)}
 }
 

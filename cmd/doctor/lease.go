@@ -20,7 +20,7 @@ func (e *exam) lease(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{failed("lease", err)}
 	}
-	c := ok("lease", Figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
+	c := ok("lease", figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
 	if err := timing.New(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
 		c.Level, c.class = Error, locks.ErrUsage
 		c.Text += ": " + output.OneLine(err.Error())

@@ -134,8 +134,8 @@ func TestSlowServer(t *testing.T) {
 	s := newStore()
 	s.slow = 500 * time.Millisecond
 	checks := examine(t, s, func(c *Config) { c.TTL = 2 * time.Second })
-	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--ttl 4s") || !errors.Is(Worst(checks), locks.ErrUsage) {
-		t.Errorf("got %+v, and the worst is %v", c, Worst(checks))
+	if c := find(t, checks, "round trip"); c.Level != Error || !strings.Contains(c.Fix, "--ttl 4s") || !errors.Is(worst(checks), locks.ErrUsage) {
+		t.Errorf("got %+v, and the worst is %v", c, worst(checks))
 	}
 	if c := find(t, checks, "take-over"); c.Level != OK || c.Figures["lease_ns"] != 8*time.Second {
 		t.Errorf("got %+v; want a lease of 8s", c)

@@ -13,7 +13,7 @@ import (
 // containment says how a job would be contained on this machine.
 func (e *exam) containment(context.Context) []Check {
 	tier, why := guard.Best()
-	c := ok("containment", Figures{"tier": string(tier)}, "%s", tier)
+	c := ok("containment", figures{"tier": string(tier)}, "%s", tier)
 	if why != "" {
 		c.Text += ", nothing stronger: " + locks.Printable(why)
 		c.Figures["why"] = locks.Printable(why)
@@ -27,7 +27,7 @@ func (e *exam) containment(context.Context) []Check {
 // bootClock reads the clock that leases are measured by.
 func (e *exam) bootClock(context.Context) []Check {
 	up := time.Duration(e.Clock.Now())
-	return []Check{ok("boot clock", Figures{"reads_ns": up}, "reads %v, and runs while the machine is suspended", up.Round(time.Second))}
+	return []Check{ok("boot clock", figures{"reads_ns": up}, "reads %v, and runs while the machine is suspended", up.Round(time.Second))}
 }
 
 // terminal says which of our standard streams are terminals, which a job would have.
@@ -43,7 +43,7 @@ func (e *exam) terminal(context.Context) []Check {
 	if len(on) == 0 {
 		return []Check{ok("terminal", nil, "none: a job would not have one either")}
 	}
-	return []Check{ok("terminal", Figures{"streams": on, "columns": columns}, "%s, %d columns wide: a job would have it", strings.Join(on, ", "), columns)}
+	return []Check{ok("terminal", figures{"streams": on, "columns": columns}, "%s, %d columns wide: a job would have it", strings.Join(on, ", "), columns)}
 }
 
 // systemd says whether a unit's options would have an effect.
@@ -60,7 +60,7 @@ func (e *exam) service(root string) Check {
 	if !running {
 		return skipped("systemd", "it did not start this machine")
 	}
-	c := ok("systemd", Figures{}, "runs this machine")
+	c := ok("systemd", figures{}, "runs this machine")
 	if version != "" {
 		c.Text = "version " + version + " runs this machine"
 		c.Figures["version"] = version

@@ -38,7 +38,7 @@ func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	r := &reporter{progress: quietly, out: &b, json: true}
-	checks := []Check{{Name: "a", Level: OK, Text: "<5ms>", Figures: Figures{"took_ns": 5}}, {Name: "b", Level: Error, Text: "no", Fix: "do it"}}
+	checks := []Check{{Name: "a", Level: OK, Text: "<5ms>", Figures: figures{"took_ns": 5}}, {Name: "b", Level: Error, Text: "no", Fix: "do it"}}
 	for _, c := range checks {
 		r.check(c)
 	}

@@ -44,7 +44,7 @@ func (e *exam) permissions(ctx context.Context) []Check {
 	defer func() { h.end(ctx) }()
 	var checks []Check
 	var done []string
-	figures := Figures{}
+	figures := figures{}
 	for _, o := range e.operations() {
 		if o.ability != "" && !h.can(ctx, o.ability) {
 			continue // the checks that need the ability say so

@@ -24,13 +24,13 @@ func TestEachOperation(t *testing.T) {
 	}{
 		{"renew", denied, "renew", locks.ErrDenied},
 		{"inspect", denied, "inspect", locks.ErrDenied},
-		{"blind", mute, "inspect", ErrOther},
+		{"blind", mute, "inspect", errOther},
 		{"record", denied, "record", locks.ErrDenied},
-		{"read", mute, "record", ErrOther},
+		{"read", mute, "record", errOther},
 		{"ask", denied, "ask", locks.ErrDenied},
-		{"deliver", mute, "ask", ErrOther},
+		{"deliver", mute, "ask", errOther},
 		{"list", denied, "list", locks.ErrDenied},
-		{"listed", mute, "list", ErrOther},
+		{"listed", mute, "list", errOther},
 	} {
 		t.Run(tt.broken, func(t *testing.T) {
 			t.Parallel()

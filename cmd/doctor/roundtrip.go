@@ -58,7 +58,7 @@ func (e *exam) weigh(took []time.Duration) Check {
 	e.rtt = p99
 	limit := timing.New(e.TTL, e.Grace).Attempt
 	least, good := e.shortest(p99, e.Grace), e.shortest(2*p99, e.Grace)
-	c := ok("round trip", Figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
+	c := ok("round trip", figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
 		"%d renewals, p50 %s, p99 %s; with a ttl of %v, one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
 	case p99 > limit && least > timing.MaxTTL:

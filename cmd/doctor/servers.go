@@ -45,7 +45,7 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 		return checks // no server has answered
 	}
 	if s.User != "" {
-		checks = append(checks, ok("user", Figures{"user": locks.Printable(s.User)}, "%s", locks.Printable(s.User)))
+		checks = append(checks, ok("user", figures{"user": locks.Printable(s.User)}, "%s", locks.Printable(s.User)))
 	}
 	for _, f := range s.Findings {
 		checks = append(checks, finding(f))
@@ -85,7 +85,7 @@ func (e *exam) hint(ctx context.Context) string {
 // locks work without it.
 func silent(s locks.Server, hint string, others bool) Check {
 	class := map[string]error{"denied": locks.ErrDenied, "unavailable": locks.ErrUnavailable}[s.Class]
-	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: Figures{"address": locks.Printable(s.Address)}}
+	c := Check{Name: "server", Level: Error, Fix: hint, class: class, Figures: figures{"address": locks.Printable(s.Address)}}
 	c.Text = locks.Printable(s.Address) + ": " + escape(s.Error)
 	if c.Fix == "" && class != nil {
 		c.Fix = remedy(class)
@@ -103,7 +103,7 @@ func silent(s locks.Server, hint string, others bool) Check {
 
 // wellOrNot returns the check of a server that has answered.
 func (e *exam) wellOrNot(product string, s locks.Server) Check {
-	c := Check{Name: "server", Level: OK, Figures: Figures{"address": locks.Printable(s.Address)}}
+	c := Check{Name: "server", Level: OK, Figures: figures{"address": locks.Printable(s.Address)}}
 	text := []string{strings.TrimSpace(locks.Printable(product) + " " + locks.Printable(s.Version))}
 	if s.Version != "" {
 		c.Figures["version"] = locks.Printable(s.Version)

@@ -78,8 +78,8 @@ func TestServers(t *testing.T) {
 			t.Errorf("got %+v; want %s", c, want)
 		}
 	}
-	if Worst(checks) != ErrOther {
-		t.Errorf("the worst is %v; want that of a finding", Worst(checks))
+	if worst(checks) != errOther {
+		t.Errorf("the worst is %v; want that of a finding", worst(checks))
 	}
 }
 
@@ -93,14 +93,14 @@ func TestServerThatDoesNotTell(t *testing.T) {
 		if c := find(t, checks, "server"); c.Level != Warning || (c.Fix == "") != (class == "") {
 			t.Errorf("class %q: got %+v; want a warning", class, c)
 		}
-		if c := find(t, checks, "take-over"); c.Level != OK || Worst(checks) != nil {
-			t.Errorf("class %q: got %+v, and the worst is %v; want all well", class, c, Worst(checks))
+		if c := find(t, checks, "take-over"); c.Level != OK || worst(checks) != nil {
+			t.Errorf("class %q: got %+v, and the worst is %v; want all well", class, c, worst(checks))
 		}
 	}
 	s := newStore()
 	s.servers.Servers[0] = locks.Server{Address: "h:1", Error: "no", Class: "denied"}
 	s.fail["acquire"] = locks.ErrDenied
-	if got := Worst(examine(t, s, nil)); !errors.Is(got, locks.ErrDenied) {
+	if got := worst(examine(t, s, nil)); !errors.Is(got, locks.ErrDenied) {
 		t.Errorf("the worst is %v; want ErrDenied", got)
 	}
 }

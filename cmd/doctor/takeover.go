@@ -45,7 +45,7 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 // at the time sent.
 func (e *exam) judgeTakeOver(before, after locks.Grant, sent, at clock.Instant) Check {
 	took := at.Sub(sent)
-	f := Figures{"took_ns": took, "lease_ns": before.TTL, "tokens": []uint64{before.Token, after.Token}}
+	f := figures{"took_ns": took, "lease_ns": before.TTL, "tokens": []uint64{before.Token, after.Token}}
 	c := ok("take-over", f, "the waiter held the lock %s after the last renewal of a lease of %v; token %d, then %d", show(took), before.TTL, before.Token, after.Token)
 	if n := notRisen("take-over", before.Token, after.Token); n != nil {
 		c = *n

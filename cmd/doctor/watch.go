@@ -23,7 +23,7 @@ func (e *exam) watch(ctx context.Context) []Check {
 	case err != nil:
 		return []Check{failed("watch", err)}
 	}
-	return []Check{ok("watch", Figures{"took_ns": took}, "reported a release after %s", show(took))}
+	return []Check{ok("watch", figures{"took_ns": took}, "reported a release after %s", show(took))}
 }
 
 func (e *exam) watchRelease(ctx context.Context) (time.Duration, error) {

@@ -232,7 +232,7 @@ func (o *outcome) interrupted() bool {
 }
 
 // unnoted reports whether leaderrun has warned that the window may be run again.
-func (o *outcome) unnoted() bool { return strings.Contains(o.stderr, "could not be noted") }
+func (o *outcome) unnoted() bool { return strings.Contains(o.stderr, "could not be recorded") }
 
 // judgeSkip checks that a job was skipped because of a success.
 func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {

@@ -40,7 +40,7 @@ func (l *Lock) isLock(name string, v *view) bool {
 // recordIn returns the record in a view.
 func (l *Lock) recordIn(name string, v *view) []byte {
 	if v.badRecord() {
-		l.log.Warn("a record cannot be read", l.traits.Cell, l.traits.Where(Key{name, Lease}))
+		l.log.Warn("cannot read a record", l.traits.Cell, l.traits.Where(Key{name, Lease}))
 		return nil
 	}
 	return v.Record

@@ -72,7 +72,7 @@ func (c *campaign) begin(ctx context.Context, cancel context.CancelFunc) error {
 	case closed:
 		return errClosed
 	case used:
-		return errors.New("the handle has served its term")
+		return errors.New("the handle has already served a term")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
