@@ -1,8 +1,7 @@
-// Package ledger is the record that leaderrun keeps beside a lock, through a
-// backend that is a locks.Recorder: which runs have finished, how the term ended,
-// and who had which slot.
+// Package ledger is the format of a lock's record, which a backend keeps that is a
+// locks.Recorder: which runs have finished, how the last term ended, and who had which slot.
 //
-// It is one JSON object of at most locks.MaxRecord bytes:
+// The record is one JSON object of at most locks.MaxRecord bytes:
 //
 //	{"v":1,
 //	 "runs":[{"spec":"0 0 * * *","floor":1774656000,
@@ -10,8 +9,8 @@
 //	 "slots":{"1":{"n":2,"token":8}},
 //	 "term":{"token":9,"ttl_ns":15000000000,"clean":true}}
 //
-// Whatever else is in it is kept as it is, for versions to come. What is read is
-// not trusted: whoever can lead can write it.
+// Other fields, which later versions may add, are kept as they are. What is read is not
+// trusted: whoever can lead can write it.
 package ledger
 
 import (
@@ -24,33 +23,33 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// version is that of the record's form.
+// version is the version of the format.
 const version = 1
 
-// A Record is all of it. Its zero value is an empty one. It is not safe for
-// concurrent use.
+// A Record is a lock's record. The zero value is an empty record. It must not be used
+// concurrently.
 type Record struct {
-	Term  *Term        // nil: nobody has said
+	Term  *Term        // the last one; nil: unknown
 	Slots map[int]Slot // by number, 0 to locks.MaxSlot
 
-	runs  []history // the one used last is last
+	runs  []history // the schedule used last is last
 	other map[string]json.RawMessage
 }
 
-// A Term is what a holder says of its term.
+// A Term is what a holder says about its term.
 type Term struct {
 	Token uint64 `json:"token"`
 	TTL   int64  `json:"ttl_ns"` // nanoseconds
-	Clean bool   `json:"clean"`  // it has ended by a release, with nothing of the job left
+	Clean bool   `json:"clean"`  // it ended with a release, when nothing of the job was left
 }
 
-// A Slot is what a holder of one slot says of it.
+// A Slot is what the holder of a slot says about it.
 type Slot struct {
 	N     int    `json:"n"` // 0 to locks.MaxSlot
 	Token uint64 `json:"token"`
 }
 
-// Read reads a record. There is none if text is empty.
+// Read parses a record. An empty text is an empty record.
 func Read(text []byte) (*Record, error) {
 	r := new(Record)
 	if len(text) == 0 {
@@ -84,7 +83,7 @@ func (r *Record) decode(text []byte) error {
 	return r.check()
 }
 
-// take moves a field out of those that are not known.
+// take parses a field and removes it from the unknown ones.
 func (r *Record) take(name string, to any) error {
 	text, ok := r.other[name]
 	if !ok {
@@ -94,7 +93,7 @@ func (r *Record) take(name string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// check refuses what we would not have written.
+// check returns an error if we would not have written the record.
 func (r *Record) check() error {
 	for number, s := range r.Slots {
 		if number < 0 || number > locks.MaxSlot || s.N < 0 || s.N > locks.MaxSlot {
@@ -118,9 +117,9 @@ func (r *Record) check() error {
 	return nil
 }
 
-// Encode returns the record as text. If it is too long it first drops runs, which
-// stay known as superseded, and then names of who ran them. What is left fits,
-// unless a version to come has put very much beside it.
+// Encode returns the record as text. If it is too long, Encode drops first runs, which stay
+// known as superseded, and then the names of holders. The rest fits, unless a later version
+// has added very much to it.
 func (r *Record) Encode() ([]byte, error) {
 	for {
 		text, err := r.encode()
@@ -149,7 +148,7 @@ func (r *Record) encode() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // it would make six bytes of one
+	e.SetEscapeHTML(false) // escaping would make six bytes of one
 	err := e.Encode(all)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

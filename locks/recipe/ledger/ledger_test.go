@@ -29,8 +29,8 @@ func encode(t testing.TB, r *Record) string {
 	return string(text)
 }
 
-// TestKeepsWhatItDoesNotKnow: fields of versions to come are still there after
-// the rest was changed.
+// TestKeepsWhatItDoesNotKnow: fields of later versions are still there after another field has
+// changed.
 func TestKeepsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"v":1,"zones":{"a":[1,2.50,"<&>"]},"more":null,"term":{"token":18446744073709551615,"ttl_ns":15,"clean":true},"slots":{"2":{"n":3,"token":4}}}`)
@@ -49,7 +49,7 @@ func TestKeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestEmpty is the record of a lock that has none.
+// TestEmpty: a lock without a record has an empty one.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	r := read(t, "")
@@ -61,7 +61,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestReadRefuses what we would not have written.
+// TestReadRefuses: Read refuses what we would not have written.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	run := func(s string) string { return `{"v":1,"runs":[` + s + `]}` }
@@ -98,7 +98,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// fullest is a record with as much in it as there can be.
+// fullest returns a record with as much in it as possible.
 func fullest(t testing.TB, spec, by string) *Record {
 	t.Helper()
 	r := &Record{Term: &Term{math.MaxUint64, math.MaxInt64, false}, Slots: map[int]Slot{}}
@@ -116,8 +116,7 @@ func fullest(t testing.TB, spec, by string) *Record {
 	return r
 }
 
-// TestAlwaysFits: the fullest record does, with everything in it still done, and
-// can be read.
+// TestAlwaysFits: the fullest record fits, can be read, and everything in it is still done.
 func TestAlwaysFits(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"x", "\x01", "\xff", "\"", "é"} {
@@ -136,14 +135,14 @@ func TestAlwaysFits(t *testing.T) {
 				}
 			}
 			if _, done := again.Done(spec+"a", math.MinInt64+30); done {
-				t.Errorf("%q: a run is done that never was", by)
+				t.Errorf("%q: a run is done that was never run", by)
 			}
 		}
 	}
 }
 
-// TestShrinkKeepsTheLast: however full the record, the one run that is far ahead
-// does not become a floor, under which the others' windows would be done.
+// TestShrinkKeepsTheLast: however full the record is, a run that is far ahead does not become the
+// floor, below which the windows of others would be done.
 func TestShrinkKeepsTheLast(t *testing.T) {
 	t.Parallel()
 	r := fullest(t, strings.Repeat("x", 127), "\x01")
@@ -161,12 +160,12 @@ func TestShrinkKeepsTheLast(t *testing.T) {
 			t.Error("the run ahead is forgotten")
 		}
 		if _, done := again.Done(spec, 0); done {
-			t.Error("a window before the run ahead is said to be done")
+			t.Error("a window before the run ahead is done")
 		}
 	}
 }
 
-// TestTooMuchElse is refused rather than cut.
+// TestTooMuchElse: too many unknown fields are an error, and are not cut.
 func TestTooMuchElse(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"v":1,"x":"`+strings.Repeat("y", 3000)+`"}`)
@@ -176,7 +175,7 @@ func TestTooMuchElse(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read is bounded, and stays the same.
+// FuzzRead: a record that is read is bounded, and does not change when it is written again.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"v":1,"more":{},"runs":[{"spec":"day","floor":1,"done":[{"slot":5,"by":"a","at":6,"token":7}]}],"slots":{"2":{"n":3,"token":4}},"term":{"token":1,"ttl_ns":15,"clean":true}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -192,7 +191,7 @@ func FuzzRead(f *testing.F) {
 		}
 		out, err := r.Encode()
 		if err != nil {
-			return // too much else
+			return // too many unknown fields
 		}
 		if len(out) > locks.MaxRecord || !json.Valid(out) {
 			t.Fatalf("%d bytes: %q", len(out), out)

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// The bounds of what is kept about runs.
+// Bounds of what the record has about runs.
 const (
 	maxSchedules   = 4   // schedules; the one used least recently is forgotten
 	maxScheduleLen = 128 // bytes of a schedule
@@ -19,7 +19,7 @@ const (
 	maxBy          = 64  // bytes of a holder's name
 )
 
-// A Run is one that finished well.
+// A Run is a run that succeeded.
 type Run struct {
 	Window int64  `json:"slot"`            // the key of a window.Window
 	By     string `json:"by,omitempty"`    // the holder; cut to 64 bytes
@@ -27,22 +27,21 @@ type Run struct {
 	Token  uint64 `json:"token,omitempty"` // of its term
 }
 
-// A history is what is known of one schedule. A window is done if it is listed, or
-// not above the floor. Nothing but dropping a run from the list raises the floor,
-// and the lowest is dropped first. So what is known is never forgotten; and a host
-// whose clock is a year ahead, which has finished windows that are to come, does not
-// make the others skip what is before them: its runs stay in the list. (That holds
-// for 24 of them. Of a host that is left like that for longer the first is dropped,
-// as nothing here knows whose clock is right.)
+// A history is what is known about one schedule. A window is done if it is listed, or is not
+// above the floor. The floor rises only when a run is dropped from the list, and the lowest
+// run is dropped first. So nothing that was done is forgotten. And if a host's clock is a year
+// ahead, and it has finished windows of the future, the others do not skip the windows before
+// those: the host's runs stay in the list. (That holds for 24 of them. If a host goes on like
+// that for longer, its first run is dropped, because nothing here knows whose clock is right.)
 type history struct {
 	Schedule string `json:"spec"`
 	Floor    *int64 `json:"floor,omitempty"` // nil: none
 	Done     []Run  `json:"done,omitempty"`  // by rising windows
 }
 
-// Done reports whether a window of a schedule needs no run any more, and which run
-// has seen to it. That has no At if it is known only that it, or a later one, is
-// over.
+// Done reports whether a window of a schedule needs no further run, and returns the run that
+// was for it. The run has only its Window if all that is known is that this window, or a later
+// one, is done.
 func (r *Record) Done(schedule string, window int64) (Run, bool) {
 	i := r.find(schedule)
 	if i < 0 {
@@ -55,7 +54,7 @@ func (r *Record) Done(schedule string, window int64) (Run, bool) {
 	return Run{Window: window}, h.Floor != nil && window <= *h.Floor
 }
 
-// Finish notes a run of a schedule of at most 128 bytes that finished well.
+// Finish notes a run that succeeded, of a schedule of at most 128 bytes.
 func (r *Record) Finish(schedule string, run Run) error {
 	if len(schedule) > maxScheduleLen || schedule == "" || !utf8.ValidString(schedule) {
 		return fmt.Errorf("note a run: the schedule %q has not 1 to %d bytes of UTF-8", locks.Abbreviate(schedule), maxScheduleLen)
@@ -77,7 +76,7 @@ func (r *Record) find(schedule string) int {
 	return slices.IndexFunc(r.runs, func(h history) bool { return h.Schedule == schedule })
 }
 
-// search returns where a window is in the list, or belongs.
+// search returns the position of a window in the list, or where to insert it.
 func (h *history) search(window int64) (int, bool) {
 	return slices.BinarySearchFunc(h.Done, window, func(r Run, window int64) int { return cmp.Compare(r.Window, window) })
 }
@@ -95,15 +94,16 @@ func (h *history) add(run Run) {
 	}
 }
 
-// drop takes the lowest run off the list.
+// drop removes the lowest run from the list.
 func (h *history) drop() {
 	floor := h.Done[0].Window
 	h.Floor = &floor
 	h.Done = slices.Delete(h.Done, 0, 1)
 }
 
-// shrink makes the record shorter, if it can: it drops a run of the longest list,
-// but never the last one, which may be far ahead; then the longest name.
+// shrink makes the record shorter, and reports whether it could. It drops a run from the longest
+// list, but never a list's last run, which may be far ahead. If no list has another run, it
+// drops the longest name.
 func (r *Record) shrink() bool {
 	longest, name := -1, (*Run)(nil)
 	for i := range r.runs {
@@ -148,7 +148,7 @@ func (h *history) check() error {
 
 // cut shortens a holder's name, between two runes.
 func cut(by string) string {
-	by = strings.ToValidUTF8(by, "?") // JSON has three bytes for what is not valid
+	by = strings.ToValidUTF8(by, "?") // in JSON, an invalid byte takes three
 	if len(by) <= maxBy {
 		return by
 	}
@@ -159,7 +159,7 @@ func cut(by string) string {
 	return by[:end]
 }
 
-// Last is the run that ended last, of whichever schedule, and that schedule.
+// Last returns the run that ended last, of any schedule, and its schedule.
 func (r *Record) Last() (schedule string, last Run, ok bool) {
 	for _, h := range r.runs {
 		for _, run := range h.Done {

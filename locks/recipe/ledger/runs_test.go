@@ -21,7 +21,7 @@ func isDone(r *Record, spec string, window int64) bool {
 	return done
 }
 
-// TestDone knows each run, and none of another schedule.
+// TestDone: a window is done if it was run, under the same schedule.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
@@ -45,8 +45,8 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestOldRunsAreSuperseded: those that the list has no room for stay done, and so
-// do the windows between them that were left out.
+// TestOldRunsAreSuperseded: runs for which the list has no room stay done, and so do the windows
+// between them that had no run.
 func TestOldRunsAreSuperseded(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
@@ -59,20 +59,19 @@ func TestOldRunsAreSuperseded(t *testing.T) {
 		}
 	}
 	if run, done := r.Done("day", 60); !done || run.By != "host60" {
-		t.Errorf("the lowest that is listed: %+v, %v", run, done)
+		t.Errorf("the lowest run in the list: %+v, %v", run, done)
 	}
 	if isDone(r, "day", 65) || isDone(r, "day", 300) {
-		t.Error("a window above the floor is done that is not listed")
+		t.Error("a window above the floor is done, though it is not listed")
 	}
-	finish(t, r, "day", 20) // no news
+	finish(t, r, "day", 20) // it is below the floor
 	if len(r.runs[0].Done) != maxDone || *r.runs[0].Floor != 50 {
 		t.Errorf("after a late run: floor %d, %d runs", *r.runs[0].Floor, len(r.runs[0].Done))
 	}
 }
 
-// TestClockAYearAhead: a host whose clock is ahead finishes as many windows as the
-// list has room for; the others' windows are not done by that, before they have run
-// them.
+// TestClockAYearAhead: a host whose clock is ahead finishes as many windows as the list has room
+// for. The windows of the others are not done before they have run them.
 func TestClockAYearAhead(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
@@ -96,8 +95,8 @@ func TestClockAYearAhead(t *testing.T) {
 	}
 }
 
-// TestNothingIsForgotten: whatever is added, in whatever order, all that was done
-// stays so.
+// TestNothingIsForgotten: whatever runs are added, in any order, everything that was done stays
+// done.
 func TestNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -118,7 +117,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	}
 }
 
-// TestFourSchedules: the one used least recently is dropped.
+// TestFourSchedules: the schedule used least recently is dropped.
 func TestFourSchedules(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
@@ -127,12 +126,12 @@ func TestFourSchedules(t *testing.T) {
 	}
 	for spec, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true, "e": true} {
 		if isDone(r, spec, 1) != want {
-			t.Errorf("%s: done should be %v", spec, want)
+			t.Errorf("%s: done is %v; want %v", spec, !want, want)
 		}
 	}
 }
 
-// TestFinishBounds what a caller gives.
+// TestFinishBounds: Finish checks or cuts what its caller passes.
 func TestFinishBounds(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
