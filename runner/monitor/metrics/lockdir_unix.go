@@ -14,7 +14,7 @@ import (
 // and leaves nothing in it that the collector might read. We wait this long for the lock,
 // and then write without it: at worst a count is lost.
 const (
-	lockPatience = 200 * time.Millisecond
+	lockPatience = 500 * time.Millisecond
 	lockPause    = 2 * time.Millisecond
 )
 
