@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 func portOf(s *zktest.Server) string { return s.Addr()[strings.LastIndex(s.Addr(), ":")+1:] }
@@ -42,7 +43,7 @@ func startPods(t *testing.T) *pods {
 func (p *pods) url(name string) string { return "zk://" + name + ":" + p.port + "/" + name }
 
 // renews renews once, in the time that a renewal has with a ttl of 15 s.
-func renews(t *testing.T, l locks.Lock) {
+func renews(t testing.TB, l locks.Lock) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -61,7 +62,7 @@ func TestNameOfSeveralServers(t *testing.T) {
 	p := startPods(t)
 	for _, tt := range []struct {
 		name string
-		test func(t *testing.T, p *pods, name string)
+		test func(t testing.TB, p *pods, name string)
 	}{
 		{"first.without.quorum", testFirstWithoutQuorum},
 		{"one.goes.silent", testOneGoesSilent},
@@ -69,11 +70,13 @@ func TestNameOfSeveralServers(t *testing.T) {
 		{"no.addresses.for.a.while", testNoAddressesForAWhile},
 		{"quorum.comes.late", testQuorumComesLate},
 	} {
-		t.Run(tt.name, func(t *testing.T) { tt.test(t, p, tt.name) })
+		t.Run(tt.name, func(t *testing.T) {
+			trial.Steady(t, func(t testing.TB, _ int) { tt.test(t, p, tt.name) })
+		})
 	}
 }
 
-func testFirstWithoutQuorum(t *testing.T, p *pods, name string) {
+func testFirstWithoutQuorum(t testing.TB, p *pods, name string) {
 	names.set(name, "127.0.0.1", "127.0.0.2")
 	w := handle(t, p.url(name), options("w"))
 	servers := probe(t, p.url(name), options("w")).Servers
@@ -90,7 +93,7 @@ func testFirstWithoutQuorum(t *testing.T, p *pods, name string) {
 	}
 }
 
-func testOneGoesSilent(t *testing.T, p *pods, name string) {
+func testOneGoesSilent(t testing.TB, p *pods, name string) {
 	names.set(name, "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
 	p.paths[1].CutAll()
 	defer p.paths[1].Heal()
@@ -105,7 +108,7 @@ func testOneGoesSilent(t *testing.T, p *pods, name string) {
 	drive.Release(t, l)
 }
 
-func testAddressesChange(t *testing.T, p *pods, name string) {
+func testAddressesChange(t testing.TB, p *pods, name string) {
 	names.set(name, "127.0.0.2")
 	defer p.paths[0].Heal()
 	l := open(t, p.url(name), options("a"))
@@ -118,7 +121,7 @@ func testAddressesChange(t *testing.T, p *pods, name string) {
 
 // testNoAddressesForAWhile checks that the known addresses are used until the name server
 // answers again.
-func testNoAddressesForAWhile(t *testing.T, p *pods, name string) {
+func testNoAddressesForAWhile(t testing.TB, p *pods, name string) {
 	names.set(name, "127.0.0.2", "127.0.0.3")
 	l := open(t, p.url(name), options("a"))
 	drive.Hold(t, l)
@@ -133,7 +136,7 @@ func testNoAddressesForAWhile(t *testing.T, p *pods, name string) {
 
 // testQuorumComesLate checks that Acquire keeps trying if one server refuses connections,
 // and another has no quorum yet.
-func testQuorumComesLate(t *testing.T, p *pods, name string) {
+func testQuorumComesLate(t testing.TB, p *pods, name string) {
 	o := options("a")
 	o.ConnectTimeout = drive.Patience
 	o.TTL = drive.Patience // the session counts from the first attempt
