@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // TestCounterOverflows uses a queue whose counter overflows. Servers since 3.6 then repeat
@@ -19,6 +20,10 @@ import (
 // Contenders still get the lock in the order of their arrival.
 func TestCounterOverflows(t *testing.T) {
 	t.Parallel()
+	trial.Steady(t, func(t testing.TB, _ int) { counterOverflows(t) }) // nothing renews the sessions
+}
+
+func counterOverflows(t testing.TB) {
 	s := zktest.Start(t, zktest.Options{})
 	op := operate(t, &root{Server: s})
 	const queue = "/p/jobs%2Fnightly"
