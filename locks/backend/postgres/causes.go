@@ -80,6 +80,8 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintWarned
 	case isTLS(err):
 		f.Hint = hintTLS
+	case errors.Is(err, errUnread):
+		f.Hint = "check the files of certificates, passwords and services that the settings name"
 	case f.Kind == caslease.Unreachable:
 		f.Hint = hintAddress
 	}
@@ -112,7 +114,7 @@ func (s *store) kind(err error) caslease.Kind {
 		return caslease.Unsent
 	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(err), unreachable(err) && !ended(err):
 		return caslease.Unreachable
-	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed):
+	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed), errors.Is(err, errUnread):
 		return caslease.Unsent
 	}
 	return caslease.Unknown

@@ -345,12 +345,22 @@ func TestTLS(t *testing.T) {
 		if m := probe(t, s).Servers[0]; m.TLS != "1.3" || (time.Until(m.Expires)-tt.lasts).Abs() > time.Minute {
 			t.Errorf("%s: %+v", tt.address, m)
 		}
-		if tt.lasts == 2*time.Hour { // the file is emptied
-			if err := os.WriteFile(ours, nil, 0o600); err != nil {
+		if tt.lasts == 2*time.Hour { // the file is being replaced
+			whole, err := os.ReadFile(ours)
+			if err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.connect(within(t, realserver.Ready), s.s.hosts, func(context.Context, *conn) error { return nil })
-			isKind(t, s, err, caslease.Refused)
+			connects := func(text []byte) error {
+				if err := os.WriteFile(ours, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, err := s.connect(within(t, realserver.Ready), s.s.hosts, func(context.Context, *conn) error { return nil })
+				return err
+			}
+			isKind(t, s, connects(nil), caslease.Unsent)
+			if err := connects(whole); err != nil {
+				t.Errorf("with the whole file: %v", err)
+			}
 		}
 	}
 }

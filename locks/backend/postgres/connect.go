@@ -31,6 +31,7 @@ var (
 	errStandby  = errors.New("the server is a standby")
 	errReadOnly = errors.New("the server refuses writes: default_transaction_read_only is on")
 	errClosed   = errors.New("the handle was closed")
+	errUnread   = errors.New("cannot read the settings again")
 )
 
 // A pool keeps one connection, because each costs the server a process. Requests that
@@ -129,8 +130,8 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		return nil, errClosed
 	}
 	config, err := p.s.config()
-	if err != nil {
-		return nil, err
+	if err != nil { // it was valid before: a file is being replaced, or cannot be opened now
+		return nil, fmt.Errorf("%w: %v", errUnread, err)
 	}
 	keepHosts(config, hosts)
 	c := &conn{tls: config.TLSConfig}
