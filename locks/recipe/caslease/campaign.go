@@ -2,6 +2,7 @@ package caslease
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	}
 	pause := c.lock.traits.poll(left, c.lock.startWatch())
 	if !c.paused { // a fleet that began to wait at one moment must not look at one moment
-		c.paused, pause = true, randomBelow(pause)
+		c.paused, pause = true, rand.N(pause)
 	}
 	if c.lock.watching.sleep(ctx, pause) != nil {
 		return nil, heldBy
@@ -193,7 +194,7 @@ func (c *campaign) write(ctx context.Context, v *view, t *term, minAge time.Dura
 func (c *campaign) failed(ctx context.Context, err error) error {
 	switch c.lock.kind(err) {
 	case Changed:
-		return backoff.Sleep(ctx, randomBelow(c.lock.traits.spread()))
+		return backoff.Sleep(ctx, rand.N(c.lock.traits.spread()))
 	case Throttled:
 		return c.again(ctx, err, c.lock.traits.Pace)
 	case Unsent, unmoved: // if the store's clock was set back, the cell moves next time

@@ -26,14 +26,12 @@ func (t *Traits) poll(left time.Duration, watching bool) time.Duration {
 	case left < t.Poll*3/2: // near its end
 		mean = t.Poll / 2
 	}
-	return min(mean/2+randomBelow(mean), left+randomBelow(t.spread()))
+	return min(mean/2+rand.N(mean), left+rand.N(t.spread()))
 }
 
 // spread is the time over which the attempts of those who wait for the same lease to end
 // are spread.
 func (t *Traits) spread() time.Duration { return t.Poll * 3 / 20 }
-
-func randomBelow(d time.Duration) time.Duration { return rand.N(d) }
 
 // newBackoff returns pauses for requests to a store that may be far away and may charge for
 // each request.
