@@ -131,7 +131,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	}
 	config, err := p.s.config()
 	if err != nil { // it was valid before: a file is being replaced, or cannot be opened now
-		return nil, fmt.Errorf("%w: %v", errUnread, err)
+		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	keepHosts(config, hosts)
 	c := &conn{tls: config.TLSConfig}

@@ -67,7 +67,7 @@ func parse(u *url.URL) (*settings, error) {
 	s.conn = to.String()
 	c, err := s.config()
 	if err != nil {
-		return nil, err
+		return nil, locks.Usagef("postgres: %v", err)
 	}
 	s.user, s.database = c.User, cmp.Or(c.Database, c.User)
 	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {
@@ -95,7 +95,7 @@ func (s *settings) addr() string {
 func (s *settings) config() (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(s.conn)
 	if err != nil {
-		return nil, locks.Usagef("postgres: %s", locks.Printable(reason(err)))
+		return nil, errors.New(locks.Printable(reason(err)))
 	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	if c.RuntimeParams["application_name"] == "" {
