@@ -23,15 +23,12 @@ func pooler(t *testing.T, server *pgtest.Server, mode string) string {
 	if err != nil {
 		realserver.Missing(t, "there is no pgbouncer; Debian has it in pgbouncer")
 	}
-	dir, port := t.TempDir(), realserver.FreePort(t)
+	dir, port := realserver.DataDir(t), realserver.FreePort(t)
 	host, serverPort, _ := strings.Cut(server.Addr(), ":")
 	config := fmt.Sprintf("[databases]\npostgres = user=%s host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
 		"unix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = 2\n", pgtest.User, host, serverPort, port, mode)
 	file := filepath.Join(dir, "ini")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	p := &realserver.Process{TB: t, Path: path, Args: []string{file}, Env: []string{"PATH=/usr/bin:/bin"}, LogFile: filepath.Join(dir, "log"), Nobody: true}

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// DataDir returns a new directory for a server that waits for its disk. Where there is
-// room the directory is in memory: the server syncs as usual, what it has written survives
-// its own death, and a slow disk delays no test.
+// DataDir returns a new directory for a server that runs as nobody. Where there is room the
+// directory is in memory: the server syncs as usual, what it has written survives its own
+// death, and a slow disk delays no test.
 func DataDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp(memory(), "leaderrun-test-")
@@ -19,5 +19,6 @@ func DataDir(tb testing.TB) string {
 			tb.Error(err)
 		}
 	})
+	Yield(tb, dir)
 	return dir
 }

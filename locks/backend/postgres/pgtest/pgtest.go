@@ -64,7 +64,6 @@ func prepare(tb testing.TB) *Server {
 		realserver.Missing(tb, "there is no PostgreSQL 15; Debian has it in postgresql-15")
 	}
 	dir := realserver.DataDir(tb)
-	realserver.Yield(tb, dir)
 	s := &Server{data: filepath.Join(dir, "data"), port: realserver.FreePort(tb)}
 	s.Process = &realserver.Process{
 		TB: tb, Path: filepath.Join(programs, "postgres"), Args: []string{"-D", s.data}, Env: environ(),
