@@ -12,6 +12,10 @@ DESTDIR ?=
 BIN     ?= bin
 CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leaderrun-test)
 
+# A pipe fails when any part of it does.
+SHELL       = /bin/bash
+.SHELLFLAGS = -o pipefail -c
+
 REPEATS = $(CURDIR)/bin/repeated-tests
 
 # The race detector needs a C compiler.
@@ -56,7 +60,7 @@ LONGEST = ./locks/backend/zookeeper ./locks/backend/gcs ./locks/backend/etcd ./l
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
-	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./...
+	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./... 2>&1 | tee bin/tests.log || { .ci/failures bin/tests.log; exit 1; }
 	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^TestElections' ./runner/guard)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
