@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
@@ -77,6 +78,9 @@ func lasting(holder string) locks.Options {
 func TestCost(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t, etcdtest.Options{})
+	open := func(path, holder string) locks.Lock {
+		return drive.Open(t, etcd.OpenUnhurried, s.URL()+path, lasting(holder))
+	}
 	check := func(what string, most counts, f func()) {
 		t.Helper()
 		before := settled(t, s)
@@ -86,7 +90,7 @@ func TestCost(t *testing.T) {
 		}
 	}
 	const renewals = 5
-	long, short := open(t, s.URL()+"/long", lasting("long")), open(t, s.URL()+"/short", lasting("short"))
+	long, short := open("/long", "long"), open("/short", "short")
 	// The entry may be requested twice, because the first request may arrive before the one
 	// for the lease. Each renewal looks at the queue.
 	check("a short term", counts{grant: 1, txn: 2, revoke: 1}, func() {
@@ -106,15 +110,15 @@ func TestCost(t *testing.T) {
 		}
 	})
 	check("a refused try", counts{get: 1}, func() {
-		if _, err := open(t, s.URL()+"/long", lasting("refused")).Acquire(drive.Context(t), true); err == nil {
+		if _, err := open("/long", "refused").Acquire(drive.Context(t), true); err == nil {
 			t.Fatal("a held lock was granted")
 		}
 	})
 	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 2}, func() {
-		drive.Hold(t, open(t, s.URL()+"/try", lasting("try")))
+		drive.Hold(t, open("/try", "try"))
 	})
 	check("a waiter", counts{grant: 1, txn: 2 + renewals, watch: 2, renew: renewals}, func() {
-		l, _ := campaign(drive.Context(t), t, s.URL()+"/long", lasting("waiter"))
+		l, _ := drive.Campaign(drive.Context(t), t, etcd.OpenUnhurried, s.URL()+"/long", lasting("waiter"))
 		for range renewals {
 			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
