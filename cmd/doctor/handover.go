@@ -18,9 +18,9 @@ const (
 
 // A successor is a contender that waits for the lock.
 type successor struct {
-	*handle
-	led chan error // receives the outcome
-	at  clock.Instant
+	handle *handle
+	led    chan error // receives the outcome
+	at     clock.Instant
 }
 
 // queue opens a contender and returns when it waits for the lock. It must be ended.
@@ -60,13 +60,13 @@ func (s *successor) get(ctx context.Context, patience time.Duration) (clock.Inst
 	defer timer.Stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	start := s.e.Clock.Now()
+	start := s.handle.e.Clock.Now()
 	for {
 		select {
 		case err := <-s.led:
 			return s.at, err
 		case <-tick.C:
-			s.e.Progress(fmt.Sprintf("wait for the lock to change hands, %v", s.e.Clock.Now().Sub(start).Round(time.Second)))
+			s.handle.e.Progress(fmt.Sprintf("wait for the lock to change hands, %v", s.handle.e.Clock.Now().Sub(start).Round(time.Second)))
 		case <-timer.C:
 			return 0, fmt.Errorf("the waiter did not get the lock within %v", patience)
 		case <-ctx.Done():
@@ -89,7 +89,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{failed("hand-over", err)}
 	}
-	defer func() { second.end(ctx) }()
+	defer func() { second.handle.end(ctx) }()
 	e.pace(ctx)
 	start := e.Clock.Now()
 	if err := first.freeNow(ctx); err != nil {
@@ -99,7 +99,7 @@ func (e *exam) handOver(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{failed("hand-over", err)}
 	}
-	before, after := first.lease.Grant().Token, second.lease.Grant().Token
+	before, after := first.lease.Grant().Token, second.handle.lease.Grant().Token
 	if c := notRisen("hand-over", before, after); c != nil {
 		return []Check{*c}
 	}

@@ -28,7 +28,7 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{failed("take-over", err)}
 	}
-	defer func() { second.end(ctx) }()
+	defer func() { second.handle.end(ctx) }()
 	sent := e.Clock.Now()
 	if err := first.renewNow(ctx); err != nil {
 		return []Check{failed("take-over", err)}
@@ -38,7 +38,7 @@ func (e *exam) takeOver(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{failed("take-over", err)}
 	}
-	return []Check{e.judgeTakeOver(grant, second.lease.Grant(), sent, at)}
+	return []Check{e.judgeTakeOver(grant, second.handle.lease.Grant(), sent, at)}
 }
 
 // judgeTakeOver judges a takeover at the given time, from a term whose last renewal was sent

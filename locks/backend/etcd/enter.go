@@ -18,7 +18,7 @@ import (
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 	var v *view
 	again := false
-	err := e.retry(ctx, func(ctx context.Context) (err error) {
+	err := e.lock.retry(ctx, func(ctx context.Context) (err error) {
 		v, err = e.attempt(ctx, try, again)
 		again = true
 		return err
@@ -80,19 +80,19 @@ func (e *entry) grantThenJoin(ctx context.Context, join joiner) (*view, error) {
 
 // grant gets the lease, unless we already have it.
 func (e *entry) grant(ctx context.Context) error {
-	if e.TTL() > 0 {
+	if e.campaign.TTL() > 0 {
 		return nil
 	}
-	seconds := int64((e.o.TTL + time.Second - 1) / time.Second)
+	seconds := int64((e.lock.o.TTL + time.Second - 1) / time.Second)
 	var granted int64
 	_, err := e.track(func(p grpc.CallOption) (*view, error) {
-		resp, err := call(ctx, e.c, e.c.lease.LeaseGrant, &pb.LeaseGrantRequest{ID: e.id, TTL: seconds}, p)
+		resp, err := call(ctx, e.lock.c, e.lock.c.lease.LeaseGrant, &pb.LeaseGrantRequest{ID: e.id, TTL: seconds}, p)
 		granted = resp.GetTTL()
 		return nil, err
 	})
 	if errors.Is(err, rpctypes.ErrLeaseExist) { // the answer to an earlier request was lost
 		var resp *pb.LeaseTimeToLiveResponse
-		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
+		resp, err = call(ctx, e.lock.c, e.lock.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
 		granted = resp.GetGrantedTTL()
 	}
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *entry) grant(ctx context.Context) error {
 	if granted <= 0 {
 		return fmt.Errorf("the server granted a lease of %d seconds", granted)
 	}
-	e.Granted(time.Duration(granted) * time.Second)
+	e.campaign.Granted(time.Duration(granted) * time.Second)
 	return nil
 }
 

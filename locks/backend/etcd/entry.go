@@ -22,15 +22,15 @@ import (
 // An entry is one campaign's entry in the queue: a key that belongs to its own lease. It
 // implements [queue.Entry].
 type entry struct {
-	*lock
-	*queue.Campaign
-	id      int64 // the lease's: random, and so a nonce
-	key     string
-	moved   chan struct{} // signalled when a renewal does not find the entry that we wait for
-	view    *view         // the last view; only Enter, Await and Look use it
-	watched int64         // the first revision that WatchEntry has not seen; only it uses it
-	heard   int64         // the same for WatchRequests
-	revoked bool          // the lease has certainly ended; only Leave uses it
+	lock     *lock
+	campaign *queue.Campaign
+	id       int64 // the lease's: random, and so a nonce
+	key      string
+	moved    chan struct{} // signalled when a renewal does not find the entry that we wait for
+	view     *view         // the last view; only Enter, Await and Look use it
+	watched  int64         // the first revision that WatchEntry has not seen; only it uses it
+	heard    int64         // the same for WatchRequests
+	revoked  bool          // the lease has certainly ended; only Leave uses it
 
 	sent    atomic.Bool            // a request was sent that may have to be undone
 	entered atomic.Int64           // the revision that created our entry; 0: unknown
@@ -40,13 +40,13 @@ type entry struct {
 
 // NewEntry implements [queue.Store].
 func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
-	p := &entry{lock: l, Campaign: c, moved: make(chan struct{}, 1)}
+	p := &entry{lock: l, campaign: c, moved: make(chan struct{}, 1)}
 	p.of(rand.Int64N(1<<63-1) + 1)
 	return p, nil
 }
 
 // of sets the entry's lease, and thereby its key.
-func (e *entry) of(id int64) { e.id, e.key = id, fmt.Sprintf("%s%016x", e.queue, id) }
+func (e *entry) of(id int64) { e.id, e.key = id, fmt.Sprintf("%s%016x", e.lock.queue, id) }
 
 // A term has what another handle needs to adopt our term.
 type term struct {
@@ -57,7 +57,7 @@ type term struct {
 
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
-	b, _ := json.Marshal(term{e.id, e.entered.Load(), int64(e.TTL() / time.Second)}) // numbers can be encoded
+	b, _ := json.Marshal(term{e.id, e.entered.Load(), int64(e.campaign.TTL() / time.Second)}) // numbers can be encoded
 	return string(b)
 }
 
@@ -67,7 +67,7 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	if err = json.Unmarshal([]byte(text), &t); err != nil || t.Lease <= 0 || t.Created <= 0 || t.TTL <= 0 {
 		return 0, &locks.UsageError{What: "not a term of an etcd lock"}
 	}
-	e.Granted(time.Duration(t.TTL) * time.Second)
+	e.campaign.Granted(time.Duration(t.TTL) * time.Second)
 	e.of(t.Lease)
 	e.sent.Store(true)
 	e.entered.Store(t.Created)
@@ -85,7 +85,7 @@ func (e *entry) WatchEntry(ctx context.Context, pause *backoff.Backoff) error {
 	} else if errors.Is(err, errDeleted) {
 		return err
 	} else {
-		e.log.Debug("cannot read the lock's entry", "err", plain(err))
+		e.lock.log.Debug("cannot read the lock's entry", "err", plain(err))
 	}
 	return e.watchOwn(ctx, pause)
 }
@@ -95,7 +95,7 @@ func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
 	created := e.entered.Load()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for resp := range e.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
+	for resp := range e.lock.c.watch(ctx, "own", e.key, clientv3.WithRev(e.watched)) {
 		if err := resp.Err(); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (e *entry) watchOwn(ctx context.Context, pause *backoff.Backoff) error {
 
 // Update implements [queue.Entry].
 func (e *entry) Update(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.lock.o.ConnectTimeout)
 	defer cancel()
 	return e.update(ctx, e.entered.Load())
 }
@@ -129,7 +129,7 @@ func (e *entry) Leave(ctx context.Context) error {
 	if e.revoked || !e.sent.Load() {
 		return nil
 	}
-	err := e.c.repeat(ctx, new(backoff.Backoff), e.revokeOnce)
+	err := e.lock.c.repeat(ctx, new(backoff.Backoff), e.revokeOnce)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		err = nil
 	}
@@ -138,8 +138,8 @@ func (e *entry) Leave(ctx context.Context) error {
 }
 
 func (e *entry) revokeOnce(ctx context.Context) error {
-	ctx, cancel := e.c.attempt(ctx)
+	ctx, cancel := e.lock.c.attempt(ctx)
 	defer cancel()
-	_, err := call(ctx, e.c, e.c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: e.id}, grpc.WaitForReady(true))
+	_, err := call(ctx, e.lock.c, e.lock.c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: e.id}, grpc.WaitForReady(true))
 	return err
 }

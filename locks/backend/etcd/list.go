@@ -49,7 +49,7 @@ func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 
 // A page collects a part of the list.
 type page struct {
-	*lock
+	lock      *lock
 	from, end string // the range of keys that were not yet read
 	names     []string
 	full      bool
@@ -67,7 +67,7 @@ func (p *page) cursor() string {
 	if p.from == p.end {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(strings.TrimPrefix(p.from, p.prefix)))
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.TrimPrefix(p.from, p.lock.prefix)))
 }
 
 func (p *page) rangeKeys() *pb.RangeRequest {
@@ -81,14 +81,14 @@ func (p *page) addNames(resp *pb.RangeResponse) {
 		if key < p.from { // in a queue that is skipped
 			continue
 		}
-		if name, suffix := p.owner(key); name != "" && suffix != askSuffix && !slices.Contains(p.names, name) {
+		if name, suffix := p.lock.owner(key); name != "" && suffix != askSuffix && !slices.Contains(p.names, name) {
 			if len(p.names) == listNames {
 				p.full = true
 				return
 			}
 			p.names = append(p.names, name)
 		}
-		p.from = p.after(key)
+		p.from = p.lock.after(key)
 	}
 	if !resp.More {
 		p.from = p.end
@@ -102,9 +102,9 @@ func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
 	}
 	var ops []*pb.RequestOp
 	for _, name := range p.names {
-		ops = append(ops, opRange(rangeFirstOf(p.keyOf(name, queueSuffix), 1)), opRange(&pb.RangeRequest{Key: []byte(p.keyOf(name, recordSuffix))}))
+		ops = append(ops, opRange(rangeFirstOf(p.lock.keyOf(name, queueSuffix), 1)), opRange(&pb.RangeRequest{Key: []byte(p.lock.keyOf(name, recordSuffix))}))
 	}
-	resp, err := p.transact(ctx, &pb.TxnRequest{Success: ops})
+	resp, err := p.lock.transact(ctx, &pb.TxnRequest{Success: ops})
 	if err != nil {
 		return nil, err
 	}
@@ -124,5 +124,5 @@ func (p *page) has(name string, head, record *mvccpb.KeyValue) bool {
 	if head == nil {
 		return record != nil
 	}
-	return p.from > p.keyOf(name, queueSuffix)
+	return p.from > p.lock.keyOf(name, queueSuffix)
 }

@@ -27,7 +27,7 @@ func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
 // 3.7 omit the lease.
 func (e *entry) rangeOwn() *pb.RangeRequest { return &pb.RangeRequest{Key: []byte(e.key)} }
 
-func (e *entry) rangeHead() *pb.RangeRequest { return e.rangeFirst(1) }
+func (e *entry) rangeHead() *pb.RangeRequest { return e.lock.rangeFirst(1) }
 
 // rangeFirst requests the oldest entries, and the number of all entries.
 func (l *lock) rangeFirst(most int64) *pb.RangeRequest { return rangeFirstOf(l.queue, most) }
@@ -43,19 +43,19 @@ func rangeFirstOf(queue string, most int64) *pb.RangeRequest {
 // all if the revision is 0.
 func (e *entry) rangeLast(created int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
-		Key: []byte(e.queue), RangeEnd: e.queueEnd(), Limit: 1, KeysOnly: true, MaxCreateRevision: created,
+		Key: []byte(e.lock.queue), RangeEnd: e.lock.queueEnd(), Limit: 1, KeysOnly: true, MaxCreateRevision: created,
 		SortTarget: pb.RangeRequest_CREATE, SortOrder: pb.RangeRequest_DESCEND,
 	}
 }
 
 func (e *entry) putOwn() *pb.PutRequest {
-	return &pb.PutRequest{Key: []byte(e.key), Value: queue.NewLabel(e.o), Lease: e.id}
+	return &pb.PutRequest{Key: []byte(e.key), Value: queue.NewLabel(e.lock.o), Lease: e.id}
 }
 
 // join enters the queue, unless our entry is already there: a repetition after
 // a lost answer changes nothing. One round trip also returns the view.
 func (e *entry) join(ctx context.Context, opts ...grpc.CallOption) (*view, error) {
-	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{notCreated([]byte(e.key), nil)},
 		Success: []*pb.RequestOp{opRange(e.rangeHead()), opRange(e.rangeLast(0)), opPut(e.putOwn()), opRange(e.rangeOwn())},
 		Failure: []*pb.RequestOp{opRange(e.rangeOwn())},
@@ -76,8 +76,8 @@ func (e *entry) join(ctx context.Context, opts ...grpc.CallOption) (*view, error
 
 // joinEmpty enters the queue only if nobody is in it.
 func (e *entry) joinEmpty(ctx context.Context, opts ...grpc.CallOption) (*view, error) {
-	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
-		Compare: []*pb.Compare{notCreated([]byte(e.queue), e.queueEnd())},
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
+		Compare: []*pb.Compare{notCreated([]byte(e.lock.queue), e.lock.queueEnd())},
 		Success: []*pb.RequestOp{opPut(e.putOwn()), opRange(e.rangeHead())},
 		Failure: []*pb.RequestOp{opRange(e.rangeHead())},
 	}, opts...)
@@ -99,7 +99,7 @@ func (e *entry) joinEmpty(ctx context.Context, opts ...grpc.CallOption) (*view, 
 
 // peek reads who leads.
 func (e *entry) peek(ctx context.Context) (*view, error) {
-	resp, err := call(ctx, e.c, e.c.kv.Range, e.rangeHead())
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Range, e.rangeHead())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (e *entry) peek(ctx context.Context) (*view, error) {
 // look reads the current queue, given the revision that created our entry. The read is
 // linearizable, because a member that lags behind may still show an old queue.
 func (e *entry) look(ctx context.Context, created int64) (*view, error) {
-	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
 		Success: []*pb.RequestOp{opRange(e.rangeOwn()), opRange(e.rangeHead()), opRange(e.rangeLast(created - 1))},
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 
 // update writes the label of our entry again, if the entry is still the one we created.
 func (e *entry) update(ctx context.Context, created int64) error {
-	_, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
+	_, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{isCreated([]byte(e.key), created)},
 		Success: []*pb.RequestOp{opPut(e.putOwn())},
 	})

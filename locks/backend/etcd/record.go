@@ -27,16 +27,16 @@ func textOf(kv *mvccpb.KeyValue) []byte {
 
 // Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
-	return e.retry(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
+	return e.lock.retry(ctx, func(ctx context.Context) error { return e.write(ctx, text) })
 }
 
 // write replaces the record, on the conditions that our entry exists, and so leads, and
 // that the record is as we last knew it. The second keeps a request of ours that arrives
 // late, after a newer one, from bringing back an older text.
 func (e *entry) write(ctx context.Context, text []byte) error {
-	created, key := e.entered.Load(), e.recordKey()
+	created, key := e.entered.Load(), e.lock.recordKey()
 	for {
-		resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{
+		resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
 			Compare: []*pb.Compare{
 				isCreated([]byte(e.key), created), is(clientv3.LeaseValue(e.key), e.id),
 				is(clientv3.ModRevision(string(key)), e.written.Load()), // 0: the key does not exist

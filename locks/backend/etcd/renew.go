@@ -34,18 +34,18 @@ func (e *entry) Renew(ctx context.Context) error {
 	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
 	for {
 		var r renewal
-		err := e.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
+		err := e.lock.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
 			r, err = e.extend(ctx)
 			return err
 		})
 		if err == nil && r.proxied {
 			r.term, err = e.measure(ctx, start, pause)
 		}
-		if over := e.Over(); over != nil {
+		if over := e.campaign.Over(); over != nil {
 			return over
 		}
 		if err == nil {
-			err = e.c.repeat(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
+			err = e.lock.c.repeat(ctx, pause, func(ctx context.Context) error { return e.confirm(ctx, r.term) })
 		}
 		if !errors.Is(err, errOtherLeader) && !errors.Is(err, errStale) || pause.Wait(ctx) != nil {
 			return err
@@ -55,8 +55,8 @@ func (e *entry) Renew(ctx context.Context) error {
 
 // extend renews the lease.
 func (e *entry) extend(ctx context.Context) (renewal, error) {
-	granted := e.TTL()
-	r, err := e.c.keepAlive(ctx, e.id)
+	granted := e.campaign.TTL()
+	r, err := e.lock.c.keepAlive(ctx, e.id)
 	switch {
 	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
 		err = errExpired
@@ -75,13 +75,13 @@ func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Bac
 	}
 	var asked time.Time
 	var resp *pb.LeaseTimeToLiveResponse
-	err = e.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
+	err = e.lock.c.repeat(ctx, pause, func(ctx context.Context) (err error) {
 		asked = time.Now()
-		resp, err = call(ctx, e.c, e.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
+		resp, err = call(ctx, e.lock.c, e.lock.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: e.id})
 		return err
 	})
 	left := time.Duration(resp.GetTTL()) * time.Second
-	if err == nil && asked.Sub(start)+left < e.TTL() {
+	if err == nil && asked.Sub(start)+left < e.campaign.TTL() {
 		err = errStale
 	}
 	return resp.GetHeader().GetRaftTerm(), err
@@ -94,7 +94,7 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	if ahead != nil {
 		look = append(look, opRange(&pb.RangeRequest{Key: []byte(*ahead), KeysOnly: true}))
 	}
-	resp, err := call(ctx, e.c, e.c.kv.Txn, &pb.TxnRequest{Success: look})
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{Success: look})
 	if err != nil {
 		return err
 	}

@@ -18,25 +18,25 @@ func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	} else if err := e.readAsked(ctx, in); denied(err) {
 		return err
 	} else if err != nil {
-		e.log.Debug("cannot read requests to the holder", "err", plain(err))
+		e.lock.log.Debug("cannot read requests to the holder", "err", plain(err))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := e.c.watch(ctx, "asked", string(e.askKey()), clientv3.WithRev(e.heard), clientv3.WithFilterDelete())
-	err := e.follow(events, in.Pause, func(kv *mvccpb.KeyValue) { e.take(in, kv) }, func() {
+	events := e.lock.c.watch(ctx, "asked", string(e.lock.askKey()), clientv3.WithRev(e.heard), clientv3.WithFilterDelete())
+	err := e.lock.follow(events, in.Pause, func(kv *mvccpb.KeyValue) { e.take(in, kv) }, func() {
 		if err := e.readAsked(ctx, in); err != nil {
-			e.log.Debug("cannot read requests to the holder", "err", plain(err))
+			e.lock.log.Debug("cannot read requests to the holder", "err", plain(err))
 		}
 	})
-	e.log.Debug("the watch of requests ended", "err", plain(err))
+	e.lock.log.Debug("the watch of requests ended", "err", plain(err))
 	return nil
 }
 
 // readAsked delivers the current request, which a watch may have missed.
 func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
-	ctx, cancel := e.c.attempt(ctx)
+	ctx, cancel := e.lock.c.attempt(ctx)
 	defer cancel()
-	resp, err := call(ctx, e.c, e.c.kv.Range, &pb.RangeRequest{Key: e.askKey()})
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Range, &pb.RangeRequest{Key: e.lock.askKey()})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (e *entry) Look(ctx context.Context) (queue.View, error) {
 
 // lookOnce looks at the queue once, and does not wait too long for one member.
 func (e *entry) lookOnce(ctx context.Context) (*view, error) {
-	ctx, cancel := e.c.attempt(ctx)
+	ctx, cancel := e.lock.c.attempt(ctx)
 	defer cancel()
 	v, err := e.look(ctx, e.entered.Load())
 	if err == nil && v.own == nil {
@@ -53,7 +53,7 @@ func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 func (e *entry) watchGone(ctx context.Context, key string, revision int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := e.c.watch(ctx, "before", key, clientv3.WithRev(revision), clientv3.WithFilterPut())
+	events := e.lock.c.watch(ctx, "before", key, clientv3.WithRev(revision), clientv3.WithFilterPut())
 	for {
 		select {
 		case resp, ok := <-events:

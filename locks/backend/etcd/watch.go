@@ -15,7 +15,7 @@ import (
 
 // A watcher reports changes in a range of keys.
 type watcher struct {
-	*lock
+	lock     *lock
 	key, end string
 	revision int64 // all changes up to it were reported
 	state    state // at the last look
@@ -57,18 +57,18 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error
 			changed()
 		case ctx.Err() != nil:
 			return err
-		case errors.Is(w.explain(err), locks.ErrDenied):
-			w.log.Info("can no longer watch the locks", "err", plain(err))
+		case errors.Is(w.lock.explain(err), locks.ErrDenied):
+			w.lock.log.Info("can no longer watch the locks", "err", plain(err))
 			return err
 		default:
-			w.log.Debug("cannot watch; trying again", "err", plain(err))
+			w.lock.log.Debug("cannot watch; trying again", "err", plain(err))
 		}
 	}
 }
 
 // look reads the current revision and state. It fails if we may not read the keys.
 func (w *watcher) look(ctx context.Context) error {
-	resp, err := w.get(ctx, &pb.RangeRequest{
+	resp, err := w.lock.get(ctx, &pb.RangeRequest{
 		Key: []byte(w.key), RangeEnd: []byte(w.end), Limit: 1, KeysOnly: true,
 		SortTarget: pb.RangeRequest_MOD, SortOrder: pb.RangeRequest_DESCEND,
 	})
@@ -85,21 +85,21 @@ func (w *watcher) look(ctx context.Context) error {
 func (w *watcher) changes(ctx context.Context, pause *backoff.Backoff) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := w.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1))
-	err := w.follow(events, pause, w.take, func() {
+	events := w.lock.c.watch(ctx, "changes", w.key, clientv3.WithRange(w.end), clientv3.WithRev(w.revision+1))
+	err := w.lock.follow(events, pause, w.take, func() {
 		before := w.state
 		if err := w.look(ctx); err != nil {
-			w.log.Debug("cannot look for changes", "err", plain(err))
+			w.lock.log.Debug("cannot look for changes", "err", plain(err))
 		} else if w.state != before {
 			w.changed()
 		}
 	})
-	w.log.Debug("the watch of changes ended", "err", plain(err))
+	w.lock.log.Debug("the watch of changes ended", "err", plain(err))
 }
 
 func (w *watcher) take(kv *mvccpb.KeyValue) {
 	w.revision = kv.ModRevision
-	if name, suffix := w.owner(string(kv.Key)); name != "" && suffix != askSuffix {
+	if name, suffix := w.lock.owner(string(kv.Key)); name != "" && suffix != askSuffix {
 		w.changed()
 	}
 }

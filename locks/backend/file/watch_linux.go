@@ -34,14 +34,14 @@ const searchPause = 250 * time.Millisecond
 
 // A follower reports changes in the directory of the locks.
 type follower struct {
-	*Locker
+	locker  *Locker
 	file    string // the name of the one file that matters; "" for any lock and any record
 	changed chan struct{}
 }
 
 // Watch implements [locks.Watcher]. The directory need not exist yet.
 func (l *Locker) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	f := &follower{Locker: l, changed: make(chan struct{}, 1)}
+	f := &follower{locker: l, changed: make(chan struct{}, 1)}
 	if !all {
 		f.file = filepath.Base(l.path)
 	}
@@ -65,7 +65,7 @@ func (f *follower) run(ctx context.Context, events *os.File) {
 	defer cancel()
 	go func() {
 		select {
-		case <-f.closed:
+		case <-f.locker.closed:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -108,7 +108,7 @@ func (f *follower) notify() {
 // watch returns a file from which to read the events of the directory, or nil if the
 // directory does not exist.
 func (f *follower) watch() (*os.File, error) {
-	dir, err := f.findLocalDir()
+	dir, err := f.locker.findLocalDir()
 	if isAbsent(err) {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (f *follower) watch() (*os.File, error) {
 	}
 	defer func() { _ = dir.Close() }() // only read
 	const mask = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_DELETE | unix.IN_MOVE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
-	events, err := notify(subject{f.place.dir, mask | unix.IN_ONLYDIR})
+	events, err := notify(subject{f.locker.place.dir, mask | unix.IN_ONLYDIR})
 	if isAbsent(err) {
 		return nil, nil
 	}

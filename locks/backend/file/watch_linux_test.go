@@ -141,7 +141,7 @@ func TestLookingIsNoChange(t *testing.T) {
 	a, w := open(t, dir), open(t, dir)
 	g := hold(t, a)
 	for file, all := range map[string]bool{filepath.Base(a.path): false, "": true} {
-		f := &follower{Locker: w, file: file}
+		f := &follower{locker: w, file: file}
 		events, err := f.watch()
 		if err != nil {
 			t.Fatal(err)

@@ -57,14 +57,14 @@ func (p *probe) bucket(a *storage.BucketAttrs) {
 // lifecycle reports rules that delete our objects, or move them to a cold class.
 func (p *probe) lifecycle(rules []lifecycleRule) {
 	const fix = "use a bucket without such rules, or limit them to other prefixes"
-	classes := p.classes(rules)
+	classes := p.store.settings.classes(rules)
 	if len(classes) > 0 {
 		p.Find("storage class", locks.LevelWarning, "a rule moves objects of the prefix to "+strings.Join(classes, " or ")+", where each renewal and each look costs several times as much", fix)
 	}
 	var worst reach
 	var which lifecycleRule
 	for _, r := range rules {
-		if got := p.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
+		if got := p.store.settings.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
 			worst, which = got, r
 		}
 	}

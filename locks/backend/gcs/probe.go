@@ -15,7 +15,7 @@ import (
 // requests, and only reads.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	p := probe{store: s, Servers: locks.Servers{Product: "Google Cloud Storage"}}
-	if s.anonymous() {
+	if s.settings.anonymous() {
 		p.Product = "an emulator of Google Cloud Storage"
 	}
 	var answer *reply
@@ -38,13 +38,13 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 
 // A probe collects the findings.
 type probe struct {
-	*store
+	store *store
 	locks.Servers
 }
 
 // address returns the URL of the bucket.
 func (p *probe) address() string {
-	return cmp.Or(p.endpoint, "https://storage.googleapis.com") + "/" + p.store.bucket
+	return cmp.Or(p.store.settings.endpoint, "https://storage.googleapis.com") + "/" + p.store.settings.bucket
 }
 
 // unusable reports the error that keeps us from using the bucket.
@@ -72,13 +72,13 @@ func (p *probe) server(answer *reply) {
 // inspectBucket reports on the bucket's settings and on the account's permissions, or that
 // they cannot be read.
 func (p *probe) inspectBucket(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	ctx, cancel := context.WithTimeout(ctx, p.store.patience)
 	defer cancel()
-	b, err := p.open(ctx)
+	b, err := p.store.open(ctx)
 	if err != nil {
 		return
 	}
-	p.User = p.user(ctx)
+	p.User = p.store.user(ctx)
 	attrs, rules, err := describe(ctx, b)
 	switch {
 	case err == nil:
@@ -92,7 +92,7 @@ func (p *probe) inspectBucket(ctx context.Context) {
 	}
 	has, err := b.IAM().TestPermissions(ctx, neededPermissions())
 	switch {
-	case p.anonymous() && len(has) == 0: // emulators have no permissions
+	case p.store.settings.anonymous() && len(has) == 0: // emulators have no permissions
 	case err != nil:
 		p.Find("permissions", locks.LevelWarning, "cannot read them: "+plain(err), "try again")
 	default:

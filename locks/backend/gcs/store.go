@@ -50,7 +50,7 @@ func (s *settings) object(k caslease.Key) string {
 // retries: a retry by the SDK could make a write succeed twice, or hide that the fate of
 // the first attempt is unknown.
 type store struct {
-	*settings
+	settings  *settings
 	name      string        // of the lock whose handle this is, for Probe
 	patience  time.Duration // how long Probe may take for the bucket's settings and permissions
 	transport *http.Transport
@@ -83,9 +83,9 @@ func (s *store) open(ctx context.Context) (*storage.BucketHandle, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	b := s.sdk.Bucket(s.bucket)
-	if s.userProject != "" {
-		b = b.UserProject(s.userProject)
+	b := s.sdk.Bucket(s.settings.bucket)
+	if s.settings.userProject != "" {
+		b = b.UserProject(s.settings.userProject)
 	}
 	return b.Retryer(storage.WithPolicy(storage.RetryNever)), nil
 }
@@ -94,7 +94,7 @@ func (s *store) open(ctx context.Context) (*storage.BucketHandle, error) {
 func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 	login := option.WithoutAuthentication()
 	hc := &http.Client{Transport: filter{s.transport}}
-	if !s.anonymous() {
+	if !s.settings.anonymous() {
 		creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}})
 		if err != nil {
 			return nil, &credentialsError{err}
@@ -106,8 +106,8 @@ func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 		login, s.creds = option.WithAuthCredentials(creds), creds
 	}
 	opts := []option.ClientOption{login, option.WithHTTPClient(hc), storage.WithDisabledClientMetrics()}
-	if s.endpoint != "" {
-		opts = append(opts, option.WithEndpoint(s.endpoint+"/storage/v1/"))
+	if s.settings.endpoint != "" {
+		opts = append(opts, option.WithEndpoint(s.settings.endpoint+"/storage/v1/"))
 	}
 	return storage.NewClient(ctx, opts...)
 }
@@ -193,7 +193,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 	}
 	ctx, answer := withReply(ctx)
 	answer.limit = maxListing
-	prefix := s.prefix + "/"
+	prefix := s.settings.prefix + "/"
 	it := b.Objects(ctx, &storage.Query{Prefix: prefix, Delimiter: "/", Projection: storage.ProjectionNoACL})
 	it.PageInfo().MaxSize, it.PageInfo().Token = locks.MaxList, cursor
 	for {
@@ -231,7 +231,7 @@ func (s *store) call(ctx context.Context, k caslease.Key, f func(context.Context
 	}
 	ctx, answer := withReply(ctx)
 	answer.sent = time.Now()
-	a, err := f(ctx, b.Object(s.object(k)))
+	a, err := f(ctx, b.Object(s.settings.object(k)))
 	answer.took = time.Since(answer.sent)
 	if err != nil || a == nil {
 		return caslease.Cell{}, answer, err

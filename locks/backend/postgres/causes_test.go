@@ -22,7 +22,7 @@ import (
 // TestKinds checks what each error means for a write.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	s := &store{pool: &pool{s: &settings{schema: "public"}}}
+	s := &store{pool: &pool{settings: &settings{schema: "public"}}}
 	condition := func(severity, code string) error {
 		return &pgconn.PgError{SeverityUnlocalized: severity, Code: code, Message: "m"}
 	}
@@ -354,7 +354,7 @@ func TestTLS(t *testing.T) {
 				if err := os.WriteFile(ours, text, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, err := s.connect(within(t, realserver.Ready), s.s.hosts, func(context.Context, *conn) error { return nil })
+				_, err := s.pool.connect(within(t, realserver.Ready), s.pool.settings.hosts, func(context.Context, *conn) error { return nil })
 				return err
 			}
 			isKind(t, s, connects(nil), caslease.Unsent)

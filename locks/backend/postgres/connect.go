@@ -39,7 +39,7 @@ var (
 // idle, the pool reads from it: so notifications arrive, and the pool notices the end of
 // the connection before it sends a request on it.
 type pool struct {
-	s        *settings
+	settings *settings
 	timeout  time.Duration
 	notified func(payload string) // called for each notification
 	ctx      context.Context      // ends with the pool
@@ -97,8 +97,8 @@ func (p *pool) readIdle(c *conn) {
 	}()
 }
 
-// Close implements [caslease.Store].
-func (p *pool) Close() error {
+// close ends what the pool reads in the background, and its idle connection.
+func (p *pool) close() {
 	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,6 @@ func (p *pool) Close() error {
 		p.idle.close()
 		p.idle = nil
 	}
-	return nil
 }
 
 // close ends the session, but waits only briefly until the message to the server is sent.
@@ -120,7 +119,7 @@ func (c *conn) close() {
 
 // dial connects to the first server that accepts writes.
 func (p *pool) dial(ctx context.Context) (*conn, error) {
-	return p.connect(ctx, p.s.hosts, func(ctx context.Context, c *conn) error { return c.check(ctx) })
+	return p.connect(ctx, p.settings.hosts, func(ctx context.Context, c *conn) error { return c.check(ctx) })
 }
 
 // connect connects to the first of some hosts that check accepts. Each host has its share
@@ -129,7 +128,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	if p.ctx.Err() != nil {
 		return nil, errClosed
 	}
-	config, err := p.s.config()
+	config, err := p.settings.config()
 	if err != nil { // it was valid before: a file is being replaced, or cannot be opened now
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}

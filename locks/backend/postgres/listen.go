@@ -75,7 +75,7 @@ func (s *store) Watch(ctx context.Context, name string) (<-chan struct{}, error)
 		defer s.hub.remove(w)
 		select {
 		case <-ctx.Done():
-		case <-s.ctx.Done():
+		case <-s.pool.ctx.Done():
 		case <-gone:
 		}
 	}()
@@ -85,7 +85,7 @@ func (s *store) Watch(ctx context.Context, name string) (<-chan struct{}, error)
 // listen makes sure that a connection listens, and returns a channel that is closed when
 // that connection ends.
 func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout/2)
+	ctx, cancel := context.WithTimeout(ctx, s.pool.timeout/2)
 	defer cancel()
 	s.hub.listening.Lock()
 	defer s.hub.listening.Unlock()
@@ -96,15 +96,15 @@ func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 			return l.CleanupDone(), nil
 		}
 	}
-	c, err := s.get(ctx)
+	c, err := s.pool.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer s.put(c)
+	defer s.pool.put(c)
 	if c.pooled {
 		return nil, errPooled
 	}
-	if _, err := c.Exec(ctx, "LISTEN "+s.s.channel()).ReadAll(); err != nil {
+	if _, err := c.Exec(ctx, "LISTEN "+s.pool.settings.channel()).ReadAll(); err != nil {
 		return nil, err
 	}
 	c.listening, s.hub.listener = true, c

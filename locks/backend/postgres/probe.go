@@ -43,12 +43,12 @@ const factsSQL = `SELECT current_user, current_setting('server_version'),
 // connection.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	var all sync.WaitGroup
-	hosts := make([]host, min(len(s.s.hosts), locks.MaxServers))
+	hosts := make([]host, min(len(s.pool.settings.hosts), locks.MaxServers))
 	for i := range hosts {
 		all.Go(func() {
 			h := &hosts[i]
-			err := insist(ctx, func(ctx context.Context) (err error) { *h, err = s.ask(ctx, s.s.hosts[i]); return err })
-			h.Address = s.s.hosts[i]
+			err := insist(ctx, func(ctx context.Context) (err error) { *h, err = s.ask(ctx, s.pool.settings.hosts[i]); return err })
+			h.Address = s.pool.settings.hosts[i]
 			if err == nil {
 				return
 			}
@@ -57,7 +57,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 	}
 	all.Wait()
 	found := locks.Servers{Product: "PostgreSQL"}
-	s.s.addFindings(hosts, &found)
+	s.pool.settings.addFindings(hosts, &found)
 	for _, h := range hosts {
 		found.Servers = append(found.Servers, h.Server)
 		found.User = max(found.User, h.facts.user)
@@ -68,7 +68,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 // ask asks one host, twice: the second request has an open connection, so its time is the
 // RTT.
 func (s *store) ask(ctx context.Context, address string) (h host, err error) {
-	c, err := s.connect(ctx, []string{address}, func(ctx context.Context, c *conn) error {
+	c, err := s.pool.connect(ctx, []string{address}, func(ctx context.Context, c *conn) error {
 		if err := c.check(ctx); err != nil && !errors.Is(err, errStandby) && !errors.Is(err, errReadOnly) {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 	defer c.close()
 	for range 2 {
 		sent := time.Now()
-		result := c.ExecParams(ctx, factsSQL, [][]byte{[]byte(s.s.schema), []byte(table)}, nil, nil, nil).Read()
+		result := c.ExecParams(ctx, factsSQL, [][]byte{[]byte(s.pool.settings.schema), []byte(table)}, nil, nil, nil).Read()
 		if result.Err != nil {
 			return h, result.Err
 		}

@@ -15,8 +15,8 @@ import (
 
 // A store keeps each cell in a row. It implements [caslease.Store].
 type store struct {
-	*pool
-	hub hub
+	pool *pool
+	hub  hub
 }
 
 // errChanged says that no row has that version.
@@ -25,8 +25,14 @@ var errChanged = errors.New("the row has changed")
 func newStore(s *settings, timeout time.Duration) *store {
 	st := &store{}
 	ctx, end := context.WithCancel(context.Background())
-	st.pool = &pool{s: s, timeout: timeout, notified: st.hub.notify, ctx: ctx, end: end}
+	st.pool = &pool{settings: s, timeout: timeout, notified: st.hub.notify, ctx: ctx, end: end}
 	return st
+}
+
+// Close implements [caslease.Store].
+func (s *store) Close() error {
+	s.pool.close()
+	return nil
 }
 
 // Read implements [caslease.Store].
@@ -49,7 +55,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 		newState = []byte(to.State)
 	}
 	if !to.Silent {
-		channel = s.s.channel()
+		channel = s.pool.settings.channel()
 	}
 	values := []any{newState, to.Record, channel}
 	statement := createSQL
@@ -77,7 +83,7 @@ func over(to caslease.Value) int64 {
 
 // Delete implements [caslease.Store].
 func (s *store) Delete(ctx context.Context, key caslease.Key, at caslease.Cell) error {
-	_, err := s.one(ctx, deleteSQL, key, at.Version, s.s.channel())
+	_, err := s.one(ctx, deleteSQL, key, at.Version, s.pool.settings.channel())
 	return changed(err)
 }
 
@@ -116,7 +122,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 
 // createTable creates the table, unless somebody else does so at the same time.
 func (s *store) createTable(ctx context.Context) error {
-	_, err := s.run(ctx, s.s.tableSQL())
+	_, err := s.run(ctx, s.pool.settings.tableSQL())
 	switch state(err) {
 	case duplicateTable, duplicateObject, uniqueViolation:
 		return nil
@@ -141,14 +147,14 @@ func (s *store) one(ctx context.Context, statement string, key caslease.Key, val
 // reason, no statement is prepared under a name. The values are strings, or []byte for
 // binary ones.
 func (s *store) run(ctx context.Context, statement string, values ...any) ([][][]byte, error) {
-	c, err := s.get(ctx)
+	c, err := s.pool.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer s.put(c)
+	defer s.pool.put(c)
 	c.warning = ""
 	var b pgconn.Batch
-	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, s.timeLeft(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
+	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, s.pool.timeLeft(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
 	params, formats := make([][]byte, len(values)), make([]int16, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
@@ -158,7 +164,7 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 			params[i], formats[i] = v, 1
 		}
 	}
-	b.ExecParams(s.s.sql(statement), params, nil, formats, nil)
+	b.ExecParams(s.pool.settings.sql(statement), params, nil, formats, nil)
 	results, err := c.ExecBatch(ctx, &b).ReadAll()
 	switch {
 	case err != nil:

@@ -75,9 +75,9 @@ func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Faul
 // idleEnd returns a channel that is closed when the store notices that its idle connection
 // has ended.
 func idleEnd(s *store) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.idle.CleanupDone()
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.pool.idle.CleanupDone()
 }
 
 // TestFirstSwap lets many stores create the table and the first cell at the same time:
@@ -206,7 +206,7 @@ func TestCancelledWaitForStandby(t *testing.T) {
 	if f.Hint != hintWarned {
 		t.Errorf("the hint is %q", f.Hint)
 	}
-	l := caslease.New(s, traits(s.s), locks.Options{Name: "others", TTL: time.Minute, ConnectTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	l := caslease.New(s, traits(s.pool.settings), locks.Options{Name: "others", TTL: time.Minute, ConnectTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	go func() {
 		_, err := l.Acquire(within(t, realserver.Ready), true)
 		written <- err
@@ -350,24 +350,24 @@ func TestListenerIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		listener, err := s.get(ctx)
+		listener, err := s.pool.get(ctx)
 		if err != nil || !listener.listening {
 			t.Fatalf("got %+v, %v", listener, err)
 		}
-		other, err := s.get(ctx)
+		other, err := s.pool.get(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.put(listener)
-		s.put(other)
-		if listener, err = s.get(ctx); err != nil || !listener.listening {
+		s.pool.put(listener)
+		s.pool.put(other)
+		if listener, err = s.pool.get(ctx); err != nil || !listener.listening {
 			t.Fatalf("the listener was returned first, and is lost: %+v, %v", listener, err)
 		}
-		if other, err = s.get(ctx); err != nil {
+		if other, err = s.pool.get(ctx); err != nil {
 			t.Fatal(err)
 		}
-		s.put(other)
-		s.put(listener)
+		s.pool.put(other)
+		s.pool.put(listener)
 	}
 }
 

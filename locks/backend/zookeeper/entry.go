@@ -19,8 +19,8 @@ import (
 // An entry is one campaign's entry in the queue: its own session, with its node. It
 // implements [queue.Entry].
 type entry struct {
-	*lock
-	*queue.Campaign
+	lock         *lock
+	campaign     *queue.Campaign
 	s            *session
 	guid         string
 	plain        atomic.Bool // the server has no containers
@@ -38,7 +38,7 @@ type entry struct {
 // NewEntry implements [queue.Store].
 func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	s, err := l.newSession()
-	return &entry{lock: l, Campaign: c, s: s, guid: rand.Text()}, err
+	return &entry{lock: l, campaign: c, s: s, guid: rand.Text()}, err
 }
 
 // A term has what another handle needs to adopt our term.
@@ -80,11 +80,11 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 // ends if it is not renewed.
 func (e *entry) begin(sent clock.Instant) {
 	ttl := e.s.session().timeout
-	e.Granted(ttl)
+	e.campaign.Granted(ttl)
 	e.mu.Lock()
 	e.expires = sent.Add(ttl)
 	e.mu.Unlock()
-	e.Spawn(e.expire)
+	e.campaign.Spawn(e.expire)
 }
 
 // expire ends the entry when its session has ended, or has not been renewed for its whole
@@ -96,12 +96,12 @@ func (e *entry) expire(ctx context.Context) {
 		select {
 		case <-timer.C:
 			if e.expiry() == at {
-				e.Lose(errNotRenewed)
+				e.campaign.Lose(errNotRenewed)
 				return
 			}
 		case <-e.s.done:
 			timer.Stop()
-			e.Lose(e.s.endCause())
+			e.campaign.Lose(e.s.endCause())
 			return
 		case <-ctx.Done():
 			timer.Stop()
@@ -121,7 +121,7 @@ func (e *entry) entered(own *node) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if own == nil {
-		e.proof = e.settings.chroot
+		e.proof = e.lock.settings.chroot
 		return
 	}
 	e.proof, e.token = own.path, own.token()
@@ -140,7 +140,7 @@ func (e *entry) End(why error) { e.s.end(why) }
 // Leave implements [queue.Entry]. A server drops, without an answer, a request for a session
 // that was just closed. So it matters that Leave is not called concurrently.
 func (e *entry) Leave(ctx context.Context) error {
-	if e.closed || errors.Is(e.Over(), errExpired) {
+	if e.closed || errors.Is(e.campaign.Over(), errExpired) {
 		return nil
 	}
 	err := e.s.closeSession(ctx)
@@ -151,12 +151,12 @@ func (e *entry) Leave(ctx context.Context) error {
 // Tidy implements [queue.Tidier], for servers without containers.
 func (e *entry) Tidy(ctx context.Context) {
 	own := e.ours()
-	if !e.plain.Load() || own.path == "" || e.settings.unfair {
+	if !e.plain.Load() || own.path == "" || e.lock.settings.unfair {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, undoTimeout)
 	defer cancel()
 	if err := e.tidy(ctx, own.path); err != nil {
-		e.log.Debug("cannot tidy up", "err", err)
+		e.lock.log.Debug("cannot tidy up", "err", err)
 	}
 }

@@ -25,12 +25,12 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 		}
 	}
 	for pause := new(backoff.Backoff); ; {
-		err := e.create(ctx, e.node+"/"+e.guid+sequenceMark, zk.FlagEphemeralSequential)
+		err := e.create(ctx, e.lock.node+"/"+e.guid+sequenceMark, zk.FlagEphemeralSequential)
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals): // the lock is held in unfair mode
-			n, err := e.s.get(ctx, e.node)
+			n, err := e.s.get(ctx, e.lock.node)
 			if err == nil && ephemeral(n) {
-				return &view{head: n, watch: e.node}, nil
+				return &view{head: n, watch: e.lock.node}, nil
 			}
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return nil, err
@@ -56,14 +56,14 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 // node, it has all nodes that were created before.
 func (e *entry) lookFair(ctx context.Context) (*view, error) {
 	for {
-		names, err := e.s.children(ctx, e.node)
+		names, err := e.s.children(ctx, e.lock.node)
 		if errors.Is(err, zk.ErrNoNode) {
 			return &view{}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		all, err := e.s.inOrder(ctx, e.node, names)
+		all, err := e.s.inOrder(ctx, e.lock.node, names)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (e *entry) viewOf(ctx context.Context, all []queueNode) (*view, error) {
 	var err error
 	mine := slices.IndexFunc(all, func(p queueNode) bool { return p.guid == e.guid })
 	if mine >= 0 {
-		if v.own, err = e.s.get(ctx, e.node+"/"+all[mine].name); err != nil {
+		if v.own, err = e.s.get(ctx, e.lock.node+"/"+all[mine].name); err != nil {
 			return nil, err
 		}
 	}
@@ -92,9 +92,9 @@ func (e *entry) viewOf(ctx context.Context, all []queueNode) (*view, error) {
 		return v, nil
 	}
 	if mine > 0 {
-		v.position, v.watch = mine, e.node+"/"+all[mine-1].name
+		v.position, v.watch = mine, e.lock.node+"/"+all[mine-1].name
 	}
-	v.head, err = e.s.get(ctx, e.node+"/"+all[0].name)
+	v.head, err = e.s.get(ctx, e.lock.node+"/"+all[0].name)
 	return v, err
 }
 
@@ -117,6 +117,6 @@ func (e *entry) createOnce(ctx context.Context, path string, flags int32) error 
 	if err := e.s.await(ctx, 0, false); err != nil {
 		return err
 	}
-	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, queue.NewLabel(e.o), flags, e.s.acl) })
-	return at(e.node, err)
+	_, err := once(ctx, e.s, func(c *zk.Conn) (string, error) { return c.Create(path, queue.NewLabel(e.lock.o), flags, e.s.acl) })
+	return at(e.lock.node, err)
 }

@@ -35,7 +35,7 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 	}
 	for {
 		_, err := ask(ctx, e.s, func(c *zk.Conn) (string, error) {
-			if parent == e.node && !e.plain.Load() {
+			if parent == e.lock.node && !e.plain.Load() {
 				return c.CreateContainer(parent, nil, zk.FlagContainer, e.s.acl)
 			}
 			return c.Create(parent, e.label(parent), zk.FlagPersistent, e.s.acl)
@@ -60,7 +60,7 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 const queueLabel = "leaderrun queue"
 
 func (e *entry) label(path string) []byte {
-	if path == e.node {
+	if path == e.lock.node {
 		return []byte(queueLabel)
 	}
 	return []byte{}
@@ -106,12 +106,12 @@ func (s *session) removeQueue(ctx context.Context, queue string) error {
 // tidy deletes what a server without containers would keep: our node, and the
 // queue if we were the last. A contender that is about to enter creates it again.
 func (e *entry) tidy(ctx context.Context, own string) error {
-	n, err := e.s.get(ctx, e.node)
+	n, err := e.s.get(ctx, e.lock.node)
 	if err != nil || string(n.data) != queueLabel || n.stat.EphemeralOwner != 0 {
 		return err
 	}
 	if err := e.s.remove(ctx, own); err != nil {
 		return err
 	}
-	return e.s.removeQueue(ctx, e.node)
+	return e.s.removeQueue(ctx, e.lock.node)
 }

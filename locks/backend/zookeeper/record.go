@@ -38,7 +38,7 @@ func recordText(n *node) []byte {
 
 // Write implements [queue.Entry].
 func (e *entry) Write(ctx context.Context, text []byte) error {
-	return e.edit(ctx, func(ctx context.Context, s *session) error {
+	return e.lock.edit(ctx, func(ctx context.Context, s *session) error {
 		if err := s.login(ctx, e.s.identities()); err != nil { // our node belongs to them
 			return err
 		}
@@ -49,18 +49,18 @@ func (e *entry) Write(ctx context.Context, text []byte) error {
 // write replaces the record in one transaction with a check that our node exists. In a
 // queue no other node has its name. doc.go explains unfair mode.
 func (e *entry) write(ctx context.Context, s *session, text []byte) error {
-	old, err := s.find(ctx, e.recordPath())
+	old, err := s.find(ctx, e.lock.recordPath())
 	if err != nil {
 		return err
 	}
 	own := e.ours()
 	ours := &zk.CheckVersionRequest{Path: own.path, Version: -1}
-	if e.settings.unfair {
-		if old, ours.Version, err = e.claim(ctx, s, own.token(), old); err != nil {
+	if e.lock.settings.unfair {
+		if old, ours.Version, err = e.lock.claim(ctx, s, own.token(), old); err != nil {
 			return err
 		}
 	}
-	_, err = s.transact(ctx, ours, s.put(e.recordPath(), old, text))
+	_, err = s.transact(ctx, ours, s.put(e.lock.recordPath(), old, text))
 	return asLoss(err)
 }
 

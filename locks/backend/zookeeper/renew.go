@@ -19,11 +19,11 @@ func (e *entry) Renew(ctx context.Context) error {
 	if proof == "" {
 		return locks.ErrNoLease
 	}
-	ctx, cancel := e.UntilOver(ctx)
+	ctx, cancel := e.campaign.UntilOver(ctx)
 	defer cancel()
 	sent := clock.Boot{}.Now()
 	err := e.s.renew(ctx, proof, another)
-	if err == nil && token != 0 && e.settings.unfair { // in fair mode, the node's name is only ours
+	if err == nil && token != 0 && e.lock.settings.unfair { // in fair mode, the node's name is only ours
 		err = e.verify(ctx, proof, token)
 	}
 	if errors.Is(err, zk.ErrNoNode) {
@@ -43,7 +43,7 @@ func (e *entry) verify(ctx context.Context, path string, token uint64) error {
 
 // renewed notes the result of an attempt that began at sent.
 func (e *entry) renewed(sent clock.Instant, err error) error {
-	ttl, granted := e.TTL(), e.s.session().timeout
+	ttl, granted := e.campaign.TTL(), e.s.session().timeout
 	if err == nil && granted < ttl {
 		err = fmt.Errorf("the server granted %v to a session that had %v; the servers of an ensemble need the same limits", granted, ttl)
 	}

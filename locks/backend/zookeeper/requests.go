@@ -22,7 +22,7 @@ func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 
 // listen delivers the current request, if there is one, and waits for a change.
 func (e *entry) listen(ctx context.Context, in *queue.Inbox) error {
-	w, err := e.s.watchNode(ctx, e.askPath())
+	w, err := e.s.watchNode(ctx, e.lock.askPath())
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (e *entry) listen(ctx context.Context, in *queue.Inbox) error {
 // readAsked delivers the current request, if it is for us, and deletes it, unless it is for
 // a later holder.
 func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
-	n, err := e.s.find(ctx, e.askPath())
+	n, err := e.s.find(ctx, e.lock.askPath())
 	if err != nil || n == nil {
 		return err
 	}
@@ -59,10 +59,10 @@ func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 func (e *entry) logUnreadable(ctx context.Context, err error) {
 	if denied(err) && !e.loggedDenied {
 		e.loggedDenied = true
-		e.log.InfoContext(ctx, "cannot read requests to the holder", "err", err)
+		e.lock.log.InfoContext(ctx, "cannot read requests to the holder", "err", err)
 		return
 	}
-	e.log.DebugContext(ctx, "cannot read requests to the holder", "err", err)
+	e.lock.log.DebugContext(ctx, "cannot read requests to the holder", "err", err)
 }
 
 func denied(err error) bool { return errors.Is(err, zk.ErrNoAuth) }

@@ -20,7 +20,7 @@ func (e *entry) joinUnfair(ctx context.Context, _ bool) (*view, error) {
 		if err != nil || v.head != nil || v.leads {
 			return v, err
 		}
-		err = e.create(ctx, e.node, zk.FlagEphemeral)
+		err = e.create(ctx, e.lock.node, zk.FlagEphemeral)
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) && !transient(err) {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (e *entry) joinUnfair(ctx context.Context, _ bool) (*view, error) {
 // lookHolder reads the lock's node. It is ours if it belongs to our session.
 func (e *entry) lookHolder(ctx context.Context) (*view, error) {
 	for {
-		n, err := e.s.get(ctx, e.node)
+		n, err := e.s.get(ctx, e.lock.node)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			return &view{}, nil
@@ -42,17 +42,17 @@ func (e *entry) lookHolder(ctx context.Context) (*view, error) {
 		case n.stat.EphemeralOwner == e.s.session().id:
 			return &view{own: n, leads: true}, nil
 		case ephemeral(n):
-			return &view{head: n, watch: e.node}, nil
+			return &view{head: n, watch: e.lock.node}, nil
 		}
 		v, err := e.lookFair(ctx) // it is a queue
 		if err != nil {
 			return nil, err
 		}
 		if v.head != nil {
-			v.watch, v.queue = e.node, true
+			v.watch, v.queue = e.lock.node, true
 			return v, err
 		}
-		if err := e.s.removeQueue(ctx, e.node); err != nil { // an empty queue is in the way
+		if err := e.s.removeQueue(ctx, e.lock.node); err != nil { // an empty queue is in the way
 			return nil, err
 		}
 	}

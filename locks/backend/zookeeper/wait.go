@@ -14,9 +14,9 @@ import (
 // Enter implements [queue.Entry]: it begins the session and joins the contenders. If no
 // address is reachable, it returns at once.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.lock.o.ConnectTimeout)
 	defer cancel()
-	ctx, stop := e.UntilOver(ctx)
+	ctx, stop := e.campaign.UntilOver(ctx)
 	defer stop()
 	defer e.s.want(ctx)()
 	sent := clock.Boot{}.Now()
@@ -24,7 +24,7 @@ func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 		return queue.View{}, err
 	}
 	e.begin(sent)
-	if err := e.s.login(ctx, e.settings.users.now()); err != nil {
+	if err := e.s.login(ctx, e.lock.settings.users.now()); err != nil {
 		return queue.View{}, err
 	}
 	v, err := e.join(ctx, try)
@@ -42,7 +42,7 @@ func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 
 // join calls joinFair or joinUnfair.
 func (e *entry) join(ctx context.Context, try bool) (*view, error) {
-	if e.settings.unfair {
+	if e.lock.settings.unfair {
 		return e.joinUnfair(ctx, try)
 	}
 	return e.joinFair(ctx, try)
@@ -113,9 +113,9 @@ func (e *entry) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {
 // Update implements [queue.Entry]. It wakes nobody. In unfair mode the node is new, and so
 // is its label.
 func (e *entry) Update(ctx context.Context) error {
-	if e.settings.unfair {
+	if e.lock.settings.unfair {
 		return nil
 	}
-	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, queue.NewLabel(e.o), -1) })
+	_, err := ask(ctx, e.s, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(e.ours().path, queue.NewLabel(e.lock.o), -1) })
 	return err
 }

@@ -33,7 +33,7 @@ func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error
 		w.follow(ctx, conn)
 		conn, err = w.resume(ctx, conn)
 	}
-	if w.workers.Go(func(context.Context) { w.leave(conn) }) != nil {
+	if w.lock.workers.Go(func(context.Context) { w.leave(conn) }) != nil {
 		w.leave(conn)
 	}
 	if errors.Is(err, errUnknown) {
@@ -49,7 +49,7 @@ func (l *lock) newConnector() *connector {
 
 // A watcher is one call of Watch.
 type watcher struct {
-	*lock
+	lock      *lock
 	connector *connector // only Watch uses it
 	path      string
 	changed   func()
@@ -57,7 +57,7 @@ type watcher struct {
 
 // begin starts to watch, within the connect timeout.
 func (w *watcher) begin(ctx context.Context) (net.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, w.o.ConnectTimeout)
+	limited, cancel := context.WithTimeout(ctx, w.lock.o.ConnectTimeout)
 	defer cancel()
 	return w.connect(limited, func(error) bool { return w.connector.allRefused })
 }
@@ -71,7 +71,7 @@ func (w *watcher) resume(ctx context.Context, old net.Conn) (net.Conn, error) {
 	_ = old.Close()
 	conn, err := w.connect(ctx, func(err error) bool { return errors.Is(err, errUnknown) })
 	if err != nil {
-		w.log.DebugContext(ctx, "can no longer watch the locks", "err", err)
+		w.lock.log.DebugContext(ctx, "can no longer watch the locks", "err", err)
 		return nil, err
 	}
 	w.changed()
@@ -89,10 +89,10 @@ func (w *watcher) connect(ctx context.Context, hopeless func(error) bool) (net.C
 			w.connector.change(func() { w.connector.rotation.settle(e) })
 			return conn, nil
 		}
-		w.log.DebugContext(ctx, "cannot watch", "server", e.String(), "err", err)
+		w.lock.log.DebugContext(ctx, "cannot watch", "server", e.String(), "err", err)
 		w.connector.failed(err) // moves on to the next address
 		if errors.Is(err, errExpired) {
-			w.connector = w.newConnector()
+			w.connector = w.lock.newConnector()
 		}
 		if hopeless(err) || pause.Wait(ctx) != nil {
 			return nil, err
@@ -127,12 +127,12 @@ func (w *watcher) try(ctx context.Context, e endpoint) (net.Conn, error) {
 
 // follow reports changes until the connection or ctx ends.
 func (w *watcher) follow(ctx context.Context, conn net.Conn) {
-	patience := max(w.o.ConnectTimeout, time.Second)
+	patience := max(w.lock.o.ConnectTimeout, time.Second)
 	every := min(w.connector.session().timeout/3, patience)
 	pings := time.NewTicker(every)
 	defer pings.Stop()
 	heard, ended := make(chan struct{}, 1), make(chan struct{})
-	err := w.workers.Go(func(context.Context) {
+	err := w.lock.workers.Go(func(context.Context) {
 		defer close(ended)
 		listen(conn, every+patience, heard)
 	})
