@@ -107,7 +107,7 @@ type ChangeJSON struct {
 
 // JSON returns what is printed of the change.
 func (c Change) JSON() ChangeJSON {
-	j := ChangeJSON{V: Version, Time: c.Time.UTC().Truncate(time.Millisecond), Event: c.Kind}
+	j := ChangeJSON{V: version, Time: c.Time.UTC().Truncate(time.Millisecond), Event: c.Kind}
 	if c.Trouble != nil {
 		j.Error = locks.Printable(c.Trouble.Error())
 	}

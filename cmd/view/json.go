@@ -6,9 +6,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Version is the version of the JSON that this package writes. New fields do not change the
+// version is the version of the JSON that this package writes. New fields do not change the
 // version, but a new meaning of a field does.
-const Version = 1
+const version = 1
 
 // A Report is what `leaderrun status -o json` prints.
 type Report struct {
@@ -57,7 +57,7 @@ type LastRun struct {
 
 // NewReport returns a report on locks.
 func NewReport(backend string, all []Lock, now time.Time) Report {
-	r := Report{V: Version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Locks: []JSON{}}
+	r := Report{V: version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Locks: []JSON{}}
 	for i := range all {
 		r.Locks = append(r.Locks, all[i].JSON())
 	}

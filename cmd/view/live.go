@@ -56,7 +56,7 @@ func (l *Live) draw() {
 	defer l.mu.Unlock()
 	now := time.Now()
 	if now.Sub(l.looked) > leftHolds {
-		l.now = WithoutLeft(l.now)
+		l.now = withoutLeft(l.now)
 	}
 	l.Draw(l.now, l.trouble, now)
 }

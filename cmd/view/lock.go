@@ -43,9 +43,9 @@ func (l *Lock) Is() string {
 	return Held
 }
 
-// WithoutLeft returns the locks without the time that was left of their leases. It keeps how
+// withoutLeft returns the locks without the time that was left of their leases. It keeps how
 // long ago a lease has ended.
-func WithoutLeft(all []Lock) []Lock {
+func withoutLeft(all []Lock) []Lock {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Left = min(all[i].Left, 0)

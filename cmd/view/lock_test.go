@@ -42,7 +42,7 @@ func TestIs(t *testing.T) {
 func TestWithoutLeft(t *testing.T) {
 	t.Parallel()
 	all := sample()
-	old := WithoutLeft(all)
+	old := withoutLeft(all)
 	if left(&old[0]) != "-" || old[2].Is() != Lapsed {
 		t.Errorf("left is %s, and a lease that is over is %s; want -, and lapsed", left(&old[0]), old[2].Is())
 	}

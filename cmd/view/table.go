@@ -86,9 +86,9 @@ func (s Style) since(l *Lock) string {
 	case l.Since.IsZero():
 		return "-"
 	case s.Wide:
-		return Moment(l.Since)
+		return moment(l.Since)
 	}
-	return Age(s.Now.Sub(l.Since))
+	return age(s.Now.Sub(l.Since))
 }
 
 func (s Style) lastRun(l *Lock) string {
@@ -96,9 +96,9 @@ func (s Style) lastRun(l *Lock) string {
 	case l.Last == nil || l.Last.At == 0:
 		return "-"
 	case s.Wide:
-		return Moment(time.Unix(l.Last.At, 0))
+		return moment(time.Unix(l.Last.At, 0))
 	}
-	return Age(s.Now.Sub(time.Unix(l.Last.At, 0))) + " ago"
+	return age(s.Now.Sub(time.Unix(l.Last.At, 0))) + " ago"
 }
 
 func left(l *Lock) string {

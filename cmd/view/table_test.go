@@ -110,7 +110,7 @@ func TestAge(t *testing.T) {
 		47 * time.Hour: "47h", 48 * time.Hour: "2d", -time.Hour: "-1h",
 		math.MinInt64: "-106751d", math.MaxInt64: "106751d",
 	} {
-		if got := Age(d); got != want {
+		if got := age(d); got != want {
 			t.Errorf("%v is %q; want %q", d, got, want)
 		}
 	}

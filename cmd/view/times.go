@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Age returns a duration as text, roughly: "12s", "3m", "5h", "12d".
-func Age(d time.Duration) string {
+// age returns a duration as text, roughly: "12s", "3m", "5h", "12d".
+func age(d time.Duration) string {
 	switch {
 	case d < -aheadLimit:
-		return "-" + Age(-max(d, -math.MaxInt64)) // the minimum has no opposite
+		return "-" + age(-max(d, -math.MaxInt64)) // the minimum has no opposite
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", max(0, d/time.Second))
 	case d < time.Hour:
@@ -21,14 +21,14 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Moment returns a time as text, in the local time zone.
-func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+// moment returns a time as text, in the local time zone.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // moment returns a time as text, and how long ago that was.
 func (s Style) moment(t time.Time) string {
-	ago := Age(s.Now.Sub(t)) + " ago"
+	ago := age(s.Now.Sub(t)) + " ago"
 	if d := t.Sub(s.Now); d > aheadLimit {
-		ago = "in " + Age(d)
+		ago = "in " + age(d)
 	}
-	return Moment(t) + " (" + ago + ")"
+	return moment(t) + " (" + ago + ")"
 }

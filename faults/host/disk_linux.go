@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Disk is a small file system that can be filled.
-type Disk struct {
+// A disk is a small file system that can be filled.
+type disk struct {
 	dir    string
 	mu     sync.Mutex
 	filler []string
@@ -21,7 +21,7 @@ type Disk struct {
 
 // NewDisk mounts a file system of the given size until the test ends, for files that
 // several hosts share. The error says why that is impossible.
-func NewDisk(tb testing.TB, size int64) (*Disk, error) {
+func NewDisk(tb testing.TB, size int64) (*disk, error) {
 	tb.Helper()
 	return newDisk(tb, size, newName())
 }
@@ -30,8 +30,8 @@ func NewDisk(tb testing.TB, size int64) (*Disk, error) {
 const files = 1000
 
 // newDisk mounts a disk. Its name is seen in the list of mounts.
-func newDisk(tb testing.TB, size int64, name string) (*Disk, error) {
-	d := &Disk{dir: tb.TempDir()}
+func newDisk(tb testing.TB, size int64, name string) (*disk, error) {
+	d := &disk{dir: tb.TempDir()}
 	if size == 0 {
 		size = 1 << 20
 	}
@@ -48,11 +48,11 @@ func newDisk(tb testing.TB, size int64, name string) (*Disk, error) {
 }
 
 // Dir is the directory in which it is mounted.
-func (d *Disk) Dir() string { return d.dir }
+func (d *disk) Dir() string { return d.dir }
 
 // Fill leaves no room on it, not even for an empty file, until Free. An existing file
 // can still grow to the end of its last page.
-func (d *Disk) Fill() error {
+func (d *disk) Fill() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for {
@@ -86,7 +86,7 @@ func fill(f *os.File) error {
 }
 
 // Free ends Fill.
-func (d *Disk) Free() error {
+func (d *disk) Free() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var errs []error

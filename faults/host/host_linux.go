@@ -32,7 +32,7 @@ type Host struct {
 	network *network // nil: no namespace
 	cpu     *group   // nil: no cgroup
 	tasks   *group   // nil: no cgroup
-	disk    *Disk    // nil: no file system of its own
+	disk    *disk    // nil: no file system of its own
 	lacks   map[string]error
 
 	servers []string // in the order of Options

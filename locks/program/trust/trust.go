@@ -9,5 +9,5 @@ type Distrust string
 
 func (d Distrust) Error() string { return string(d) }
 
-// ErrNoFile is the error for a directory, a pipe or a device.
-var ErrNoFile = errors.New("not a regular file")
+// errNoFile is the error for a directory, a pipe or a device.
+var errNoFile = errors.New("not a regular file")

@@ -18,7 +18,7 @@ func File(path string) (string, fs.FileInfo, error) {
 	case err != nil:
 		return "", nil, err
 	case !fi.Mode().IsRegular():
-		return "", nil, ErrNoFile
+		return "", nil, errNoFile
 	}
 	return target, fi, nil
 }
