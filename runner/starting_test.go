@@ -59,6 +59,22 @@ func TestStartingAndOtherSignals(t *testing.T) {
 	})
 }
 
+// The job may run before we learn that it was started. A signal of that time reaches it at
+// once, and is reported after the start.
+func TestStartedAfterASignal(t *testing.T) {
+	slowly(t, func(t *testing.T, r *rig) {
+		r.job.on = deaf
+		r.send(seconds(1), syscall.SIGTERM)
+		r.at(seconds(2), func() { r.job.answers(nil) })
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+		r.did("0s open", "0s acquire", "0s start", "1s signal TERM", "6s kill", "6s exit", "6s release", "6s close")
+		if got, want := r.kinds(), []event.Kind{event.Acquired, event.Started, event.Signalled, event.Killed, event.Exited, event.Released}; !slices.Equal(got, want) {
+			t.Errorf("got events %v, want %v", got, want)
+		}
+	})
+}
+
 // A loss kills a job that is being started at once.
 func TestStartingAndALoss(t *testing.T) {
 	slowly(t, func(t *testing.T, r *rig) {

@@ -43,8 +43,9 @@ type supervisor struct {
 	limit     clock.Instant // when the task has run for too long
 	health    *health.Watch
 
-	starting   <-chan error // nil: we know whether the task was started
-	early      []os.Signal  // signals to pass on after the start
+	starting   <-chan error  // nil: we know whether the task was started
+	early      []os.Signal   // signals to pass on after the start
+	unreported []event.Event // what was done to the task, to be reported after its start
 	began      clock.Instant
 	notStarted bool
 	startErr   error // why it was not started, unless it had to end anyway
@@ -116,6 +117,8 @@ func (s *supervisor) supervise() {
 		}
 		timer.Stop()
 	}
+	s.starting = nil // nobody will know
+	s.done()
 	s.lease.attach(nil)
 	s.health.Cancel()
 	if !s.unkillable { // else a health check may be unkillable as well
@@ -127,6 +130,7 @@ func (s *supervisor) supervise() {
 // begin is called when we know whether the task was started.
 func (s *supervisor) begin(err error) {
 	s.starting = nil
+	defer s.done()
 	if err != nil {
 		s.refuse(err)
 		return
@@ -143,6 +147,18 @@ func (s *supervisor) begin(err error) {
 	for _, sig := range s.early {
 		s.pass(sig)
 	}
+}
+
+// done reports what was done to the task. The job may run, and be signalled, before we learn
+// that it was started; that is reported first.
+func (s *supervisor) done(what ...event.Event) {
+	if s.unreported = append(s.unreported, what...); s.starting != nil {
+		return
+	}
+	for _, e := range s.unreported {
+		s.task.report.emit(e)
+	}
+	s.unreported = nil
 }
 
 // jobStarted is called when the job's first process runs.
@@ -270,7 +286,7 @@ func (s *supervisor) stop(sig os.Signal, reason string) {
 	if err := s.job.Stop(sig); err != nil {
 		s.log.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
 	}
-	s.task.report.emit(event.Event{Kind: event.Signalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
+	s.done(event.Event{Kind: event.Signalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
 	if !s.stopping {
 		s.stopping = true
 		s.killBy = s.c.Clock.Now().Add(s.c.Timing.Grace)
@@ -284,7 +300,7 @@ func (s *supervisor) kill(reason string) {
 	if first {
 		s.killed, s.stopping = s.c.Clock.Now(), true
 		s.log.Info("killing the job", "reason", reason)
-		s.task.report.emit(event.Event{Kind: event.Killed, Class: s.cause(), Reason: reason})
+		s.done(event.Event{Kind: event.Killed, Class: s.cause(), Reason: reason})
 	}
 	if err := s.job.Kill(); err != nil && first {
 		s.log.Error("the job could not be killed", "err", err)
