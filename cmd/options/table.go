@@ -2,7 +2,6 @@ package options
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -81,7 +80,7 @@ func (v *Values) lockOptions() []Option {
 	const which, waiting, job, losing = "Which lock", "Waiting", "The job", "Lease and stopping"
 	return []Option{
 		{Name: "backend", Common: true, Short: "b", Group: which, Value: &v.Backend, Default: "file",
-			Usage: "keep the lock in `NAME|URL`: " + strings.Join(known.Schemes(), ", ") + ", or a URL such as etcd://host:2379/prefix"},
+			Usage: "keep the lock in `NAME|URL`, such as etcd or etcd://host:2379/prefix; see leaderrun backends"},
 		{Name: "lock", Common: true, Short: "l", Group: which, Value: &v.Lock, Usage: "`NAME` of the lock (default: the base name of COMMAND); required if COMMAND is a shell, an interpreter or another wrapper"},
 		{Name: "id", Group: which, Value: &v.ID, Usage: "`ID` shown to others as the holder (default: host/pid/random)"},
 		{Name: "slots", Common: true, Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),

@@ -107,6 +107,9 @@ func TestStore(t *testing.T) {
 		{spell("postgres:", "PGHOST=a"), spell("postgres:", "PGHOST=b")},
 		{spell("postgres://h", "PGUSER=a"), spell("postgres://h", "PGUSER=b")}, // it is also the name of the database
 		{spell("postgres://?service=x", "HOME=/a"), spell("postgres://?service=x", "HOME=/b")},
+		{spell("consul:", "CONSUL_HTTP_ADDR=a"), spell("consul:", "CONSUL_HTTP_ADDR=b")},
+		{spell("consul://h/x"), spell("consul://h/x?compat=consul-lock")},
+		{spell("consul://h", "CONSUL_NAMESPACE=a"), spell("consul://h", "CONSUL_NAMESPACE=b")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},
 	} {
 		if test.one == test.other {

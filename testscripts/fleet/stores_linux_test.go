@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
@@ -45,6 +46,7 @@ type pauser interface {
 func stores() map[string]func(*testing.T) *store {
 	return map[string]func(*testing.T) *store{
 		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
+		"consul": consulStore,
 	}
 }
 
@@ -78,6 +80,12 @@ func postgresStore(t *testing.T) *store {
 	s := pgtest.Start(t, pgtest.Options{})
 	return &store{name: "postgres", server: s, addr: s.Addr(), window: time.Second, rude: 20,
 		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, addr)} }}
+}
+
+func consulStore(t *testing.T) *store {
+	s := consultest.Start(t, consultest.Options{})
+	return &store{name: "consul", server: s, addr: s.Addr(), window: time.Second, rude: 20,
+		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=consul://" + addr + "/fleet"} }}
 }
 
 // behindProxies puts a proxy in front of the server for each host.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
@@ -23,6 +24,7 @@ var backends = [...]*backend.Info{
 	&zkinfo.Info,
 	&gcsinfo.Info,
 	&postgresinfo.Info,
+	&consulinfo.Info,
 }
 
 // Backends returns all backends, in the order in which a user should consider them.

@@ -1,0 +1,51 @@
+package faults
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
+)
+
+const consulKey = "/v1/kv/leaderrun/" + lockName
+
+func consulSingle(t *testing.T, p plan) *store {
+	return consulStore(consultest.Cluster{consultest.Start(t, consultest.Options{})}, p)
+}
+
+func consulCluster(t *testing.T, p plan) *store {
+	return consulStore(consultest.StartCluster(t, 3, consultest.Options{}), p)
+}
+
+// consulStore is a server, or several, of which all runs name the first.
+func consulStore(c consultest.Cluster, p plan) *store {
+	s := &store{servers: []string{c[0].Addr()}, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
+	for _, server := range c {
+		s.faults = append(s.faults, serverFaults(server)...)
+	}
+	if len(c) > 1 {
+		s.faults = append(s.faults, leaderFaults(c.Leader)...)
+	}
+	if p.strict {
+		s.faults = append(s.faults,
+			consulEviction(c[0], "lock deleted", func(string) { c[0].Ask(http.MethodDelete, consulKey, "") }),
+			consulEviction(c[0], "session destroyed", func(session string) { c[0].Ask(http.MethodPut, "/v1/session/destroy/"+session, "") }),
+			consulEviction(c[0], "node deregistered", func(string) {
+				c[0].Ask(http.MethodPut, "/v1/catalog/deregister", `{"Node": "`+c[0].Node+`"}`)
+			}))
+	}
+	return s
+}
+
+// consulEviction ends a running term.
+func consulEviction(s *consultest.Server, name string, evict func(session string)) fault {
+	return fault{name, func(*nemesis, *machine) bool {
+		var all []struct{ Session string }
+		if json.Unmarshal([]byte(s.Ask(http.MethodGet, consulKey, "")), &all) != nil || len(all) == 0 || all[0].Session == "" {
+			return false // nobody has the lock
+		}
+		evict(all[0].Session)
+		return true
+	}}
+}

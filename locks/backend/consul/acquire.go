@@ -1,0 +1,207 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// Enter implements [queue.Entry]. To try a lock that is held takes one read, and no session.
+func (e *entry) Enter(ctx context.Context, try bool) (v queue.View, err error) {
+	ctx, cancel := e.campaign.UntilOver(ctx)
+	defer cancel()
+	if try {
+		err = e.lock.retry(ctx, e.look)
+		if err != nil || e.seen.held() {
+			return e.view(), err
+		}
+		e.fresh = true
+	}
+	if err := e.lock.retry(ctx, func(ctx context.Context) error { return e.begin(ctx, e.lock.o.TTL) }); err != nil {
+		return v, err
+	}
+	err = e.lock.retry(ctx, func(ctx context.Context) error {
+		v, err = e.join(ctx)
+		return err
+	})
+	return v, err
+}
+
+// begin makes the session. One whose answer was lost has locked nothing, and ends by itself.
+func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
+	body := struct {
+		Name, TTL, LockDelay, Behavior string
+		NodeChecks                     []string
+	}{
+		Name: "leaderrun " + e.lock.o.Name, TTL: ttl.String(), Behavior: "delete",
+		LockDelay:  "0s",       // its default is 15 s, in which nobody gets a lock that was released
+		NodeChecks: []string{}, // its default ends the session as soon as others cannot reach the agent
+	}
+	var answer struct{ ID string }
+	sent := clock.Boot{}.Now()
+	_, err := e.lock.client.put(ctx, "/v1/session/create", body, &answer)
+	if least := leastTTL(err); least > ttl {
+		return e.begin(ctx, least)
+	}
+	if err == nil && answer.ID == "" {
+		err = errForeign
+	}
+	if err != nil {
+		return err
+	}
+	e.started(term{Session: answer.ID, TTL: ttl}, sent)
+	return nil
+}
+
+// tooShort is how a server says what its session_ttl_min is.
+var tooShort = regexp.MustCompile(`Invalid Session TTL .* must be between \[([0-9a-z.]+)=`)
+
+// leastTTL returns the shortest TTL that the server grants if err says that ours is shorter.
+func leastTTL(err error) (least time.Duration) {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		if m := tooShort.FindStringSubmatch(e.text); m != nil {
+			least, _ = time.ParseDuration(m[1])
+		}
+	}
+	return least
+}
+
+// Why a key that was free could not be locked, although the server is well.
+var (
+	errQuicker = errors.New("somebody else was quicker")
+	errDelayed = errors.New("nobody gets the key until a lock delay is over")
+)
+
+// join looks at the key, and locks it if it is free.
+func (e *entry) join(ctx context.Context) (queue.View, error) {
+	session, _ := e.ours()
+	for {
+		err := e.look(ctx)
+		if err == nil && !e.seen.held() {
+			e.seen, err = e.acquire(ctx, session)
+		}
+		e.delayed = errors.Is(err, errDelayed)
+		switch {
+		case errors.Is(err, errQuicker):
+			continue
+		case err != nil && !e.delayed:
+			return queue.View{}, err
+		}
+		if e.seen.held() && e.seen.Session == session {
+			e.mu.Lock()
+			e.token = e.seen.ModifyIndex
+			e.mu.Unlock()
+		}
+		return e.view(), nil
+	}
+}
+
+// look reads the key, unless Await or Enter has just done so.
+func (e *entry) look(ctx context.Context) (err error) {
+	if e.fresh {
+		e.fresh = false
+		return nil
+	}
+	e.seen, e.index, err = e.lock.client.block(ctx, e.lock.key, 0, 0)
+	return err
+}
+
+// acquire locks the key, which was free when we looked. A request whose outcome is not
+// known is repeated as it was, which changes nothing if our session has the key already.
+func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
+	if e.label == nil {
+		e.label = queue.NewLabel(e.lock.o)
+	}
+	lock := op{Verb: "lock", Key: e.lock.key, Value: e.label, Session: session}
+	if e.lock.client.settings.compat {
+		lock.Flags = lockFlags
+		if e.seen != nil && e.seen.Flags != lockFlags {
+			return nil, locks.Usagef("the key %s is not a lock of `consul lock`: its flags are %#x", e.lock.key, e.seen.Flags)
+		}
+	}
+	all, err := e.lock.client.transact(ctx, lock)
+	refusal, refused := errors.AsType[*conflict](err)
+	if err == nil || refused {
+		e.label = nil // the outcome is known
+	}
+	switch {
+	case err == nil && len(all) == 0:
+		return nil, &statusError{http.StatusForbidden, "Permission denied: the token may write the key but not read it"}
+	case err == nil:
+		return all[0], nil
+	case !refused:
+		return nil, err
+	case strings.Contains(refusal.What, "lock is already held"):
+		return nil, errQuicker
+	case strings.Contains(refusal.What, "due to lock delay"):
+		return nil, errDelayed
+	case strings.Contains(refusal.What, "invalid session"):
+		return nil, errExpired
+	}
+	return nil, err
+}
+
+// lockFlags are those by which `consul lock` knows its keys.
+const lockFlags = 0x2ddccbc058a50c18
+
+// view returns what we have seen. While the server gives the key to nobody, somebody else
+// counts as the holder.
+func (e *entry) view() (v queue.View) {
+	if e.delayed {
+		v.Head = &queue.Head{}
+		return v
+	}
+	v.Line = line(e.seen)
+	if _, v.Token = e.ours(); v.Token != 0 {
+		v.Leads = true
+	}
+	return v
+}
+
+// line returns who has locked the key.
+func line(p *pair) queue.Line {
+	if !p.held() {
+		return queue.Line{}
+	}
+	return queue.Line{Head: &queue.Head{Token: p.ModifyIndex, Label: p.Value}}
+}
+
+// Await implements [queue.Entry]. The server does not report the end of a lock delay.
+func (e *entry) Await(ctx context.Context) error {
+	if e.delayed {
+		e.delayed = false
+		_ = backoff.Sleep(ctx, e.lock.wait()/5)
+		return nil
+	}
+	for {
+		p, index, err := e.lock.client.block(ctx, e.lock.key, e.index, e.lock.wait())
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		changed := !p.same(e.seen)
+		e.seen, e.index, e.fresh = p, index, changed
+		if changed {
+			return nil
+		}
+	}
+}
+
+// Look implements [queue.Entry].
+func (e *entry) Look(ctx context.Context) (v queue.View, err error) {
+	err = e.lock.retry(ctx, func(ctx context.Context) error {
+		v, err = e.join(ctx)
+		return err
+	})
+	return v, err
+}

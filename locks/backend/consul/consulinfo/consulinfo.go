@@ -1,0 +1,55 @@
+// Package consulinfo describes the backend consul.
+package consulinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it. The variables are those of the program consul.
+var Info = backend.Info{ //nolint:gosec // names of variables, and no credentials
+	Scheme:  "consul",
+	Product: "Consul",
+	Folder:  "consul",
+
+	URL:         "consul://host:8500/prefix",
+	HeldUntil:   "the session ends",
+	Token:       "modify index of the key",
+	Order:       "none",
+	NotifiedBy:  "blocking query",
+	Permissions: "key_prefix write on the prefix and session write on the agent's node, if ACLs are enabled",
+	Limits:      "ttl at least 10s; a lease that is not renewed ends after up to twice the ttl",
+	Cost:        "two requests per renewal",
+
+	Port: "8500",
+	Params: []backend.Param{
+		{Name: "cacert", Usage: "FILE with the authorities of the server's certificate"},
+		{Name: "cert", Usage: "FILE with our certificate"},
+		{Name: "compat", Usage: "whose locks to exclude, too", Words: []string{"consul-lock"}},
+		{Name: "dc", Usage: "NAME of the datacenter, which must be the agent's own"},
+		{Name: "key", Usage: "FILE with its key"},
+		{Name: "namespace", Usage: "NAMESPACE of the keys (Enterprise)"},
+		{Name: "partition", Usage: "PARTITION of the keys (Enterprise)"},
+		{Name: "servername", Usage: "NAME in the server's certificate"},
+		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}},
+		{Name: "token-file", Usage: "FILE with the ACL token, read for each request", About: backend.User},
+	},
+	Variables: []backend.Variable{
+		{Name: "CONSUL_HTTP_ADDR", About: backend.Address},
+		{Name: "CONSUL_HTTP_TOKEN", About: backend.User, Secret: true},
+		{Name: "CONSUL_HTTP_TOKEN_FILE", About: backend.User, Secret: true},
+		{Name: "CONSUL_HTTP_AUTH", About: backend.User, Secret: true},
+		{Name: "CONSUL_HTTP_SSL"},
+		{Name: "CONSUL_HTTP_SSL_VERIFY", About: backend.Refusal},
+		{Name: "CONSUL_CACERT"},
+		{Name: "CONSUL_CAPATH"},
+		{Name: "CONSUL_CLIENT_CERT"},
+		{Name: "CONSUL_CLIENT_KEY", Secret: true},
+		{Name: "CONSUL_TLS_SERVER_NAME"},
+		{Name: "CONSUL_NAMESPACE"},
+		{Name: "CONSUL_PARTITION"},
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+}

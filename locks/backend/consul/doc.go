@@ -1,0 +1,105 @@
+// Package consul keeps locks in the key/value store of Consul, version 1.14 or later.
+//
+// A lock is one key, PREFIX/NAME. The contender whose session has locked it leads. There is
+// no queue. The value of the key is a label for people, written in the step that locks it.
+// When the session ends, for whatever reason, the server deletes the key in the same step.
+//
+// # URL
+//
+//	consul://[host[:port]][/prefix][?parameters]
+//
+// The port is 8500 unless given, and the prefix of all keys is leaderrun. A session belongs
+// to the node of one agent, so there is only one address: that of an agent on this machine,
+// or of a server. Parameters:
+//
+//	cacert=FILE       the CAs that may have signed the server's certificate, PEM
+//	cert=FILE         our certificate, PEM, with key=FILE
+//	compat=consul-lock
+//	                  the key of a lock is PREFIX/NAME/.lock, with the flags that
+//	                  `consul lock PREFIX/NAME` gives it, so that the two exclude each
+//	                  other; without a prefix it is NAME/.lock
+//	dc=NAME           the datacenter; any but the agent's own is an error
+//	namespace=NAME    of the keys and the session, in Consul Enterprise
+//	partition=NAME    likewise
+//	servername=NAME   the name that the server's certificate must have
+//	tls=true|false    speak TLS or not; else TLS is spoken if cacert, cert or servername is
+//	                  given, or as the variables say
+//	token-file=FILE   has the ACL token
+//
+// What the URL leaves open comes from the variables of the program consul:
+// CONSUL_HTTP_ADDR (host:port, http://…, https://… or unix:///socket),
+// CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_HTTP_AUTH (user:password),
+// CONSUL_HTTP_SSL, CONSUL_HTTP_SSL_VERIFY, CONSUL_CACERT, CONSUL_CLIENT_CERT,
+// CONSUL_CLIENT_KEY, CONSUL_TLS_SERVER_NAME, CONSUL_NAMESPACE and CONSUL_PARTITION.
+// CONSUL_CAPATH is refused. HTTP proxies are not used. The token's file is read for each
+// request, and certificates for each connection.
+//
+// # Liveness
+//
+// The session has the ttl, no health checks, and a lock delay of 0. All three are given
+// explicitly: with Consul's defaults the session ends as soon as other nodes cannot reach
+// the agent, and nobody gets a lock for 15 s after a release. A strict takeover does not
+// use the lock delay either, because it would also delay a release; leaderrun waits for the
+// end of the former lease itself, as on every backend. The server ends a session that is
+// not renewed after one to two times its ttl. It ends it earlier if the agent's node is
+// deregistered, as when the agent leaves; then the holder learns of it at once.
+//
+// Only Renew extends a session. A server that has just become the leader, and has not yet
+// read all of its log, answers that there is no such session; so a consistent read must
+// confirm that, too. The leader of the servers renews without making sure that it still
+// leads, and whether or not the session has the key. So after each renewal a consistent
+// read must show the key with our session. A leader that was deposed while it was frozen
+// can confirm one renewal that the new leader does not know of. But the new leader has
+// restarted all sessions, and lets each last for twice its ttl.
+//
+// A request to lock the key that was not answered is repeated as it was, by the same
+// session, which changes nothing if it had been done. To undo is to end the session: a
+// request that arrives later finds none, and fails.
+//
+// Waiters keep a session, and wait for a change of the key by a blocking query, which is a
+// consistent read, too. Consul reports changes of the store as a whole, so an answer counts
+// only if the key has changed. A query lasts up to a third of the ttl, so that one whose
+// connection has gone silent is noticed soon.
+//
+// # Record and requests
+//
+// The record of a lock is the key PREFIX/NAME%record. It is written in one
+// transaction that checks that our session has the lock's key, and that the record is as
+// we have read it. A request to the holder is PREFIX/NAME%ask, written on the condition
+// that the lock's key has the index which is the holder's token; the holder deletes it. A
+// "/" in NAME is written %2F.
+//
+// To break a lock is to delete its key if it has the index which is the token. To forget
+// one is to delete record and request in a transaction which checks that the key is free.
+//
+// # Fencing token
+//
+// The token is the ModifyIndex that the key got when it was locked: the index of the
+// servers' log, which rises with every write of the datacenter. Nothing
+// has to be kept for it, and leaderrun never writes the key again.
+//
+// # Permissions
+//
+// With ACLs on, the token needs a policy like
+//
+//	key_prefix "leaderrun/" { policy = "write" }
+//	session_prefix "" { policy = "write" }
+//
+// The second can be limited to the node of the agent: session "NODE". To inspect, list and
+// watch, read is enough. Without more, a probe cannot tell the version of the servers
+// (agent_prefix "" { policy = "read" }).
+//
+// # Limits
+//
+// The ttl is 10 s or more, or what session_ttl_min says on the servers; a shorter one is
+// made longer.
+//
+// A server with -dev keeps nothing over a restart. In new servers, what `consul snapshot
+// restore` brings back has an old index: tokens fall behind those given since.
+//
+// An agent takes 200 connections from one address (limits.http_max_conns_per_client). A run
+// needs up to four.
+//
+// Whoever may write the key can change it while it is locked. The lock is unaffected, but
+// its status then shows another token, and the holder receives no requests.
+package consul

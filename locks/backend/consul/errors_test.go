@@ -1,0 +1,110 @@
+package consul_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/consul"
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+type troubled drive.Trouble
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range troubles(t) {
+		tt.URL = "consul://" + tt.URL
+		for _, try := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/try=%t", tt.Name, try), func(t *testing.T) {
+				t.Parallel()
+				trial.Steady(t, func(tb testing.TB, scale int) {
+					o := options("a")
+					o.ConnectTimeout = time.Duration(scale) * time.Second
+					text := drive.Trouble(tt).Check(tb, consul.Open, o, try, time.Duration(scale)*1500*time.Millisecond, secret)
+					for _, noise := range []string{"rpc error", "Put \"", "Get \"", "EOF", "http://"} {
+						if strings.Contains(text, noise) {
+							tb.Errorf("the message has %q: %s", noise, text)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+const secret = "5ec7e755-0000-0000-0000-000000000001"
+
+func troubles(t *testing.T) []troubled {
+	ca, other := realserver.NewCA(t), realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{})
+	files := fmt.Sprintf("cert_file = %q key_file = %q ca_file = %q", cert, key, ca.CertFile)
+	plain := consultest.Start(t, consultest.Options{})
+	secure := consultest.Start(t, consultest.Options{HTTPS: true, HCL: []string{"tls { https { " + files + " } }"}})
+	mutual := consultest.Start(t, consultest.Options{HTTPS: true, HCL: []string{"tls { https { " + files + " verify_incoming = true } }"}})
+	answers := func(status int, text string) string {
+		h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}))
+		h.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+		h.Start()
+		t.Cleanup(h.Close)
+		return h.Listener.Addr().String()
+	}
+	hole := faultproxy.New(t, plain.Addr())
+	hole.CutAll()
+	ssh := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
+	return []troubled{
+		{"server down", drive.Nobody(t), locks.ErrUnavailable, "connection refused", "check that a Consul agent runs", false},
+		{"no such host", "no-such-host.invalid", locks.ErrUnavailable, "no such host", "spelling", true},
+		{"black hole", hole.Addr(), locks.ErrUnavailable, "no answer", "check the address", true},
+		{"web page", answers(http.StatusOK, "<html>"), locks.ErrUnavailable, "not Consul's", "check the port", false},
+		{"redirect", answers(http.StatusFound, "<html>"), locks.ErrUnavailable, "302", "check the port", false},
+		{"proxy denies", answers(http.StatusForbidden, "<html>"), locks.ErrDenied, "403", "policy", false},
+		{"wants a password", answers(http.StatusUnauthorized, ""), locks.ErrDenied, "401", "CONSUL_HTTP_AUTH", false},
+		{"no leader", answers(http.StatusInternalServerError, "No cluster leader"), locks.ErrUnavailable, "No cluster leader", "list-peers", true},
+		{"SSH server", ssh, locks.ErrUnavailable, "what answered is not Consul", "check the port", false},
+		{"plain to TLS port", secure.Addr(), locks.ErrUnavailable, "HTTPS server", "if the server speaks TLS", false},
+		{"TLS to plain port", plain.Addr() + "?tls=true", locks.ErrUnavailable, "does not speak it", "does not speak TLS", false},
+		{"unknown CA", secure.Addr() + "?cacert=" + other.CertFile, locks.ErrUnavailable, "signed by unknown authority", "cacert=FILE", false},
+		{"other name", secure.Addr() + "?servername=x.example&cacert=" + ca.CertFile, locks.ErrUnavailable, "not x.example", "servername=NAME", false},
+		{"no client certificate", mutual.Addr() + "?cacert=" + ca.CertFile, locks.ErrDenied, "certificate", "cert=FILE", false},
+		{"other datacenter", plain.Addr() + "?dc=dc9", locks.ErrUnavailable, "No path to datacenter", "dc=", false},
+		{"namespace", plain.Addr() + "?namespace=x", locks.ErrUsage, "Enterprise", "", false},
+		{"partition", plain.Addr() + "?partition=x", locks.ErrUsage, "Enterprise", "", false},
+		{"too many connections", answers(http.StatusTooManyRequests, "Your IP is issuing too many concurrent connections, please rate limit your calls"), locks.ErrUnavailable, "too many concurrent connections", "http_max_conns_per_client", true},
+	}
+}
+
+// TestConnections checks TLS with a client certificate.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	ca := realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{})
+	own, ownKey := ca.Issue("client", realserver.Cert{})
+	s := consultest.Start(t, consultest.Options{HTTPS: true, HCL: []string{fmt.Sprintf("tls { https { cert_file = %q key_file = %q ca_file = %q verify_incoming = true } }", cert, key, ca.CertFile)}})
+	l := handle(t, fmt.Sprintf("%s?cacert=%s&cert=%s&key=%s", s.URL(), ca.CertFile, own, ownKey), options("a"))
+	drive.Eventually(t, drive.Patience, "the server has a leader", func() bool {
+		_, err := l.Inspect(drive.Context(t))
+		return err == nil
+	})
+	drive.Hold(t, l)
+	drive.Renew(t, l)
+	probed, err := l.Probe(drive.Context(t))
+	if got := probed.Servers[0]; err != nil || got.TLS != "1.3" || got.Expires.IsZero() || got.Role != "server" || got.Error != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	drive.Release(t, l)
+}

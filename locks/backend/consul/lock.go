@@ -1,0 +1,75 @@
+package consul
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
+)
+
+// A lock is what one handle sees of a lock. It implements [queue.Store].
+type lock struct {
+	client *client
+	o      locks.Options
+	key    string // of the lock
+	log    *slog.Logger
+}
+
+// Open makes a handle on one lock, by the recipe of package queue. It implements
+// [locks.Opener], and contacts nothing.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	backend := "consul://" + s.addr
+	log := queue.Logger(backend, o)
+	if s.tls != nil {
+		s.tls.Log = log
+	}
+	l := &lock{client: newClient(s, o.ConnectTimeout, log), o: o, key: s.key(o.Name), log: log}
+	return queue.New(l, queue.Traits{Backend: backend, Secrets: consulinfo.Info.Secrets(), Unordered: true}, o), nil
+}
+
+func (l *lock) recordKey() string { return l.client.settings.under(l.o.Name) + recordSuffix }
+func (l *lock) askKey() string    { return l.client.settings.under(l.o.Name) + askSuffix }
+
+// Close implements [queue.Store].
+func (l *lock) Close() { l.client.http.CloseIdleConnections() }
+
+// wait is how long a blocking query waits for a change. Only then do we notice a connection
+// that has gone silent.
+func (l *lock) wait() time.Duration { return min(max(l.o.TTL/3, time.Second), 10*time.Second) }
+
+// retry repeats f within the connect timeout as long as its error may pass. An address
+// where nobody listens is reported at once. Of several errors the first one says most.
+func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	var why error
+	for pause := new(backoff.Backoff); ; {
+		err := f(limited)
+		if err == nil || !transient(err) || unreachable(err) {
+			return err
+		}
+		if why == nil || limited.Err() == nil {
+			why = err
+		}
+		if pause.Wait(limited) != nil {
+			return why
+		}
+	}
+}
+
+var (
+	_ locks.Opener  = Open
+	_ queue.Lister  = (*lock)(nil)
+	_ queue.Watcher = (*lock)(nil)
+	_ queue.Prober  = (*lock)(nil)
+)

@@ -1,0 +1,145 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+)
+
+func (s *settings) String() string {
+	token := s.token
+	if file := s.tokenFile.Now(nil); file != "" {
+		token = file
+	}
+	out := s.addr + s.base + " " + s.key("a/b")
+	for name, value := range map[string]string{" token=": token, " auth=": s.auth.String(), " query=": s.query.Encode()} {
+		if value != "" {
+			out += name + value
+		}
+	}
+	if s.socket {
+		out += " socket"
+	}
+	if s.tls != nil {
+		c := s.tls.Config()
+		out += fmt.Sprintf(" tls(ca=%t cert=%t name=%q skip=%t)", c.RootCAs != nil, c.GetClientCertificate != nil, c.ServerName, c.InsecureSkipVerify)
+	}
+	return out
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	ca := realserver.NewCA(t)
+	cert, key := ca.Issue("client", realserver.Cert{})
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const local = "127.0.0.1:8500 leaderrun/a%2Fb"
+	tests := []struct {
+		url  string
+		env  []string
+		want string
+	}{
+		{"consul:", nil, local},
+		{"consul://", nil, local},
+		{"consul:///x/y/", nil, "127.0.0.1:8500 x/y/a%2Fb"},
+		{"consul://h", nil, "h:8500 leaderrun/a%2Fb"},
+		{"consul://h:1/x%20y", nil, "h:1 x y/a%2Fb"},
+		{"consul://[::1]", nil, "[::1]:8500 leaderrun/a%2Fb"},
+		{"consul://h?compat=consul-lock", nil, "h:8500 a%2Fb/.lock"},
+		{"consul://h/x?compat=consul-lock", nil, "h:8500 x/a%2Fb/.lock"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=h:1"}, "h:1 leaderrun/a%2Fb"},
+		{"consul://i", []string{"CONSUL_HTTP_ADDR=h:1"}, "i:8500 leaderrun/a%2Fb"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=http://h/base/"}, "h:8500/base leaderrun/a%2Fb"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=https://h"}, `h:8500 leaderrun/a%2Fb tls(ca=false cert=false name="" skip=false)`},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=unix:///run/consul.sock"}, "/run/consul.sock leaderrun/a%2Fb socket"},
+		{"consul:", []string{"CONSUL_HTTP_TOKEN=t"}, local + " token=t"},
+		{"consul:", []string{"CONSUL_HTTP_TOKEN=t", "CONSUL_HTTP_TOKEN_FILE=" + file}, local + " token=from-file"},
+		{"consul://h?token-file=" + file, nil, "h:8500 leaderrun/a%2Fb token=from-file"},
+		{"consul:", []string{"CONSUL_HTTP_AUTH=u:p"}, local + " auth=u:p"},
+		{"consul://h?dc=d", nil, "h:8500 leaderrun/a%2Fb query=dc=d"},
+		{"consul://h?namespace=n&partition=p", []string{"CONSUL_NAMESPACE=o"}, "h:8500 leaderrun/a%2Fb query=ns=n&partition=p"},
+		{"consul://h", []string{"CONSUL_NAMESPACE=o", "CONSUL_PARTITION=q"}, "h:8500 leaderrun/a%2Fb query=ns=o&partition=q"},
+		{"consul://h", []string{"CONSUL_HTTP_SSL=true", "CONSUL_HTTP_SSL_VERIFY=false", "CONSUL_TLS_SERVER_NAME=x"}, `h:8500 leaderrun/a%2Fb tls(ca=false cert=false name="x" skip=true)`},
+		{"consul://h", []string{"CONSUL_CACERT=" + ca.CertFile}, "h:8500 leaderrun/a%2Fb"},
+		{"consul://h?tls=true", []string{"CONSUL_CACERT=" + ca.CertFile, "CONSUL_CLIENT_CERT=" + cert, "CONSUL_CLIENT_KEY=" + key}, `h:8500 leaderrun/a%2Fb tls(ca=true cert=true name="" skip=false)`},
+		{"consul://h?cacert=" + ca.CertFile, nil, `h:8500 leaderrun/a%2Fb tls(ca=true cert=false name="" skip=false)`},
+		{"consul://h?tls=false", []string{"CONSUL_HTTP_SSL=true"}, "h:8500 leaderrun/a%2Fb"},
+	}
+	for _, bad := range []string{
+		"consul://token@h", "consul://h,i", "consul://h:0", "consul://h/a//b", "consul://h/a/../b", "consul://h/%1b", "consul://h/%ff",
+		"consul://h?compat=other", "consul://h?tls=x", "consul://h?cert=" + cert, "consul://h?cacert=/no/such/file", "consul://h?token-file=/no/such/file", "consul://h?x=y", "consul://h#x",
+	} {
+		tests = append(tests, struct {
+			url  string
+			env  []string
+			want string
+		}{url: bad})
+	}
+	for _, bad := range []string{"CONSUL_HTTP_ADDR=ftp://h", "CONSUL_HTTP_ADDR=h,i", "CONSUL_HTTP_SSL=x", "CONSUL_HTTP_SSL_VERIFY=x", "CONSUL_CAPATH=/etc/ssl", "CONSUL_HTTP_TOKEN_FILE=/no/such/file"} {
+		tests = append(tests, struct {
+			url  string
+			env  []string
+			want string
+		}{url: "consul:", env: []string{bad}})
+	}
+	for _, tt := range tests {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := parse(u, func(name string) string {
+			for _, v := range tt.env {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		})
+		switch {
+		case tt.want == "" && !errors.Is(err, locks.ErrUsage):
+			t.Errorf("%s %q: got %v, %v; want an ErrUsage", tt.url, tt.env, s, err)
+		case tt.want != "" && err != nil:
+			t.Errorf("%s %q: %v", tt.url, tt.env, err)
+		case tt.want != "" && s.String() != tt.want:
+			t.Errorf("%s %q:\n got %s\nwant %s", tt.url, tt.env, s, tt.want)
+		}
+	}
+}
+
+// TestIndexBeginsAnew checks that after an index that is less than the one before, the next
+// query does not wait for a greater one, and that an answer without an index is an error.
+func TestIndexBeginsAnew(t *testing.T) {
+	t.Parallel()
+	index := "7"
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Consul-Index", index)
+		fmt.Fprint(w, `[]`)
+	}))
+	t.Cleanup(h.Close)
+	c := newClient(&settings{addr: h.Listener.Addr().String()}, time.Minute, nil)
+	for _, tt := range []struct {
+		since, want uint64
+	}{{0, 7}, {6, 7}, {7, 7}, {8, 0}} {
+		if _, got, err := c.block(context.Background(), "x", tt.since, time.Second); err != nil || got != tt.want {
+			t.Errorf("since %d: got %d, %v; want %d", tt.since, got, err, tt.want)
+		}
+	}
+	for _, index = range []string{"", "0", "x"} {
+		if _, got, err := c.block(context.Background(), "x", 0, 0); !errors.Is(err, errForeign) {
+			t.Errorf("index %q: got %d, %v", index, got, err)
+		}
+	}
+}

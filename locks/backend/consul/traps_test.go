@@ -1,0 +1,327 @@
+package consul_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+// TestSession checks the session's settings: Consul's defaults would end it early, and keep
+// everybody out after a release.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	l := handle(t, s.URL(), options("a"))
+	drive.Hold(t, l)
+	var all []struct {
+		TTL, Behavior      string
+		LockDelay          time.Duration
+		NodeChecks, Checks []string
+		ServiceChecks      []any
+	}
+	if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, "/v1/session/info/"+keyOf(t, s).Session, "")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if got := all[0]; got.TTL != "1m0s" || got.LockDelay != 0 || got.Behavior != "delete" || len(got.NodeChecks)+len(got.Checks)+len(got.ServiceChecks) != 0 {
+		t.Errorf("the session is %+v", got)
+	}
+}
+
+// TestLeastTTL checks that a short lease becomes as long as the server's session_ttl_min,
+// and that doctor says so before.
+func TestLeastTTL(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{HCL: []string{`session_ttl_min = "10s"`}})
+	o := options("a")
+	o.TTL = 3 * time.Second
+	l := handle(t, s.URL(), o)
+	if g := drive.Hold(t, l); g.TTL != 10*time.Second {
+		t.Errorf("granted %v", g.TTL)
+	}
+	if got := finding(t, l, "ttl"); !strings.Contains(got.Text, "no ttl below 10s") {
+		t.Errorf("found %+v", got)
+	}
+}
+
+// TestLossIsNoticed checks that whatever ends the session or the key, the holder learns of it
+// at once, and that a renewal finds out without the watch.
+func TestLossIsNoticed(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	unwatched := front(t, s, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Has("index") {
+			<-r.Context().Done()
+		}
+		return r.Context().Err() != nil
+	})
+	for name, end := range map[string]func(key){
+		"session destroyed": func(k key) { s.Ask(http.MethodPut, "/v1/session/destroy/"+k.Session, "") },
+		"node deregistered": func(key) { s.Ask(http.MethodPut, "/v1/catalog/deregister", `{"Node": "n1"}`) },
+		"key deleted":       func(key) { s.Ask(http.MethodDelete, keyPath, "") },
+		"key unlocked":      func(k key) { s.Ask(http.MethodPut, keyPath+"?release="+k.Session, "") },
+		"key stolen": func(k key) {
+			s.Ask(http.MethodPut, keyPath+"?release="+k.Session, "")
+			var made struct{ ID string }
+			_ = json.Unmarshal([]byte(s.Ask(http.MethodPut, "/v1/session/create", `{"TTL": "1s", "LockDelay": "0s", "NodeChecks": []}`)), &made)
+			s.Ask(http.MethodPut, keyPath+"?acquire="+made.ID, "")
+		},
+	} {
+		watches, renews := handle(t, s.URL(), options("a")), handle(t, "consul://"+unwatched, options("b"))
+		last := uint64(0)
+		for _, l := range []locks.Lock{watches, renews} {
+			var g locks.Grant
+			drive.Eventually(t, drive.Patience, "the lock is free", func() bool {
+				var err error
+				g, err = l.Acquire(drive.Context(t), true)
+				return err == nil
+			})
+			if g.Token <= last {
+				t.Errorf("%s: token %d after %d", name, g.Token, last)
+			}
+			last = g.Token
+			drive.Renew(t, l)
+			end(keyOf(t, s))
+			if l == renews {
+				if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
+					t.Errorf("%s: renewed: %v", name, err)
+				}
+			} else if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) {
+				t.Errorf("%s: lost: %v", name, err)
+			}
+			drive.Release(t, l)
+			s.Ask(http.MethodPut, "/v1/catalog/register", fmt.Sprintf(`{"Node": %q, "Address": "127.0.0.1"}`, s.Node))
+		}
+	}
+}
+
+// TestNewLeaderHasNotReadItsLog checks that a renewal and a release believe only after a
+// consistent read that a session does not exist.
+func TestNewLeaderHasNotReadItsLog(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var behind atomic.Bool
+	addr := front(t, s, func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case !behind.Load():
+		case strings.HasPrefix(r.URL.Path, "/v1/session/renew/"):
+			w.WriteHeader(http.StatusNotFound)
+			return true
+		case strings.HasPrefix(r.URL.Path, "/v1/session/destroy/"):
+			behind.Store(false)
+			fmt.Fprint(w, "true")
+			return true
+		}
+		return false
+	})
+	l := handle(t, "consul://"+addr, options("a"))
+	drive.Hold(t, l)
+	behind.Store(true)
+	if err := l.Renew(drive.Context(t)); err == nil || errors.Is(err, locks.ErrLost) {
+		t.Errorf("got %v; want an error that passes", err)
+	}
+	drive.Release(t, l)
+	drive.Hold(t, handle(t, s.URL(), options("b")))
+}
+
+// TestLockDelay checks that a waiter gets a key that another program's session has left, once
+// its lock delay is over. The server does not report when that is.
+func TestLockDelay(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var made struct{ ID string }
+	_ = json.Unmarshal([]byte(s.Ask(http.MethodPut, "/v1/session/create", `{"LockDelay": "2s", "Behavior": "delete", "NodeChecks": []}`)), &made)
+	s.Ask(http.MethodPut, keyPath+"?acquire="+made.ID, "")
+	ctx, cancel := context.WithCancel(drive.Context(t))
+	defer cancel()
+	o := options("a")
+	o.TTL = 10 * time.Second // a waiter looks again after a fifteenth of it
+	_, done := campaign(ctx, t, s.URL(), o)
+	begun := time.Now()
+	s.Ask(http.MethodPut, "/v1/session/destroy/"+made.ID, "")
+	if _, err := handle(t, s.URL(), options("b")).Acquire(ctx, true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("got %v; want ErrHeld", err)
+	}
+	tried := time.Now()
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil || r.At.Sub(begun) < time.Second || r.At.Before(tried) {
+		t.Errorf("got %+v after %v; the answer to another took %v", r, r.At.Sub(begun), tried.Sub(begun))
+	}
+}
+
+// TestRecordLeavesTheToken checks that neither record nor request changes the lock's index.
+func TestRecordLeavesTheToken(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	l := handle(t, s.URL(), options("a"))
+	g := drive.Hold(t, l)
+	if err := l.SetRecord(drive.Context(t), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	drive.Ask(t, l, g.Token, "resign")
+	drive.IsAsked(t, l, "resign")
+	drive.Ask(t, l, g.Token-1, "resign") // which could overwrite one to the holder
+	if got := s.Ask(http.MethodGet, keyPath+"%25ask", ""); got != "" {
+		t.Errorf("a request to an earlier holder was not deleted: %s", got)
+	}
+	drive.Renew(t, l)
+	if got := drive.Inspect(t, l).Token; got != g.Token || keyOf(t, s).ModifyIndex != g.Token {
+		t.Errorf("granted %d, and now it is %d", g.Token, got)
+	}
+}
+
+// TestLateRequest checks that a request to lock the key that arrives after its repetition
+// changes nothing, and that after the release it locks nothing.
+func TestLateRequest(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var late atomic.Pointer[[]byte]
+	addr := front(t, s, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v1/txn" || late.Load() != nil {
+			return false
+		}
+		body, _ := io.ReadAll(r.Body)
+		late.Store(&body)
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	l := handle(t, "consul://"+addr, options("a"))
+	g := drive.Hold(t, l)
+	s.Ask(http.MethodPut, "/v1/txn", string(*late.Load()))
+	if got := keyOf(t, s).ModifyIndex; got != g.Token {
+		t.Errorf("granted %d, and now it is %d", g.Token, got)
+	}
+	drive.Release(t, l)
+	if got := s.Ask(http.MethodPut, "/v1/txn", string(*late.Load())); !strings.Contains(got, "invalid session") {
+		t.Errorf("after the release: %s", got)
+	}
+}
+
+// TestReadsAreConsistent checks that each read asks for the consistent mode.
+func TestReadsAreConsistent(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var reads atomic.Int64
+	l := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet || r.URL.Path == "/v1/txn" {
+			reads.Add(1)
+			if !r.URL.Query().Has("consistent") {
+				t.Errorf("%s is not consistent", r.URL)
+			}
+		}
+		return false
+	}), options("a"))
+	g := drive.Hold(t, l)
+	drive.Renew(t, l)
+	changes := drive.Watch(t, l, true)
+	drive.Ask(t, l, g.Token, "resign")
+	drive.IsAsked(t, l, "resign")
+	drive.Within(t, drive.Patience, changes)
+	drive.List(t, l)
+	drive.Inspect(t, l)
+	drive.Release(t, l)
+	if reads.Load() < 8 {
+		t.Errorf("only %d reads", reads.Load())
+	}
+}
+
+// TestRequestToALaterHolder checks that a holder that does not know yet that it has lost the
+// lock does not delete a request to the next one.
+func TestRequestToALaterHolder(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var seen atomic.Int64 // the greatest index from which the holder waits
+	l := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "%ask") {
+			index, _ := strconv.ParseInt(r.URL.Query().Get("index"), 10, 64)
+			seen.Store(max(seen.Load(), index))
+		}
+		return false
+	}), options("a"))
+	g := drive.Hold(t, l)
+	s.Ask(http.MethodPut, keyPath+"%25ask", fmt.Sprintf(`{"token": %d, "text": "resign"}`, g.Token+1000))
+	drive.Eventually(t, drive.Patience, "the holder has seen the request", func() bool { return seen.Load() > int64(g.Token) })
+	if got := s.Ask(http.MethodGet, keyPath+"%25ask?raw", ""); !strings.Contains(got, "resign") {
+		t.Errorf("a request to a later holder is gone: %q", got)
+	}
+}
+
+// TestConsulLockFlags checks that we do not lock a key that `consul lock` would refuse.
+func TestConsulLockFlags(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	s.Ask(http.MethodPut, "/v1/kv/jobs%252Fnightly/.lock?flags=1", "semaphore")
+	_, err := handle(t, s.URL()+"?compat=consul-lock", options("a")).Acquire(drive.Context(t), false)
+	if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), "its flags are 0x1") {
+		t.Errorf("got %v", err)
+	}
+	if got := s.Ask(http.MethodGet, "/v1/kv/jobs%252Fnightly/.lock?raw", ""); got != "semaphore" {
+		t.Errorf("the key is %q now", got)
+	}
+}
+
+// TestCluster checks that a lease survives the leader of the servers, and that waiters get
+// the lock after that.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := consultest.StartCluster(t, 3, consultest.Options{})
+	leader := c.Leader()
+	follower := c[slices.IndexFunc(c, func(s *consultest.Server) bool { return s != leader })]
+	l := handle(t, follower.URL(), options("a"))
+	g := drive.Hold(t, l)
+	w, done := campaign(drive.Context(t), t, follower.URL(), options("b"))
+	leader.Kill()
+	for _, k := range []locks.Lock{l, w} {
+		drive.Eventually(t, drive.Patience, "the lease can be renewed", func() bool {
+			err := k.Renew(drive.Context(t))
+			if errors.Is(err, locks.ErrLost) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+	}
+	drive.Release(t, l)
+	r := drive.Within(t, drive.Patience, done)
+	if r.Err != nil || r.Grant.Token <= g.Token {
+		t.Errorf("got %+v after %d", r, g.Token)
+	}
+	drive.Release(t, w)
+	leader.Start()
+	if got := finding(t, l, "servers"); got.Level != locks.LevelOK || !strings.Contains(got.Text, "number of servers: 3; 1 may fail") {
+		t.Errorf("found %+v", got)
+	}
+	for _, s := range c {
+		if s != follower {
+			s.Kill()
+		}
+	}
+	drive.Eventually(t, drive.Patience, "doctor finds that there is no leader", func() bool {
+		return finding(t, handle(t, follower.URL(), options("c")), "leader").Level == locks.LevelError
+	})
+}
+
+// finding returns what a probe has found in one check.
+func finding(t testing.TB, l locks.Lock, check string) locks.Finding {
+	t.Helper()
+	s, err := l.(locks.Prober).Probe(drive.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Findings {
+		if f.Check == check {
+			return f
+		}
+	}
+	return locks.Finding{}
+}
