@@ -74,7 +74,7 @@ type gauges struct{ *state }
 func desc(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 
 var (
-	descLeader    = desc("leaderrun_is_leader", "1 while the lock is surely ours, by the deadline of the lease; else 0.")
+	descLeader    = desc("leaderrun_is_leader", "1 while the lock is ours, by the deadline of the lease; else 0.")
 	descToken     = desc("leaderrun_fencing_token", "The token of the term that we lead; 0 if we do not.")
 	descTTL       = desc("leaderrun_lease_ttl_seconds", "The lease as granted, of this term or the last one; not there if it cannot end.")
 	descLeft      = desc("leaderrun_lease_remaining_seconds", "What is left of the lease; not there if it cannot end.")
