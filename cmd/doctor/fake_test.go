@@ -103,6 +103,7 @@ type fake struct {
 	s     *store
 	o     locks.Options
 	asked chan []byte
+	led   bool // it had the lock
 }
 
 func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
@@ -149,6 +150,7 @@ func (f *fake) attempt() (g locks.Grant, wait <-chan struct{}, left time.Duratio
 	if s.permanent {
 		g.TTL = 0
 	}
+	f.led = true
 	s.holder, s.until = f, time.Now().Add(g.TTL-s.early)
 	s.names = append(s.names, f.o.Name)
 	s.change()
@@ -169,6 +171,8 @@ func (f *fake) Renew(ctx context.Context) error {
 	switch {
 	case f.s.fail["renew"] != nil:
 		return f.s.fail["renew"]
+	case f.s.holder != f && f.led:
+		return locks.ErrLost
 	case f.s.holder != f:
 		return locks.ErrNoLease
 	}

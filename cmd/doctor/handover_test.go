@@ -48,6 +48,7 @@ func TestHandOverFails(t *testing.T) {
 		"two at once":           {func(s *store) { s.shared = true }, "hand-over", Error, "given to a second contender"},
 		"leases end early":      {func(s *store) { s.early = 50 * time.Millisecond }, "take-over", Error, "before its end"},
 		"who vanished released": {func(s *store) { s.clean = true }, "take-over", Error, "had been released"},
+		"a busy moment":         {func(s *store) { s.slow, s.slowOf = 3*time.Second, 7 }, "take-over", OK, "of a lease of 4s"},
 		"all leases are long":   {func(s *store) { s.grant = func(time.Duration) time.Duration { return 16 * time.Second } }, "take-over", Skipped, "16s"},
 	} {
 		s := newStore()

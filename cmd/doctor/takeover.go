@@ -2,43 +2,61 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
-// takeOver abandons the lock of one contender, and checks that the next one does not get it
-// before the lease has ended.
+// takeOver checks a takeover with a short lease. On a machine that is busy for a moment that
+// lease may run out before it is renewed, so a longer one is tried after that.
 func (e *exam) takeOver(ctx context.Context) []Check {
 	ttl := min(e.shortest(2*e.rtt, -1), patientTTL)
+	for {
+		c, err := e.abandonOne(ctx, ttl)
+		if errors.Is(err, locks.ErrLost) && ttl < patientTTL {
+			ttl = min(2*ttl, patientTTL)
+			continue
+		}
+		if err != nil {
+			c = failed("take-over", err)
+		}
+		return []Check{c}
+	}
+}
+
+// abandonOne abandons the lock of one contender, and checks that the next one does not get
+// it before the lease has ended.
+func (e *exam) abandonOne(ctx context.Context, ttl time.Duration) (c Check, err error) {
 	first, err := e.open(ctx, ttl)
 	if err != nil {
-		return []Check{failed("take-over", err)}
+		return c, err
 	}
 	defer func() { first.end(ctx) }()
 	grant, err := first.take(ctx)
 	switch {
 	case err != nil:
-		return []Check{failed("take-over", err)}
+		return c, err
 	case grant.TTL > patientTTL:
-		return []Check{skipped("take-over", "skipped: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest")}
+		return skipped("take-over", "skipped: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest"), nil
 	}
 	second, err := e.queue(ctx, ttl)
 	if err != nil {
-		return []Check{failed("take-over", err)}
+		return c, err
 	}
 	defer func() { second.handle.end(ctx) }()
 	sent := e.Clock.Now()
 	if err := first.renewNow(ctx); err != nil {
-		return []Check{failed("take-over", err)}
+		return c, err
 	}
 	first.abandon()
 	at, err := second.get(ctx, patienceFor(grant))
 	if err != nil {
-		return []Check{failed("take-over", err)}
+		return c, err
 	}
-	return []Check{e.judgeTakeOver(grant, second.handle.lease.Grant(), sent, at)}
+	return e.judgeTakeOver(grant, second.handle.lease.Grant(), sent, at), nil
 }
 
 // judgeTakeOver judges a takeover at the given time, from a term whose last renewal was sent
