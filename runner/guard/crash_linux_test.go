@@ -30,7 +30,7 @@ while :; do sleep 1; done
 // A crash is a leaderrun in a separate process, with a guard and a job, for tests that kill
 // or freeze some of them.
 type crash struct {
-	t         *testing.T
+	t         testing.TB
 	dir       string
 	cookie    string // each process of the job has it in an argument or its environment
 	cmd       *exec.Cmd
@@ -75,14 +75,14 @@ var cookies atomic.Int64
 
 // launch starts a shell script as a job. It has the cookie $C, the program $DEAF, this program
 // as $SELF, and a directory $D, in which it makes the file ready.
-func launch(t *testing.T, before, job string, options ...string) *crash {
+func launch(t testing.TB, before, job string, options ...string) *crash {
 	t.Helper()
 	r := prepare(t, before, job, options...)
 	r.start()
 	return r
 }
 
-func prepare(t *testing.T, before, job string, options ...string) *crash {
+func prepare(t testing.TB, before, job string, options ...string) *crash {
 	t.Helper()
 	proc.AdoptOrphans() // we reap processes that leaderrun leaves behind
 	r := &crash{t: t, dir: t.TempDir(), cookie: fmt.Sprintf("cookie-%d-%d.", os.Getpid(), cookies.Add(1))}
@@ -124,7 +124,7 @@ func (r *crash) start() {
 func within(d time.Duration) string { return trial.Stretch(d).String() }
 
 // running is like launch, but waits until the job is ready.
-func running(t *testing.T, before, job string, options ...string) *crash {
+func running(t testing.TB, before, job string, options ...string) *crash {
 	t.Helper()
 	r := launch(t, before, job, options...)
 	r.isRunning()

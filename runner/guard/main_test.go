@@ -202,7 +202,7 @@ const patience = 30 * time.Second
 
 // until waits until f returns true. It calls f often at first, and more rarely later, because
 // many tests wait at one time.
-func until(t *testing.T, what string, f func() bool) {
+func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	begun := time.Now()
 	for waited := time.Duration(0); waited < patience; waited = time.Since(begun) {

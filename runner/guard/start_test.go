@@ -16,7 +16,7 @@ import (
 )
 
 // write writes a file.
-func write(t *testing.T, path, text string, mode os.FileMode) string {
+func write(t testing.TB, path, text string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 
 // supervised returns a command that runs a job in a separate process. Options of supervise may
 // come before the job. The shell runs the text before first, such as a ulimit.
-func supervised(t *testing.T, before string, job ...string) *exec.Cmd {
+func supervised(t testing.TB, before string, job ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -46,23 +46,25 @@ func TestLeaderrunFrozen(t *testing.T) {
 		user := users()[len(job)%len(users())]
 		t.Run(job+" as "+user, func(t *testing.T) {
 			t.Parallel()
-			r := running(t, "", hardy[job], "-uid", user, "-deadline", within(6*time.Second))
-			deadline := clock.Instant(r.number("deadline"))
-			r.signal(r.leaderrun, syscall.SIGSTOP)
-			until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
-			late := clock.Boot{}.Now().Sub(deadline)
-			if late < 0 {
-				t.Errorf("the job was killed %v before its deadline", -late)
-			}
-			t.Logf("seen dead %v after the deadline", late)
-			if late > trial.Stretch(2*time.Second) { // a busy machine delays it by less
-				t.Error("the job was killed too late")
-			}
-			r.signal(r.leaderrun, syscall.SIGCONT)
-			if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
-				t.Errorf("when it continues, leaderrun logs %q", r.read("log"))
-			}
-			r.nothingLeft() // a guard with many frames has waited until leaderrun has read the last
+			trial.Steady(t, func(tb testing.TB, scale int) {
+				r := running(tb, "", hardy[job], "-uid", user, "-deadline", within(6*time.Second))
+				deadline := clock.Instant(r.number("deadline"))
+				r.signal(r.leaderrun, syscall.SIGSTOP)
+				until(tb, "the job is dead", func() bool { return len(r.left()) == 0 })
+				late := clock.Boot{}.Now().Sub(deadline)
+				if late < 0 {
+					tb.Errorf("the job was killed %v before its deadline", -late)
+				}
+				tb.Logf("seen dead %v after the deadline", late)
+				if late > time.Duration(scale)*2*time.Second { // a busy machine delays it by less
+					tb.Error("the job was killed too late")
+				}
+				r.signal(r.leaderrun, syscall.SIGCONT)
+				if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
+					tb.Errorf("when it continues, leaderrun logs %q", r.read("log"))
+				}
+				r.nothingLeft() // a guard with many frames has waited until leaderrun has read the last
+			})
 		})
 	}
 }
