@@ -144,3 +144,17 @@ func Setting(u *url.URL, getenv func(string) string, param, variable string) (va
 	}
 	return getenv(variable), variable
 }
+
+// Boolean returns the value of a variable that is true or false, or otherwise if it is
+// empty. Its error is an ErrUsage.
+func Boolean(getenv func(string) string, variable string, otherwise bool) (bool, error) {
+	v := getenv(variable)
+	if v == "" {
+		return otherwise, nil
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return false, Usagef("invalid value %s=%q (want true or false)", variable, Abbreviate(v))
+	}
+	return b, nil
+}

@@ -3,7 +3,6 @@ package consul
 import (
 	"cmp"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -102,7 +101,7 @@ func (s *settings) address(u *url.URL, getenv func(string) string) (secure bool,
 		return false, locks.Usagef("%s: a session belongs to one agent, so only one address can be given", from)
 	}
 	s.addr = all[0]
-	ssl, err := boolean(getenv, "CONSUL_HTTP_SSL", false)
+	ssl, err := locks.Boolean(getenv, "CONSUL_HTTP_SSL", false)
 	return scheme == "https" || ssl, err
 }
 
@@ -117,7 +116,7 @@ func newTLS(u *url.URL, getenv func(string) string, secure bool) (*tlsfiles.Sour
 		secure = secure || u.Query().Get(param) != ""
 	}
 	s.ServerName = cmp.Or(s.ServerName, getenv("CONSUL_TLS_SERVER_NAME"))
-	verify, err := boolean(getenv, "CONSUL_HTTP_SSL_VERIFY", true)
+	verify, err := locks.Boolean(getenv, "CONSUL_HTTP_SSL_VERIFY", true)
 	if s.Insecure = !verify; err != nil {
 		return nil, err
 	}
@@ -176,18 +175,6 @@ func (s *settings) credentials(u *url.URL, getenv func(string) string) (err erro
 		s.auth = url.UserPassword(user, password)
 	}
 	return nil
-}
-
-func boolean(getenv func(string) string, variable string, otherwise bool) (bool, error) {
-	v := getenv(variable)
-	if v == "" {
-		return otherwise, nil
-	}
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return false, locks.Usagef("%s=%q is neither true nor false", variable, locks.Abbreviate(v))
-	}
-	return b, nil
 }
 
 // key returns the key of a lock.

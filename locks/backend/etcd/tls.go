@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"net/url"
-	"strconv"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
@@ -16,10 +15,10 @@ func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.So
 	if err != nil {
 		return nil, err
 	}
-	if s.Insecure, err = boolean(getenv, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY", false); err != nil {
+	if s.Insecure, err = locks.Boolean(getenv, "ETCDCTL_INSECURE_SKIP_TLS_VERIFY", false); err != nil {
 		return nil, err
 	}
-	plain, err := boolean(getenv, "ETCDCTL_INSECURE_TRANSPORT", true)
+	plain, err := locks.Boolean(getenv, "ETCDCTL_INSECURE_TRANSPORT", true)
 	if err != nil {
 		return nil, err
 	}
@@ -31,16 +30,4 @@ func newTLS(u *url.URL, getenv func(string) string, scheme string) (*tlsfiles.So
 		return nil, nil
 	}
 	return s.Open()
-}
-
-func boolean(getenv func(string) string, variable string, otherwise bool) (bool, error) {
-	v := getenv(variable)
-	if v == "" {
-		return otherwise, nil
-	}
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return false, locks.Usagef("invalid value %s=%q (want true or false)", variable, locks.Abbreviate(v))
-	}
-	return b, nil
 }
