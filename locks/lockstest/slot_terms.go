@@ -49,7 +49,7 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 func atMost(e *env, numbers ...int) {
 	const contenders = 12
 	terms := 3
-	if e.c.Polling >= time.Second {
+	if e.c.Polling >= time.Second || e.c.TTL > 0 && e.c.Late > e.c.TTL { // a crash takes a slot away for long
 		terms = 1
 	}
 	var (
