@@ -48,9 +48,12 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 // All get their turn, so slots are filled again.
 func atMost(e *env, numbers ...int) {
 	const contenders = 12
-	terms := 3
-	if e.c.Polling >= time.Second || e.c.TTL > 0 && e.c.Late > e.c.TTL { // a crash takes a slot away for long
+	terms, crashing := 3, 4 // one term in four ends with a crash
+	switch {
+	case e.c.Polling >= time.Second:
 		terms = 1
+	case e.c.TTL > 0 && e.c.Late > e.c.TTL: // each takes a slot away for long
+		crashing = 12
 	}
 	var (
 		wg   sync.WaitGroup
@@ -61,7 +64,7 @@ func atMost(e *env, numbers ...int) {
 		wg.Go(func() {
 			for n := range terms {
 				number := numbers[(i+n)%len(numbers)]
-				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(4) == 0)
+				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(crashing) == 0)
 				if err != nil {
 					e.Errorf("contender %d: %v", i, err)
 					return
