@@ -46,7 +46,7 @@ func (l *lock) explain(err error) *locks.Error {
 
 // onlyTime reports that all we know is that the time was up.
 func onlyTime(err error) bool {
-	if isA[*url.Error](err) {
+	if causes.Is[*url.Error](err) {
 		err = errors.Unwrap(err)
 	}
 	return err == context.DeadlineExceeded || err == context.Canceled //nolint:errorlint // a wrapped one has more to say
@@ -65,13 +65,7 @@ func transient(err error) bool {
 		}
 	}
 	text := strings.ToLower(err.Error())
-	return !isA[*net.DNSError](err) && !strings.Contains(text, "tls: ") && !strings.Contains(text, "malformed http")
-}
-
-// unreachable reports that nobody listens there.
-func unreachable(err error) bool {
-	e, ok := errors.AsType[*net.OpError](err)
-	return ok && e.Op == "dial" && !e.Timeout()
+	return !causes.Is[*net.DNSError](err) && !strings.Contains(text, "tls: ") && !strings.Contains(text, "malformed http")
 }
 
 // plain is the text of an error without what libraries add.
@@ -82,11 +76,6 @@ func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "tls: failed to verify certificate: x509: ", "")
 	text, _, _ = strings.Cut(text, " (possibly because of ")
 	return locks.Printable(text)
-}
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 // lasting are the errors of the server that another attempt would not end.

@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -55,7 +56,7 @@ func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) err
 	var why error
 	for pause := new(backoff.Backoff); ; {
 		err := f(limited)
-		if err == nil || !transient(err) || unreachable(err) {
+		if err == nil || !transient(err) || causes.Unreachable(err) {
 			return err
 		}
 		if why == nil || limited.Err() == nil {

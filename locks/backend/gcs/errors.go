@@ -15,6 +15,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -39,7 +40,7 @@ func (e *roomError) Unwrap() error        { return e.error }
 
 // Fault implements [caslease.Store]: the first cause that matches counts.
 func (s *store) Fault(err error) caslease.Fault {
-	for _, c := range causes() {
+	for _, c := range known() {
 		if c.is(err) {
 			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
 		}
@@ -73,7 +74,7 @@ func alien(err error) bool {
 // the text of the answer tells this from a missing object.
 func bucketMissing(err error) bool {
 	e, ok := errors.AsType[*googleapi.Error](err)
-	return isA[*bucketError](err) || ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
+	return causes.Is[*bucketError](err) || ok && e.Code == http.StatusNotFound && strings.Contains(e.Message+e.Body, "bucket does not exist")
 }
 
 // throttle reports whether the service refused a request because it came too soon.
@@ -81,26 +82,15 @@ func throttle(err error) bool {
 	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusForbidden && reasoned("rateLimitExceeded", "userRateLimitExceeded")(err)
 }
 
-// unreachable reports whether no connection could be made.
-func unreachable(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial" && !op.Timeout()
-}
-
 // unresolved reports whether a host name has no address. It is false for a lookup that
 // timed out, because the next one may succeed.
-func unresolved(err error) bool { return isA[*net.DNSError](err) && unreachable(err) }
+func unresolved(err error) bool { return causes.Is[*net.DNSError](err) && causes.Unreachable(err) }
 
 // tokenRefused reports whether the server that issues access tokens refused our
 // credentials.
 func tokenRefused(err error) bool {
 	e, ok := errors.AsType[*auth.Error](err)
 	return ok && e.Response != nil && e.Response.StatusCode != http.StatusTooManyRequests && e.Response.StatusCode < 500
-}
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 func coded(codes ...int) func(error) bool {

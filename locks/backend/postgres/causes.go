@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -76,7 +77,7 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = s.cause(e.Code).hint
 	case errors.Is(err, errStandby), errors.Is(err, errReadOnly):
 		f.Hint = hintStandby
-	case isA[*warnedError](err):
+	case causes.Is[*warnedError](err):
 		f.Hint = hintWarned
 	case isTLS(err):
 		f.Hint = hintTLS
@@ -98,7 +99,7 @@ func (s *store) cause(state string) cause {
 }
 
 func (s *store) kind(err error) caslease.Kind {
-	connecting := isA[*pgconn.ConnectError](err) // nothing of the request was sent
+	connecting := causes.Is[*pgconn.ConnectError](err) // nothing of the request was sent
 	e, server := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case errors.Is(err, errChanged):
@@ -121,22 +122,14 @@ func (s *store) kind(err error) caslease.Kind {
 }
 
 // unreachable reports whether no connection could be made.
-func unreachable(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial" && !op.Timeout() || isA[*net.DNSError](err)
-}
+func unreachable(err error) bool { return causes.Unreachable(err) || causes.Is[*net.DNSError](err) }
 
 // ended reports whether our own timeout or cancellation ended the request.
 func ended(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.Canceled) }
 
 func isTLS(err error) bool {
-	return isA[*tls.CertificateVerificationError](err) || isA[x509.UnknownAuthorityError](err) || isA[x509.HostnameError](err) ||
-		isA[x509.CertificateInvalidError](err) || isA[tls.AlertError](err) || strings.Contains(err.Error(), "server refused TLS connection")
-}
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
+	return causes.Is[*tls.CertificateVerificationError](err) || causes.Is[x509.UnknownAuthorityError](err) || causes.Is[x509.HostnameError](err) ||
+		causes.Is[x509.CertificateInvalidError](err) || causes.Is[tls.AlertError](err) || strings.Contains(err.Error(), "server refused TLS connection")
 }
 
 // text returns the text of an error without what the driver adds.
@@ -155,7 +148,7 @@ func text(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return locks.Printable(op.Error())
 	}
-	if isA[*pgconn.ConnectError](err) {
+	if causes.Is[*pgconn.ConnectError](err) {
 		return locks.Printable(strings.Join(strings.Fields(reason(err)), " "))
 	}
 	return locks.Printable(err.Error())

@@ -2,6 +2,10 @@ package causes_test
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,6 +35,26 @@ func TestExplain(t *testing.T) {
 		e := causes.Explain(tt.err, tt.err.Error(), all, tt.onlyTime, 2*time.Second)
 		if e.Class != tt.class || e.Err.Error() != tt.text || e.Hint != tt.hint {
 			t.Errorf("%+v: got %+v", tt, e)
+		}
+	}
+}
+
+// TestUnreachable checks which errors of a connection mean that none could be made.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{fmt.Errorf("x: %w", refused), true},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, true},
+		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, false},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, false},
+		{errors.New("connection refused"), false},
+	} {
+		if got := causes.Unreachable(tt.err); got != tt.want {
+			t.Errorf("%v: got %v", tt.err, got)
 		}
 	}
 }
