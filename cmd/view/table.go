@@ -86,7 +86,7 @@ func (s Style) since(l *Lock) string {
 	case l.Since.IsZero():
 		return "-"
 	case s.Wide:
-		return moment(l.Since)
+		return localTime(l.Since)
 	}
 	return age(s.Now.Sub(l.Since))
 }
@@ -96,7 +96,7 @@ func (s Style) lastRun(l *Lock) string {
 	case l.Last == nil || l.Last.At == 0:
 		return "-"
 	case s.Wide:
-		return moment(time.Unix(l.Last.At, 0))
+		return localTime(time.Unix(l.Last.At, 0))
 	}
 	return age(s.Now.Sub(time.Unix(l.Last.At, 0))) + " ago"
 }

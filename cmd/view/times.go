@@ -21,8 +21,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// moment returns a time as text, in the local time zone.
-func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+// localTime returns a time as text, in the local time zone.
+func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
 
 // moment returns a time as text, and how long ago that was.
 func (s Style) moment(t time.Time) string {
@@ -30,5 +30,5 @@ func (s Style) moment(t time.Time) string {
 	if d := t.Sub(s.Now); d > aheadLimit {
 		ago = "in " + age(d)
 	}
-	return moment(t) + " (" + ago + ")"
+	return localTime(t) + " (" + ago + ")"
 }

@@ -19,17 +19,11 @@ type disk struct {
 	filler []string
 }
 
-// NewDisk mounts a file system of the given size until the test ends, for files that
-// several hosts share. The error says why that is impossible.
-func NewDisk(tb testing.TB, size int64) (*disk, error) {
-	tb.Helper()
-	return newDisk(tb, size, newName())
-}
-
 // files is how many files fit on a disk.
 const files = 1000
 
-// newDisk mounts a disk. Its name is seen in the list of mounts.
+// newDisk mounts a disk of the given size until the test ends. Its name is seen in the list
+// of mounts. The error says why that is impossible.
 func newDisk(tb testing.TB, size int64, name string) (*disk, error) {
 	d := &disk{dir: tb.TempDir()}
 	if size == 0 {

@@ -55,15 +55,15 @@ func TestFillDisk(t *testing.T) {
 func TestDisks(t *testing.T) {
 	t.Parallel()
 	h := newHostWith(t, Space, Options{})
-	shared, err := NewDisk(t, 1<<16)
+	other, err := newDisk(t, 1<<16, newName())
 	if err != nil {
 		realserver.Missing(t, err.Error())
 	}
-	if err := shared.Fill(); err != nil {
+	if err := other.Fill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(shared.Dir()+"/a", nil, 0o600); err == nil {
-		t.Error("the shared disk has room")
+	if err := os.WriteFile(other.Dir()+"/a", nil, 0o600); err == nil {
+		t.Error("the other disk has room")
 	}
 	if err := os.WriteFile(h.TempDir()+"/a", []byte("a"), 0o600); err != nil {
 		t.Error(err)

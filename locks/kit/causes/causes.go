@@ -1,4 +1,4 @@
-// Package causes explains errors that can be told apart only by their text.
+// Package causes tells errors apart, some of them only by their text, and explains them.
 package causes
 
 import (
