@@ -97,6 +97,7 @@ func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Conf
 		Grace:          d.opt.Grace(),
 		ConnectTimeout: d.opt.ConnectTimeout.D,
 		Spacing:        info.Spacing,
+		MinTTL:         info.MinTTL,
 		Version:        d.env.Version,
 		Streams:        []Stream{stream("standard input", os.Stdin), stream("standard output", os.Stdout), stream("standard error", os.Stderr)},
 		Clock:          clock.Boot{},

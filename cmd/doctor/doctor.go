@@ -44,7 +44,8 @@ type Config struct {
 	ConnectTimeout time.Duration // bounds each request
 	// Spacing is the minimum time between two writes to one lock that the service allows.
 	Spacing time.Duration
-	Version string // of this program
+	MinTTL  time.Duration // the shortest lease that the service grants
+	Version string        // of this program
 
 	Streams []Stream // the standard streams
 	Clock   clock.Clock

@@ -54,6 +54,18 @@ func TestLeastTTL(t *testing.T) {
 	}
 }
 
+// TestGrantedTTL: no ttl is recommended that the service does not grant.
+func TestGrantedTTL(t *testing.T) {
+	t.Parallel()
+	e := &exam{Config: Config{TTL: 15 * time.Second, Grace: -1, MinTTL: 10 * time.Second}}
+	if c := e.weigh([]time.Duration{time.Millisecond}); !strings.HasSuffix(c.Text, "a ttl of 10s would be enough") {
+		t.Errorf("got %q", c.Text)
+	}
+	if c := e.weigh([]time.Duration{9 * time.Second}); !strings.Contains(c.Fix, e.shortest(9*time.Second, -1).String()) || e.shortest(9*time.Second, -1) <= 10*time.Second {
+		t.Errorf("got %q", c.Fix)
+	}
+}
+
 func TestRank(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration

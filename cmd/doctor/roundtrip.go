@@ -73,10 +73,10 @@ func (e *exam) weigh(took []time.Duration) Check {
 	return c
 }
 
-// shortest returns the shortest ttl with which a renewal may take as long as attempt, with
-// that grace, and with which renewals are not more frequent than the service allows.
+// shortest returns the shortest ttl that the service grants and with which a renewal may take
+// as long as attempt, with that grace, and renewals are not more frequent than it allows.
 func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
-	ttl := timing.Shortest(attempt, grace)
+	ttl := max(timing.Shortest(attempt, grace), e.MinTTL)
 	for timing.New(ttl, grace).Renew < e.Spacing {
 		ttl += time.Second
 	}

@@ -44,6 +44,8 @@ type Info struct {
 	// Spacing is the least time between two writes to one lock, for a service that limits
 	// them.
 	Spacing time.Duration
+	// MinTTL is the shortest lease that the service grants, unless it is set up otherwise.
+	MinTTL time.Duration
 }
 
 // A Param is a parameter of a URL.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,30 +16,20 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
-	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 type troubled drive.Trouble
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
+	m := drive.Manner{
+		Open: consul.Open, Options: options("a"), Later: 1500 * time.Millisecond, Secrets: []string{secret},
+		Noise: []string{"rpc error", "Put \"", "Get \"", "EOF", "http://"},
+	}
+	m.Options.ConnectTimeout = time.Second
 	for _, tt := range troubles(t) {
 		tt.URL = "consul://" + tt.URL
-		for _, try := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/try=%t", tt.Name, try), func(t *testing.T) {
-				t.Parallel()
-				trial.Steady(t, func(tb testing.TB, scale int) {
-					o := options("a")
-					o.ConnectTimeout = time.Duration(scale) * time.Second
-					text := drive.Trouble(tt).Check(tb, consul.Open, o, try, time.Duration(scale)*1500*time.Millisecond, secret)
-					for _, noise := range []string{"rpc error", "Put \"", "Get \"", "EOF", "http://"} {
-						if strings.Contains(text, noise) {
-							tb.Errorf("the message has %q: %s", noise, text)
-						}
-					}
-				})
-			})
-		}
+		drive.Trouble(tt).Test(t, m)
 	}
 }
 

@@ -2,13 +2,11 @@ package etcd_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
-	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 const (
@@ -32,23 +29,14 @@ type troubled drive.Trouble
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
+	m := drive.Manner{
+		Open: etcd.Open, Options: options("a"), Later: 1500 * time.Millisecond, Secrets: []string{password, wrongPassword},
+		Noise: []string{"rpc error", "desc =", "transport:", "balancer", "etcdserverpb", "EOF"},
+	}
+	m.Options.ConnectTimeout = time.Second
 	for _, tt := range troubles(t) {
 		tt.URL = "etcd://" + tt.URL
-		for _, try := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/try=%t", tt.Name, try), func(t *testing.T) {
-				t.Parallel()
-				trial.Steady(t, func(tb testing.TB, scale int) {
-					o := options("a")
-					o.ConnectTimeout = time.Duration(scale) * time.Second
-					text := drive.Trouble(tt).Check(tb, etcd.Open, o, try, time.Duration(scale)*1500*time.Millisecond, password, wrongPassword)
-					for _, noise := range []string{"rpc error", "desc =", "transport:", "balancer", "etcdserverpb", "EOF"} {
-						if strings.Contains(text, noise) {
-							tb.Errorf("the message has %q: %s", noise, text)
-						}
-					}
-				})
-			})
-		}
+		drive.Trouble(tt).Test(t, m)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A Trouble is something that does not work, and the expected error.
@@ -24,14 +25,33 @@ type Trouble struct {
 	Slow  bool   // known only after the connect timeout
 }
 
-// Check acquires a lock and expects the Trouble: the error has its class and no other,
-// one line that names the first server, and a hint; and it comes soon, or not much later
-// than the connect timeout. No text contains a secret. Check returns the message.
-func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try bool, later time.Duration, secrets ...string) string {
-	t.Helper()
+// A Manner is what all errors of a backend have in common.
+type Manner struct {
+	Open    locks.Opener
+	Options locks.Options
+	Later   time.Duration // how much later than the connect timeout an error may come
+	Secrets []string      // no text contains them
+	Noise   []string      // what libraries say; no message contains it
+}
+
+// Test acquires a lock, with try and without, and expects the Trouble: the error has its
+// class and no other, one line that names the first server, and a hint; and it comes soon,
+// or not much later than the connect timeout.
+func (x Trouble) Test(t *testing.T, m Manner) {
+	for _, try := range []bool{true, false} {
+		t.Run(fmt.Sprintf("%s/try=%t", x.Name, try), func(t *testing.T) {
+			t.Parallel()
+			trial.Steady(t, func(tb testing.TB, scale int) { x.check(tb, m, try, scale) })
+		})
+	}
+}
+
+func (x Trouble) check(t testing.TB, m Manner, try bool, scale int) {
+	o := m.Options
+	o.ConnectTimeout *= time.Duration(scale)
 	var log Log
 	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l := Open(t, open, x.URL, o)
+	l := Open(t, m.Open, x.URL, o)
 	start := time.Now()
 	_, err := l.Acquire(Context(t), try)
 	took := time.Since(start)
@@ -50,19 +70,23 @@ func (x Trouble) Check(t testing.TB, open locks.Opener, o locks.Options, try boo
 		t.Errorf("not one short line that begins with %q: %q", want, text)
 	}
 	all := fmt.Sprintf("%s %#v %+v %s", text, err, err, locks.Hint(err)) + log.String()
-	for _, s := range secrets {
+	for _, s := range m.Secrets {
 		if strings.Contains(all, s) {
 			t.Errorf("%q is shown: %s", s, all)
 		}
 	}
+	for _, s := range m.Noise {
+		if strings.Contains(text, s) {
+			t.Errorf("the message has %q: %s", s, text)
+		}
+	}
 	limit := o.ConnectTimeout / 2
 	if x.Slow {
-		limit = o.ConnectTimeout + later
+		limit = o.ConnectTimeout + time.Duration(scale)*m.Later
 	}
 	if took > limit {
 		t.Errorf("the answer took %v, want at most %v", took, limit)
 	}
-	return text
 }
 
 // Listen serves each connection with f until the test ends. It closes none, because the

@@ -2,6 +2,8 @@
 package consulinfo
 
 import (
+	"time"
+
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
@@ -52,4 +54,5 @@ var Info = backend.Info{ //nolint:gosec // names of variables, and no credential
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},
+	MinTTL: 10 * time.Second,
 }
