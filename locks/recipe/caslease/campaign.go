@@ -54,6 +54,8 @@ func (c *campaign) run(ctx context.Context) (*term, error) {
 // 0 or less: the lock can be taken.
 func (c *campaign) left(v *view) (left time.Duration, by Expiry) {
 	switch {
+	case v.Leased && !(c.lock.wrote(v) && v.state.Is == held):
+		return c.lock.ttl, ByLease
 	case !v.exists(), v.state.Is == free:
 		return 0, ByWatching
 	case c.lock.wrote(v): // an attempt of our own that failed: nobody relies on it
@@ -193,7 +195,7 @@ func (c *campaign) write(ctx context.Context, v *view, t *term, minAge time.Dura
 // error.
 func (c *campaign) failed(ctx context.Context, err error) error {
 	switch c.lock.kind(err) {
-	case Changed:
+	case Changed, Ended:
 		return backoff.Sleep(ctx, rand.N(c.lock.traits.spread()))
 	case Throttled:
 		return c.again(ctx, err, c.lock.traits.Pace)

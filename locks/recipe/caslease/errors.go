@@ -15,6 +15,7 @@ const (
 	errExpired  = locks.LostError("the lease ran out before it was renewed")
 	errTaken    = locks.LostError("someone else has taken the lock over")
 	errFreed    = locks.LostError("someone else has marked the lock as free")
+	errEnded    = locks.LostError("the store's lease has ended or was broken")
 	// errNotTheTerm means that the term that was to be broken is over.
 	errNotTheTerm = locks.LostError("that term has ended")
 )

@@ -25,6 +25,9 @@ type observer struct {
 // left returns how long the term of a view may still last, counted from the arrival of the
 // view, and what that is judged by. 0 or less: the term is over.
 func (o *observer) left(v *view) (left time.Duration, by Expiry) {
+	if o.traits.Expiry == ByLease {
+		return 0, ByLease // otherwise the cell would be Leased
+	}
 	if o.first == nil || o.first.Version != v.Version {
 		o.first = v
 	}

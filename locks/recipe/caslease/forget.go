@@ -44,7 +44,7 @@ func (f *forgetting) once(ctx context.Context) error {
 	case !v.exists():
 		return f.remove(ctx, Request, nil)
 	}
-	if v.state.Is != free && (f.own == nil || !f.own.wrote(v)) {
+	if (v.state.Is != free || v.Leased) && (f.own == nil || !f.own.wrote(v)) {
 		if v, err = f.acquire(ctx); err != nil {
 			return err
 		}

@@ -33,13 +33,17 @@ func (t *Traits) checkChanged(v, since *view) error {
 	return nil
 }
 
+// moves reports whether a change must be seen to have moved the cell. If the store has leases
+// of its own, nobody judges a lease by the cell.
+func (t *Traits) moves(to Value) bool { return t.Expiry != ByLease || !to.Silent }
+
 // checkRenewed returns an error if a view does not show others that a lease began after the
 // one in an earlier view.
 func (t *Traits) checkRenewed(v, since *view) error {
 	if err := t.checkChanged(v, since); err != nil {
 		return err
 	}
-	if t.Expiry != ByWatching && !v.Updated.After(since.Updated) {
+	if (t.Expiry == ByStamps || t.Expiry == ByClock) && !v.Updated.After(since.Updated) {
 		return &unmovedError{t.Cell, t.Updated, since.Updated.Format(time.RFC3339Nano), v.Updated.Format(time.RFC3339Nano), t.HintUnmoved}
 	}
 	return nil

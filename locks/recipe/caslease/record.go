@@ -88,7 +88,7 @@ func (l *Lock) setRecordOnce(ctx context.Context, t *term, text []byte) error {
 	l.mu.Lock()
 	t.wrote = sent // the next renewal keeps its distance: see paced
 	l.mu.Unlock()
-	v, err := l.swap(ctx, Lease, at, Value{Record: text})
+	v, err := l.rewrite(ctx, at, Value{Record: text})
 	if err == nil || l.stale(err) {
 		l.note(t, at, v, 0)
 	}

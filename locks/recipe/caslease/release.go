@@ -31,7 +31,10 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 	if at.state.Is == free { // by an earlier Release
 		return nil
 	}
-	v, err := l.swap(ctx, Lease, at, Value{State: t.state.freed().encode()})
+	v, err := l.rewrite(ctx, at, Value{State: t.state.freed().encode()})
+	if isLost(err) {
+		return nil
+	}
 	if err == nil || l.stale(err) {
 		l.note(t, at, v, 0)
 	}

@@ -26,8 +26,9 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 		if err := l.mayWrite(t, sent); err != nil {
 			return err
 		}
-		v, err := l.swap(ctx, Lease, at, Value{State: t.state.renewed(at).encode(), Silent: true})
-		if err == nil {
+		to := Value{State: t.state.renewed(at).encode(), Silent: true}
+		v, err := l.rewrite(ctx, at, to)
+		if err == nil && l.traits.moves(to) {
 			err = l.traits.checkRenewed(v, at)
 		}
 		if err == nil {

@@ -8,9 +8,14 @@ import (
 
 // resolve finds out, by its nonce, whether a write whose answer was lost took effect. It
 // returns no view if the write had no effect, or took effect so long ago that too little of
-// the lease is left. In the second case the next attempt takes over from this one.
+// the lease is left. In the second case the next attempt takes over from this one. It always
+// does so if the store has leases of its own: then the store can give the earlier one up at
+// any time.
 func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, error) {
 	l := c.lock
+	if l.traits.Expiry == ByLease {
+		return nil, nil
+	}
 	l.log.Debug("looking whether a write took effect", "err", l.plain(why))
 	v, err := c.firstLook(ctx)
 	if err != nil {

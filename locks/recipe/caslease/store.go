@@ -116,6 +116,11 @@ type Cell struct {
 	// written, both by the store's clock. Zero means that the store does not say. See
 	// Expiry.
 	Updated, Date time.Time
+
+	// Leased reports whether a lease of the store's own is on the cell, and Lessee describes
+	// who has that lease, if it is certainly not the holder that State names. See ByLease.
+	Leased bool
+	Lessee string
 }
 
 // A Fault says what an error means.
@@ -149,6 +154,9 @@ const (
 	Refused
 	// Denied: the same, because permission or credentials are missing.
 	Denied
+	// Ended: the store's own lease, under which the cell was to be changed, has ended, or
+	// somebody else has it. See ByLease.
+	Ended
 )
 
 // An Expiry is how the engine decides that a holder's lease has ended. With any store it is
@@ -169,7 +177,30 @@ const (
 	// the answer showed, so no renewal came in between.) The margin is for how far that
 	// clock can jump if another server takes over.
 	ByClock
+	// ByLease: the store has leases, and judges itself whether one has ended: Leased. A Swap
+	// to a state that says "held" takes such a lease, in which nobody else can change the
+	// cell, or renews it if it is Silent; a Silent Swap need not move the Version. A Swap to
+	// a state that says "free" ends the lease. The id of a lease follows from the state's nonce: see
+	// [TermOf].
+	ByLease
 )
+
+// A Term is what a store with leases of its own reads in a State.
+type Term struct {
+	Nonce  string
+	TTL    time.Duration
+	Held   bool // false: the lock is free
+	Broken bool // because an operator has broken the term
+}
+
+// TermOf returns the term in a State, or the zero Term if leaderrun did not write the State.
+func TermOf(text string) Term {
+	s, err := parseState(text)
+	if err != nil {
+		return Term{}
+	}
+	return Term{s.Nonce, s.ttl(), s.Is == held, s.Broken != ""}
+}
 
 // Traits describe a store. The zero Traits describe a store that has no clock and accepts
 // writes at any rate.

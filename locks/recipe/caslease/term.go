@@ -91,6 +91,8 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 		return nil, l.lose(errTaken)
 	case v.state.Is != held:
 		return nil, l.lose(errFreed)
+	case l.traits.Expiry == ByLease && !v.Leased:
+		return nil, l.lose(errEnded)
 	}
 	l.note(t, was, v, 0)
 	return v, nil

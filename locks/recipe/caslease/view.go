@@ -38,6 +38,9 @@ func (v *view) token() uint64 { return max(v.state.Token, v.Floor) }
 
 // status returns what the state says.
 func (v *view) status() locks.Status {
+	if v.Lessee != "" {
+		return locks.Status{Held: true, Holder: v.Lessee, Token: v.token()}
+	}
 	if !v.exists() || v.unreadable != nil || v.state.Is != held {
 		return locks.Status{}
 	}
@@ -86,8 +89,17 @@ func (l *Lock) readOnce(ctx context.Context, p Part) (*view, error) {
 // anything, the answer must show it: see unmovedError.
 func (l *Lock) swap(ctx context.Context, p Part, at *view, to Value) (*view, error) {
 	v, err := l.timed(func() (Cell, error) { return l.store.Swap(ctx, l.key(p), at.Cell, to) })
-	if err == nil && !at.has(to) {
+	if err == nil && !at.has(to) && l.traits.moves(to) {
 		err = l.traits.checkChanged(v, at)
+	}
+	return v, err
+}
+
+// rewrite changes the cell of our term, which is over if the store's own lease is.
+func (l *Lock) rewrite(ctx context.Context, at *view, to Value) (*view, error) {
+	v, err := l.swap(ctx, Lease, at, to)
+	if err != nil && l.kind(err) == Ended {
+		err = l.lose(errEnded)
 	}
 	return v, err
 }
