@@ -24,6 +24,9 @@ type Config struct {
 	// TTL is the shortest lease that the server grants reliably. 0 means that a lock
 	// cannot end while its process lives; tests of leases are then left out.
 	TTL time.Duration
+	// MaxTTL is the longest lease that the server grants, at least four times TTL. 0 means
+	// that it grants any.
+	MaxTTL time.Duration
 	// Polling is the longest time between two looks of a waiter that is not notified. 0
 	// means that waiters are notified.
 	Polling time.Duration

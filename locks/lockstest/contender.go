@@ -49,6 +49,9 @@ func (e *env) openWith(u *url.URL, o locks.Options) *contender {
 
 // tryOpen makes a contender; it may be called from any goroutine.
 func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
+	if e.c.MaxTTL > 0 {
+		o.TTL = min(o.TTL, e.c.MaxTTL)
+	}
 	k := &contender{e: e, o: o, asked: make(chan locks.Waiting, 64), renewing: make(chan struct{}, 1)}
 	next := o.Waiting
 	o.Waiting = func(w locks.Waiting) {

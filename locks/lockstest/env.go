@@ -31,7 +31,11 @@ type env struct {
 func newEnv(t testing.TB, c Config, scale int) *env {
 	c.TTL *= time.Duration(scale)
 	c.Late *= time.Duration(scale)
+	if c.MaxTTL > 0 { // a quarter of it is long enough on any machine
+		c.TTL = min(c.TTL, c.MaxTTL/4)
+	}
 	e := &env{TB: t, limits: newLimits(scale), c: c, clock: clock.Boot{}}
+	e.patience = max(e.patience, 6*c.TTL)
 	if c.Simulated {
 		e.clock = clock.Bubble{}
 		e.patience *= 10 // this costs nothing, and a poller may be unlucky for long

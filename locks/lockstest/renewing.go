@@ -1,6 +1,7 @@
 package lockstest
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -146,7 +147,7 @@ func closeReleasesNothing(e *env) {
 // grantedTTL checks that a grant is not shorter than requested, and is 0 only if
 // declared. The shortest and the longest possible requests must be granted.
 func grantedTTL(e *env) {
-	for _, ttl := range []time.Duration{1, 24 * time.Hour} {
+	for _, ttl := range []time.Duration{1, cmp.Or(e.c.MaxTTL, 24*time.Hour)} {
 		o := e.options("a")
 		o.TTL = ttl
 		k := e.openWith(e.u, o)
