@@ -5,6 +5,7 @@ package cmd
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	// generated: imports
+	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
@@ -21,6 +22,7 @@ func linkedMonitor() func(args []string) int { return monitor.Main }
 // Each backend makes it larger, and slower to start.
 func registerBundled(r *locks.Registry) {
 	// generated: backends
+	r.Register("azblob", azblob.Open)
 	r.Register("consul", consul.Open)
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)

@@ -34,6 +34,8 @@ func plans() []plan {
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
 		{name: "gcs", backend: "gcs", store: gcsStore},
 		{name: "gcs-strict", backend: "gcs", mode: "strict", store: gcsStore, strict: true},
+		{name: "azblob", backend: "azblob", store: azblobStore},
+		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},

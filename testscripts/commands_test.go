@@ -62,6 +62,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"jsonlines": cmdJSONLines,
 		"lines":     cmdLines,
 		"need":      cmdNeed,
+		"azblob":    cmdAzblob,
 		"consul":    cmdConsul,
 		"etcd":      cmdEtcd,
 		"gcs":       cmdGCS,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
@@ -27,6 +28,7 @@ type servers struct {
 	gcs  *gcstest.Server
 	zk   *zktest.Server
 
+	azblob   *azblobtest.Server
 	consul   *consultest.Server
 	postgres *pgtest.Server
 	proxy    *faultproxy.Proxy

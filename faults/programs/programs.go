@@ -16,6 +16,7 @@ const module = "github.com/leaderrun/leaderrun"
 const (
 	Leaderrun = module
 	Helpers   = module + "/.../leaderrun-..." // a pattern; with leaderrun-monitor, which is found as helpers are
+	Azblob    = module + "/locks/backend/azblob/leaderrun-azblob"
 	Consul    = module + "/locks/backend/consul/leaderrun-consul"
 	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
 	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
@@ -46,7 +47,7 @@ type pauser interface {
 func stores() map[string]func(*testing.T) *store {
 	return map[string]func(*testing.T) *store{
 		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
-		"consul": consulStore,
+		"azblob": azblobStore, "consul": consulStore,
 	}
 }
 
@@ -86,6 +87,15 @@ func consulStore(t *testing.T) *store {
 	s := consultest.Start(t, consultest.Options{})
 	return &store{name: "consul", server: s, addr: s.Addr(), window: time.Second, rude: 20,
 		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=consul://" + addr + "/fleet"} }}
+}
+
+// azblobStore grants leases of 15 s, 9 s more than services ask for.
+func azblobStore(t *testing.T) *store {
+	s := azblobtest.Start(t)
+	return &store{name: "azblob", server: s, addr: s.Addr(), window: 1500 * time.Millisecond, rude: 80, poll: 12 * time.Second,
+		env: func(addr string) []string {
+			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addr, "fleet").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
+		}}
 }
 
 // behindProxies puts a proxy in front of the server for each host.

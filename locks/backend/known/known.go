@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
@@ -25,6 +26,7 @@ var backends = [...]*backend.Info{
 	&gcsinfo.Info,
 	&postgresinfo.Info,
 	&consulinfo.Info,
+	&azblobinfo.Info,
 }
 
 // Backends returns all backends, in the order in which a user should consider them.

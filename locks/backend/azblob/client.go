@@ -1,0 +1,91 @@
+package azblob
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// maxAnswer is the most that is read of an answer, in bytes. A page of a list has up to
+// [locks.MaxList] blobs with 8 KiB of metadata each, of which one byte may become six.
+const maxAnswer = locks.MaxList * 64 << 10
+
+// newClient returns the SDK's client, which does not connect. It does not retry: a retry
+// could make a write succeed twice, or hide that the fate of the first attempt is unknown.
+func newClient(s *settings, t http.RoundTripper) (*container.Client, error) {
+	options := azcore.ClientOptions{
+		Retry:     policy.RetryOptions{MaxRetries: -1},
+		Telemetry: policy.TelemetryOptions{Disabled: true},
+		Transport: &http.Client{Transport: limited{t}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	u, o := s.service+"/"+s.container, &container.ClientOptions{ClientOptions: options}
+	switch {
+	case s.key != "":
+		key, err := container.NewSharedKeyCredential(s.account, s.key)
+		if err != nil { // its text may have a part of the key
+			return nil, locks.Usagef("the key of the storage account is not in base64")
+		}
+		return container.NewClientWithSharedKeyCredential(u, key, o)
+	case s.sas != "":
+		return container.NewClientWithNoCredential(u+"?"+s.sas, o)
+	}
+	login, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: azcore.ClientOptions{Transport: options.Transport, Telemetry: options.Telemetry}})
+	if err != nil {
+		return nil, locks.Usagef("credentials of Azure: %s", locks.Printable(err.Error()))
+	}
+	return container.NewClient(u, credential{login}, o)
+}
+
+// A credential marks the errors of a login.
+type credential struct{ azcore.TokenCredential }
+
+// GetToken implements [azcore.TokenCredential].
+func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	t, err := c.TokenCredential.GetToken(ctx, o)
+	if err != nil {
+		err = &loginError{err, ctx.Err() != nil}
+	}
+	return t, err
+}
+
+// newTransport returns a transport that speaks HTTP/1.1. With HTTP/2, all requests share
+// one connection. If that fell silent, every renewal would hang until the system gives it
+// up. With HTTP/1.1, a request without an answer in time closes its connection.
+func newTransport(connectTimeout time.Duration) *http.Transport {
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    connectTimeout,
+		Protocols:              http1,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        4 * time.Second, // servers close idle connections after 5 s or later, and a write that meets that fails
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// limited limits what is read of each answer.
+type limited struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.RoundTripper.RoundTrip(req)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	}
+	return resp, err
+}

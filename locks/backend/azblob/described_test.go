@@ -1,0 +1,16 @@
+package azblob
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
+)
+
+func TestSettingsAsDescribed(t *testing.T) {
+	t.Parallel()
+	backendtest.Settings(t, &azblobinfo.Info, "azblob://account/container/p", func(u *url.URL, getenv func(string) string) (any, error) {
+		return parse(u, getenv)
+	})
+}

@@ -1,0 +1,54 @@
+package azblob
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// maxTTL is the longest lease that the service grants, apart from one without end. Leases
+// are in whole seconds.
+const maxTTL = time.Minute
+
+// Open returns a handle on one lock in one container. It implements [locks.Opener]: it
+// sends nothing.
+func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+	s, err := parse(u, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	minTTL := azblobinfo.Info.MinTTL
+	if o.TTL > maxTTL {
+		return nil, locks.Usagef("a ttl of %v; Azure Blob Storage grants leases of %v to %v", o.TTL, minTTL, maxTTL)
+	}
+	o.TTL = max((o.TTL + time.Second - 1).Truncate(time.Second), minTTL)
+	st, err := newStore(s, o)
+	if err != nil {
+		return nil, err
+	}
+	return caslease.New(st, traits(s), o), nil
+}
+
+// traits returns what distinguishes the service from other stores.
+func traits(s *settings) caslease.Traits {
+	where := "azblob://" + s.account + "/" + s.container
+	return caslease.Traits{
+		Expiry:  caslease.ByLease,
+		Poll:    2 * time.Second, // each look costs money
+		Secrets: azblobinfo.Info.Secrets(),
+		Product: "Azure Blob Storage", Backend: where, Probed: "the container of",
+		Cell: "blob", Record: "a " + recordKey + " in its metadata", Version: "ETag",
+		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },
+
+		HintForeign: "delete the blob if it is not needed (az storage blob delete), or use another prefix",
+		HintRecord:  "remove it if it is not needed: az storage blob metadata update",
+		HintUnmoved: "the blob's ETag must change with each change of its metadata; use the service itself, or an emulator that does the same",
+	}
+}
+
+var _ locks.Opener = Open

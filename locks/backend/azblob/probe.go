@@ -1,0 +1,100 @@
+package azblob
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// Probe implements [caslease.Prober]: the one server is the container. It makes at most
+// four requests, and only reads.
+func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
+	p := probe{store: s, Servers: locks.Servers{Product: "Azure Blob Storage", User: s.settings.user()}}
+	at := locks.Server{Address: s.settings.service + "/" + s.settings.container}
+	var resp *http.Response
+	var b *blobView
+	look := func(ctx context.Context) (err error) {
+		for range 2 { // the second uses an open connection, so its time is the RTT
+			start := time.Now()
+			if b, err = s.look(runtime.WithCaptureResponse(ctx, &resp), caslease.Key{Name: s.name}); err != nil {
+				return err
+			}
+			at.RTT, at.Ours = time.Since(start), start.Add(time.Since(start)/2)
+		}
+		return nil
+	}
+	if err := insist(ctx, look); err != nil {
+		p.Find("container", locks.LevelError, err.Err.Error(), err.Hint)
+		p.Servers.Servers = []locks.Server{{Address: at.Address, Error: err.Err.Error(), Class: locks.ServerClass(err)}}
+		return p.Servers, nil
+	}
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		at.Time = date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
+	} else {
+		at.Ours = time.Time{}
+	}
+	if resp.TLS != nil {
+		at.TLS, at.Expires = tlsfiles.Security(*resp.TLS, nil)
+	}
+	p.Servers.Servers = []locks.Server{at}
+	if b != nil && b.infinite {
+		p.Find("lease", locks.LevelError, "another program has a lease without end on the lock's blob", "end it with leaderrun release --force, or az storage blob lease break")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	p.settings(ctx)
+	p.account(ctx)
+	return p.Servers, nil
+}
+
+// user describes the credentials.
+func (s *settings) user() string {
+	switch {
+	case s.key != "":
+		return "the key of " + s.account
+	case s.sas != "":
+		return "a SAS token"
+	}
+	return "" // only the service knows
+}
+
+// A probe collects the findings.
+type probe struct {
+	store *store
+	locks.Servers
+}
+
+// settings reports settings of the container that forbid changes of blobs.
+func (p *probe) settings(ctx context.Context) {
+	r, err := p.store.container.GetProperties(ctx, nil)
+	set := func(b *bool) bool { return b != nil && *b }
+	switch {
+	case err != nil:
+		p.Find("container", locks.LevelWarning, "cannot read its settings: "+p.store.Fault(err).Text, "to have them checked, allow the identity to read the container's properties; locks do not need it")
+	case set(r.HasImmutabilityPolicy), set(r.HasLegalHold):
+		p.Find("container", locks.LevelError, "it has an immutability policy or a legal hold, which forbids changes of blobs", "use a container without them")
+	default:
+		p.Find("container", locks.LevelOK, "", "")
+	}
+}
+
+// account reports whether a failover can lose what was acknowledged.
+func (p *probe) account(ctx context.Context) {
+	r, err := p.store.container.GetAccountInfo(ctx, nil)
+	if err != nil || r.SKUName == nil {
+		return // not everybody may ask
+	}
+	sku := string(*r.SKUName)
+	if strings.Contains(sku, "GRS") || strings.Contains(sku, "GZRS") {
+		p.Find("replication", locks.LevelWarning, sku+": a failover to the other region loses the last changes, and with them locks and tokens", "before and during a failover, stop all runs that use this account; or use an account with LRS or ZRS")
+		return
+	}
+	p.Find("replication", locks.LevelOK, sku, "")
+}

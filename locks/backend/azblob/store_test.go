@@ -1,0 +1,53 @@
+package azblob_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/azblob"
+	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
+)
+
+// client returns what is below a lock. Its user closes it.
+func client(t testing.TB, u *url.URL) caslease.Store {
+	t.Helper()
+	c, err := azblob.NewStore(u, locks.Options{ConnectTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestStore checks what the recipe relies on.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s := azblobtest.Start(t)
+	f := newFront(t, s.Addr())
+	c := storetest.Config{
+		Expiry:      caslease.ByLease,
+		Open:        func(t testing.TB) caslease.Store { return client(t, azblobtest.URL(f.addr, "p")) },
+		Unreachable: func(t testing.TB) caslease.Store { return client(t, azblobtest.URL("127.0.0.1:1", "p")) },
+		FailNext: func(_ testing.TB, k caslease.Kind) {
+			bad := &fault{is: comp("metadata", "")}
+			if k == caslease.Throttled {
+				bad.status, bad.code = http.StatusServiceUnavailable, "ServerBusy"
+			}
+			f.next.Store(bad)
+		},
+	}
+	for _, value := range []string{"?", "ascii85:~", strings.Repeat("x", 7000)} {
+		c.Hostile = append(c.Hostile, func(t testing.TB, k caslease.Key) {
+			b := s.NewBlobClient("p/" + locks.EscapeName(k.Name))
+			if _, err := b.SetMetadata(t.Context(), map[string]*string{"leaderrun": &value}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	storetest.Run(t, c)
+}
