@@ -1,12 +1,11 @@
 package postgres
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
@@ -29,17 +30,11 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	schema := r.schema()
-	c := storetest.Config{
+	storetest.Run(t, storetest.Config{
 		Open:        func(t testing.TB) caslease.Store { return r.store(t, schema, r.server.Addr()) },
 		Unreachable: func(t testing.TB) caslease.Store { return r.store(t, schema, "127.0.0.1:1") },
-		Expiry:      caslease.ByClock, Follows: follows,
-	}
-	for _, value := range garbage() {
-		c.Hostile = append(c.Hostile, func(t testing.TB, k caslease.Key) {
-			r.put(r.url(t, schema), k.Name, int(k.Part), "state", value)
-		})
-	}
-	storetest.Run(t, c)
+		Expiry:      caslease.ByClock, Follows: rows.Follows, Hostile: r.table().Spoil(r.url(t, schema)),
+	})
 }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
@@ -105,63 +100,23 @@ func (r *rig) config(open locks.Opener) lockstest.Config {
 	c.Twin = func(t testing.TB, u *url.URL) *url.URL { return r.url(t, in(u).schema) }
 	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) }
 	c.Restart = func(testing.TB, *url.URL) { r.server.Kill(); r.server.Start() }
-	c.Hostile = append(c.Hostile, r.hostile(0, "state", garbage()...)...)
-	c.HostileAsks = append(c.HostileAsks, r.hostile(1, "state", garbage()...)...)
-	c.HostileRecords = r.hostile(0, "text", append(garbage(), "\x00\x1b[2J", strings.Repeat("x", locks.MaxRecord+1))...)
-	c.HostileEntries = r.hostileNames()
 	c.Connections = func(_ testing.TB, u *url.URL) int { return r.proxies.Find(u.Host).Open() }
-	c.Kept = func(_ testing.TB, u *url.URL) (all []string) {
-		for _, row := range r.exec(u, "SELECT name, part, convert_from(state, 'UTF8') FROM @table") {
-			all = append(all, strings.Join(row, "\t"))
-		}
-		return all
-	}
-	c.Leftovers = func(_ testing.TB, u *url.URL) (held []string) { // free rows stay, so that tokens go on rising
-		for _, row := range r.exec(u, "SELECT convert_from(state, 'UTF8'), (extract(epoch from updated)*1000000)::bigint FROM @table WHERE part = 0") {
-			updated, _ := strconv.ParseInt(row[1], 10, 64)
-			if storetest.Held(caslease.Cell{State: row[0], Updated: time.UnixMicro(updated)}) {
-				held = append(held, row[0])
-			}
-		}
-		return held
-	}
+	r.table().Extend(&c)
 	return c
 }
 
 func in(u *url.URL) *settings { return &settings{schema: u.Query().Get("schema")} }
 
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// exec runs a statement on the table of an address. It creates the table if there is none.
-func (r *rig) exec(u *url.URL, statement string) [][]string {
-	return r.server.Exec(in(u).tableSQL(), in(u).sql(statement))
-}
-
-// put writes a column of a row. It creates the row if there is none.
-func (r *rig) put(u *url.URL, name string, part int, column, value string) {
-	r.exec(u, fmt.Sprintf(`INSERT INTO @table (name, part, %[3]s) VALUES (%[1]s, %[2]d, '\x%[4]x')
-		ON CONFLICT (name, part) DO UPDATE SET version = DEFAULT, %[3]s = excluded.%[3]s, updated = clock_timestamp()`,
-		literal(name), part, column, value))
-}
-
-// garbage returns values that anybody can write into the table, in addition to
-// [storetest.States].
-func garbage() []string {
-	return []string{"", "\x00\x1b]0;owned\x07\xff", strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20)}
-}
-
-// hostile overwrites a column of a lock's row.
-func (r *rig) hostile(part int, column string, values ...string) (all []func(testing.TB, *url.URL, string)) {
-	for _, value := range values {
-		all = append(all, func(_ testing.TB, u *url.URL, name string) { r.put(u, name, part, column, value) })
+// table is what anybody can do to the table.
+func (r *rig) table() rowstest.Table {
+	return rowstest.Table{
+		Exec: func(u *url.URL, statement string) [][]string {
+			return r.server.Exec(in(u).tableSQL(), in(u).sql(statement))
+		},
+		Put: `INSERT INTO @table (name, part, @column) VALUES (convert_from(@name, 'UTF8'), @part, @value)
+			ON CONFLICT (name, part) DO UPDATE SET version = DEFAULT, @column = excluded.@column, updated = clock_timestamp()`,
+		Bytes:   func(text string) string { return `'\x` + hex.EncodeToString([]byte(text)) + "'" },
+		State:   "convert_from(state, 'UTF8')",
+		Updated: "(extract(epoch from updated)*1000000)::bigint",
 	}
-	return all
-}
-
-// hostileNames creates rows that are not locks.
-func (r *rig) hostileNames() (all []func(testing.TB, *url.URL)) {
-	for _, name := range []string{"", "a b", "/", "a//b", "x#99", "\u202e", "\x1b[2J", strings.Repeat("x", 2000)} {
-		all = append(all, func(_ testing.TB, u *url.URL) { r.put(u, name, 0, "state", "?") })
-	}
-	return append(all, func(_ testing.TB, u *url.URL) { r.put(u, "foreign", 7, "state", "?") })
 }

@@ -1,15 +1,14 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 )
 
 const (
@@ -42,20 +41,12 @@ func traits(s *settings) caslease.Traits {
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()
 		},
-		Follows: follows, ReadsEarly: true, // a read may return a commit that no standby has: see warnedError
+		Follows: rows.Follows, ReadsEarly: true, // a read may return a commit that no standby has: see warnedError
 
 		HintForeign: "delete the row if it is not needed, or name another schema with schema=",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
 	}
-}
-
-// follows reports whether version is one of a later change than since, which is "" for a row
-// that did not exist.
-func follows(since, version string) bool {
-	a, err := strconv.ParseInt(cmp.Or(since, "0"), 10, 64)
-	b, err2 := strconv.ParseInt(version, 10, 64)
-	return err == nil && err2 == nil && b > a
 }
 
 var _ locks.Opener = Open

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 )
 
 // A host is one of the URL's, with its answers.
@@ -96,15 +97,15 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 }
 
 func readFacts(row [][]byte) (f facts, now time.Time, err error) {
-	var d decoder
+	var d rows.Decoder
 	yes := func(text []byte) bool { return string(text) == "t" }
 	version, _, _ := strings.Cut(string(row[1]), " ")
 	f = facts{
 		user: string(row[0]), version: version, role: string(row[2]), readOnly: string(row[3]), fsync: string(row[4]), waitsFor: string(row[5]),
-		standbys: int(d.number(row[6])), hidden: int(d.number(row[7])), synchronous: int(d.number(row[8])),
+		standbys: int(d.Number(row[6])), hidden: int(d.Number(row[7])), synchronous: int(d.Number(row[8])),
 		tableExists: yes(row[9]), mayCreate: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]),
 	}
-	return f, d.stamp(row[13]), d.err
+	return f, d.Time(row[13]), d.Err
 }
 
 // encryption returns the version of TLS, and when the first of its certificates expires.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 )
 
 // A store keeps each cell in a row. It implements [caslease.Store].
@@ -60,7 +61,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 	values := []any{newState, to.Record, channel}
 	statement := createSQL
 	if at.Version != "" {
-		statement, values = updateSQL, append(values, at.Version, strconv.FormatInt(over(to), 10))
+		statement, values = updateSQL, append(values, at.Version, rows.MinAge(to))
 	}
 	row, err := s.one(ctx, statement, key, values...)
 	if state(err) == undefinedTable && at.Version == "" {
@@ -73,12 +74,6 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 		return caslease.Cell{}, changed(err)
 	}
 	return cell(row)
-}
-
-// over returns to.Over in microseconds, rounded up: 0 would mean that no time must have
-// passed.
-func over(to caslease.Value) int64 {
-	return int64((to.MinAge + time.Microsecond - 1) / time.Microsecond)
 }
 
 // Delete implements [caslease.Store].
@@ -97,27 +92,19 @@ func changed(err error) error {
 
 // List implements [caslease.Lister].
 func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
-	rows, err := s.run(ctx, listSQL, cursor, strconv.Itoa(locks.MaxList))
+	all, err := s.run(ctx, listSQL, cursor, strconv.Itoa(locks.MaxList))
 	if state(err) == undefinedTable {
 		return nil, "", nil
 	}
-	for _, row := range rows {
-		c, err := cell(row)
-		if err != nil {
-			return nil, "", err
-		}
-		name := string(row[len(row)-1])
-		if len(name) <= locks.MaxCursor {
-			next = name
-		}
-		if locks.CheckSlotName(name) == nil {
-			page = append(page, caslease.ListedCell{Name: name, Cell: c})
+	for i, row := range all {
+		if all[i], err = plain(row); err != nil {
+			break
 		}
 	}
-	if len(rows) < locks.MaxList {
-		next = ""
+	if err != nil {
+		return nil, "", err
 	}
-	return page, next, err
+	return rows.Page(all)
 }
 
 // createTable creates the table, unless somebody else does so at the same time.

@@ -3,12 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
 )
 
 // openStore opens the store of a URL.
@@ -80,92 +79,16 @@ func idleEnd(s *store) <-chan struct{} {
 	return s.pool.idle.CleanupDone()
 }
 
-// TestFirstSwap lets many stores create the table and the first cell at the same time:
-// only one of them has created the cell.
-func TestFirstSwap(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	ctx := within(t, realserver.Ready)
-	var made atomic.Int32
-	var all sync.WaitGroup
-	for range 8 {
-		s := openStore(t, server.URL())
-		all.Go(func() {
-			_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-			if err == nil {
-				made.Add(1)
-			} else if s.Fault(err).Kind != caslease.Changed {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if made.Load() != 1 {
-		t.Errorf("%d stores have created the cell; want 1", made.Load())
-	}
-}
-
-// TestVersionsNeverComeAgain checks that a cell that was deleted and created again, or
-// whose table was, has neither a version nor a token of an earlier cell.
-func TestVersionsNeverComeAgain(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	s := openStore(t, server.URL())
-	ctx := within(t, realserver.Ready)
-	old := held(t, s)
-	if old.First != old.Floor {
-		t.Errorf("a new cell is %+v", old)
-	}
-	for range 100 {
-		old = must(t)(s.Swap(ctx, jobs, old, caslease.Value{State: "{}"}))
-	}
-	for _, loss := range []func(){
-		func() {
-			if err := s.Delete(ctx, jobs, old); err != nil {
-				t.Fatal(err)
-			}
+// TestRows checks what all stores in SQL have in common.
+func TestRows(t *testing.T) {
+	rowstest.Run(t, rowstest.Config{
+		Start: func(t *testing.T) (rowstest.Server, func() caslease.Store) {
+			server := pgtest.Start(t, pgtest.Options{})
+			return server, func() caslease.Store { return openStore(t, server.URL()) }
 		},
-		func() { server.Exec("DROP TABLE leaderrun_locks") },
-	} {
-		loss()
-		if c := must(t)(s.Read(ctx, jobs)); c.Version != "" {
-			t.Errorf("after the deletion, the cell is %+v", c)
-		}
-		_, err := s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
-		isKind(t, s, err, caslease.Changed)
-		made := held(t, s)
-		if made.First <= old.Floor {
-			t.Errorf("tokens begin at %d; want more than %d", made.First, old.Floor)
-		}
-		_, err = s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
-		isKind(t, s, err, caslease.Changed)
-		old = made
-	}
-}
-
-// TestExpiryByClock checks that the server's clock proves the end of a lease only if the
-// same server has written the row, and was not restarted since.
-func TestExpiryByClock(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	s := openStore(t, server.URL())
-	ctx := within(t, realserver.Ready)
-	c := held(t, s)
-	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
-	isKind(t, s, err, caslease.Changed)
-	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
-	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour + 2*realserver.Ready})
-	isKind(t, s, err, caslease.Changed)
-	server.Kill()
-	server.Start()
-	if c = must(t)(s.Read(ctx, jobs)); !c.Updated.IsZero() {
-		t.Errorf("a restarted server returns the time %v; want none", c.Updated)
-	}
-	_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Second})
-	isKind(t, s, err, caslease.Changed)
-	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
-	server.Exec("UPDATE leaderrun_locks SET updated = updated - interval '1 hour'")
-	must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour}))
+		Age:  "UPDATE leaderrun_locks SET updated = updated - interval '1 hour'",
+		Fill: "INSERT INTO leaderrun_locks (name, part) SELECT '!' || n, 0 FROM generate_series(1, 200) n",
+	})
 }
 
 // TestSynchronousCommit checks that writes wait for the disk and for synchronous standbys,
@@ -368,44 +291,5 @@ func TestListenerIsKept(t *testing.T) {
 		}
 		s.pool.put(other)
 		s.pool.put(listener)
-	}
-}
-
-func TestRose(t *testing.T) {
-	t.Parallel()
-	for versions, want := range map[[2]string]bool{
-		{"", "1"}: true, {"9", "10"}: true, {"10", "10"}: false, {"10", "9"}: false, {"9", ""}: false, {"9", "x"}: false,
-	} {
-		if got := follows(versions[0], versions[1]); got != want {
-			t.Errorf("follows(%q) = %v", versions, got)
-		}
-	}
-}
-
-// TestListPages checks that rows with invalid names are left out, and that a page full of
-// them is not the last.
-func TestListPages(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	s := openStore(t, server.URL())
-	ctx := within(t, realserver.Ready)
-	if page, next, err := s.List(ctx, ""); len(page) != 0 || next != "" || err != nil {
-		t.Errorf("without a table: %v, %q, %v", page, next, err)
-	}
-	held(t, s)
-	server.Exec("INSERT INTO leaderrun_locks (name, part) SELECT '!' || n, 0 FROM generate_series(1, 200) n")
-	pages, names := 0, ""
-	for cursor, more := "", true; more; pages++ {
-		page, next, err := s.List(ctx, cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range page {
-			names += fmt.Sprint(e.Name, " ")
-		}
-		cursor, more = next, next != ""
-	}
-	if pages != 4 || names != "jobs " {
-		t.Errorf("%d pages have %q", pages, names)
 	}
 }
