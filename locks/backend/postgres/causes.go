@@ -21,6 +21,7 @@ const (
 	duplicateTable  = "42P07"
 	duplicateObject = "42710"
 	uniqueViolation = "23505"
+	readOnly        = "25006"
 )
 
 // state returns the SQLSTATE of an error, or "" if it has none.
@@ -51,7 +52,7 @@ const (
 func (s *store) causes() []cause {
 	return []cause{
 		{"08", caslease.Unknown, ""},
-		{"25006", caslease.Unreachable, hintStandby},
+		{readOnly, caslease.Unreachable, hintStandby},
 		{"28", caslease.Denied, hintLogin},
 		{"3D000", caslease.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
 		{"3F000", caslease.Refused, "create it: CREATE SCHEMA " + quote(s.pool.settings.schema) + "; or name another with schema="},

@@ -306,6 +306,23 @@ func TestFailover(t *testing.T) {
 	findings(t, s, "replication", locks.LevelOK, "no standby follows")
 }
 
+// TestDemoted checks that a store leaves a primary that begins to refuse writes, although its
+// connection stays open and reads go on.
+func TestDemoted(t *testing.T) {
+	t.Parallel()
+	old, next := pgtest.Start(t, pgtest.Options{}), pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, pgtest.URLOf(pgtest.User, old.Addr(), next.Addr()))
+	c := held(t, s)
+	old.Exec("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	old.Until("SELECT current_setting('default_transaction_read_only') = 'on'")
+	_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+	isKind(t, s, err, caslease.Unreachable)
+	held(t, s)
+	if rows := next.Exec("SELECT name FROM leaderrun_locks"); len(rows) != 1 {
+		t.Errorf("the new primary has %v", rows)
+	}
+}
+
 // TestTLS checks that certificates are verified as sslmode says, and read again for each
 // connection.
 func TestTLS(t *testing.T) {

@@ -154,6 +154,9 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	b.ExecParams(s.pool.settings.sql(statement), params, nil, formats, nil)
 	results, err := c.ExecBatch(ctx, &b).ReadAll()
 	switch {
+	case state(err) == readOnly:
+		c.close() // the next connection is to the primary
+		return nil, err
 	case err != nil:
 		return nil, err
 	case len(results) != 2:
