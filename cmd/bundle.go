@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
+	"github.com/leaderrun/leaderrun/locks/backend/mysql"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	// end generated
@@ -26,6 +27,7 @@ func registerBundled(r *locks.Registry) {
 	r.Register("consul", consul.Open)
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
+	r.Register("mysql", mysql.Open)
 	r.Register("postgres", postgres.Open)
 	r.Register("zk", zookeeper.Open)
 	// end generated

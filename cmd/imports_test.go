@@ -50,7 +50,7 @@ func TestImportsPointDownward(t *testing.T) {
 	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -62,6 +62,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
 		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease"}},
+		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
 		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
 		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/queue"}},
 		{"/locks/kit/backoff", []string{"/locks/kit/backoff"}},

@@ -38,6 +38,8 @@ func plans() []plan {
 		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
+		{name: "mysql", backend: "mysql", store: mysqlStore},
+		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 	}

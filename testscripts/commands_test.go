@@ -66,6 +66,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"consul":    cmdConsul,
 		"etcd":      cmdEtcd,
 		"gcs":       cmdGCS,
+		"mysql":     cmdMySQL,
 		"postgres":  cmdPostgres,
 		"zk":        cmdZK,
 		"http":      cmdHTTP,

@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -30,6 +31,7 @@ type servers struct {
 
 	azblob   *azblobtest.Server
 	consul   *consultest.Server
+	mysql    *mysqltest.Server
 	postgres *pgtest.Server
 	proxy    *faultproxy.Proxy
 }

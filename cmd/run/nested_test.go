@@ -107,6 +107,8 @@ func TestStore(t *testing.T) {
 		{spell("postgres:", "PGHOST=a"), spell("postgres:", "PGHOST=b")},
 		{spell("postgres://h", "PGUSER=a"), spell("postgres://h", "PGUSER=b")}, // it is also the name of the database
 		{spell("postgres://?service=x", "HOME=/a"), spell("postgres://?service=x", "HOME=/b")},
+		{spell("mysql:", "MYSQL_HOST=a"), spell("mysql:", "MYSQL_HOST=b")},
+		{spell("mysql:", "LEADERRUN_MYSQL_DATABASE=a"), spell("mysql:", "LEADERRUN_MYSQL_DATABASE=b")},
 		{spell("azblob:", "AZURE_STORAGE_ACCOUNT=aaa"), spell("azblob:", "AZURE_STORAGE_ACCOUNT=bbb")},
 		{spell("azblob://acc/con"), spell("azblob://acc/con?endpoint=https://x")},
 		{spell("consul:", "CONSUL_HTTP_ADDR=a"), spell("consul:", "CONSUL_HTTP_ADDR=b")},

@@ -20,6 +20,7 @@ const (
 	Consul    = module + "/locks/backend/consul/leaderrun-consul"
 	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
 	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
+	MySQL     = module + "/locks/backend/mysql/leaderrun-mysql"
 	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
 	ZooKeeper = module + "/locks/backend/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"

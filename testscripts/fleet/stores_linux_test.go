@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -47,7 +48,7 @@ type pauser interface {
 func stores() map[string]func(*testing.T) *store {
 	return map[string]func(*testing.T) *store{
 		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
-		"azblob": azblobStore, "consul": consulStore,
+		"azblob": azblobStore, "consul": consulStore, "mysql": mysqlStore,
 	}
 }
 
@@ -81,6 +82,14 @@ func postgresStore(t *testing.T) *store {
 	s := pgtest.Start(t, pgtest.Options{})
 	return &store{name: "postgres", server: s, addr: s.Addr(), window: time.Second, rude: 20,
 		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, addr)} }}
+}
+
+func mysqlStore(t *testing.T) *store {
+	s := mysqltest.Start(t)
+	return &store{name: "mysql", server: s, addr: s.Addr(), window: time.Second, rude: 20,
+		env: func(addr string) []string {
+			return []string{"LEADERRUN_BACKEND=" + mysqltest.URLOf(mysqltest.User, addr)}
+		}}
 }
 
 func consulStore(t *testing.T) *store {

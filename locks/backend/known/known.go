@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 )
@@ -25,6 +26,7 @@ var backends = [...]*backend.Info{
 	&zkinfo.Info,
 	&gcsinfo.Info,
 	&postgresinfo.Info,
+	&mysqlinfo.Info,
 	&consulinfo.Info,
 	&azblobinfo.Info,
 }

@@ -1,0 +1,185 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// TestKinds checks what each error means for a write.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	s := &store{settings: &settings{database: "d"}}
+	server := func(number uint16) error { return &mysql.MySQLError{Number: number, Message: "m"} }
+	for _, tt := range []struct {
+		err  error
+		want caslease.Kind
+	}{
+		{server(1213), caslease.Changed},
+		{server(1205), caslease.Unsent},
+		{server(1317), caslease.Unsent},
+		{server(1142), caslease.Denied},
+		{&commitError{server(1213)}, caslease.Unknown},
+		{&commitError{server(1142)}, caslease.Unknown},
+		{&commitError{errReadOnly}, caslease.Unknown},
+		{&connectError{server(1040)}, caslease.Throttled},
+		{&connectError{context.DeadlineExceeded}, caslease.Unsent},
+		{&connectError{mysql.ErrInvalidConn}, caslease.Unsent},
+		{mysql.ErrInvalidConn, caslease.Unknown},
+		{driver.ErrBadConn, caslease.Unsent}, // the driver returns it only if nothing was sent
+		{context.DeadlineExceeded, caslease.Unknown},
+		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, caslease.Unreachable},
+		{&net.OpError{Op: "read", Err: os.ErrNotExist}, caslease.Unknown},
+		{errors.New("?"), caslease.Unknown},
+	} {
+		if got := s.Fault(tt.err).Kind; got != tt.want {
+			t.Errorf("%v (%T) is of the kind %d; want %d", tt.err, tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestLeastRights checks that the hint for missing permissions has statements after which the
+// user may do everything that a run does.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	server.Exec("CREATE USER runner", "GRANT USAGE ON locks.* TO runner", "CREATE TABLE other (n int)", "GRANT SELECT ON locks.other TO runner")
+	s := at(t, mysqltest.URLOf("runner", server.Addr()))
+	ctx := within(t, realserver.Ready)
+	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	create, grant, _ := strings.Cut(todo, "; ")
+	if !strings.HasPrefix(create, "CREATE TABLE") {
+		t.Fatalf("the hint is %q", todo)
+	}
+	server.Exec(create)
+	_, err = s.Read(ctx, jobs)
+	isKind(t, s, err, caslease.Denied)
+	findings(t, s, "table", "denied")
+	server.Exec(grant)
+	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
+	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
+	findings(t, s, "table", "we may use it")
+	server.Exec("REVOKE DELETE ON leaderrun_locks FROM runner")
+	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	findings(t, s, "table", "everything except forget")
+}
+
+// findings checks one finding of a probe. If text is "", there must be none.
+func findings(t *testing.T, s *store, check, text string) {
+	t.Helper()
+	found, err := s.Probe(within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
+		if err := request(ctx); err != nil {
+			return &locks.Error{Class: locks.ErrUnavailable, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found.Findings {
+		if f.Check == check && (text == "" || !strings.Contains(f.Text, text)) {
+			t.Errorf("the finding is %+v; want %q", f, text)
+		}
+		if f.Check == check {
+			return
+		}
+	}
+	if text != "" {
+		t.Errorf("there is no finding about %s: %+v", check, found)
+	}
+}
+
+// TestDurability checks what doctor says about settings that can lose acknowledged writes.
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t, "--log-bin")
+	s := at(t, server.URL())
+	findings(t, s, "table", "there is no")
+	findings(t, s, "durability", "sync_binlog is 0")
+	findings(t, s, "replication", "none is semi-synchronous")
+	server.Exec("SET GLOBAL innodb_flush_log_at_trx_commit = 2, sync_binlog = 1")
+	findings(t, s, "durability", "innodb_flush_log_at_trx_commit is 2")
+	server.Exec("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	findings(t, s, "durability", "on disk")
+}
+
+// TestCannotConnect checks the hint of each error that prevents a connection.
+func TestCannotConnect(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	server.Exec("CREATE USER locked IDENTIFIED BY 'right'", "GRANT ALL ON locks.* TO locked")
+	for address, want := range map[string]struct {
+		kind caslease.Kind
+		hint string
+	}{
+		mysqltest.URLOf("locked:wrong", server.Addr()):          {caslease.Denied, "MYSQL_PWD"},
+		mysqltest.URLOf("nobody", server.Addr()):                {caslease.Denied, "MYSQL_PWD"},
+		strings.Replace(server.URL(), "/locks", "/none", 1):     {caslease.Refused, "CREATE DATABASE `none`"},
+		mysqltest.URLOf(mysqltest.User, "127.0.0.1:1"):          {caslease.Unreachable, "MYSQL_HOST"},
+		server.URL() + "?tls=true":                              {caslease.Unreachable, "tls=false"},
+		"mysql://root@/locks?socket=/no/such":                   {caslease.Unreachable, "MYSQL_HOST"},
+		mysqltest.URLOf("nobody", "127.0.0.1:1", server.Addr()): {caslease.Denied, "MYSQL_PWD"},
+	} {
+		s := at(t, address)
+		_, err := s.Read(within(t, realserver.Ready), jobs)
+		if err == nil {
+			t.Errorf("%s: no error", address)
+			continue
+		}
+		if f := isKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
+			t.Errorf("%s: %+v; want a hint with %q", address, f, want.hint)
+		}
+	}
+	must(t)(at(t, mysqltest.URLOf("locked:right", "127.0.0.1:1", server.Addr())).Read(within(t, realserver.Ready), jobs))
+}
+
+// TestTLS checks that certificates are verified as the settings say.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ca, other := realserver.NewCA(t), realserver.NewCA(t)
+	cert, key := ca.Issue("server", realserver.Cert{Hosts: []string{"127.0.0.1"}, Lasts: 3 * time.Hour})
+	server := mysqltest.StartTLS(t, cert, key, ca.CertFile)
+	server.Exec("CREATE USER guest REQUIRE X509", "GRANT ALL ON locks.* TO guest")
+	ours, oursKey := ca.Issue("guest", realserver.Cert{Lasts: 2 * time.Hour})
+	for params, want := range map[string]struct {
+		user string
+		kind caslease.Kind // -1: there is no error
+	}{
+		"":                          {mysqltest.User, -1},
+		"?tls=false":                {mysqltest.User, -1},
+		"?cacert=" + ca.CertFile:    {mysqltest.User, -1},
+		"?cacert=" + other.CertFile: {mysqltest.User, caslease.Unreachable},
+		"?servername=elsewhere&cacert=" + ca.CertFile: {mysqltest.User, caslease.Unreachable},
+		"?tls=true": {"guest", caslease.Unreachable}, // nobody knows the CA
+		"?tls=false&cert=" + ours + "&key=" + oursKey:                  {"guest", caslease.Denied},
+		"?cacert=" + ca.CertFile + "&cert=" + ours + "&key=" + oursKey: {"guest", -1},
+	} {
+		s := at(t, mysqltest.URLOf(want.user, server.Addr())+params)
+		_, err := s.Read(within(t, realserver.Ready), jobs)
+		if want.kind >= 0 {
+			isKind(t, s, err, want.kind)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", params, err)
+			continue
+		}
+		h, err := s.ask(within(t, realserver.Ready), server.Addr())
+		if err != nil || (h.TLS == "") != (params == "?tls=false") || strings.Contains(params, "cert=") && time.Until(h.Expires) > 3*time.Hour {
+			t.Errorf("%s: %+v, %v", params, h.Server, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+// Package mysql keeps locks in a table of MySQL, version 8 or later, or of MariaDB, version
+// 10.5 or later.
+//
+// The table is leaderrun_locks in one database, and its engine is InnoDB. The first run with
+// the permission creates it. It has a row for each lock, and another for requests to its
+// holder:
+//
+//	name, part   the lock, and 0 for itself or 1 for requests
+//	version      begins with the time in microseconds; each write adds 1
+//	first        the version of the row when it was created
+//	state        JSON: whether it is held, by whom, for how long; see caslease
+//	text         the record
+//	updated      when the row was written, in UTC, by the server's clock
+//	epoch        the run of that server: its name, its port, and when it was started
+//
+// A release frees the row. No run deletes a row. An operator reads them with
+//
+//	SELECT name, updated, CONVERT(state USING utf8mb4) FROM leaderrun_locks WHERE part = 0
+//
+// # URL
+//
+//	mysql://[user[:password]@][host[:port][,host...]]/database[?parameters]
+//
+// With several hosts, leaderrun uses the first that accepts writes. Parameters:
+//
+//	socket=            the server's socket, instead of a host
+//	defaults-file=     an option file, instead of ~/.my.cnf
+//	cacert= cert= key= servername= tls=
+//
+// What the URL omits is taken from the section [client] of the option file (host, port,
+// socket, user, password, database, ssl, ssl-mode, ssl-ca, ssl-cert, ssl-key,
+// ssl-verify-server-cert), and what that omits from MYSQL_HOST, MYSQL_TCP_PORT,
+// MYSQL_UNIX_PORT, MYSQL_PWD and LEADERRUN_MYSQL_DATABASE; "mysql:" omits all. The default
+// user is the one who runs leaderrun, as with the program mysql. Other option files, and those
+// that a file includes, are not read. A file that anybody can write is refused; leaderrun
+// accepts one that others can read. Files are read again for each connection.
+//
+// If no setting is about TLS, it is spoken if the server offers it, and the server is not
+// verified. With cacert=, tls=true, or an ssl-mode that begins with VERIFY, the server is
+// verified, always with its name. With tls=false there is no TLS.
+//
+// # Liveness
+//
+// The server has no leases: the row says when it was last written, and a lease ends if
+// the row is not written again. Each write has the condition that the row still has the
+// version that was read. A waiter takes a lock over in one of two cases:
+//
+//   - By the server's clock, in the statement that takes the lock over, the lease and 1 s
+//     have passed since updated. This counts only if the server that wrote the row is
+//     the same and was not restarted since: another node, a promoted server, or the same one
+//     after a restart, may have another clock.
+//   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
+//
+// MySQL notifies nobody. Waiters look every second on average, at random moments. A holder
+// notices a request, and that it has lost the lock, when it renews. A run has one connection,
+// and briefly more when requests overlap. Waiters have no order.
+//
+// # Transactions
+//
+// Each request is one transaction in one message, also one that only reads: so a proxy that
+// sends reads to replicas, such as ProxySQL or MaxScale, sends it to the primary, and no
+// lock of a row outlives a client. It sets what it depends on (autocommit, sql_mode, the
+// isolation READ COMMITTED), and refuses to write if read_only is on, whatever the user may
+// do. A connection on which a request has failed is closed. If the answer to a commit is lost,
+// or if it collides with another node's of a Galera cluster, the row is read to find out, by
+// the nonce in it, whether the commit took effect. An acknowledged commit does not count if
+// the row is not as it was written when it is read once more, in the same message. In a Galera
+// cluster, each session sets wsrep_sync_wait, so that no node reads what is out of date.
+//
+// # Fencing token
+//
+// It is at least one more than the version that the row had before. The version of a new row
+// is the server's time in microseconds, so tokens rise even if a row or the table is deleted
+// and created again, unless the server's clock was set back to before the row was first
+// created.
+//
+// # Permissions
+//
+// If somebody else has created the table (an error shows the statement), a run needs
+//
+//	GRANT SELECT, INSERT, UPDATE ON db.leaderrun_locks TO 'runner'@'%';
+//
+// and DELETE for forgetting locks. Creating the table needs CREATE. Anybody who may write to
+// the table can take any lock.
+//
+// # Limits
+//
+// An asynchronous replica may lack the last writes. If it is promoted, a held lock may be
+// granted again, with a token that was granted before. With semi-synchronous replication that
+// does not happen while at least one replica acknowledges in time: after its timeout the
+// server goes on without (rpl_semi_sync_master_timeout), and a KILL QUERY of a commit that
+// waits for a replica also ends the wait. The server reports neither. A server that still
+// accepts writes after another has taken its place grants the same locks; whatever manages the
+// failover has to prevent that. If innodb_flush_log_at_trx_commit is not 1, a crash loses
+// granted locks. With binlog_format = STATEMENT locks are refused. Doctor checks all of these.
+//
+// A proxy in front of a Galera cluster that lends connections to several clients has to keep
+// wsrep_sync_wait for each (ProxySQL does); otherwise a waiter may see a release late.
+//
+// If the server's clock is set forward by more than a second while the server runs, a
+// living holder may be taken over. It learns this from its next renewal.
+//
+// The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
+// while it waits or leads; servers allow 151 unless max_connections is raised.
+package mysql

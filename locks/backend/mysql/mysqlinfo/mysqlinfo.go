@@ -1,0 +1,45 @@
+// Package mysqlinfo describes the backend mysql, and links no driver.
+package mysqlinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it. The variables are those of the program mysql, but for the database.
+var Info = backend.Info{
+	Scheme:  "mysql",
+	Product: "MySQL",
+	Folder:  "mysql",
+
+	URL:         "mysql://host:3306,host:3306/database",
+	HeldUntil:   "the lease ends",
+	Token:       "version of the row",
+	Order:       "none",
+	NotifiedBy:  "polling every 1s",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; CREATE for the first run, unless the table exists",
+	Limits:      "a failover to an asynchronous replica can lose locks; holders notice a break at the next renewal",
+	Cost:        "one connection, and one row written per renewal",
+
+	Port: "3306",
+	Params: []backend.Param{
+		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates", About: backend.Refusal},
+		{Name: "cert", Usage: "FILE with our certificate", About: backend.User},
+		{Name: "defaults-file", Usage: "FILE with options, instead of ~/.my.cnf", About: backend.Address},
+		{Name: "key", Usage: "FILE with its key", About: backend.User},
+		{Name: "servername", Usage: "NAME in the servers' certificates", About: backend.Refusal},
+		{Name: "socket", Usage: "FILE that is the socket of the server", About: backend.Address},
+		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}, About: backend.Refusal},
+	},
+	Variables: []backend.Variable{
+		{Name: "MYSQL_HOST", About: backend.Address},
+		{Name: "MYSQL_TCP_PORT", About: backend.Address},
+		{Name: "MYSQL_UNIX_PORT", About: backend.Address},
+		{Name: "MYSQL_PWD", About: backend.User, Secret: true},
+		{Name: "LEADERRUN_MYSQL_DATABASE", About: backend.Address},
+		{Name: "HOME", Ambient: true}, // the option file is there
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+}

@@ -1,0 +1,253 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
+)
+
+// openStore opens the store of a URL.
+func openStore(t testing.TB, u *url.URL) *store {
+	t.Helper()
+	s, err := parse(u, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStore(s, 10*time.Second)
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// at opens the store of an address.
+func at(t testing.TB, address string) *store {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, u)
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+var jobs = caslease.Key{Name: "jobs"}
+
+// must returns the cell, and fails the test if the request failed.
+func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
+	return func(c caslease.Cell, err error) caslease.Cell {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+}
+
+// held creates the cell of jobs.
+func held(t *testing.T, s *store) caslease.Cell {
+	t.Helper()
+	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
+}
+
+// isKind checks the kind of an error.
+func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Fault {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	f := s.Fault(err)
+	if f.Kind != want {
+		t.Errorf("%v is of the kind %d; want %d", err, f.Kind, want)
+	}
+	return f
+}
+
+// odd are settings that the backend does not depend on.
+var odd = []string{
+	"--autocommit=OFF", "--transaction-isolation=SERIALIZABLE", "--completion-type=CHAIN", "--default-time-zone=+05:00",
+	"--sql-mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,EMPTY_STRING_IS_NULL", "--character-set-server=utf16", "--log-bin", "--binlog-format=MIXED",
+}
+
+// TestRows checks what all stores in SQL have in common.
+func TestRows(t *testing.T) {
+	rowstest.Run(t, rowstest.Config{
+		Start: func(t *testing.T) (rowstest.Server, func() caslease.Store) {
+			server := mysqltest.Start(t)
+			return server, func() caslease.Store { return at(t, server.URL()) }
+		},
+		Age:  "UPDATE leaderrun_locks SET updated = updated - INTERVAL 1 HOUR",
+		Fill: "INSERT INTO leaderrun_locks (name, part, version, first) SELECT CONCAT('!', seq), 0, 1, 1 FROM seq_1_to_200",
+	})
+}
+
+// TestReadOnly checks that a server with read_only refuses everything, even to a user who may
+// write there, and on a connection that is open already; and that the next host is used.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	old, next := mysqltest.Start(t), mysqltest.Start(t)
+	s, alone := at(t, mysqltest.URLOf(mysqltest.User, old.Addr(), next.Addr())), at(t, old.URL())
+	ctx := within(t, realserver.Ready)
+	c := held(t, s)
+	for name, request := range map[string]func(*store) error{
+		"read": func(s *store) error { _, err := s.Read(ctx, jobs); return err },
+		"list": func(s *store) error { _, _, err := s.List(ctx, ""); return err },
+		"swap": func(s *store) error { _, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}); return err },
+		"create": func(s *store) error {
+			_, err := s.Swap(ctx, caslease.Key{Name: "new"}, caslease.Cell{}, caslease.Value{State: "{}"})
+			return err
+		},
+		"delete": func(s *store) error { return s.Delete(ctx, jobs, c) },
+	} {
+		must(t)(alone.Read(ctx, jobs)) // opens a connection
+		old.Exec("SET GLOBAL read_only = 1")
+		for range 2 { // on this connection and on a new one
+			if f := isKind(t, alone, request(alone), caslease.Unreachable); f.Hint != hintReplica {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		old.Exec("SET GLOBAL read_only = 0")
+		if names := old.Exec("SELECT name, version FROM leaderrun_locks"); len(names) != 1 || names[0][1] != c.Version {
+			t.Fatalf("%s: the table has %q", name, names)
+		}
+	}
+	findings(t, alone, "primary", "") // there is one
+	old.Exec("SET GLOBAL read_only = 1")
+	findings(t, alone, "primary", "refuses writes")
+	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}"})
+	isKind(t, s, err, caslease.Unreachable)
+	held(t, s)
+	next.Until("SELECT COUNT(*) = 1 FROM leaderrun_locks")
+}
+
+// TestEngine checks that a table without transactions is refused, with the statement that
+// changes it.
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	s := at(t, server.URL())
+	server.Exec(strings.Replace(s.settings.sql(tableSQL, nil), "InnoDB", "MyISAM", 1))
+	findings(t, s, "table", "another engine")
+	_, err := s.Read(within(t, realserver.Ready), jobs)
+	_, fix, _ := strings.Cut(isKind(t, s, err, caslease.Refused).Hint, ": ")
+	server.Exec(fix)
+	held(t, s)
+}
+
+// TestStatementReplication checks that a server is refused whose replicas would compute the
+// times and the epoch of a row themselves.
+func TestStatementReplication(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t, "--log-bin", "--binlog-format=STATEMENT")
+	s := at(t, server.URL())
+	_, err := s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	_, fix, _ := strings.Cut(isKind(t, s, err, caslease.Refused).Hint, "leases: ")
+	findings(t, s, "replication", "binlog_format is STATEMENT")
+	server.Exec(fix)
+	held(t, at(t, server.URL()))
+}
+
+// TestRowLockedByOthers checks that the server ends a statement that we no longer wait for.
+// Otherwise it would run when the row is free.
+func TestRowLockedByOthers(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	s := at(t, server.URL())
+	c := held(t, s)
+	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	if isKind(t, s, err, caslease.Unknown); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	must(t)(s.Read(within(t, realserver.Ready), jobs))                    // neither reads
+	if _, _, err := s.List(within(t, realserver.Ready), ""); err != nil { // nor lists wait
+		t.Error(err)
+	}
+	server.Until("SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE info LIKE 'UPDATE%'")
+	free()
+	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+		t.Errorf("the row has changed: %+v", now)
+	}
+	s.timeout = 500 * time.Millisecond // the server gives up first
+	free = server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
+	_, err = s.Swap(within(t, realserver.Ready/2), jobs, c, caslease.Value{State: "{}"}) // innodb_lock_wait_timeout is 50 s
+	if f := isKind(t, s, err, caslease.Unsent); f.Hint != hintLocked {
+		t.Errorf("got %+v", f)
+	}
+	free()
+	must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+}
+
+// TestCommitWithoutAnswer checks that nothing is concluded from a commit that is not answered
+// in time. This one waits for a semi-synchronous replica, and others read it already.
+func TestCommitWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t, "--log-bin", "--rpl-semi-sync-master-timeout=3600000")
+	s := at(t, server.URL())
+	c := held(t, s)
+	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+	_, err := s.Swap(within(t, time.Second), jobs, c, caslease.Value{State: `{"n":2}`})
+	isKind(t, s, err, caslease.Unknown)
+	server.Until(`SELECT state = '{"n":2}' FROM leaderrun_locks`)
+	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.State != `{"n":2}` {
+		t.Errorf("the cell is %+v", now)
+	}
+}
+
+// TestEndedWhileIdle checks that no request fails because the server has closed the idle
+// connection, and that there is one connection.
+func TestEndedWhileIdle(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	s := at(t, server.URL())
+	c := held(t, s)
+	for _, end := range []func(){
+		func() {
+			ours := server.Exec("SELECT id FROM information_schema.processlist WHERE command = 'Sleep' AND user = 'root'")
+			if len(ours) != 1 {
+				t.Fatalf("there are %d connections; want 1", len(ours))
+			}
+			server.Exec("KILL " + ours[0][0])
+			server.Until("SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE id = " + ours[0][0])
+		},
+		func() { server.Stop(); server.Start() },
+	} {
+		end()
+		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+	}
+}
+
+// TestSilentServer checks that a request without an answer ends with its context.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	proxy := faultproxy.New(t, server.Addr())
+	s := at(t, mysqltest.URLOf(mysqltest.User, proxy.Addr()))
+	c := held(t, s)
+	for _, cut := range []func(){proxy.CutReplies, proxy.CutAll} {
+		cut()
+		_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+		if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+			t.Errorf("no answer is reported as %+v", f)
+		}
+		proxy.Heal()
+		c = must(t)(s.Read(within(t, realserver.Ready), jobs))
+	}
+	proxy.CutAll()
+	fresh := at(t, mysqltest.URLOf(mysqltest.User, proxy.Addr()))
+	_, err := fresh.Read(within(t, 300*time.Millisecond), jobs)
+	isKind(t, fresh, err, caslease.Unsent)
+}
