@@ -56,7 +56,7 @@ generate: ## write what follows from the options: parts of the manual pages
 # packages at a time two processors are overcommitted, and tests that race the clock are
 # repeated; each repetition is listed at the end. The longest begin first.
 PACKAGES ?= 2
-LONGEST = ./locks/backend/zookeeper ./locks/backend/gcs ./locks/backend/etcd ./locks/backend/postgres ./locks/backend/mysql ./locks/backend/consul ./locks/backend/azblob ./testscripts ./locks/backend/file ./runner/guard
+LONGEST = ./locks/backend/zookeeper ./locks/backend/gcs ./locks/backend/etcd ./locks/backend/postgres ./locks/backend/mysql ./locks/backend/consul ./locks/backend/azblob ./locks/backend/spanner ./testscripts ./locks/backend/file ./runner/guard
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
@@ -67,7 +67,7 @@ test: packages servers ## every test, against real servers; installs what they n
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
 	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/azblob ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/postgres ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/azblob ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/postgres ./locks/backend/spanner ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults

@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	// end generated
 	"github.com/leaderrun/leaderrun/runner/monitor"
@@ -29,6 +30,7 @@ func registerBundled(r *locks.Registry) {
 	r.Register("gcs", gcs.Open)
 	r.Register("mysql", mysql.Open)
 	r.Register("postgres", postgres.Open)
+	r.Register("spanner", spanner.Open)
 	r.Register("zk", zookeeper.Open)
 	// end generated
 }

@@ -42,6 +42,8 @@ func plans() []plan {
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
+		{name: "spanner", backend: "spanner", store: spannerStore},
+		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},
 	}
 	for _, p := range peers() {
 		all = append(all, plan{name: p.name, backend: p.backend, store: p.store, peer: &p})

@@ -68,6 +68,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"gcs":       cmdGCS,
 		"mysql":     cmdMySQL,
 		"postgres":  cmdPostgres,
+		"spanner":   cmdSpanner,
 		"zk":        cmdZK,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,

@@ -18,6 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
@@ -33,6 +34,8 @@ type servers struct {
 	consul   *consultest.Server
 	mysql    *mysqltest.Server
 	postgres *pgtest.Server
+	spanner  *spannertest.Database
+	front    *spannertest.Front // of the server of spanner
 	proxy    *faultproxy.Proxy
 }
 

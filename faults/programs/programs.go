@@ -22,6 +22,7 @@ const (
 	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
 	MySQL     = module + "/locks/backend/mysql/leaderrun-mysql"
 	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
+	Spanner   = module + "/locks/backend/spanner/leaderrun-spanner"
 	ZooKeeper = module + "/locks/backend/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
@@ -48,7 +49,7 @@ type pauser interface {
 func stores() map[string]func(*testing.T) *store {
 	return map[string]func(*testing.T) *store{
 		"file": fileStore, "etcd": etcdStore, "zookeeper": zkStore, "gcs": gcsStore, "postgres": postgresStore,
-		"azblob": azblobStore, "consul": consulStore, "mysql": mysqlStore,
+		"azblob": azblobStore, "consul": consulStore, "mysql": mysqlStore, "spanner": spannerStore,
 	}
 }
 
@@ -105,6 +106,13 @@ func azblobStore(t *testing.T) *store {
 		env: func(addr string) []string {
 			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addr, "fleet").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
 		}}
+}
+
+func spannerStore(t *testing.T) *store {
+	s := spannertest.Start(t)
+	d, front := s.New(false), s.Front(t)
+	return &store{name: "spanner", server: front, addr: front.Addr(), window: time.Second, rude: 20, poll: 1500 * time.Millisecond,
+		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + d.URL(addr).String()} }}
 }
 
 // behindProxies puts a proxy in front of the server for each host.

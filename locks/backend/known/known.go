@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 )
 
@@ -29,6 +30,7 @@ var backends = [...]*backend.Info{
 	&mysqlinfo.Info,
 	&consulinfo.Info,
 	&azblobinfo.Info,
+	&spannerinfo.Info,
 }
 
 // Backends returns all backends, in the order in which a user should consider them.

@@ -1,0 +1,16 @@
+package spanner
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+)
+
+func TestSettingsAsDescribed(t *testing.T) {
+	t.Parallel()
+	backendtest.Settings(t, &spannerinfo.Info, "spanner://p-1/i-1/d-1", func(u *url.URL, getenv func(string) string) (any, error) {
+		return parse(u, getenv)
+	})
+}

@@ -1,0 +1,167 @@
+package spanner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"cloud.google.com/go/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// A credentialsError says that there are no usable credentials.
+type credentialsError struct{ error }
+
+// A searchError says that looking for credentials has taken too long.
+type searchError struct{ error }
+
+// A tokenError says that no access token was to be had.
+type tokenError struct{ error }
+
+func (e *searchError) Error() string { return "looking for credentials: " + e.error.Error() }
+
+func (e *credentialsError) Unwrap() error { return e.error }
+func (e *searchError) Unwrap() error      { return e.error }
+func (e *tokenError) Unwrap() error       { return e.error }
+
+// A cause is a kind of error with its own hint, or one that the recipe has to know.
+type cause struct {
+	is   func(error) bool
+	kind caslease.Kind // 0: the request may have had an effect
+	text string        // replaces the error's text; "": that text is clear enough
+	hint string
+}
+
+const (
+	hintLogin = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
+	hintRole  = "the account needs the role roles/spanner.databaseUser on the database"
+	hintHost  = "check the network, and SPANNER_EMULATOR_HOST or endpoint= if one is set"
+)
+
+// known returns all causes in order: the first that matches an error counts.
+func (s *store) known() []cause {
+	return []cause{
+		{is: causes.Is[*credentialsError], kind: caslease.Denied, hint: hintLogin},
+		{is: causes.Is[*searchError], kind: caslease.Unsent, text: "no credentials were found in time: the machine's metadata server does not answer", hint: hintLogin},
+		{is: tokenRefused, kind: caslease.Denied, text: "the credentials were not accepted, or have expired", hint: hintLogin},
+		{is: causes.Is[*tokenError], kind: caslease.Unsent},
+		{is: func(err error) bool { return errors.Is(err, errChanged) }, kind: caslease.Changed},
+		{is: like(codes.Unavailable, "first record does not look like a TLS handshake"), kind: caslease.Unreachable, hint: "the server does not speak TLS; write http:// if it is an emulator"},
+		{is: like(codes.Unavailable, "x509: certificate signed by unknown authority"), kind: caslease.Unreachable, hint: "name a file with the CA in SSL_CERT_FILE"},
+		{is: unreachable, kind: caslease.Unreachable, hint: hintHost},
+		{is: aborted, kind: caslease.Changed}, // others were writing until the time was up: read again
+		{is: like(codes.AlreadyExists, ""), kind: caslease.Changed},
+		{is: noSession, kind: caslease.Unsent},
+		{is: like(codes.NotFound, "Database not found"), kind: caslease.Refused, hint: "check its name, or ask its owner to create it; leaderrun does not"},
+		{is: like(codes.NotFound, "Instance not found"), kind: caslease.Refused, hint: "check the names of the project and the instance"},
+		{is: noTable, kind: caslease.Refused, hint: "ask the owner of the database to run: " + s.tableSQL()},
+		{is: like(codes.InvalidArgument, ""), kind: caslease.Refused, hint: "the table may differ from what leaderrun needs: " + s.tableSQL()},
+		{is: like(codes.PermissionDenied, ""), kind: caslease.Denied, hint: hintRole},
+		{is: like(codes.Unauthenticated, ""), kind: caslease.Denied, hint: hintLogin},
+		{is: like(codes.ResourceExhausted, ""), kind: caslease.Throttled, hint: "the instance is overloaded, or a quota of the project is used up"},
+		{is: like(codes.FailedPrecondition, ""), kind: caslease.Refused},
+		{is: like(codes.OutOfRange, ""), kind: caslease.Refused},
+		{is: like(codes.Unimplemented, ""), kind: caslease.Refused, hint: "this is not Spanner, or an emulator that lacks what leaderrun needs"},
+		{is: like(codes.NotFound, ""), kind: caslease.Refused},
+	}
+}
+
+// Fault implements [caslease.Store]: the first cause that matches counts.
+func (s *store) Fault(err error) caslease.Fault {
+	for _, c := range s.known() {
+		if c.is(err) {
+			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return caslease.Fault{}
+	}
+	return caslease.Fault{Text: plain(err)} // no answer, or an internal error
+}
+
+// tableSQL returns the statement that creates the table, in the dialect of the database. If
+// the dialect is not known, it is GoogleSQL.
+func (s *store) tableSQL() string {
+	d := googleSQL
+	if known := s.client.known(); known != nil {
+		d = known.dialect
+	}
+	return d.create(s.client.settings.table)
+}
+
+// local replaces gRPC's errors for the end of a context by the context's own.
+func local(err error) error {
+	switch code := status.Code(err); {
+	case code == codes.DeadlineExceeded && !unreachable(err):
+		return context.DeadlineExceeded
+	case code == codes.Canceled:
+		return context.Canceled
+	}
+	return err
+}
+
+// message returns the text of a gRPC status, or of another error.
+func message(err error) string {
+	if s, ok := errors.AsType[interface {
+		error
+		GRPCStatus() *status.Status
+	}](err); ok {
+		return s.GRPCStatus().Message()
+	}
+	return err.Error()
+}
+
+// like returns whether an error has a code, and a text in its message.
+func like(code codes.Code, text string) func(error) bool {
+	return func(err error) bool { return status.Code(err) == code && strings.Contains(message(err), text) }
+}
+
+func noSession(err error) bool { return like(codes.NotFound, "Session not found")(err) }
+
+// aborted reports whether the service has aborted a transaction because of another. The
+// emulator also forgets one, if there is a later one in the same session.
+func aborted(err error) bool {
+	return like(codes.Aborted, "")(err) || like(codes.NotFound, "Transaction not found")(err) || like(codes.FailedPrecondition, "invalidated by a later transaction")(err)
+}
+
+// noTable reports whether the table does not exist. The dialects report it differently.
+func noTable(err error) bool {
+	return like(codes.InvalidArgument, "Table not found")(err) || missingRelation.MatchString(message(err))
+}
+
+var missingRelation = regexp.MustCompile(`relation ".*" does not exist`)
+
+// unreachable reports whether there is no connection, so that nothing was sent.
+func unreachable(err error) bool {
+	code := status.Code(err)
+	return (code == codes.Unavailable || code == codes.DeadlineExceeded) && noConnection.MatchString(message(err))
+}
+
+var noConnection = regexp.MustCompile(`connection error: desc = "(?:transport: )?(.*)"|name resolver error: (.*)|no children to pick from`)
+
+// tokenRefused reports whether the server that issues access tokens refused our
+// credentials. Some of its errors have only a text.
+func tokenRefused(err error) bool {
+	e, ok := errors.AsType[*auth.Error](err)
+	return ok && e.Response != nil && e.Response.StatusCode != http.StatusTooManyRequests && e.Response.StatusCode < 500 ||
+		causes.Is[*tokenError](err) && strings.HasPrefix(err.Error(), "credentials: status code 40")
+}
+
+// plain returns the text of an error in one line, without gRPC's wrapping and without
+// the place in our SQL.
+func plain(err error) string {
+	text := message(err)
+	if m := noConnection.FindStringSubmatch(text); m != nil {
+		text = strings.TrimPrefix(strings.ReplaceAll(cmp.Or(m[1], m[2], text), `\"`, `"`), "Error while dialing: ")
+	}
+	text, _, _ = strings.Cut(text, " [at ")
+	return locks.Printable(text)
+}

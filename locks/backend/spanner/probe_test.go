@@ -1,0 +1,174 @@
+package spanner
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// probe returns what a probe of a store finds.
+func probe(t *testing.T, s *store) locks.Servers {
+	t.Helper()
+	l := caslease.New(s, traits(s.client.settings), locks.Options{Name: "jobs", TTL: time.Minute, ConnectTimeout: realserver.Ready})
+	found, err := l.Probe(within(t, realserver.Ready))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// finds checks a finding.
+func finds(t *testing.T, found locks.Servers, check, level, text, fix string) {
+	t.Helper()
+	for _, f := range found.Findings {
+		if f.Check == check {
+			if f.Level != level || !strings.Contains(f.Text, text) || !strings.Contains(f.Fix, fix) {
+				t.Errorf("found %+v; want %s, %q, %q", f, level, text, fix)
+			}
+			return
+		}
+	}
+	t.Errorf("found %+v; want %s", found, check)
+}
+
+// TestProbe checks the findings about tables of both dialects, and that a probe leaves
+// nothing.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	server := spannertest.Start(t)
+	for _, postgres := range []bool{false, true} {
+		d := server.New(postgres)
+		s := at(t, d, server.Addr())
+		found := probe(t, s)
+		finds(t, found, "database", locks.LevelOK, map[bool]string{false: "GoogleSQL", true: "PostgreSQL"}[postgres], "")
+		finds(t, found, "table", locks.LevelOK, "leaderrun_locks", "")
+		if len(found.Findings) != 2 || !strings.Contains(found.Product, "emulator") {
+			t.Errorf("found %+v", found)
+		}
+		one := found.Servers[0]
+		if age := one.Time.Sub(one.Ours).Abs(); one.Address != "http://"+server.Addr() || age > one.RTT || one.RTT <= 0 || one.TLS != "" {
+			t.Errorf("the server is %+v", one)
+		}
+		if rows := d.Exec("SELECT name FROM leaderrun_locks"); len(rows) > 0 {
+			t.Errorf("the probe has left %q", rows)
+		}
+		d.DDL("DROP TABLE leaderrun_locks")
+		finds(t, probe(t, s), "table", locks.LevelError, "leaderrun_locks", "CREATE TABLE leaderrun_locks (name")
+	}
+}
+
+// TestProbeOfWrongTables checks tables in which a run could not write, and one from which
+// something else deletes rows.
+func TestProbeOfWrongTables(t *testing.T) {
+	t.Parallel()
+	server := spannertest.Start(t)
+	d := server.New(false)
+	s := at(t, d, server.Addr())
+	const plain = "CREATE TABLE leaderrun_locks (name STRING(256) NOT NULL, part INT64 NOT NULL, created TIMESTAMP NOT NULL, updated TIMESTAMP NOT NULL, state STRING(MAX), record BYTES(MAX)) PRIMARY KEY (name, part)"
+	d.DDL("DROP TABLE leaderrun_locks")
+	d.DDL(plain)
+	finds(t, probe(t, s), "table", locks.LevelError, "allow_commit_timestamp", "")
+	d.DDL("DROP TABLE leaderrun_locks")
+	d.Table()
+	d.DDL("ALTER TABLE leaderrun_locks ADD ROW DELETION POLICY (OLDER_THAN(created, INTERVAL 1 DAY))")
+	finds(t, probe(t, s), "deletion policy", locks.LevelWarning, "OLDER_THAN(created", "DROP ROW DELETION POLICY")
+}
+
+// TestProbeWithoutRights checks an account that may read but not write.
+func TestProbeWithoutRights(t *testing.T) {
+	t.Parallel()
+	server := spannertest.Start(t)
+	s := at(t, server.New(false), front(t, server, func(c *spannertest.Call) ([]byte, error) {
+		if strings.Contains(string(c.Request), "UPDATE") {
+			return nil, status.Error(codes.PermissionDenied, "Caller is missing IAM permission spanner.databases.write")
+		}
+		return c.Pass()
+	}))
+	found := probe(t, s)
+	finds(t, found, "database", locks.LevelOK, "", "")
+	finds(t, found, "table", locks.LevelError, "spanner.databases.write", "roles/spanner.databaseUser")
+}
+
+// TestProbeUnreachable checks that nothing is said about a table that cannot be asked for.
+func TestProbeUnreachable(t *testing.T) {
+	t.Parallel()
+	server := spannertest.Start(t)
+	found := probe(t, at(t, server.New(false), "127.0.0.1:1"))
+	finds(t, found, "database", locks.LevelError, "connection refused", "SPANNER_EMULATOR_HOST")
+	if len(found.Findings) != 1 || found.Servers[0].Class != "unavailable" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// TestCredentials checks the errors of credentials, none of which shows a secret, and of a
+// service whose certificate is not trusted.
+func TestCredentials(t *testing.T) {
+	answer, code := `{"error":"invalid_grant"}`, http.StatusBadRequest
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(tokens.Close)
+	service := httptest.NewUnstartedServer(http.NotFoundHandler())
+	service.EnableHTTP2 = true
+	service.StartTLS()
+	t.Cleanup(service.Close)
+	read := func() (*store, error) {
+		s := newStore(&settings{project: "p", instance: "i", database: "d", endpoint: service.URL}, realserver.Ready)
+		t.Cleanup(func() { _ = s.Close() })
+		_, err := s.Read(within(t, realserver.Ready), jobs)
+		if strings.Contains(err.Error(), "opensesame") {
+			t.Errorf("%v shows a secret", err)
+		}
+		return s, err
+	}
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none"))
+	s, err := read()
+	isKind(t, s, err, caslease.Denied, "gcloud auth")
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
+	s, err = read()
+	isKind(t, s, err, caslease.Denied, "gcloud auth")
+	code = http.StatusServiceUnavailable
+	_, err = read()
+	isKind(t, s, err, caslease.Unsent, "")
+	answer, code = `{"access_token":"opensesame","token_type":"Bearer","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","expires_in":3600}`, http.StatusOK
+	s, err = read()
+	isKind(t, s, err, caslease.Unreachable, "SSL_CERT_FILE")
+}
+
+// keyFile writes credentials that are exchanged for tokens at an address.
+func keyFile(t *testing.T, tokenURL string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key.json")
+	text := fmt.Sprintf(`{"type":"external_account","audience":"a","subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":%q,"credential_source":{"file":%q}}`, tokenURL, file)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestSearchTakesTooLong checks a machine whose metadata server does not answer.
+func TestSearchTakesTooLong(t *testing.T) {
+	t.Parallel()
+	s := newStore(&settings{endpoint: "http://127.0.0.1:1"}, realserver.Ready)
+	s.client.once.Do(func() {}) // nothing is found
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Read(ctx, jobs)
+	isKind(t, s, err, caslease.Unsent, "gcloud auth")
+}

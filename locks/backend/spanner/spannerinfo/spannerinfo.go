@@ -1,0 +1,36 @@
+// Package spannerinfo describes the backend spanner, and links nothing of Google's.
+package spannerinfo
+
+import (
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it.
+var Info = backend.Info{
+	Scheme:  "spanner",
+	Product: "Google Cloud Spanner",
+	Folder:  "spanner",
+
+	URL:         "spanner://project/instance/database",
+	HeldUntil:   "the lease ends",
+	Token:       "commit timestamp of the row",
+	Order:       "none",
+	NotifiedBy:  "polling every 1s",
+	Permissions: "roles/spanner.databaseUser on the database, and a table that its owner has created",
+	Limits:      "holders notice a break at the next renewal",
+	Cost:        "one row written per renewal, and one read per waiter and second; the smallest instance costs about $65 a month, whatever else it does",
+
+	Params: []backend.Param{
+		{Name: "endpoint", Usage: "URL of another address of the service, or of an emulator"},
+		{Name: "table", Usage: "NAME of the table"},
+	},
+	Variables: []backend.Variable{
+		{Name: "LEADERRUN_SPANNER_DATABASE", About: backend.Address},
+		{Name: "SPANNER_EMULATOR_HOST"},
+		{Name: "GOOGLE_APPLICATION_CREDENTIALS", About: backend.User, Secret: true, SDK: true},
+	},
+	Abilities: []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	},
+}
