@@ -61,13 +61,13 @@ test: packages servers ## every test, against real servers; installs what they n
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
 	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./... 2>&1 | tee bin/tests.log || { .ci/failures bin/tests.log; exit 1; }
-	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^TestElections' ./runner/guard)
+	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
 	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/azblob ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/postgres ./locks/backend/spanner ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/azblob ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/postgres ./locks/backend/spanner ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults

@@ -61,6 +61,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/program/version", []string{"/locks/program/version"}},
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
+		{"/locks/backend/gossip/votes", []string{"/locks/lease/clock", "/locks/backend/gossip/votes"}},
+		{"/locks/backend/gossip/quorum", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/backend/gossip/*"}},
 		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease"}},
 		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
 		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},

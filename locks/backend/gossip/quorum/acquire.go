@@ -1,0 +1,185 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+)
+
+// errReleased is why a handle that was released cannot be used any longer.
+const errReleased = locks.LostError("the lock was released")
+
+// Acquire implements [locks.Lock]. It waits for voters that have just started, and for those
+// that cannot be reached once a majority has answered.
+func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
+	ctx2, cancel := l.workers.Until(ctx)
+	defer cancel()
+	if err := l.begin(cancel); err != nil {
+		return locks.Grant{}, l.fail(ctx, "acquire", nil, err)
+	}
+	defer l.finish()
+	s := &standing{lock: l, try: try, began: time.Now()}
+	for {
+		token, err := l.stand(ctx2)
+		if err == nil {
+			return locks.Grant{Token: token, TTL: l.o.TTL}, nil
+		}
+		if errors.Is(err, errNotElected) {
+			l.withdraw()
+			err = s.judge()
+		}
+		if err == nil {
+			err = s.pause(ctx2)
+		}
+		if final, _ := l.state(); final != nil {
+			err = final
+		}
+		if err != nil {
+			return locks.Grant{}, l.fail(ctx, "acquire", s.class, err)
+		}
+	}
+}
+
+// begin notes that an Acquire is under way, and how to end it. A handle that leads, or has
+// led, must not campaign: that would withdraw its votes.
+func (l *Lock) begin(end context.CancelFunc) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil && l.granted {
+		return errors.New("the lock is ours already")
+	}
+	l.campaigns = end
+	return l.final
+}
+
+func (l *Lock) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.campaigns = nil
+}
+
+var errNotElected = errors.New("not elected")
+
+// stand campaigns once, and returns the token of the term.
+func (l *Lock) stand(ctx context.Context) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	l.candidate.Campaign()
+	l.mu.Unlock()
+	for range 2 { // one round finds the token, one records it
+		attempt, cancel := context.WithTimeout(ctx, l.attempt())
+		won, _ := l.ask(attempt)
+		cancel()
+		if !won {
+			return 0, errNotElected
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	token, _, leads := l.candidate.Lease(l.c.Clock.Now())
+	if l.final != nil || !leads {
+		return 0, errNotElected
+	}
+	l.granted = true
+	return token, nil
+}
+
+// withdraw ends a campaign that was not granted. If that is lost, the next campaign does it.
+func (l *Lock) withdraw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.candidate.Withdraw()
+	l.c.Network.Broadcast(l.message(votes.Message{Withdrawal: &w}))
+}
+
+// A standing is what an Acquire has learned.
+type standing struct {
+	lock     *Lock
+	try      bool
+	began    time.Time
+	answered bool       // by a majority
+	holder   votes.Term // zero: nobody holds the lock, as far as is known
+	left     time.Duration
+	pauses   backoff.Backoff
+	class    error
+}
+
+// judge learns from the last round, and returns why the campaign must end, or nil.
+func (s *standing) judge() error {
+	was := s.holder
+	voted, abstained := s.look()
+	if o := s.lock.o; o.Waiting != nil && !s.try && s.holder != was && s.holder != (votes.Term{}) {
+		o.Waiting(locks.Waiting{Status: s.status()})
+	}
+	switch n := s.lock.c.Group.Seats; {
+	case s.try && s.holder != votes.Term{}:
+		return &locks.HeldError{Status: s.status()}
+	case s.answered && !s.try, time.Since(s.began) < s.lock.o.ConnectTimeout:
+		return nil
+	case abstained > 0:
+		s.class = locks.ErrUnavailable
+		return fmt.Errorf("%d of %d members have just started, and may not vote yet", abstained, n)
+	default:
+		s.class = locks.ErrUnavailable
+		return fmt.Errorf("no majority of the %d members: %d have answered", n, voted)
+	}
+}
+
+// look reads the answers to the last round. Somebody holds the lock if so many are bound to
+// one term that nobody else can have a majority.
+func (s *standing) look() (voted, abstained int) {
+	l := s.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.holder, s.left = votes.Term{}, 0
+	bound := map[votes.Term]int{}
+	for _, a := range l.round.answers {
+		switch a.Vote {
+		case votes.Abstains:
+			abstained++
+			continue
+		case votes.Bound:
+			if bound[a.To]++; bound[a.To]+l.c.Group.Majority() > l.c.Group.Seats {
+				s.holder = a.To
+			}
+			s.left = max(s.left, a.Left)
+		}
+		voted++
+	}
+	s.answered = s.answered || voted+abstained >= l.c.Group.Majority()
+	l.holder = s.holder
+	return voted, abstained
+}
+
+func (s *standing) status() locks.Status {
+	return locks.Status{Held: true, Holder: s.holder.Candidate, Left: s.left}
+}
+
+// spread is the time within which the waiters ask for a lock that has become free. Those that
+// meet pause for longer.
+const spread = 100 * time.Millisecond
+
+// pause waits until another campaign is worthwhile: the holder has withdrawn, or its lease
+// may have ended. Candidates that have met each other pause for a random time.
+func (s *standing) pause(ctx context.Context) error {
+	if s.holder == (votes.Term{}) {
+		return s.pauses.Wait(ctx)
+	}
+	s.pauses.Reset()
+	timer := time.NewTimer(min(s.left, s.lock.o.TTL))
+	defer timer.Stop()
+	select {
+	case <-s.lock.changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return backoff.Sleep(ctx, rand.N(spread))
+}

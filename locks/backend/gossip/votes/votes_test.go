@@ -1,0 +1,227 @@
+package votes
+
+import (
+	"math"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
+
+// opened is a moment at which voters that started at 0 have opened.
+const opened = clock.Instant(lease)
+
+// voters returns voters that started at 0.
+func voters(floor uint64, ids ...string) (all []*Voter) {
+	for _, id := range ids {
+		all = append(all, NewVoter(id, trio, 0, floor))
+	}
+	return all
+}
+
+func candidate(t *testing.T, id string) *Candidate {
+	t.Helper()
+	c, err := NewCandidate(id, trio, lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Campaign()
+	return c
+}
+
+// round lets voters answer a round at once, and returns the last outcome.
+func round(t *testing.T, c *Candidate, now clock.Instant, voters ...*Voter) (o Outcome) {
+	t.Helper()
+	a, ok := c.Ask(now)
+	if !ok {
+		t.Fatalf("%v is over", a.Term)
+	}
+	for _, v := range voters {
+		o = c.Count(now, v.Vote(now, a))
+	}
+	return o
+}
+
+// elect lets a candidate win two rounds, and returns its token.
+func elect(t *testing.T, c *Candidate, now clock.Instant, voters ...*Voter) uint64 {
+	t.Helper()
+	for range 2 {
+		if o := round(t, c, now, voters...); o != Won {
+			t.Fatalf("got outcome %v; want %v", o, Won)
+		}
+	}
+	token, e, ok := c.Lease(now)
+	if !ok || e != now.Add(trusted(lease)) {
+		t.Fatalf("got E %d, %v", e, ok)
+	}
+	return token
+}
+
+func TestTerm(t *testing.T) {
+	t.Parallel()
+	vs, a, b := voters(7, "1", "2", "3"), candidate(t, "a"), candidate(t, "b")
+	if o := round(t, a, opened, vs[:2]...); o != Won {
+		t.Fatalf("got outcome %v", o)
+	}
+	if _, _, ok := a.Lease(opened); ok {
+		t.Error("leads before a majority has the token")
+	}
+	if o := round(t, a, opened, vs[:2]...); o != Won {
+		t.Fatalf("got outcome %v", o)
+	}
+	if token, _, ok := a.Lease(opened); token != 8 || !ok {
+		t.Errorf("got token %d, %v; want 8", token, ok)
+	}
+	if o := round(t, b, opened, vs...); o != Refused {
+		t.Errorf("got outcome %v; want %v", o, Refused)
+	}
+	w := a.Withdraw()
+	for _, v := range vs {
+		v.Withdraw(b.Withdraw())
+		v.Withdraw(w)
+	}
+	if _, _, ok := a.Lease(opened); ok {
+		t.Error("leads after it has withdrawn")
+	}
+	if _, ok := a.Ask(opened); ok {
+		t.Error("asks after it has withdrawn")
+	}
+	b.Campaign()
+	if token := elect(t, b, opened, vs[1:]...); token != 9 {
+		t.Errorf("got token %d; want 9", token)
+	}
+}
+
+// TestRefusals: a voter says why it refuses.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	v := NewVoter("1", trio, 5, 0)
+	a, _ := candidate(t, "a").Ask(0)
+	if got := v.Vote(opened, a); got.Vote != Abstains || got.Left != 5 {
+		t.Errorf("got %+v", got)
+	}
+	now := opened + 5
+	for name, change := range map[string]func(*Ask){
+		"seats": func(a *Ask) { a.Group.Seats++ }, "longest": func(a *Ask) { a.Group.Longest++ },
+		"too long": func(a *Ask) { a.TTL++ }, "no lease": func(a *Ask) { a.TTL = 0 },
+	} {
+		foreign := a
+		change(&foreign)
+		if got := v.Vote(now, foreign); got.Vote != Foreign || got.Group != trio {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	if got := v.Vote(now, a); got.Vote != Granted {
+		t.Errorf("got %+v", got)
+	}
+	b, _ := candidate(t, "b").Ask(0)
+	if got := v.Vote(now+1, b); got.Vote != Bound || got.To != a.Term || got.Left != lease-1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestNotes: a voter notes the token of each request, also while it abstains.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	vs, a := voters(0, "1", "2", "3"), candidate(t, "a")
+	elect(t, a, opened, vs[:2]...)
+	again := NewVoter("2'", trio, opened, 0)
+	round(t, a, opened, vs[0], again)
+	if got := again.Token(); got != 1 {
+		t.Errorf("got token %d; want 1", got)
+	}
+}
+
+// TestFloor: where the only voter that knows the last token has started again, its floor
+// decides whether tokens rise.
+func TestFloor(t *testing.T) {
+	t.Parallel()
+	for floor, want := range map[uint64]uint64{0: 1, 1: 2, 100: 101} {
+		vs := voters(0, "1", "2", "3")
+		elect(t, candidate(t, "a"), opened, vs[:2]...)
+		again := NewVoter("2'", trio, opened, floor)
+		if got := elect(t, candidate(t, "b"), opened.Add(lease), again, vs[2]); got != want {
+			t.Errorf("floor %d: got token %d after 1; want %d", floor, got, want)
+		}
+	}
+}
+
+// TestLastToken: tokens do not start again from 0.
+func TestLastToken(t *testing.T) {
+	t.Parallel()
+	c := candidate(t, "a")
+	if o := round(t, c, opened, voters(math.MaxUint64, "1", "2", "3")...); o != Refused {
+		t.Errorf("got outcome %v; want %v", o, Refused)
+	}
+	if _, _, ok := c.Lease(opened); ok {
+		t.Error("leads without a token")
+	}
+}
+
+// TestGhost: a vote for a term that is over is withdrawn, and no other.
+func TestGhost(t *testing.T) {
+	t.Parallel()
+	v, c := voters(0, "1")[0], candidate(t, "a")
+	late, _ := c.Ask(opened)
+	c.Withdraw()
+	c.Campaign()
+	vote := v.Vote(opened, late)
+	if o := c.Count(opened, vote); o != Ghost {
+		t.Errorf("got outcome %v; want %v", o, Ghost)
+	}
+	v.Withdraw(Withdrawal{vote.Term})
+	now, _ := c.Ask(opened)
+	vote = v.Vote(opened, now)
+	if o := c.Count(opened, vote); o != Open {
+		t.Errorf("got outcome %v; want %v", o, Open)
+	}
+	other := candidate(t, "b")
+	if o := other.Count(opened, vote); o != Open {
+		t.Errorf("got outcome %v for a vote for another; want %v", o, Open)
+	}
+}
+
+// TestLaterTerm: who campaigns again has withdrawn the term before, and does not go back.
+func TestLaterTerm(t *testing.T) {
+	t.Parallel()
+	v, c := voters(0, "1")[0], candidate(t, "a")
+	first, _ := c.Ask(opened)
+	c.Campaign()
+	second, _ := c.Ask(opened)
+	for _, step := range []struct {
+		ask  Ask
+		want Vote
+	}{{first, Granted}, {second, Granted}, {first, Bound}} {
+		if got := v.Vote(opened, step.ask); got.Vote != step.want {
+			t.Errorf("%v: got %q; want %q", step.ask.Term, got.Vote, step.want)
+		}
+	}
+}
+
+// TestCrowded: more voters than seats are noticed, but not one that has started again.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	vs := voters(0, "1", "2", "3", "4")
+	if o := round(t, candidate(t, "a"), opened, vs...); o != Crowded {
+		t.Errorf("got outcome %v; want %v", o, Crowded)
+	}
+	vs = append(voters(0, "1", "2", "3"), NewVoter("3'", trio, opened, 0))
+	if o := round(t, candidate(t, "b"), opened, vs...); o != Open {
+		t.Errorf("got outcome %v; want %v", o, Open)
+	}
+}
+
+func TestNewCandidate(t *testing.T) {
+	t.Parallel()
+	for _, g := range []Group{{}, {Seats: MaxSeats + 1, Longest: lease}, {Seats: 3}, {Seats: 3, Longest: lease - 1}, {Seats: 3, Longest: MaxLongest + 1}} {
+		if _, err := NewCandidate("a", g, lease); err == nil {
+			t.Errorf("%+v is accepted", g)
+		}
+	}
+	c, err := NewCandidate("a", trio, lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.Ask(opened); ok {
+		t.Error("asks before it campaigns")
+	}
+}
