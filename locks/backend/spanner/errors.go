@@ -129,8 +129,11 @@ func noSession(err error) bool { return like(codes.NotFound, "Session not found"
 // aborted reports whether the service has aborted a transaction because of another. The
 // emulator also forgets one, if there is a later one in the same session.
 func aborted(err error) bool {
-	return like(codes.Aborted, "")(err) || like(codes.NotFound, "Transaction not found")(err) || like(codes.FailedPrecondition, "invalidated by a later transaction")(err)
+	return like(codes.Aborted, "")(err) || like(codes.NotFound, "Transaction not found")(err) ||
+		status.Code(err) == codes.FailedPrecondition && forgotten.MatchString(message(err))
 }
+
+var forgotten = regexp.MustCompile(`invalidated by a later transaction|Invalid transaction ID|Cannot read or query using a transaction after`)
 
 // noTable reports whether the table does not exist. The dialects report it differently.
 func noTable(err error) bool {
@@ -142,7 +145,8 @@ var missingRelation = regexp.MustCompile(`relation ".*" does not exist`)
 // unreachable reports whether there is no connection, so that nothing was sent.
 func unreachable(err error) bool {
 	code := status.Code(err)
-	return (code == codes.Unavailable || code == codes.DeadlineExceeded) && noConnection.MatchString(message(err))
+	text := message(err)
+	return (code == codes.Unavailable || code == codes.DeadlineExceeded) && noConnection.MatchString(text) && !strings.Contains(text, "error reading from server")
 }
 
 var noConnection = regexp.MustCompile(`connection error: desc = "(?:transport: )?(.*)"|name resolver error: (.*)|no children to pick from`)

@@ -20,6 +20,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -173,6 +174,31 @@ func TestNothingIsRepeated(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEndsMidway checks that a commit whose connection ends may have had an effect, also if
+// the server had announced the end, which gRPC then reports in other words.
+func TestEndsMidway(t *testing.T) {
+	t.Parallel()
+	server := spannertest.Start(t)
+	var proxy *faultproxy.Proxy
+	addr := front(t, server, func(c *spannertest.Call) ([]byte, error) {
+		answer, err := c.Pass()
+		if c.Method == "Commit" {
+			proxy.Reset()
+		}
+		return answer, err
+	})
+	proxy = faultproxy.New(t, addr)
+	s := at(t, server.New(false), proxy.Addr())
+	ctx := within(t, realserver.Ready)
+	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	isKind(t, s, err, caslease.Unknown, "")
+	if c := must(t)(s.Read(ctx, jobs)); c.State != "{}" {
+		t.Errorf("got %+v after %v", c, err)
+	}
+	announced := `closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR, debug data: "max_age"`
+	isKind(t, s, status.Error(codes.Unavailable, announced), caslease.Unknown, "")
 }
 
 // TestAborted checks that a transaction that was aborted is repeated as a whole, until its

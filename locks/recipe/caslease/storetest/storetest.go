@@ -515,8 +515,11 @@ func list(t testing.TB, c Config) {
 	want := map[string]caslease.Cell{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	few := make(chan struct{}, 8)
 	for n := range locks.MaxList + 2 {
+		few <- struct{}{}
 		wg.Go(func() { // a creation may take a second
+			defer func() { <-few }()
 			k := key(caslease.Lease)
 			made, err := b.store.Swap(b.ctx, k, caslease.Cell{}, caslease.Value{State: state(n).State, Record: []byte("x")})
 			if err != nil {
