@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // names returns names that a careless mapping would merge: by case, by escaping, by
@@ -33,10 +34,15 @@ func holdAll(e *env, u *url.URL, all []string) {
 	held := map[string]*contender{}
 	for _, name := range all {
 		held[name] = e.openNamed(u, name)
+	}
+	each(all, func(name string) {
 		if _, err := held[name].try(); err != nil {
-			e.Fatalf("hold %q while other names are held: %v", name, err)
+			e.Errorf("hold %q while other names are held: %v", name, err)
 		}
 		held[name].keep()
+	})
+	if e.Failed() {
+		e.FailNow()
 	}
 	for _, name := range all {
 		e.openNamed(u, name).refused()
@@ -46,6 +52,21 @@ func holdAll(e *env, u *url.URL, all []string) {
 		e.openNamed(u, name).refused()
 	}
 	e.openNamed(u, "a").hold()
+}
+
+// each calls f for each name, for eight at a time, because a store may take a second for a
+// new name.
+func each(names []string, f func(name string)) {
+	var wg sync.WaitGroup
+	few := make(chan struct{}, 8)
+	for _, name := range names {
+		few <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-few }()
+			f(name)
+		})
+	}
+	wg.Wait()
 }
 
 func (e *env) openNamed(u *url.URL, name string) *contender {

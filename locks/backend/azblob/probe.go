@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
@@ -23,7 +23,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 	look := func(ctx context.Context) (err error) {
 		for range 2 { // the second uses an open connection, so its time is the RTT
 			start := time.Now()
-			if b, err = s.look(runtime.WithCaptureResponse(ctx, &resp), caslease.Key{Name: s.name}); err != nil {
+			if b, err = s.look(policy.WithCaptureResponse(ctx, &resp), caslease.Key{Name: s.name}); err != nil {
 				return err
 			}
 			at.RTT, at.Ours = time.Since(start), start.Add(time.Since(start)/2)

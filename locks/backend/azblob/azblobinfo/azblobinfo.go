@@ -9,7 +9,7 @@ import (
 )
 
 // Info describes it. The variables are those of the program az and of Azure's libraries.
-var Info = backend.Info{ //nolint:gosec // names of variables, and no credentials
+var Info = backend.Info{
 	Scheme:  "azblob",
 	Product: "Azure Blob Storage",
 	Folder:  "azblob",
