@@ -2,7 +2,6 @@ package azblob
 
 import (
 	"cmp"
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -31,14 +30,6 @@ type loginError struct {
 
 func (e *loginError) Unwrap() error { return e.error }
 
-// A cause is a kind of error with its own hint, or one that the recipe has to know.
-type cause struct {
-	is   func(error) bool
-	kind caslease.Kind // 0: the request may have had an effect
-	text string        // replaces the error's text; "": that is clear enough
-	hint string
-}
-
 const (
 	hintLogin  = "run az login, or set AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING"
 	hintRole   = "the identity needs the role Storage Blob Data Contributor on the container, or a role with the data actions read, write and (for leaderrun forget) delete of Microsoft.Storage/storageAccounts/blobServices/containers/blobs; a SAS token needs the permissions rcwdl"
@@ -48,48 +39,38 @@ const (
 )
 
 // known returns all causes in order: the first that matches an error counts.
-func (s *store) known() []cause {
+func (s *store) known() []caslease.Cause {
 	create := "make it with: az storage container create --auth-mode login --account-name " + s.settings.account + " --name " + s.settings.container
-	return []cause{
-		{is: func(err error) bool { return errors.Is(err, errChanged) }, kind: caslease.Changed},
-		{is: waited, kind: caslease.Unsent, text: "no access token was got in time", hint: hintLogin},
-		{is: causes.Is[*loginError], kind: caslease.Denied, text: "no access token can be got", hint: hintLogin},
-		{is: coded(bloberror.ContainerNotFound), kind: caslease.Refused, text: "the container does not exist", hint: create},
-		{is: coded(bloberror.ContainerBeingDeleted, bloberror.ContainerDisabled), kind: caslease.Refused, hint: create},
-		{is: coded(bloberror.ConditionNotMet, bloberror.BlobNotFound, bloberror.BlobAlreadyExists, bloberror.LeaseAlreadyPresent, bloberror.LeaseIsBreakingAndCannotBeAcquired, bloberror.LeaseIDMissing), kind: caslease.Changed},
-		{is: coded(bloberror.LeaseIDMismatchWithLeaseOperation, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseNotPresentWithLeaseOperation, bloberror.LeaseNotPresentWithBlobOperation, bloberror.LeaseLost, bloberror.LeaseIsBrokenAndCannotBeRenewed), kind: caslease.Ended},
-		{is: coded(bloberror.ServerBusy), kind: caslease.Throttled},
-		{is: coded(bloberror.MetadataTooLarge), kind: caslease.Refused, hint: "the service keeps 8 KiB of metadata for a blob; remove what is not leaderrun's from the lock's blob"},
-		{is: coded(bloberror.AuthorizationFailure), kind: caslease.Denied, hint: "the firewall of the storage account may refuse this network; or " + hintRole},
-		{is: coded(bloberror.AuthenticationFailed, bloberror.InvalidAuthenticationInfo), kind: caslease.Denied, hint: hintSigned},
-		{is: coded("KeyBasedAuthenticationNotPermitted"), kind: caslease.Denied, hint: "the storage account accepts only logins: unset AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and AZURE_STORAGE_CONNECTION_STRING"},
-		{is: coded("BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold"), kind: caslease.Refused, hint: "use a container without an immutability policy and without a legal hold"},
-		{is: status(http.StatusTooManyRequests), kind: caslease.Throttled},
-		{is: status(http.StatusUnauthorized), kind: caslease.Denied, hint: hintLogin},
-		{is: status(http.StatusForbidden), kind: caslease.Denied, hint: hintRole},
-		{is: func(err error) bool { return causes.Is[*net.DNSError](err) && causes.Unreachable(err) }, kind: caslease.Unreachable, hint: hintHost},
-		{is: causes.Is[*net.DNSError], hint: hintHost},
-		{is: causes.Is[x509.UnknownAuthorityError], hint: "name a file with the CA in SSL_CERT_FILE"},
-		{is: causes.Unreachable, kind: caslease.Unreachable, hint: hintHost + ", or endpoint= if it is given"},
-		{is: saying("server gave HTTP response to HTTPS client"), hint: "the server does not speak TLS; write http:// in endpoint= if it is an emulator"},
-		{is: alien, kind: caslease.Unsent, text: "something that is not Azure Blob Storage answered", hint: hintAlien},
-		{is: status(http.StatusRequestTimeout)},
-		{is: refused, kind: caslease.Refused},
+	return []caslease.Cause{
+		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: caslease.Changed},
+		{Is: waited, Kind: caslease.Unsent, Text: "no access token was got in time", Hint: hintLogin},
+		{Is: causes.Is[*loginError], Kind: caslease.Denied, Text: "no access token can be got", Hint: hintLogin},
+		{Is: coded(bloberror.ContainerNotFound), Kind: caslease.Refused, Text: "the container does not exist", Hint: create},
+		{Is: coded(bloberror.ContainerBeingDeleted, bloberror.ContainerDisabled), Kind: caslease.Refused, Hint: create},
+		{Is: coded(bloberror.ConditionNotMet, bloberror.BlobNotFound, bloberror.BlobAlreadyExists, bloberror.LeaseAlreadyPresent, bloberror.LeaseIsBreakingAndCannotBeAcquired, bloberror.LeaseIDMissing), Kind: caslease.Changed},
+		{Is: coded(bloberror.LeaseIDMismatchWithLeaseOperation, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseNotPresentWithLeaseOperation, bloberror.LeaseNotPresentWithBlobOperation, bloberror.LeaseLost, bloberror.LeaseIsBrokenAndCannotBeRenewed), Kind: caslease.Ended},
+		{Is: coded(bloberror.ServerBusy), Kind: caslease.Throttled},
+		{Is: coded(bloberror.MetadataTooLarge), Kind: caslease.Refused, Hint: "the service keeps 8 KiB of metadata for a blob; remove what is not leaderrun's from the lock's blob"},
+		{Is: coded(bloberror.AuthorizationFailure), Kind: caslease.Denied, Hint: "the firewall of the storage account may refuse this network; or " + hintRole},
+		{Is: coded(bloberror.AuthenticationFailed, bloberror.InvalidAuthenticationInfo), Kind: caslease.Denied, Hint: hintSigned},
+		{Is: coded("KeyBasedAuthenticationNotPermitted"), Kind: caslease.Denied, Hint: "the storage account accepts only logins: unset AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and AZURE_STORAGE_CONNECTION_STRING"},
+		{Is: coded("BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold"), Kind: caslease.Refused, Hint: "use a container without an immutability policy and without a legal hold"},
+		{Is: status(http.StatusTooManyRequests), Kind: caslease.Throttled},
+		{Is: status(http.StatusUnauthorized), Kind: caslease.Denied, Hint: hintLogin},
+		{Is: status(http.StatusForbidden), Kind: caslease.Denied, Hint: hintRole},
+		{Is: func(err error) bool { return causes.Is[*net.DNSError](err) && causes.Unreachable(err) }, Kind: caslease.Unreachable, Hint: hintHost},
+		{Is: causes.Is[*net.DNSError], Hint: hintHost},
+		{Is: causes.Is[x509.UnknownAuthorityError], Hint: "name a file with the CA in SSL_CERT_FILE"},
+		{Is: causes.Unreachable, Kind: caslease.Unreachable, Hint: hintHost + ", or endpoint= if it is given"},
+		{Is: saying("server gave HTTP response to HTTPS client"), Hint: "the server does not speak TLS; write http:// in endpoint= if it is an emulator"},
+		{Is: alien, Kind: caslease.Unsent, Text: "something that is not Azure Blob Storage answered", Hint: hintAlien},
+		{Is: status(http.StatusRequestTimeout)},
+		{Is: refused, Kind: caslease.Refused},
 	}
 }
 
-// Fault implements [caslease.Store]: the first cause that matches counts.
-func (s *store) Fault(err error) caslease.Fault {
-	for _, c := range s.known() {
-		if c.is(err) {
-			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return caslease.Fault{}
-	}
-	return caslease.Fault{Text: plain(err)} // no answer, or a 500
-}
+// Fault implements [caslease.Store].
+func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, s.known(), plain) }
 
 func coded(codes ...bloberror.Code) func(error) bool {
 	return func(err error) bool { return bloberror.HasCode(err, codes...) }

@@ -2,6 +2,7 @@ package azblob_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,7 +36,7 @@ func TestErrors(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 	}
-	silent := drive.Listen(t, func(net.Conn) {})
+	silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	m := drive.Manner{
 		Open: azblob.Open, Options: options("a"), Later: 1500 * time.Millisecond, Secrets: []string{secret},
 		Noise: []string{"Get \"", "Head \"", "http://127", "sig="},

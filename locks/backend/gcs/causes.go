@@ -11,14 +11,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// A cause is a kind of error with its own hint, or one that the recipe has to know.
-type cause struct {
-	is   func(error) bool
-	kind caslease.Kind // 0: the request may have had an effect
-	text string        // replaces the service's text; "": that text is clear enough
-	hint string
-}
-
 const (
 	textAlien = "something that is not Cloud Storage answered"
 	hintAlien = "check STORAGE_EMULATOR_HOST or endpoint=, and proxies on the way"
@@ -31,31 +23,31 @@ const (
 )
 
 // known returns all causes in order: the first that matches an error counts.
-func known() []cause {
-	return []cause{
-		{is: bucketMissing, kind: caslease.Refused, hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
-		{is: causes.Is[*credentialsError], kind: caslease.Denied, hint: hintLogin},
-		{is: causes.Is[*searchError], kind: caslease.Unsent, text: "no credentials were found in time: the machine's metadata server does not answer", hint: hintLogin},
-		{is: tokenRefused, kind: caslease.Denied, text: "the credentials were not accepted, or have expired", hint: hintLogin},
-		{is: causes.Is[*auth.Error], kind: caslease.Unsent},
-		{is: coded(http.StatusUnauthorized), kind: caslease.Denied, hint: hintLogin},
-		{is: throttle, kind: caslease.Throttled, hint: "Cloud Storage accepts about one write a second for each object; use a longer --ttl"},
-		{is: reasoned("quotaExceeded"), kind: caslease.Refused, hint: "a quota of the project is used up"},
-		{is: reasoned("insufficientPermissions"), kind: caslease.Denied, hint: hintScope},
-		{is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), kind: caslease.Denied, hint: hintKept},
-		{is: saying("requester pays"), kind: caslease.Denied, hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
-		{is: causes.Is[*roomError], kind: caslease.Refused, hint: "the service keeps 8 KiB of custom metadata for an object; remove what is not leaderrun's from the lock's object"},
-		{is: coded(http.StatusForbidden), kind: caslease.Denied, hint: hintRole},
-		{is: unresolved, kind: caslease.Unreachable, hint: hintHost},
-		{is: causes.Is[*net.DNSError], hint: hintHost},
-		{is: causes.Is[*x509.UnknownAuthorityError], hint: hintCA},
-		{is: causes.Is[x509.UnknownAuthorityError], hint: hintCA},
-		{is: causes.Unreachable, kind: caslease.Unreachable, hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
-		{is: saying("server gave HTTP response to HTTPS client"), hint: "the server does not speak TLS; write http:// if it is an emulator"},
-		{is: saying("invalid character"), text: textAlien, hint: hintAlien},
-		{is: alien, kind: caslease.Unsent, text: textAlien, hint: hintAlien},
-		{is: coded(http.StatusPreconditionFailed, http.StatusNotFound), kind: caslease.Changed},
-		{is: coded(http.StatusRequestTimeout)},
-		{is: func(err error) bool { return status(err)/100 == 4 }, kind: caslease.Refused},
+func known() []caslease.Cause {
+	return []caslease.Cause{
+		{Is: bucketMissing, Kind: caslease.Refused, Hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
+		{Is: causes.Is[*credentialsError], Kind: caslease.Denied, Hint: hintLogin},
+		{Is: causes.Is[*searchError], Kind: caslease.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
+		{Is: tokenRefused, Kind: caslease.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
+		{Is: causes.Is[*auth.Error], Kind: caslease.Unsent},
+		{Is: coded(http.StatusUnauthorized), Kind: caslease.Denied, Hint: hintLogin},
+		{Is: throttle, Kind: caslease.Throttled, Hint: "Cloud Storage accepts about one write a second for each object; use a longer --ttl"},
+		{Is: reasoned("quotaExceeded"), Kind: caslease.Refused, Hint: "a quota of the project is used up"},
+		{Is: reasoned("insufficientPermissions"), Kind: caslease.Denied, Hint: hintScope},
+		{Is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), Kind: caslease.Denied, Hint: hintKept},
+		{Is: saying("requester pays"), Kind: caslease.Denied, Hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
+		{Is: causes.Is[*roomError], Kind: caslease.Refused, Hint: "the service keeps 8 KiB of custom metadata for an object; remove what is not leaderrun's from the lock's object"},
+		{Is: coded(http.StatusForbidden), Kind: caslease.Denied, Hint: hintRole},
+		{Is: unresolved, Kind: caslease.Unreachable, Hint: hintHost},
+		{Is: causes.Is[*net.DNSError], Hint: hintHost},
+		{Is: causes.Is[*x509.UnknownAuthorityError], Hint: hintCA},
+		{Is: causes.Is[x509.UnknownAuthorityError], Hint: hintCA},
+		{Is: causes.Unreachable, Kind: caslease.Unreachable, Hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
+		{Is: saying("server gave HTTP response to HTTPS client"), Hint: "the server does not speak TLS; write http:// if it is an emulator"},
+		{Is: saying("invalid character"), Text: textAlien, Hint: hintAlien},
+		{Is: alien, Kind: caslease.Unsent, Text: textAlien, Hint: hintAlien},
+		{Is: coded(http.StatusPreconditionFailed, http.StatusNotFound), Kind: caslease.Changed},
+		{Is: coded(http.StatusRequestTimeout)},
+		{Is: func(err error) bool { return status(err)/100 == 4 }, Kind: caslease.Refused},
 	}
 }

@@ -2,7 +2,6 @@ package gcs
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -38,18 +37,8 @@ func (e *searchError) Unwrap() error      { return e.error }
 func (e *bucketError) Unwrap() error      { return e.error }
 func (e *roomError) Unwrap() error        { return e.error }
 
-// Fault implements [caslease.Store]: the first cause that matches counts.
-func (s *store) Fault(err error) caslease.Fault {
-	for _, c := range known() {
-		if c.is(err) {
-			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return caslease.Fault{}
-	}
-	return caslease.Fault{Text: plain(err)} // no answer, or a 500
-}
+// Fault implements [caslease.Store].
+func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, known(), plain) }
 
 // status returns the HTTP status of an error, or 0 if it has none.
 func status(err error) int {

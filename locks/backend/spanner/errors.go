@@ -32,14 +32,6 @@ func (e *credentialsError) Unwrap() error { return e.error }
 func (e *searchError) Unwrap() error      { return e.error }
 func (e *tokenError) Unwrap() error       { return e.error }
 
-// A cause is a kind of error with its own hint, or one that the recipe has to know.
-type cause struct {
-	is   func(error) bool
-	kind caslease.Kind // 0: the request may have had an effect
-	text string        // replaces the error's text; "": that text is clear enough
-	hint string
-}
-
 const (
 	hintLogin = "run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS"
 	hintRole  = "the account needs the role roles/spanner.databaseUser on the database"
@@ -47,45 +39,35 @@ const (
 )
 
 // known returns all causes in order: the first that matches an error counts.
-func (s *store) known() []cause {
-	return []cause{
-		{is: causes.Is[*credentialsError], kind: caslease.Denied, hint: hintLogin},
-		{is: causes.Is[*searchError], kind: caslease.Unsent, text: "no credentials were found in time: the machine's metadata server does not answer", hint: hintLogin},
-		{is: tokenRefused, kind: caslease.Denied, text: "the credentials were not accepted, or have expired", hint: hintLogin},
-		{is: causes.Is[*tokenError], kind: caslease.Unsent},
-		{is: func(err error) bool { return errors.Is(err, errChanged) }, kind: caslease.Changed},
-		{is: like(codes.Unavailable, "first record does not look like a TLS handshake"), kind: caslease.Unreachable, hint: "the server does not speak TLS; write http:// if it is an emulator"},
-		{is: like(codes.Unavailable, "x509: certificate signed by unknown authority"), kind: caslease.Unreachable, hint: "name a file with the CA in SSL_CERT_FILE"},
-		{is: unreachable, kind: caslease.Unreachable, hint: hintHost},
-		{is: aborted, kind: caslease.Changed}, // others were writing until the time was up: read again
-		{is: like(codes.AlreadyExists, ""), kind: caslease.Changed},
-		{is: noSession, kind: caslease.Unsent},
-		{is: like(codes.NotFound, "Database not found"), kind: caslease.Refused, hint: "check its name, or ask its owner to create it; leaderrun does not"},
-		{is: like(codes.NotFound, "Instance not found"), kind: caslease.Refused, hint: "check the names of the project and the instance"},
-		{is: noTable, kind: caslease.Refused, hint: "ask the owner of the database to run: " + s.tableSQL()},
-		{is: like(codes.InvalidArgument, ""), kind: caslease.Refused, hint: "the table may differ from what leaderrun needs: " + s.tableSQL()},
-		{is: like(codes.PermissionDenied, ""), kind: caslease.Denied, hint: hintRole},
-		{is: like(codes.Unauthenticated, ""), kind: caslease.Denied, hint: hintLogin},
-		{is: like(codes.ResourceExhausted, ""), kind: caslease.Throttled, hint: "the instance is overloaded, or a quota of the project is used up"},
-		{is: like(codes.FailedPrecondition, ""), kind: caslease.Refused},
-		{is: like(codes.OutOfRange, ""), kind: caslease.Refused},
-		{is: like(codes.Unimplemented, ""), kind: caslease.Refused, hint: "this is not Spanner, or an emulator that lacks what leaderrun needs"},
-		{is: like(codes.NotFound, ""), kind: caslease.Refused},
+func (s *store) known() []caslease.Cause {
+	return []caslease.Cause{
+		{Is: causes.Is[*credentialsError], Kind: caslease.Denied, Hint: hintLogin},
+		{Is: causes.Is[*searchError], Kind: caslease.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
+		{Is: tokenRefused, Kind: caslease.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
+		{Is: causes.Is[*tokenError], Kind: caslease.Unsent},
+		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: caslease.Changed},
+		{Is: like(codes.Unavailable, "first record does not look like a TLS handshake"), Kind: caslease.Unreachable, Hint: "the server does not speak TLS; write http:// if it is an emulator"},
+		{Is: like(codes.Unavailable, "x509: certificate signed by unknown authority"), Kind: caslease.Unreachable, Hint: "name a file with the CA in SSL_CERT_FILE"},
+		{Is: unreachable, Kind: caslease.Unreachable, Hint: hintHost},
+		{Is: aborted, Kind: caslease.Changed}, // others were writing until the time was up: read again
+		{Is: like(codes.AlreadyExists, ""), Kind: caslease.Changed},
+		{Is: noSession, Kind: caslease.Unsent},
+		{Is: like(codes.NotFound, "Database not found"), Kind: caslease.Refused, Hint: "check its name, or ask its owner to create it; leaderrun does not"},
+		{Is: like(codes.NotFound, "Instance not found"), Kind: caslease.Refused, Hint: "check the names of the project and the instance"},
+		{Is: noTable, Kind: caslease.Refused, Hint: "ask the owner of the database to run: " + s.tableSQL()},
+		{Is: like(codes.InvalidArgument, ""), Kind: caslease.Refused, Hint: "the table may differ from what leaderrun needs: " + s.tableSQL()},
+		{Is: like(codes.PermissionDenied, ""), Kind: caslease.Denied, Hint: hintRole},
+		{Is: like(codes.Unauthenticated, ""), Kind: caslease.Denied, Hint: hintLogin},
+		{Is: like(codes.ResourceExhausted, ""), Kind: caslease.Throttled, Hint: "the instance is overloaded, or a quota of the project is used up"},
+		{Is: like(codes.FailedPrecondition, ""), Kind: caslease.Refused},
+		{Is: like(codes.OutOfRange, ""), Kind: caslease.Refused},
+		{Is: like(codes.Unimplemented, ""), Kind: caslease.Refused, Hint: "this is not Spanner, or an emulator that lacks what leaderrun needs"},
+		{Is: like(codes.NotFound, ""), Kind: caslease.Refused},
 	}
 }
 
-// Fault implements [caslease.Store]: the first cause that matches counts.
-func (s *store) Fault(err error) caslease.Fault {
-	for _, c := range s.known() {
-		if c.is(err) {
-			return caslease.Fault{Kind: c.kind, Text: cmp.Or(c.text, plain(err)), Hint: c.hint}
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return caslease.Fault{}
-	}
-	return caslease.Fault{Text: plain(err)} // no answer, or an internal error
-}
+// Fault implements [caslease.Store].
+func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, s.known(), plain) }
 
 // tableSQL returns the statement that creates the table, in the dialect of the database. If
 // the dialect is not known, it is GoogleSQL.
