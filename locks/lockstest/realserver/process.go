@@ -4,6 +4,7 @@
 package realserver
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -180,6 +181,21 @@ func FreePort(tb testing.TB) int {
 	}
 	tb.Fatal("no free port")
 	return 0
+}
+
+// Listen listens at an address at which this process may have listened before: a child that
+// a test is just forking has the old socket until it calls exec.
+func Listen(tb testing.TB, addr string) net.Listener {
+	tb.Helper()
+	l, err := net.Listen("tcp", addr)
+	for end := time.Now().Add(Ready); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+		l, err = net.Listen("tcp", addr)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
 }
 
 // Installed returns the path of a file or directory in the cache. If it is missing,

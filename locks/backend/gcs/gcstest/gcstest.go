@@ -17,7 +17,6 @@ package gcstest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net"
@@ -27,7 +26,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -80,15 +78,7 @@ func Start(tb testing.TB) *Server {
 // Start serves again after Stop, at the same address and with the same data.
 func (s *Server) Start() {
 	s.tb.Helper()
-	l, err := net.Listen("tcp", s.addr)
-	// A child that the test is forking has the old socket until it calls exec.
-	for end := time.Now().Add(realserver.Ready); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-		l, err = net.Listen("tcp", s.addr)
-	}
-	if err != nil {
-		s.tb.Fatal(err)
-	}
+	l := realserver.Listen(s.tb, s.addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = make(chan struct{})

@@ -3,7 +3,6 @@ package spannertest
 import (
 	"context"
 	"fmt"
-	"net"
 	"path"
 	"sync/atomic"
 	"testing"
@@ -59,10 +58,7 @@ func (f *Front) Stop() { f.server.Stop() }
 // Start accepts connections.
 func (f *Front) Start() {
 	f.tb.Helper()
-	l, err := net.Listen("tcp", f.addr)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
+	l := realserver.Listen(f.tb, f.addr)
 	f.server = grpc.NewServer(grpc.ForceServerCodec(asIs{}), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return f.serve(stream) }))
 	go func(s *grpc.Server) { _ = s.Serve(l) }(f.server)
 }
