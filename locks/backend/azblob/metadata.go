@@ -57,6 +57,7 @@ type blobView struct {
 	etag              azcore.ETag
 	metadata          map[string]string // with keys in lower case
 	created, modified time.Time         // in whole seconds
+	seen              time.Time         // when we had the first answer with this ETag
 	leased, infinite  bool
 }
 
@@ -90,7 +91,7 @@ func (h head) view() *blobView {
 // Tokens are counted from the service's clock, in microseconds, which it shows in whole
 // seconds. A token that was granted in a second is less than the beginning of the next one,
 // so a blob that is made later, or whose state was lost, goes on above it: its first token
-// is the beginning of the second after that, and is not granted before then (see settle).
+// is the beginning of the second after that, and is not granted before then (see grow).
 func (b *blobView) cell(p caslease.Part) caslease.Cell {
 	first := micros(b.created.Add(time.Second))
 	c := caslease.Cell{Version: string(b.etag), First: first, Floor: max(first, micros(b.modified)), Leased: b.leased}

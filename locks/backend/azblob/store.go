@@ -1,6 +1,7 @@
 package azblob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -22,10 +23,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// newborn is how long after a blob was made, or was seen without a state, it can be taken:
-// its first token is the beginning of the next second. It includes the difference of two
-// clocks.
-const newborn = 1010 * time.Millisecond
+const (
+	// newborn is how long after a blob was made, or was seen without a state, it can be
+	// taken: its first token is the beginning of the next second. It includes the
+	// difference of two clocks.
+	newborn = 1010 * time.Millisecond
+	// taking is enough for the two requests that take a lock.
+	taking = 500 * time.Millisecond
+)
 
 // A store sends requests to the service, without retries. Most calls are one request. To
 // take or to give up a lock takes two, and to create it three; lease.go says what happens
@@ -88,6 +93,10 @@ func (s *store) look(ctx context.Context, k caslease.Key) (*blobView, error) {
 func (s *store) note(k caslease.Key, b *blobView) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	b.seen = time.Now()
+	if last := s.seen[k]; last != nil && last.etag == b.etag {
+		b.seen = last.seen
+	}
 	s.seen[k] = b
 }
 
@@ -134,9 +143,20 @@ func (s *store) base(ctx context.Context, k caslease.Key, at caslease.Cell, next
 		b, err = s.create(ctx, k, next)
 	}
 	if err == nil && k.Part == caslease.Lease && (at.Version == "" || at.State == unclaimed) {
-		err = backoff.Sleep(ctx, newborn)
+		err = grow(ctx, b)
 	}
 	return b, err
+}
+
+// grow waits until a blob can be taken. If ctx does not leave the time for that, it waits for
+// a part of it, and the error makes the engine look again.
+func grow(ctx context.Context, b *blobView) error {
+	rest := newborn - time.Since(b.seen)
+	end, ok := ctx.Deadline()
+	if left := time.Until(end); ok && rest > 0 && left < rest+taking {
+		return cmp.Or(backoff.Sleep(ctx, left/2), errChanged)
+	}
+	return backoff.Sleep(ctx, rest)
 }
 
 // create creates a blob, if it does not exist. That of a lock has no state, because nobody

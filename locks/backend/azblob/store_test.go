@@ -1,6 +1,7 @@
 package azblob_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
@@ -50,4 +53,19 @@ func TestStore(t *testing.T) {
 		})
 	}
 	storetest.Run(t, c)
+}
+
+// TestShortTimeout checks that a new lock, which cannot be taken for a second, can be taken
+// with a time limit that leaves hardly a second for a request.
+func TestShortTimeout(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	trial.Steady(t, func(tb testing.TB, scale int) {
+		o := options("a")
+		o.ConnectTimeout = time.Duration(scale) * 2 * time.Second
+		u := azblobtest.URL(s.Addr(), fmt.Sprint("short", scale))
+		if _, err := open(tb, u, o).Acquire(drive.Context(tb), true); err != nil {
+			tb.Error(err)
+		}
+	})
 }
