@@ -27,6 +27,8 @@ type Config struct {
 	// MaxTTL is the longest lease that the server grants, at least four times TTL. 0 means
 	// that it grants any.
 	MaxTTL time.Duration
+	// SlowNames is set if the first use of a name takes a second.
+	SlowNames bool
 	// Polling is the longest time between two looks of a waiter that is not notified. 0
 	// means that waiters are notified.
 	Polling time.Duration

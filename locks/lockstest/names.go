@@ -35,7 +35,7 @@ func holdAll(e *env, u *url.URL, all []string) {
 	for _, name := range all {
 		held[name] = e.openNamed(u, name)
 	}
-	each(all, func(name string) {
+	e.each(all, func(name string) {
 		if _, err := held[name].try(); err != nil {
 			e.Errorf("hold %q while other names are held: %v", name, err)
 		}
@@ -54,11 +54,13 @@ func holdAll(e *env, u *url.URL, all []string) {
 	e.openNamed(u, "a").hold()
 }
 
-// each calls f for each name, for eight at a time, because a store may take a second for a
-// new name.
-func each(names []string, f func(name string)) {
+// each calls f for each name, for several at a time if a new name takes long.
+func (e *env) each(names []string, f func(name string)) {
 	var wg sync.WaitGroup
-	few := make(chan struct{}, 8)
+	few := make(chan struct{}, 1)
+	if e.c.SlowNames {
+		few = make(chan struct{}, 8)
+	}
 	for _, name := range names {
 		few <- struct{}{}
 		wg.Go(func() {

@@ -13,6 +13,6 @@ import (
 func TestMain(m *testing.M) {
 	tester.Forget()
 	_ = os.Setenv("SPANNER_EMULATOR_HOST", "127.0.0.1:1")
-	drive.Parallel("8")
+	drive.Parallel("4")
 	os.Exit(m.Run())
 }
