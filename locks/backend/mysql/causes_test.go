@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // TestKinds checks what each error means for a write.
@@ -57,30 +57,30 @@ func TestLeastRights(t *testing.T) {
 	server := mysqltest.Start(t)
 	server.Exec("CREATE USER runner", "GRANT USAGE ON locks.* TO runner", "CREATE TABLE other (n int)", "GRANT SELECT ON locks.other TO runner")
 	s := at(t, mysqltest.URLOf("runner", server.Addr()))
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Denied).Hint, "to run: ")
 	create, grant, _ := strings.Cut(todo, "; ")
 	if !strings.HasPrefix(create, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
-	isKind(t, s, err, caslease.Denied)
+	storetest.IsKind(t, s, err, caslease.Denied)
 	findings(t, s, "table", "denied")
 	server.Exec(grant)
-	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
-	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
+	c := storetest.Must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
+	c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
 	findings(t, s, "table", "we may use it")
 	server.Exec("REVOKE DELETE ON leaderrun_locks FROM runner")
-	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
 	findings(t, s, "table", "everything except forget")
 }
 
 // findings checks one finding of a probe. If text is "", there must be none.
 func findings(t *testing.T, s *store, check, text string) {
 	t.Helper()
-	found, err := s.Probe(within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
+	found, err := s.Probe(storetest.Within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
 		if err := request(ctx); err != nil {
 			return &locks.Error{Class: locks.ErrUnavailable, Err: err}
 		}
@@ -134,16 +134,16 @@ func TestCannotConnect(t *testing.T) {
 		mysqltest.URLOf("nobody", "127.0.0.1:1", server.Addr()): {caslease.Denied, "MYSQL_PWD"},
 	} {
 		s := at(t, address)
-		_, err := s.Read(within(t, realserver.Ready), jobs)
+		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
 		if err == nil {
 			t.Errorf("%s: no error", address)
 			continue
 		}
-		if f := isKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
+		if f := storetest.IsKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
 			t.Errorf("%s: %+v; want a hint with %q", address, f, want.hint)
 		}
 	}
-	must(t)(at(t, mysqltest.URLOf("locked:right", "127.0.0.1:1", server.Addr())).Read(within(t, realserver.Ready), jobs))
+	storetest.Must(t)(at(t, mysqltest.URLOf("locked:right", "127.0.0.1:1", server.Addr())).Read(storetest.Within(t, realserver.Ready), jobs))
 }
 
 // TestTLS checks that certificates are verified as the settings say.
@@ -168,16 +168,16 @@ func TestTLS(t *testing.T) {
 		"?cacert=" + ca.CertFile + "&cert=" + ours + "&key=" + oursKey: {"guest", -1},
 	} {
 		s := at(t, mysqltest.URLOf(want.user, server.Addr())+params)
-		_, err := s.Read(within(t, realserver.Ready), jobs)
+		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
 		if want.kind >= 0 {
-			isKind(t, s, err, want.kind)
+			storetest.IsKind(t, s, err, want.kind)
 			continue
 		}
 		if err != nil {
 			t.Errorf("%s: %v", params, err)
 			continue
 		}
-		h, err := s.ask(within(t, realserver.Ready), server.Addr())
+		h, err := s.ask(storetest.Within(t, realserver.Ready), server.Addr())
 		if err != nil || (h.TLS == "") != (params == "?tls=false") || strings.Contains(params, "cert=") && time.Until(h.Expires) > 3*time.Hour {
 			t.Errorf("%s: %+v, %v", params, h.Server, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // TestGalera lets the nodes of a cluster write the same row, until writes have collided. No
@@ -19,20 +20,20 @@ import (
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	nodes := mysqltest.StartGalera(t, 3)
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	var stores []*store
 	for _, n := range nodes {
 		stores = append(stores, at(t, n.URL()))
 	}
-	c := held(t, stores[0])
+	c := storetest.Create(t, stores[0], jobs)
 	for i := range 100 {
 		s := stores[i%3]
-		if now := must(t)(s.Read(ctx, jobs)); now.Version != c.Version {
+		if now := storetest.Must(t)(s.Read(ctx, jobs)); now.Version != c.Version {
 			t.Fatalf("node %d reads %+v; want %+v", i%3, now, c)
 		} else if !now.Updated.IsZero() && i > 0 {
 			t.Errorf("node %d: by its own clock, the row of another is from %v", i%3, now.Updated)
 		}
-		c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: fmt.Sprintf(`{"n":%d}`, i)}))
+		c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: fmt.Sprintf(`{"n":%d}`, i)}))
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -72,7 +73,7 @@ func TestGalera(t *testing.T) {
 		})
 	}
 	all.Wait()
-	c = must(t)(stores[0].Read(ctx, jobs))
+	c = storetest.Must(t)(stores[0].Read(ctx, jobs))
 	if changes, acknowledged := int(c.Floor-first)+1, len(written); acknowledged > changes || acknowledged+collided+undone < changes {
 		t.Errorf("the row was changed %d times; %d writes were acknowledged, and %d may have been", changes, acknowledged, collided+undone)
 	}
@@ -92,8 +93,8 @@ func TestGalera(t *testing.T) {
 func TestUndoneCommit(t *testing.T) {
 	t.Parallel()
 	s := at(t, mysqltest.Start(t).URL())
-	old := held(t, s)
-	ctx := within(t, realserver.Ready)
+	old := storetest.Create(t, s, jobs)
+	ctx := storetest.Within(t, realserver.Ready)
 	c, err := s.connect(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,7 @@ func TestUndoneCommit(t *testing.T) {
 	read := s.settings.sql(readSQL, v)
 	text := s.settings.transaction(s.settings.sql(updateSQL, v)+"; "+read, read, time.Minute)
 	_, err = transact(ctx, c, strings.Replace(text, "COMMIT AND NO CHAIN NO RELEASE", "ROLLBACK", 1))
-	if isKind(t, s, err, caslease.Unknown); !errors.Is(err, errUndone) {
+	if storetest.IsKind(t, s, err, caslease.Unknown); !errors.Is(err, errUndone) {
 		t.Errorf("got %v", err)
 	}
 	if _, err = transact(ctx, c, text); err != nil {

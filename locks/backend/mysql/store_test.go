@@ -13,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // openStore opens the store of a URL.
@@ -37,43 +38,7 @@ func at(t testing.TB, address string) *store {
 	return openStore(t, u)
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 var jobs = caslease.Key{Name: "jobs"}
-
-// must returns the cell, and fails the test if the request failed.
-func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
-	return func(c caslease.Cell, err error) caslease.Cell {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-}
-
-// held creates the cell of jobs.
-func held(t *testing.T, s *store) caslease.Cell {
-	t.Helper()
-	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
-}
-
-// isKind checks the kind of an error.
-func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Fault {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	f := s.Fault(err)
-	if f.Kind != want {
-		t.Errorf("%v is of the kind %d; want %d", err, f.Kind, want)
-	}
-	return f
-}
 
 // odd are settings that the backend does not depend on.
 var odd = []string{
@@ -99,8 +64,8 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	old, next := mysqltest.Start(t), mysqltest.Start(t)
 	s, alone := at(t, mysqltest.URLOf(mysqltest.User, old.Addr(), next.Addr())), at(t, old.URL())
-	ctx := within(t, realserver.Ready)
-	c := held(t, s)
+	ctx := storetest.Within(t, realserver.Ready)
+	c := storetest.Create(t, s, jobs)
 	for name, request := range map[string]func(*store) error{
 		"read": func(s *store) error { _, err := s.Read(ctx, jobs); return err },
 		"list": func(s *store) error { _, _, err := s.List(ctx, ""); return err },
@@ -111,10 +76,10 @@ func TestReadOnly(t *testing.T) {
 		},
 		"delete": func(s *store) error { return s.Delete(ctx, jobs, c) },
 	} {
-		must(t)(alone.Read(ctx, jobs)) // opens a connection
+		storetest.Must(t)(alone.Read(ctx, jobs)) // opens a connection
 		old.Exec("SET GLOBAL read_only = 1")
 		for range 2 { // on this connection and on a new one
-			if f := isKind(t, alone, request(alone), caslease.Unreachable); f.Hint != hintReplica {
+			if f := storetest.IsKind(t, alone, request(alone), caslease.Unreachable); f.Hint != hintReplica {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -127,8 +92,8 @@ func TestReadOnly(t *testing.T) {
 	old.Exec("SET GLOBAL read_only = 1")
 	findings(t, alone, "primary", "refuses writes")
 	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}"})
-	isKind(t, s, err, caslease.Unreachable)
-	held(t, s)
+	storetest.IsKind(t, s, err, caslease.Unreachable)
+	storetest.Create(t, s, jobs)
 	next.Until("SELECT COUNT(*) = 1 FROM leaderrun_locks")
 }
 
@@ -140,10 +105,10 @@ func TestEngine(t *testing.T) {
 	s := at(t, server.URL())
 	server.Exec(strings.Replace(s.settings.sql(tableSQL, nil), "InnoDB", "MyISAM", 1))
 	findings(t, s, "table", "another engine")
-	_, err := s.Read(within(t, realserver.Ready), jobs)
-	_, fix, _ := strings.Cut(isKind(t, s, err, caslease.Refused).Hint, ": ")
+	_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
+	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Refused).Hint, ": ")
 	server.Exec(fix)
-	held(t, s)
+	storetest.Create(t, s, jobs)
 }
 
 // TestStatementReplication checks that a server is refused whose replicas would compute the
@@ -152,11 +117,11 @@ func TestStatementReplication(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Start(t, "--log-bin", "--binlog-format=STATEMENT")
 	s := at(t, server.URL())
-	_, err := s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, fix, _ := strings.Cut(isKind(t, s, err, caslease.Refused).Hint, "leases: ")
+	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Refused).Hint, "leases: ")
 	findings(t, s, "replication", "binlog_format is STATEMENT")
 	server.Exec(fix)
-	held(t, at(t, server.URL()))
+	storetest.Create(t, at(t, server.URL()), jobs)
 }
 
 // TestRowLockedByOthers checks that the server ends a statement that we no longer wait for.
@@ -165,29 +130,29 @@ func TestRowLockedByOthers(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Start(t)
 	s := at(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
-	_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
-	if isKind(t, s, err, caslease.Unknown); !errors.Is(err, context.DeadlineExceeded) {
+	_, err := s.Swap(storetest.Within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	if storetest.IsKind(t, s, err, caslease.Unknown); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	must(t)(s.Read(within(t, realserver.Ready), jobs))                    // neither reads
-	if _, _, err := s.List(within(t, realserver.Ready), ""); err != nil { // nor lists wait
+	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))          // neither reads
+	if _, _, err := s.List(storetest.Within(t, realserver.Ready), ""); err != nil { // nor lists wait
 		t.Error(err)
 	}
 	server.Until("SELECT COUNT(*) = 0 FROM information_schema.processlist WHERE info LIKE 'UPDATE%'")
 	free()
-	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.Version != c.Version {
 		t.Errorf("the row has changed: %+v", now)
 	}
 	s.timeout = 500 * time.Millisecond // the server gives up first
 	free = server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
-	_, err = s.Swap(within(t, realserver.Ready/2), jobs, c, caslease.Value{State: "{}"}) // innodb_lock_wait_timeout is 50 s
-	if f := isKind(t, s, err, caslease.Unsent); f.Hint != hintLocked {
+	_, err = s.Swap(storetest.Within(t, realserver.Ready/2), jobs, c, caslease.Value{State: "{}"}) // innodb_lock_wait_timeout is 50 s
+	if f := storetest.IsKind(t, s, err, caslease.Unsent); f.Hint != hintLocked {
 		t.Errorf("got %+v", f)
 	}
 	free()
-	must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+	storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 }
 
 // TestCommitWithoutAnswer checks that nothing is concluded from a commit that is not answered
@@ -196,13 +161,13 @@ func TestCommitWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Start(t, "--log-bin", "--rpl-semi-sync-master-timeout=3600000")
 	s := at(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = ON")
-	_, err := s.Swap(within(t, time.Second), jobs, c, caslease.Value{State: `{"n":2}`})
-	isKind(t, s, err, caslease.Unknown)
+	_, err := s.Swap(storetest.Within(t, time.Second), jobs, c, caslease.Value{State: `{"n":2}`})
+	storetest.IsKind(t, s, err, caslease.Unknown)
 	server.Until(`SELECT state = '{"n":2}' FROM leaderrun_locks`)
 	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
-	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.State != `{"n":2}` {
+	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.State != `{"n":2}` {
 		t.Errorf("the cell is %+v", now)
 	}
 }
@@ -213,7 +178,7 @@ func TestEndedWhileIdle(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Start(t)
 	s := at(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	for _, end := range []func(){
 		func() {
 			ours := server.Exec("SELECT id FROM information_schema.processlist WHERE command = 'Sleep' AND user = 'root'")
@@ -226,7 +191,7 @@ func TestEndedWhileIdle(t *testing.T) {
 		func() { server.Stop(); server.Start() },
 	} {
 		end()
-		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+		c = storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 	}
 }
 
@@ -236,18 +201,18 @@ func TestSilentServer(t *testing.T) {
 	server := mysqltest.Start(t)
 	proxy := faultproxy.New(t, server.Addr())
 	s := at(t, mysqltest.URLOf(mysqltest.User, proxy.Addr()))
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	for _, cut := range []func(){proxy.CutReplies, proxy.CutAll} {
 		cut()
-		_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
-		if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+		_, err := s.Swap(storetest.Within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+		if f := storetest.IsKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
 			t.Errorf("no answer is reported as %+v", f)
 		}
 		proxy.Heal()
-		c = must(t)(s.Read(within(t, realserver.Ready), jobs))
+		c = storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
 	}
 	proxy.CutAll()
 	fresh := at(t, mysqltest.URLOf(mysqltest.User, proxy.Addr()))
-	_, err := fresh.Read(within(t, 300*time.Millisecond), jobs)
-	isKind(t, fresh, err, caslease.Unsent)
+	_, err := fresh.Read(storetest.Within(t, 300*time.Millisecond), jobs)
+	storetest.IsKind(t, fresh, err, caslease.Unsent)
 }

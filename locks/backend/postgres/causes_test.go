@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // TestKinds checks what each error means for a write.
@@ -66,9 +66,9 @@ func TestLeastRights(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	server.Exec("CREATE ROLE runner LOGIN", "CREATE SCHEMA ops")
 	s := openStore(t, server.URLAs("runner")+"&schema=ops")
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, todo, _ := strings.Cut(isKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Denied).Hint, "to run: ")
 	if !strings.HasPrefix(todo, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
@@ -76,23 +76,23 @@ func TestLeastRights(t *testing.T) {
 	create, grants, _ := strings.Cut(todo, "; ")
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
-	isKind(t, s, err, caslease.Denied)
+	storetest.IsKind(t, s, err, caslease.Denied)
 	findings(t, s, "table", locks.LevelError, "no access")
 	for grant := range strings.SplitSeq(grants, "; ") {
 		server.Exec(grant)
 	}
-	c := must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
-	c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
+	c := storetest.Must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
+	c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
 	findings(t, s, "table", locks.LevelOK, "we may use it")
 	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
-	isKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
 	findings(t, s, "table", locks.LevelOK, "everything except forget")
 }
 
 // probe asks the servers once.
 func probe(t *testing.T, s *store) locks.Servers {
 	t.Helper()
-	found, err := s.Probe(within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
+	found, err := s.Probe(storetest.Within(t, realserver.Ready), func(ctx context.Context, request func(context.Context) error) *locks.Error {
 		if err := request(ctx); err != nil {
 			return &locks.Error{Class: locks.ErrUnavailable, Err: err}
 		}
@@ -139,17 +139,17 @@ func TestCannotConnect(t *testing.T) {
 		strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1): {caslease.Unreachable, "sslmode"},
 	} {
 		s := openStore(t, address)
-		_, err := s.Read(within(t, realserver.Ready), jobs)
-		if f := isKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
+		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
+		if f := storetest.IsKind(t, s, err, want.kind); !strings.Contains(f.Hint, want.hint) || strings.Contains(f.Text, "wrong") {
 			t.Errorf("%s: %+v; want a hint with %q", address, f, want.hint)
 		}
 	}
 	s := openStore(t, server.URL()+"&schema=none")
-	_, err := s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	if f := isKind(t, s, err, caslease.Refused); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
+	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
+	if f := storetest.IsKind(t, s, err, caslease.Refused); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
 		t.Errorf("without the schema: %+v", f)
 	}
-	must(t)(openStore(t, server.URLAs("locked:right")).Read(within(t, realserver.Ready), jobs))
+	storetest.Must(t)(openStore(t, server.URLAs("locked:right")).Read(storetest.Within(t, realserver.Ready), jobs))
 }
 
 // TestEndedWhileIdle checks that no request fails because the server has closed the idle
@@ -158,7 +158,7 @@ func TestEndedWhileIdle(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL()+"&options=-c%20idle_session_timeout%3D3s%20-c%20idle_in_transaction_session_timeout%3D3s")
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	for _, end := range []func(){
 		func() {}, // the server's timeout ends it
 		func() {
@@ -169,7 +169,7 @@ func TestEndedWhileIdle(t *testing.T) {
 		over := idleEnd(s)
 		end()
 		<-over
-		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+		c = storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestEndedMidway(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	waits := " FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	for _, tt := range []struct {
@@ -192,24 +192,24 @@ func TestEndedMidway(t *testing.T) {
 		{"default_transaction_read_only = on", "", caslease.Unreachable},
 	} {
 		if setting, value, ok := strings.Cut(tt.set, " = "); ok {
-			must(t)(s.Read(within(t, realserver.Ready), jobs)) // on the existing connection
+			storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)) // on the existing connection
 			server.Exec("ALTER SYSTEM SET "+tt.set, "SELECT pg_reload_conf()")
 			server.Until("SELECT current_setting('" + setting + "') = " + "'" + strings.Trim(value, "'") + "'")
 		}
 		written := make(chan error, 1)
 		go func() {
-			_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+			_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
 			written <- err
 		}()
 		if tt.how != "" {
 			server.Until("SELECT count(" + tt.how + ") > 0" + waits)
 		}
-		isKind(t, s, <-written, tt.want)
+		storetest.IsKind(t, s, <-written, tt.want)
 	}
 	server.Exec("ALTER SYSTEM RESET default_transaction_read_only", "ALTER SYSTEM RESET lock_timeout", "SELECT pg_reload_conf()")
 	free()
 	server.Until("SELECT current_setting('transaction_read_only') = 'off'")
-	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.Version != c.Version {
 		t.Errorf("the row has changed: %+v", now)
 	}
 }
@@ -219,7 +219,7 @@ func TestEndedMidway(t *testing.T) {
 func TestSerializable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Settings: []string{"default_transaction_isolation = serializable"}})
-	c := held(t, openStore(t, server.URL()))
+	c := storetest.Create(t, openStore(t, server.URL()), jobs)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	versions := map[string]bool{c.Version: true}
@@ -261,13 +261,13 @@ func TestDiskFull(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	free := server.FillTablespace("small", 1<<20)
 	s := openStore(t, server.URL()+"&options=-c%20default_tablespace%3Dsmall")
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	if f := isKind(t, s, err, caslease.Unsent); !strings.Contains(f.Hint, "disk is full") {
+	if f := storetest.IsKind(t, s, err, caslease.Unsent); !strings.Contains(f.Hint, "disk is full") {
 		t.Errorf("got %+v", f)
 	}
 	free()
-	held(t, s)
+	storetest.Create(t, s, jobs)
 }
 
 // TestFailover checks that a standby is refused, and skipped if the URL also names its
@@ -276,15 +276,15 @@ func TestFailover(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	standby := server.Standby()
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	alone := openStore(t, standby.URL())
 	_, err := alone.Read(ctx, jobs)
-	if f := isKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
+	if f := storetest.IsKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
 		t.Errorf("a standby: %+v", f)
 	}
 	findings(t, alone, "primary", locks.LevelError, "is a standby")
 	s := openStore(t, strings.Replace(server.URL(), server.Addr(), standby.Addr()+","+server.Addr(), 1))
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	server.Until(fmt.Sprintf("SELECT replay_lsn >= '%s' FROM pg_stat_replication", server.Exec("SELECT pg_current_wal_lsn()")[0][0]))
 	findings(t, s, "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
 	server.Exec("CREATE ROLE runner LOGIN") // who may not see the state of standbys
@@ -294,13 +294,13 @@ func TestFailover(t *testing.T) {
 	findings(t, s, "replication", locks.LevelOK, "commits wait for standby")
 	server.Kill()
 	standby.Exec("SELECT pg_promote()")
-	after := must(t)(s.Read(ctx, jobs))
+	after := storetest.Must(t)(s.Read(ctx, jobs))
 	if after.Version != c.Version || !after.Updated.IsZero() {
 		t.Errorf("after a failover the cell is %+v; it was %+v", after, c)
 	}
 	_, err = s.Swap(ctx, jobs, after, caslease.Value{State: "{}", MinAge: time.Microsecond})
-	isKind(t, s, err, caslease.Changed)
-	if c = must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
+	storetest.IsKind(t, s, err, caslease.Changed)
+	if c = storetest.Must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
 		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)
 	}
 	findings(t, s, "replication", locks.LevelOK, "no standby follows")
@@ -312,12 +312,12 @@ func TestDemoted(t *testing.T) {
 	t.Parallel()
 	old, next := pgtest.Start(t, pgtest.Options{}), pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, pgtest.URLOf(pgtest.User, old.Addr(), next.Addr()))
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	old.Exec("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 	old.Until("SELECT current_setting('default_transaction_read_only') = 'on'")
-	_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
-	isKind(t, s, err, caslease.Unreachable)
-	held(t, s)
+	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+	storetest.IsKind(t, s, err, caslease.Unreachable)
+	storetest.Create(t, s, jobs)
 	if rows := next.Exec("SELECT name FROM leaderrun_locks"); len(rows) != 1 {
 		t.Errorf("the new primary has %v", rows)
 	}
@@ -349,7 +349,7 @@ func TestTLS(t *testing.T) {
 		{address("guest", "verify-full", "&sslrootcert="+ca.CertFile+"&sslcert="+ours+"&sslkey="+oursKey), 2 * time.Hour},
 	} {
 		s := openStore(t, tt.address)
-		_, err := s.Read(within(t, realserver.Ready), jobs)
+		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
 		if (err == nil) != (tt.lasts > 0) {
 			t.Errorf("%s: %v", tt.address, err)
 		}
@@ -371,10 +371,10 @@ func TestTLS(t *testing.T) {
 				if err := os.WriteFile(ours, text, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, err := s.pool.connect(within(t, realserver.Ready), s.pool.settings.hosts, func(context.Context, *conn) error { return nil })
+				_, err := s.pool.connect(storetest.Within(t, realserver.Ready), s.pool.settings.hosts, func(context.Context, *conn) error { return nil })
 				return err
 			}
-			isKind(t, s, connects(nil), caslease.Unsent)
+			storetest.IsKind(t, s, connects(nil), caslease.Unsent)
 			if err := connects(whole); err != nil {
 				t.Errorf("with the whole file: %v", err)
 			}

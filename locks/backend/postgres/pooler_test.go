@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // pooler starts a PgBouncer in front of a server, and returns its address.
@@ -54,19 +55,19 @@ func TestPooler(t *testing.T) {
 	for range 4 { // more than the pooler has connections
 		stores = append(stores, openStore(t, strings.Replace(server.URL(), server.Addr(), addr, 1)))
 	}
-	ctx := within(t, realserver.Ready)
-	c := held(t, stores[0])
+	ctx := storetest.Within(t, realserver.Ready)
+	c := storetest.Create(t, stores[0], jobs)
 	for i := range 20 {
 		s := stores[i%len(stores)]
-		if now := must(t)(s.Read(ctx, jobs)); now.Version != c.Version {
+		if now := storetest.Must(t)(s.Read(ctx, jobs)); now.Version != c.Version {
 			t.Fatalf("read %+v; want %+v", now, c)
 		}
-		c = must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
+		c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
 	}
 	_, err := stores[0].Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
-	isKind(t, stores[0], err, caslease.Changed)
+	storetest.IsKind(t, stores[0], err, caslease.Changed)
 	_, err = stores[0].Watch(ctx, "jobs")
-	isKind(t, stores[0], err, caslease.Refused)
+	storetest.IsKind(t, stores[0], err, caslease.Refused)
 	findings(t, stores[0], "notify", locks.LevelWarning, "a pooler is in between")
 	if rows := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); rows[0][0] != "0" {
 		t.Error("a shared connection listens")

@@ -15,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // openStore opens the store of a URL.
@@ -33,43 +34,7 @@ func openStore(t *testing.T, address string) *store {
 	return st
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 var jobs = caslease.Key{Name: "jobs"}
-
-// must returns the cell, and fails the test if the request failed.
-func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
-	return func(c caslease.Cell, err error) caslease.Cell {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-}
-
-// held creates the cell of jobs.
-func held(t *testing.T, s *store) caslease.Cell {
-	t.Helper()
-	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
-}
-
-// isKind checks the kind of an error.
-func isKind(t *testing.T, s *store, err error, want caslease.Kind) caslease.Fault {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	f := s.Fault(err)
-	if f.Kind != want {
-		t.Errorf("%v is of the kind %d; want %d", err, f.Kind, want)
-	}
-	return f
-}
 
 // idleEnd returns a channel that is closed when the store notices that its idle connection
 // has ended.
@@ -96,14 +61,14 @@ func TestRows(t *testing.T) {
 func TestSynchronousCommit(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
-	c := held(t, openStore(t, server.URL()))
+	c := storetest.Create(t, openStore(t, server.URL()), jobs)
 	server.Exec("CREATE TABLE seen (setting text)", `CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$`,
 		"CREATE TRIGGER look BEFORE UPDATE ON leaderrun_locks FOR EACH ROW EXECUTE FUNCTION look()")
 	for set, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {
 		server.Exec("TRUNCATE seen")
 		s := openStore(t, server.URL()+"&options=-c%20synchronous_commit%3D"+set)
-		c = must(t)(s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+		c = storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 		if got := server.Exec("SELECT * FROM seen"); len(got) != 1 || got[0][0] != want {
 			t.Errorf("with synchronous_commit = %s, a write used %q; want %s", set, got, want)
 		}
@@ -116,22 +81,22 @@ func TestCancelledWaitForStandby(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
 	server.Until("SELECT current_setting('synchronous_standby_names') = 'nobody'")
 	written := make(chan error, 1)
 	go func() {
-		_, err := s.Swap(within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
+		_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
 		written <- err
 	}()
 	server.Until("SELECT count(pg_cancel_backend(pid)) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-	f := isKind(t, s, <-written, caslease.Unknown)
+	f := storetest.IsKind(t, s, <-written, caslease.Unknown)
 	if f.Hint != hintWarned {
 		t.Errorf("the hint is %q", f.Hint)
 	}
 	l := caslease.New(s, traits(s.pool.settings), locks.Options{Name: "others", TTL: time.Minute, ConnectTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	go func() {
-		_, err := l.Acquire(within(t, realserver.Ready), true)
+		_, err := l.Acquire(storetest.Within(t, realserver.Ready), true)
 		written <- err
 	}()
 	cancelled := 0
@@ -157,8 +122,8 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	holder, waiter := openStore(t, server.URL()), openStore(t, server.URL())
-	ctx := within(t, realserver.Ready)
-	c := held(t, holder)
+	ctx := storetest.Within(t, realserver.Ready)
+	c := storetest.Create(t, holder, jobs)
 	one, err := waiter.Watch(ctx, "jobs")
 	if err != nil {
 		t.Fatal(err)
@@ -167,16 +132,16 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t)(holder.Swap(ctx, caslease.Key{Name: "others"}, caslease.Cell{}, caslease.Value{State: "{}"}))
+	storetest.Must(t)(holder.Swap(ctx, caslease.Key{Name: "others"}, caslease.Cell{}, caslease.Value{State: "{}"}))
 	<-all
-	c = must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
-	must(t)(waiter.Read(ctx, jobs)) // notifications sent before its answer have now arrived
+	c = storetest.Must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
+	storetest.Must(t)(waiter.Read(ctx, jobs)) // notifications sent before its answer have now arrived
 	select {
 	case <-one:
 		t.Error("the watch reports a renewal, or another lock")
 	default:
 	}
-	must(t)(holder.Swap(ctx, caslease.Key{Name: "jobs", Part: caslease.Request}, caslease.Cell{}, caslease.Value{State: "{}"}))
+	storetest.Must(t)(holder.Swap(ctx, caslease.Key{Name: "jobs", Part: caslease.Request}, caslease.Cell{}, caslease.Value{State: "{}"}))
 	<-one
 	if n := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'leaderrun'"); n[0][0] != "2" {
 		t.Errorf("two handles have %s connections; want 2", n[0][0])
@@ -202,9 +167,9 @@ func TestRowLockedByOthers(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
-	_, err := s.Swap(within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	_, err := s.Swap(storetest.Within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
 	if k := s.Fault(err).Kind; k != caslease.Unsent && (k != caslease.Unknown || !errors.Is(err, context.DeadlineExceeded)) { // of the server and our context, whichever ends first
 		t.Errorf("got %v", err)
 	}
@@ -214,7 +179,7 @@ func TestRowLockedByOthers(t *testing.T) {
 		t.Errorf("the statement stayed for %v", took)
 	}
 	free()
-	if now := must(t)(s.Read(within(t, realserver.Ready), jobs)); now.Version != c.Version {
+	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.Version != c.Version {
 		t.Errorf("the row has changed: %+v", now)
 	}
 }
@@ -225,14 +190,14 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	changes, err := s.Watch(within(t, realserver.Ready), "jobs")
+	changes, err := s.Watch(storetest.Within(t, realserver.Ready), "jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server.Pause()
 	defer server.Resume()
-	_, err = s.Read(within(t, 300*time.Millisecond), jobs)
-	if f := isKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+	_, err = s.Read(storetest.Within(t, 300*time.Millisecond), jobs)
+	if f := storetest.IsKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
 		t.Errorf("no answer is reported as %+v", f)
 	}
 	start := time.Now()
@@ -248,15 +213,15 @@ func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() { _, _ = s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}) }) // one of them succeeds
 	}
 	server.Until("SELECT count(*) = 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-	must(t)(s.Read(ctx, jobs))
+	storetest.Must(t)(s.Read(ctx, jobs))
 	free()
 	all.Wait()
 	server.Until("SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'leaderrun'")
@@ -268,7 +233,7 @@ func TestListenerIsKept(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
 	s := openStore(t, server.URL())
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	if _, err := s.Watch(ctx, ""); err != nil {
 		t.Fatal(err)
 	}

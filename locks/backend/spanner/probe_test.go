@@ -18,13 +18,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 // probe returns what a probe of a store finds.
 func probe(t *testing.T, s *store) locks.Servers {
 	t.Helper()
 	l := caslease.New(s, traits(s.client.settings), locks.Options{Name: "jobs", TTL: time.Minute, ConnectTimeout: realserver.Ready})
-	found, err := l.Probe(within(t, realserver.Ready))
+	found, err := l.Probe(storetest.Within(t, realserver.Ready))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestCredentials(t *testing.T) {
 	read := func() (*store, error) {
 		s := newStore(&settings{project: "p", instance: "i", database: "d", endpoint: service.URL}, realserver.Ready)
 		t.Cleanup(func() { _ = s.Close() })
-		_, err := s.Read(within(t, realserver.Ready), jobs)
+		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
 		if strings.Contains(err.Error(), "opensesame") {
 			t.Errorf("%v shows a secret", err)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
 var jobs = caslease.Key{Name: "jobs"}
@@ -47,37 +48,11 @@ func front(t *testing.T, s *spannertest.Server, f func(*spannertest.Call) ([]byt
 	return front.Addr()
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// must returns the cell, and fails the test if the request failed.
-func must(t *testing.T) func(caslease.Cell, error) caslease.Cell {
-	return func(c caslease.Cell, err error) caslease.Cell {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-}
-
-// held creates the cell of jobs.
-func held(t *testing.T, s *store) caslease.Cell {
-	t.Helper()
-	return must(t)(s.Swap(within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}))
-}
-
-// isKind checks the kind of an error, and that the hint has a text.
+// isKind checks the kind of an error, its hint, and that its text is one line.
 func isKind(t *testing.T, s *store, err error, want caslease.Kind, hint string) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if f := s.Fault(err); f.Kind != want || !strings.Contains(f.Hint, hint) || strings.ContainsAny(f.Text, "\n") {
-		t.Errorf("%v is %+v; want the kind %d, and a hint with %q", err, f, want, hint)
+	if f := storetest.IsKind(t, s, err, want); !strings.Contains(f.Hint, hint) || strings.ContainsAny(f.Text, "\n") {
+		t.Errorf("%v is %+v; want a hint with %q, and one line", err, f, hint)
 	}
 }
 
@@ -88,8 +63,8 @@ func TestVersionsNeverComeAgain(t *testing.T) {
 	server := spannertest.Start(t)
 	d := server.New(false)
 	s := at(t, d, server.Addr())
-	ctx := within(t, realserver.Ready)
-	old := held(t, s)
+	ctx := storetest.Within(t, realserver.Ready)
+	old := storetest.Create(t, s, jobs)
 	for _, loss := range []func(){
 		func() {
 			if err := s.Delete(ctx, jobs, old); err != nil {
@@ -99,16 +74,16 @@ func TestVersionsNeverComeAgain(t *testing.T) {
 		func() { d.DDL("DROP TABLE leaderrun_locks"); d.Table() },
 	} {
 		loss()
-		if c := must(t)(s.Read(ctx, jobs)); c.Version != "" {
+		if c := storetest.Must(t)(s.Read(ctx, jobs)); c.Version != "" {
 			t.Errorf("after the deletion, the cell is %+v", c)
 		}
-		made := held(t, s)
+		made := storetest.Create(t, s, jobs)
 		if made.First <= old.Floor || made.First != made.Floor {
 			t.Errorf("after the token %d, the new cell is %+v", old.Floor, made)
 		}
 		_, err := s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
 		isKind(t, s, err, caslease.Changed, "")
-		old = must(t)(s.Swap(ctx, jobs, made, caslease.Value{State: "{}"}))
+		old = storetest.Must(t)(s.Swap(ctx, jobs, made, caslease.Value{State: "{}"}))
 		if old.First != made.First || old.Floor <= made.Floor {
 			t.Errorf("after %+v comes %+v", made, old)
 		}
@@ -123,16 +98,16 @@ func TestMinAge(t *testing.T) {
 	for _, postgres := range []bool{false, true} {
 		d := server.New(postgres)
 		s := at(t, d, server.Addr())
-		ctx := within(t, realserver.Ready)
-		c := held(t, s)
+		ctx := storetest.Within(t, realserver.Ready)
+		c := storetest.Create(t, s, jobs)
 		_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
 		isKind(t, s, err, caslease.Changed, "")
 		d.Exec("UPDATE leaderrun_locks SET updated = '2001-01-01T00:00:00Z', created = '2001-01-01T00:00:00Z' WHERE true")
-		c = must(t)(s.Read(ctx, jobs))
+		c = storetest.Must(t)(s.Read(ctx, jobs))
 		age := c.Date.Sub(c.Updated)
 		_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: age + 2*realserver.Ready})
 		isKind(t, s, err, caslease.Changed, "")
-		must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: age}))
+		storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: age}))
 	}
 }
 
@@ -159,8 +134,8 @@ func TestNothingIsRepeated(t *testing.T) {
 				}
 				return nil, status.Error(code, "injected")
 			}))
-			ctx := within(t, realserver.Ready)
-			before := must(t)(s.Read(ctx, jobs))
+			ctx := storetest.Within(t, realserver.Ready)
+			before := storetest.Must(t)(s.Read(ctx, jobs))
 			failing.Store(true)
 			_, err := s.Swap(ctx, jobs, before, caslease.Value{State: `{"n":"` + code.String() + method + `"}`})
 			isKind(t, s, err, want, "")
@@ -168,7 +143,7 @@ func TestNothingIsRepeated(t *testing.T) {
 				t.Errorf("%s was sent %d times after %v; want once", method, n, code)
 			}
 			failing.Store(false)
-			after := must(t)(s.Read(ctx, jobs))
+			after := storetest.Must(t)(s.Read(ctx, jobs))
 			if committed := method == "Commit" && want == caslease.Unknown; (after.Version != before.Version) != committed {
 				t.Errorf("%s: after %v the cell is %+v; it was %+v", method, code, after, before)
 			}
@@ -191,10 +166,10 @@ func TestEndsMidway(t *testing.T) {
 	})
 	proxy = faultproxy.New(t, addr)
 	s := at(t, server.New(false), proxy.Addr())
-	ctx := within(t, realserver.Ready)
+	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
 	isKind(t, s, err, caslease.Unknown, "")
-	if c := must(t)(s.Read(ctx, jobs)); c.State != "{}" {
+	if c := storetest.Must(t)(s.Read(ctx, jobs)); c.State != "{}" {
 		t.Errorf("got %+v after %v", c, err)
 	}
 	announced := `closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR, debug data: "max_age"`
@@ -217,12 +192,12 @@ func TestAborted(t *testing.T) {
 		}
 		return c.Pass()
 	}))
-	c := held(t, s)
+	c := storetest.Create(t, s, jobs)
 	if statements.Load() < 3 || commits.Load() < 3 {
 		t.Errorf("%d statements and %d commits; want 3 of each", statements.Load(), commits.Load())
 	}
 	aborts.Store(1 << 30)
-	_, err := s.Swap(within(t, 100*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	_, err := s.Swap(storetest.Within(t, 100*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
 	want := caslease.Changed
 	if errors.Is(err, context.DeadlineExceeded) { // it ended in a request, and not in a pause
 		want = caslease.Unknown
@@ -284,9 +259,9 @@ func TestRequests(t *testing.T) {
 		}
 		return c.Pass()
 	}))
-	made := held(t, s)
-	ctx := within(t, realserver.Ready)
-	if got := must(t)(s.Read(ctx, jobs)); got.Version != made.Version || commits.Load() != 2 {
+	made := storetest.Create(t, s, jobs)
+	ctx := storetest.Within(t, realserver.Ready)
+	if got := storetest.Must(t)(s.Read(ctx, jobs)); got.Version != made.Version || commits.Load() != 2 {
 		t.Errorf("created %+v with %d commits, and read %+v", made, commits.Load(), got)
 	}
 	_, err := s.Swap(ctx, jobs, caslease.Cell{Version: version(time.Unix(1, 0))}, caslease.Value{State: "{}"})
@@ -301,8 +276,8 @@ func TestSessionDeleted(t *testing.T) {
 	t.Parallel()
 	server := spannertest.Start(t)
 	s := at(t, server.New(false), server.Addr())
-	ctx := within(t, realserver.Ready)
-	c := held(t, s)
+	ctx := storetest.Within(t, realserver.Ready)
+	c := storetest.Create(t, s, jobs)
 	for _, request := range []func() error{
 		func() error { _, err := s.Read(ctx, jobs); return err },
 		func() error { _, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}); return err },
@@ -329,7 +304,7 @@ func TestMissing(t *testing.T) {
 		d := server.New(postgres)
 		d.DDL("DROP TABLE leaderrun_locks")
 		s := at(t, d, server.Addr())
-		ctx := within(t, realserver.Ready)
+		ctx := storetest.Within(t, realserver.Ready)
 		_, reading := s.Read(ctx, jobs)
 		_, writing := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
 		_, _, listing := s.List(ctx, "")
@@ -360,7 +335,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	ctx := within(t, 2*realserver.Ready)
+	ctx := storetest.Within(t, 2*realserver.Ready)
 	before, err := l.Acquire(ctx, true)
 	if err != nil {
 		t.Fatal(err)
@@ -401,14 +376,14 @@ func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := spannertest.Start(t)
 	s := at(t, server.New(false), server.Addr())
-	held(t, s)
+	storetest.Create(t, s, jobs)
 	server.Pause()
-	_, err := s.Read(within(t, 300*time.Millisecond), jobs)
+	_, err := s.Read(storetest.Within(t, 300*time.Millisecond), jobs)
 	server.Resume()
 	if f := s.Fault(err); f != (caslease.Fault{}) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is reported as %+v", err, f)
 	}
-	must(t)(s.Read(within(t, realserver.Ready), jobs))
+	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
 }
 
 // TestCell checks rows that no leaderrun has written.
@@ -430,7 +405,7 @@ func TestCell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := must(t)(cell(row))
+		got := storetest.Must(t)(cell(row))
 		tt.want.Version, tt.want.Updated, tt.want.Date = tt.updated, got.Updated, got.Date
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("got %+v; want %+v", got, tt.want)
@@ -476,13 +451,13 @@ func TestSilentConnection(t *testing.T) {
 		}
 	}()
 	s := at(t, server.New(false), l.Addr().String())
-	held(t, s)
+	storetest.Create(t, s, jobs)
 	_ = (<-first).Close()
 	first <- nil // later ones stay
-	if _, err := s.Read(within(t, 300*time.Millisecond), jobs); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Read(storetest.Within(t, 300*time.Millisecond), jobs); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	must(t)(s.Read(within(t, realserver.Ready), jobs))
+	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
 }
 
 func TestFollows(t *testing.T) {
