@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +21,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
-	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -59,13 +57,7 @@ func TestSlots(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./leaderrun-azblob")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newStore(t).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newStore(t).config(backendtest.Helper(t, &azblobinfo.Info)))
 }
 
 // A store is one emulator. All tests of a suite share it, each with its own prefix and

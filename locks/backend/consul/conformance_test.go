@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
@@ -30,13 +28,7 @@ func TestConformanceLikeConsulLock(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./leaderrun-consul")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newStore(t, "").config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newStore(t, "").config(backendtest.Helper(t, &consulinfo.Info)))
 }
 
 // A store is one server for all tests of a suite. Each test has its own prefix and proxies.

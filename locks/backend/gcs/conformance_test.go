@@ -3,18 +3,16 @@ package gcs_test
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -26,13 +24,7 @@ func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t).config(gcs.Ope
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t).config(gcs.Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-tags", "grpcnotrace,disable_grpc_modules", "-o", dir, "./leaderrun-gcs")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newStore(t).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newStore(t).config(backendtest.Helper(t, &gcsinfo.Info, "grpcnotrace", "disable_grpc_modules")))
 }
 
 // A store is one emulator. All tests of a suite share it, each with its own prefix and

@@ -4,16 +4,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -39,13 +37,7 @@ func TestStore(t *testing.T) {
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./leaderrun-mysql")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newRig(t).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newRig(t).config(backendtest.Helper(t, &mysqlinfo.Info)))
 }
 
 // A rig is one server. All tests of a suite share it, each with its own database and proxies.

@@ -4,16 +4,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
@@ -40,13 +38,7 @@ func TestStore(t *testing.T) {
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./leaderrun-postgres")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newRig(t).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newRig(t).config(backendtest.Helper(t, &postgresinfo.Info)))
 }
 
 // A rig is one server. All tests of a suite share it, each with its own schema and proxies.

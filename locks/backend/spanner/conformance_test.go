@@ -4,16 +4,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -25,13 +23,7 @@ func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-tags", "grpcnotrace,disable_grpc_modules", "-o", dir, "./leaderrun-spanner")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newRig(t).config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newRig(t).config(backendtest.Helper(t, &spannerinfo.Info, "grpcnotrace", "disable_grpc_modules")))
 }
 
 // TestStore checks what the recipe relies on, in both dialects.

@@ -3,8 +3,6 @@ package zookeeper_test
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -12,10 +10,10 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
-	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -35,13 +33,7 @@ func TestConformanceUnfair(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir, "./leaderrun-zk")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lockstest.RunAgain(t, newStore(t, "").config((&helper.Programs{Libexec: dir}).Open))
+	lockstest.RunAgain(t, newStore(t, "").config(backendtest.Helper(t, &zkinfo.Info)))
 }
 
 // A store is one server. All tests of a suite share it, each with its own chroot and
