@@ -1,4 +1,4 @@
-// Package backendtest compares a backend with its description.
+// Package backendtest compares a backend with its description, and builds its helper program.
 package backendtest
 
 import (
