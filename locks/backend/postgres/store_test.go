@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"strconv"
@@ -83,11 +84,16 @@ func TestCancelledWaitForStandby(t *testing.T) {
 	s := openStore(t, server.URL())
 	c := storetest.Create(t, s, jobs)
 	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
-	server.Until("SELECT current_setting('synchronous_standby_names') = 'nobody'")
 	written := make(chan error, 1)
-	go func() {
-		_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
-		written <- err
+	go func() { // writes do not wait before the setting has reached all processes of the server
+		for n := 0; ; n++ {
+			next, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: fmt.Sprintf(`{"n":%d}`, n)})
+			if err != nil {
+				written <- err
+				return
+			}
+			c = next
+		}
 	}()
 	server.Until("SELECT count(pg_cancel_backend(pid)) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	f := storetest.IsKind(t, s, <-written, caslease.Unknown)
