@@ -4,6 +4,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
-// User is the name of the superuser, who needs no password.
+// User is the name of the superuser, who needs no password. .ci/servers has named it.
 const User = "root"
 
 // Options say what kind of server to run.
@@ -42,7 +43,8 @@ type Server struct {
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	s := prepare(tb)
-	s.initdb(o)
+	s.copyData()
+	s.setUp(o)
 	s.Start()
 	return s
 }
@@ -60,7 +62,7 @@ func (s *Server) Standby(settings ...string) *Server {
 
 func prepare(tb testing.TB) *Server {
 	tb.Helper()
-	if _, err := os.Stat(filepath.Join(programs, "initdb")); err != nil {
+	if _, err := os.Stat(filepath.Join(programs, "postgres")); err != nil {
 		realserver.Missing(tb, "there is no PostgreSQL 15; Debian has it in postgresql-15")
 	}
 	dir := realserver.DataDir(tb)
@@ -87,10 +89,31 @@ func (s *Server) run(name string, args ...string) {
 	p.Wait()
 }
 
-func (s *Server) initdb(o Options) {
+// copyData copies the data directory that .ci/servers has made. To make one takes ten times as
+// long.
+func (s *Server) copyData() {
 	s.TB.Helper()
-	s.run("initdb", "--pgdata", s.data, "--username", User, "--auth", "trust", "--encoding", "UTF8", "--no-locale",
-		"--no-sync", "--wal-segsize", "1")
+	from := realserver.Installed(s.TB, "postgres-v15", "data")
+	if err := os.CopyFS(s.data, os.DirFS(from)); err != nil {
+		s.TB.Fatal(err)
+	}
+	err := filepath.WalkDir(s.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		realserver.Yield(s.TB, path)
+		if d.IsDir() {
+			return os.Chmod(path, 0o700) // the server refuses others
+		}
+		return nil
+	})
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+}
+
+func (s *Server) setUp(o Options) {
+	s.TB.Helper()
 	hba := append(slices.Clone(o.Auth), "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust")
 	s.write("pg_hba.conf", strings.Join(hba, "\n")+"\n")
 	settings := o.Settings
