@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,42 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
-const lockBlob = "p/jobs%2Fnightly"
+// TestOneServer runs tests that share an emulator, each with its own prefix, because to start
+// one costs a second of processor time.
+func TestOneServer(t *testing.T) {
+	t.Parallel()
+	server := azblobtest.Start(t)
+	for name, test := range map[string]func(*testing.T, *site){
+		"OtherPrograms":         testOtherPrograms,
+		"OtherProgramTakesOver": testOtherProgramTakesOver,
+		"NothingIsLeft":         testNothingIsLeft,
+		"LateAcquire":           testLateAcquire,
+		"LateAcquireAfterATerm": testLateAcquireAfterATerm,
+		"AdoptBroken":           testAdoptBroken,
+		"Expiry":                testExpiry,
+		"Tokens":                testTokens,
+		"TokenInOldState":       testTokenInOldState,
+		"MetadataOfOthers":      testMetadataOfOthers,
+		"FrozenServer":          testFrozenServer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, &site{server, name})
+		})
+	}
+}
+
+// A site is a prefix on an emulator.
+type site struct {
+	*azblobtest.Server
+	prefix string
+}
+
+// url returns the prefix as a leaderrun backend, at the address of the server or of a proxy.
+func (s *site) url(addr string) *url.URL { return azblobtest.URL(addr, s.prefix) }
+
+// blob returns the name of the lock's blob.
+func (s *site) blob() string { return s.prefix + "/jobs%2Fnightly" }
 
 // other is another program that takes leases on the lock's blob.
 type other struct {
@@ -26,9 +62,9 @@ type other struct {
 	*lease.BlobClient
 }
 
-func newOther(t testing.TB, s *azblobtest.Server) *other {
+func newOther(t testing.TB, s *site) *other {
 	t.Helper()
-	c, err := lease.NewBlobClient(s.NewBlobClient(lockBlob), nil)
+	c, err := lease.NewBlobClient(s.NewBlobClient(s.blob()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +76,11 @@ func (o *other) takes(seconds int32) error {
 	return err
 }
 
-// TestOtherPrograms: whoever else takes a lease on the same blob excludes us, also without
+// testOtherPrograms: whoever else takes a lease on the same blob excludes us, also without
 // end and on a blob in which leaderrun has kept nothing, and we exclude them.
-func TestOtherPrograms(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	u, o := azblobtest.URL(s.Addr(), "p"), newOther(t, s)
-	if _, err := s.NewBlockBlobClient(lockBlob).Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil); err != nil {
+func testOtherPrograms(t *testing.T, s *site) {
+	u, o := s.url(s.Addr()), newOther(t, s)
+	if _, err := s.NewBlockBlobClient(s.blob()).Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, seconds := range []int32{15, lease.BreakNaturally} { // -1: without end
@@ -88,16 +122,14 @@ func TestOtherPrograms(t *testing.T) {
 	}
 }
 
-// TestOtherProgramTakesOver: if somebody has broken our lease and another program has the
+// testOtherProgramTakesOver: if somebody has broken our lease and another program has the
 // next one, the next renewal and the next record find out, and a release changes nothing.
-func TestOtherProgramTakesOver(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
+func testOtherProgramTakesOver(t *testing.T, s *site) {
 	for name, use := range map[string]func(locks.Lock) error{
 		"renew":  func(l locks.Lock) error { return l.Renew(drive.Context(t)) },
 		"record": func(l locks.Lock) error { return l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")) },
 	} {
-		l, o := open(t, azblobtest.URL(s.Addr(), "p"), options("a")), newOther(t, s)
+		l, o := open(t, s.url(s.Addr()), options("a")), newOther(t, s)
 		drive.Hold(t, l)
 		now := int32(0)
 		if _, err := o.BreakLease(t.Context(), &lease.BlobBreakOptions{BreakPeriod: &now}); err != nil {
@@ -116,13 +148,11 @@ func TestOtherProgramTakesOver(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: whichever answer of an Acquire or a Release is lost, no lease is left
+// testNothingIsLeft: whichever answer of an Acquire or a Release is lost, no lease is left
 // that nobody knows of.
-func TestNothingIsLeft(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
+func testNothingIsLeft(t *testing.T, s *site) {
 	f := newFront(t, s.Addr())
-	u := azblobtest.URL(f.addr, "p")
+	u := s.url(f.addr)
 	drive.Release(t, held(t, open(t, u, options("first"))))
 	for name, is := range map[string]func(*http.Request) bool{
 		"acquire": comp("lease", "acquire"), "metadata": comp("metadata", ""), "release": comp("lease", "release"),
@@ -156,19 +186,17 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestLateAcquire: a request for a lease that arrives long after it was given up, while
+// testLateAcquire: a request for a lease that arrives long after it was given up, while
 // another program had the blob, does not keep the lock from its waiter.
-func TestLateAcquire(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	drive.Release(t, held(t, open(t, azblobtest.URL(s.Addr(), "p"), options("first"))))
+func testLateAcquire(t *testing.T, s *site) {
+	drive.Release(t, held(t, open(t, s.url(s.Addr()), options("first"))))
 	late := newLate(t, s.Addr(), comp("lease", "acquire"))
 	ctx, cancel := context.WithTimeout(drive.Context(t), drive.Patience)
 	defer cancel()
 	o := options("a")
 	o.ConnectTimeout = 2 * time.Second
 	done := make(chan error, 1)
-	l := open(t, azblobtest.URL(late.addr, "p"), o)
+	l := open(t, s.url(late.addr), o)
 	go func() { _, err := l.Acquire(ctx, false); done <- err }()
 	drive.Within(t, drive.Patience, late.caught)
 	rival := newOther(t, s) // before the campaign asks again
@@ -187,17 +215,15 @@ func TestLateAcquire(t *testing.T) {
 	}
 }
 
-// TestLateAcquireAfterATerm: a request for a lease that arrives after somebody else's term
+// testLateAcquireAfterATerm: a request for a lease that arrives after somebody else's term
 // has no effect.
-func TestLateAcquireAfterATerm(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	direct := azblobtest.URL(s.Addr(), "p")
+func testLateAcquireAfterATerm(t *testing.T, s *site) {
+	direct := s.url(s.Addr())
 	drive.Release(t, held(t, open(t, direct, options("first"))))
 	late := newLate(t, s.Addr(), comp("lease", "acquire"))
 	ctx, cancel := context.WithCancel(drive.Context(t))
 	done := make(chan error, 1)
-	l := open(t, azblobtest.URL(late.addr, "p"), options("a"))
+	l := open(t, s.url(late.addr), options("a"))
 	go func() { _, err := l.Acquire(ctx, false); done <- err }()
 	drive.Within(t, drive.Patience, late.caught)
 	cancel()
@@ -208,11 +234,9 @@ func TestLateAcquireAfterATerm(t *testing.T) {
 	drive.Hold(t, open(t, direct, options("c")))
 }
 
-// TestAdoptBroken: a term whose lease was broken cannot be continued.
-func TestAdoptBroken(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	u := azblobtest.URL(s.Addr(), "p")
+// testAdoptBroken: a term whose lease was broken cannot be continued.
+func testAdoptBroken(t *testing.T, s *site) {
+	u := s.url(s.Addr())
 	a, b := open(t, u, options("a")), open(t, u, options("a"))
 	drive.Hold(t, a)
 	if err := b.(locks.Adopter).Adopt(a.(locks.Adopter).Term()); err != nil {
@@ -229,19 +253,17 @@ func TestAdoptBroken(t *testing.T) {
 
 func held(t testing.TB, l locks.Lock) locks.Lock { drive.Hold(t, l); return l }
 
-// TestExpiry: a lease of a holder that has vanished ends by itself, and not before the
+// testExpiry: a lease of a holder that has vanished ends by itself, and not before the
 // holder must have stopped; then it is never renewed, although the service would do so.
-func TestExpiry(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
+func testExpiry(t *testing.T, s *site) {
 	o := options("a")
 	o.TTL = 15 * time.Second
-	u := azblobtest.URL(s.Addr(), "p")
+	u := s.url(s.Addr())
 	l, _ := open(t, u, o), drive.Context(t)
 	start := time.Now()
 	drive.Hold(t, l)
 	expired := func() bool {
-		r, err := s.NewBlobClient(lockBlob).GetProperties(t.Context(), nil)
+		r, err := s.NewBlobClient(s.blob()).GetProperties(t.Context(), nil)
 		return err == nil && *r.LeaseState == lease.StateTypeExpired
 	}
 	drive.Eventually(t, drive.Patience, "the lease ends", expired)
@@ -253,12 +275,10 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestTokens: tokens rise although the blob was deleted, or another program has removed the
+// testTokens: tokens rise although the blob was deleted, or another program has removed the
 // state, in the second in which they were granted.
-func TestTokens(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	u, b := azblobtest.URL(s.Addr(), "p"), s.NewBlockBlobClient(lockBlob)
+func testTokens(t *testing.T, s *site) {
+	u, b := s.url(s.Addr()), s.NewBlockBlobClient(s.blob())
 	last := uint64(0)
 	for n, forget := range []func(){
 		func() {},
@@ -280,11 +300,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokenInOldState: a state that somebody writes by hand cannot set the token back.
-func TestTokenInOldState(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	u, b := azblobtest.URL(s.Addr(), "p"), s.NewBlobClient(lockBlob)
+// testTokenInOldState: a state that somebody writes by hand cannot set the token back.
+func testTokenInOldState(t *testing.T, s *site) {
+	u, b := s.url(s.Addr()), s.NewBlobClient(s.blob())
 	drive.Release(t, held(t, open(t, u, options("a"))))
 	old := `{"state":"free","nonce":"n","ttl_ms":15000,"token":1}`
 	made := time.Time{}
@@ -304,13 +322,11 @@ func TestTokenInOldState(t *testing.T) {
 	}
 }
 
-// TestMetadataOfOthers: changes of ours keep what others have changed beside it, and a
+// testMetadataOfOthers: changes of ours keep what others have changed beside it, and a
 // record that cannot be read is not lost.
-func TestMetadataOfOthers(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
-	l := open(t, azblobtest.URL(s.Addr(), "p"), options("a"))
-	b, theirs, bad := s.NewBlockBlobClient(lockBlob), "x", "ascii85:~"
+func testMetadataOfOthers(t *testing.T, s *site) {
+	l := open(t, s.url(s.Addr()), options("a"))
+	b, theirs, bad := s.NewBlockBlobClient(s.blob()), "x", "ascii85:~"
 	if _, err := b.Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -327,13 +343,11 @@ func TestMetadataOfOthers(t *testing.T) {
 	}
 }
 
-// TestFrozenServer: while the server answers nobody, a renewal ends with its time, and the
+// testFrozenServer: while the server answers nobody, a renewal ends with its time, and the
 // lock is still ours afterwards.
-func TestFrozenServer(t *testing.T) {
-	t.Parallel()
-	s := azblobtest.Start(t)
+func testFrozenServer(t *testing.T, s *site) {
 	p := faultproxy.New(t, s.Addr())
-	l := open(t, azblobtest.URL(p.Addr(), "p"), options("a"))
+	l := open(t, s.url(p.Addr()), options("a"))
 	drive.Hold(t, l)
 	p.CutAll()
 	ctx, cancel := context.WithTimeout(drive.Context(t), time.Second)
