@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 )
 
 // A machine is systemd, booted in its own namespaces.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 )
 
 // patience bounds what must happen at some time on a busy machine.

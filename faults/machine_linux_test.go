@@ -15,9 +15,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/host"
 	"github.com/leaderrun/leaderrun/faults/oracle"
-	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 )
 
 // built are the programs of this test process.

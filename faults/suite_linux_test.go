@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/faults/oracle"
-	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/report"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 

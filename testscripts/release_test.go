@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 )
 
 // TestReleaseVariables builds the core as the Makefile does, because the linker does not

@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/leaderrun/leaderrun/faults/programs"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 

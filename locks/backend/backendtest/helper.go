@@ -1,25 +1,22 @@
 package backendtest
 
 import (
-	"os"
-	"os/exec"
-	"strings"
+	"path"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 )
 
-// Helper builds the helper program of the backend that is being tested, with the tags with
-// which it is released, and returns what opens locks through it.
-func Helper(t *testing.T, i *backend.Info, tags ...string) locks.Opener {
+// Helper builds the helper program of a backend, and returns what opens locks through it.
+func Helper(t *testing.T, i *backend.Info) locks.Opener {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", dir, "./"+i.Program())
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	var built programs.Programs
+	t.Cleanup(built.Remove)
+	if err := built.Build(path.Join(programs.Leaderrun, "locks/backend", i.Folder, i.Program())); err != nil {
+		t.Fatal(err)
 	}
-	return (&helper.Programs{Libexec: dir}).Open
+	return (&helper.Programs{Libexec: built.Dir()}).Open
 }

@@ -9,7 +9,7 @@ import (
 // TestAsTheMakefile checks that the tags are those of `make build`.
 func TestAsTheMakefile(t *testing.T) {
 	t.Parallel()
-	makefile, err := os.ReadFile("../../Makefile")
+	makefile, err := os.ReadFile("../../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
 const module = "github.com/leaderrun/leaderrun"
+
+// SharedVariable names a directory with programs as they are released, which `make test` has
+// built for all tests. Tests build those that it lacks, and without the variable, all.
+const SharedVariable = "LEADERRUN_TEST_PROGRAMS"
 
 // The packages to build.
 const (
@@ -57,6 +63,11 @@ func (p *Programs) build(packages []string) (err error) {
 	if err := os.Chmod(p.dir, 0o755); err != nil { //nolint:gosec // other users run the programs
 		return err
 	}
+	if !p.Bundle && !p.Race && p.LDFlags == "" {
+		if packages, err = p.share(packages); err != nil || len(packages) == 0 {
+			return err
+		}
+	}
 	c := exec.Command("go", append(p.command(), packages...)...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if p.Race { // the race detector's runtime is in C
@@ -66,6 +77,26 @@ func (p *Programs) build(packages []string) (err error) {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return nil
+}
+
+// share copies programs from the shared directory, and returns the packages of the others.
+func (p *Programs) share(packages []string) (others []string, err error) {
+	from := os.Getenv(SharedVariable)
+	for _, pkg := range packages {
+		var found []string
+		if from != "" && strings.HasPrefix(pkg, module) {
+			found, _ = filepath.Glob(filepath.Join(from, strings.ReplaceAll(path.Base(pkg), "...", "*")))
+		}
+		if len(found) == 0 {
+			others = append(others, pkg)
+		}
+		for _, program := range found {
+			if err := os.Link(program, p.Path(filepath.Base(program))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return others, nil
 }
 
 // command returns the go command. It does not ask git, whose answer would differ between
