@@ -21,6 +21,8 @@ func TestByStamps(t *testing.T) { lockstest.Run(t, newSim(caslease.ByStamps).con
 
 func TestByClock(t *testing.T) { lockstest.Run(t, newSim(caslease.ByClock).config()) }
 
+func TestByLease(t *testing.T) { lockstest.Run(t, newSim(caslease.ByLease).config()) }
+
 func TestByClockInTheStep(t *testing.T) {
 	s := newSim(caslease.ByClock)
 	s.strict = true

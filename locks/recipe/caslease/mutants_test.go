@@ -10,6 +10,7 @@ import (
 // replaces it, and a test that must fail because of that.
 var mutants = []struct{ rule, file, old, with, caught string }{
 	{"a running lease is waited for", "campaign.go", "if left > 0 {\n\t\t\tif v, err", "if left > time.Hour {\n\t\t\tif v, err", "TestInspect|TestByClock$/^Exclusion"},
+	{"a lease of the store's own is waited for", "campaign.go", "v.Leased && !(", "v.Leased && false && !(", "TestByLease$/^TryOnHeldLock"},
 	{"a Date proves the end after the lease and the margin", "expiry.go", "return v.state.ttl() + t.Margin", "return v.state.ttl() / 2", "TestDateProvesTheEnd"},
 	{"a missing Date proves nothing", "expiry.go", " || v.Date.Before(v.Updated) {", " {", "TestDateNotTrusted"},
 	{"a Date proves nothing where the store says so", "expiry.go", "t.Expiry == ByWatching || ", "", "TestWatchProvesTheEnd"},

@@ -53,7 +53,11 @@ type cell struct {
 	caslease.Cell
 	created time.Time
 	writes  uint64
+	lease   string    // for ByLease: the nonce of the term that has the store's lease
+	ends    time.Time // when that lease ends
 }
+
+func (c *cell) leased() bool { return c != nil && c.lease != "" && time.Now().Before(c.ends) }
 
 // A Request is one that the server has received.
 type Request struct {
@@ -137,6 +141,8 @@ func (s *sim) show(at string) caslease.Cell {
 		shown.Date = time.Now().Truncate(time.Second)
 	case caslease.ByClock:
 		shown.Date = time.Now()
+	case caslease.ByLease:
+		shown.Updated, shown.Leased = time.Time{}, c.leased()
 	}
 	return shown
 }
@@ -158,11 +164,44 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.MinAge {
 		return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
 	}
+	if s.expiry == caslease.ByLease {
+		if renewed, err := s.lease(at, c, to); renewed || err != nil {
+			shown := s.show(at)
+			shown.State = to.State
+			return shown, err
+		}
+	}
 	s.write(at, to)
 	if s.defect == "answer-lags" {
 		return caslease.Cell{Version: s.cells[at].Version, State: "{}"}, nil
 	}
 	return s.show(at), nil
+}
+
+// lease takes, renews or ends the store's lease on a cell, as its next state says, before
+// that is written; a renewal writes nothing. It is called with mu held. As in Azure, a
+// renewal that comes late is accepted if nobody has taken the cell since.
+func (s *sim) lease(at string, c *cell, to caslease.Value) (renewed bool, err error) {
+	term := caslease.TermOf(to.State)
+	if term.Nonce == "" {
+		return false, nil
+	}
+	if term.Held && to.Silent {
+		if c == nil || c.lease != term.Nonce {
+			return false, refuse(caslease.Ended, "the lease is not ours")
+		}
+		c.ends = time.Now().Add(term.TTL)
+		return true, nil
+	}
+	if c == nil {
+		c = &cell{created: time.Now()}
+		s.cells[at] = c
+	}
+	c.lease, c.ends = term.Nonce, time.Now().Add(term.TTL)
+	if !term.Held {
+		c.lease = ""
+	}
+	return false, nil
 }
 
 // write is called with mu held. A write that changes nothing moves nothing.
