@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) { lockstest.Run(t, start(t).config(open)) }
 // TestConformanceThroughHelper does the same with the program.
 func TestConformanceThroughHelper(t *testing.T) {
 	program := build(t, ".", "leaderrun-shelf")
-	lockstest.RunAgain(t, start(t).config((&helper.Programs{Libexec: filepath.Dir(program)}).Open))
+	lockstest.RunThroughHelper(t, start(t).config((&helper.Programs{Libexec: filepath.Dir(program)}).Open))
 }
 
 // config says how to reach a shelfd, and how to harm it.

@@ -47,7 +47,7 @@ func renewAtTheGrant(e *env) {
 
 // concurrentClose makes all calls that may be concurrent.
 func concurrentClose(e *env) {
-	for i := range 10 {
+	for i := range e.times(10) {
 		k := e.open(fmt.Sprint("holder ", i))
 		held := i%2 == 0
 		c := k.campaignRenewing(held)

@@ -24,7 +24,12 @@ type Config struct {
 	// TTL is the shortest lease that the server grants reliably. 0 means that a lock
 	// cannot end while its process lives; tests of leases are then left out.
 	TTL time.Duration
-	// MaxTTL is the longest lease that the server grants, at least four times TTL. 0 means
+	// Recipe is set if the backend is a store below a recipe that passes the whole suite in
+	// simulated time, and below another backend. What depends on the recipe alone is then
+	// left to long tests.
+	Recipe bool
+	// MaxTTL is the longest lease that the server grants, at least four times TTL, where TTL
+	// is long. 0 means
 	// that it grants any.
 	MaxTTL time.Duration
 	// SlowNames is set if the first use of a name takes a second.

@@ -70,6 +70,15 @@ func (e *env) options(holder string) locks.Options {
 	}
 }
 
+// times returns how often to do what may take a whole lease: n times, or half as often where
+// leases are long.
+func (e *env) times(n int) int {
+	if e.c.MaxTTL > 0 {
+		return (n + 1) / 2
+	}
+	return n
+}
+
 // patient returns a context that ends when patience does.
 func (e *env) patient() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), e.patience)

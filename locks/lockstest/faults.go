@@ -18,7 +18,7 @@ import (
 func exclusionUnderFaults(e *env) {
 	const contenders = 6
 	paths := []*url.URL{e.u, e.twin()}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*e.c.TTL+e.late())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(e.times(5))*e.c.TTL+e.late())
 	defer cancel()
 	var book history
 	var wg sync.WaitGroup

@@ -88,10 +88,14 @@ func partitionEndsLease(e *env, how Cut) {
 	e.free()
 }
 
-// longer returns options with a lease in which a cut of the usual TTL is short.
+// longer returns options with a lease of which the usual TTL is a part. Where that is long
+// already, it is the half.
 func (e *env) longer(holder string) locks.Options {
 	o := e.options(holder)
-	if e.c.TTL > 0 {
+	switch {
+	case e.c.MaxTTL > 0:
+		o.TTL = 2 * e.c.TTL
+	case e.c.TTL > 0:
 		o.TTL = 4 * e.c.TTL
 	}
 	return o
@@ -104,7 +108,7 @@ func shortCutCostsNothing(e *env, how Cut) {
 	b := e.openWith(e.u, e.longer("waiter")).campaign()
 	b.queued()
 	heal := e.sever(e.u, how)
-	pause(e.c.TTL)
+	pause(a.o.TTL / 4)
 	heal()
 	pause(a.o.TTL)
 	e.alive(l)

@@ -6,19 +6,26 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // width is how many tests run at once. Tests mainly wait, so unlike testing's own limit
 // this does not depend on the number of processors.
-const width = 14
+func (c Config) width() int {
+	if c.MaxTTL > 0 { // leases are long
+		return 28
+	}
+	return 14
+}
 
 // A test checks one property of a backend.
 type test struct {
-	name  string
-	run   func(e *env)
-	needs []need
-	alone bool // disturbs other tests, or is disturbed by them
+	name   string
+	run    func(e *env)
+	needs  []need
+	alone  bool // disturbs other tests, or is disturbed by them
+	recipe bool // depends on the recipe, if there is one, and not on its store
 }
 
 // A need is something that a Config may or may not declare.
@@ -53,7 +60,7 @@ func runAll(t *testing.T, c Config, all []test) {
 		defer c.ended.check(t)
 	}
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, width)
+	slots := make(chan struct{}, c.width())
 	for _, tt := range wanted(t, c, all) {
 		if tt.alone {
 			wg.Wait()
@@ -87,6 +94,10 @@ func wanted(t *testing.T, c Config, all []test) []test {
 	for _, tt := range all {
 		if missing := lacks(c, tt.needs); len(missing) > 0 {
 			t.Logf("not tested because %s is not declared: %s", strings.Join(missing, ", "), tt.name)
+			continue
+		}
+		if tt.recipe && c.Recipe && !tester.Long() {
+			t.Logf("left to the recipe's own tests, and to long ones: %s", tt.name)
 			continue
 		}
 		if tt.alone {

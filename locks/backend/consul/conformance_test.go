@@ -28,7 +28,7 @@ func TestConformanceLikeConsulLock(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newStore(t, "").config(backendtest.Helper(t, &consulinfo.Info)))
+	lockstest.RunThroughHelper(t, newStore(t, "").config(backendtest.Helper(t, &consulinfo.Info)))
 }
 
 // A store is one server for all tests of a suite. Each test has its own prefix and proxies.

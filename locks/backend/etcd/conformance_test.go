@@ -30,7 +30,7 @@ func TestSlots(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newStore(t, etcdtest.Options{}).config(backendtest.Helper(t, &etcdinfo.Info)))
+	lockstest.RunThroughHelper(t, newStore(t, etcdtest.Options{}).config(backendtest.Helper(t, &etcdinfo.Info)))
 }
 
 // A store is one server. All tests of a suite share it, each with its own prefix and

@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t).config(gcs.Ope
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t).config(gcs.Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newStore(t).config(backendtest.Helper(t, &gcsinfo.Info)))
+	lockstest.RunThroughHelper(t, newStore(t).config(backendtest.Helper(t, &gcsinfo.Info)))
 }
 
 // A store is one emulator. All tests of a suite share it, each with its own prefix and

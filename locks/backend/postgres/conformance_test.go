@@ -38,7 +38,7 @@ func TestStore(t *testing.T) {
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newRig(t).config(backendtest.Helper(t, &postgresinfo.Info)))
+	lockstest.RunThroughHelper(t, newRig(t).config(backendtest.Helper(t, &postgresinfo.Info)))
 }
 
 // A rig is one server. All tests of a suite share it, each with its own schema and proxies.

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newRig(t).config(backendtest.Helper(t, &spannerinfo.Info)))
+	lockstest.RunThroughHelper(t, newRig(t).config(backendtest.Helper(t, &spannerinfo.Info)))
 }
 
 // TestStore checks what the recipe relies on, in both dialects.

@@ -33,7 +33,7 @@ func TestConformanceUnfair(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newStore(t, "").config(backendtest.Helper(t, &zkinfo.Info)))
+	lockstest.RunThroughHelper(t, newStore(t, "").config(backendtest.Helper(t, &zkinfo.Info)))
 }
 
 // A store is one server. All tests of a suite share it, each with its own chroot and

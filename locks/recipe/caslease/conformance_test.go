@@ -41,7 +41,7 @@ func (s *sim) config() lockstest.Config {
 	c := storetest.Conformance(s.store("", ""), s.traits(), func(_ testing.TB, u *url.URL) caslease.Store {
 		return s.store("direct", strings.Trim(u.Path, "/"))
 	})
-	c.Open, c.URL, c.Simulated, c.TTL = s.open, s.url, true, 3*time.Second
+	c.Open, c.URL, c.Simulated, c.Recipe, c.TTL = s.open, s.url, true, false, 3*time.Second
 	c.Twin = func(_ testing.TB, u *url.URL) *url.URL {
 		return &url.URL{Scheme: "sim", Host: u.Host + "-twin", Path: u.Path}
 	}

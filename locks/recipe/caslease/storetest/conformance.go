@@ -22,7 +22,7 @@ func Conformance(like caslease.Store, t caslease.Traits, direct func(tb testing.
 	can, _ := caslease.New(like, t, locks.Options{}).Abilities(context.Background()) // no request is made
 	o := operator(direct)
 	c := lockstest.Config{
-		Abilities: can, ReportsStart: true, Adopts: true,
+		Abilities: can, ReportsStart: true, Adopts: true, Recipe: true,
 		ReportsLeft: t.Expiry == caslease.ByStamps || t.Expiry == caslease.ByClock, Observed: t.Expiry == caslease.ByWatching,
 		Polling: cmp.Or(t.Poll, 2*time.Second) * 3 / 2, Unwatched: true, AskDelay: time.Second,
 		Evict:   o.evict,
