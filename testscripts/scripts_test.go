@@ -16,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
@@ -27,10 +28,13 @@ type suite struct {
 }
 
 // inBundle returns the scripts of what may differ if backends and leaderrun-monitor are
-// linked into leaderrun, among them one for each backend.
+// linked into leaderrun. In long tests those of each backend are among them.
 func inBundle() []string {
-	return append(known.Helpers(), "abilities", "doctor-gcs", "etcd-lost", "etcd-nested", "etcd-secrets", "guard", "health",
-		"metrics", "metrics-etcd", "nested-between", "version")
+	all := []string{"abilities", "doctor-gcs", "etcd", "etcd-lost", "etcd-nested", "etcd-secrets", "guard", "health", "linked", "metrics", "metrics-etcd", "nested-between", "version"}
+	if tester.Long() {
+		all = append(slices.DeleteFunc(all, func(name string) bool { return name == "etcd" }), known.Helpers()...)
+	}
+	return all
 }
 
 // withRaces are scripts with much concurrency. They run the whole core under the race

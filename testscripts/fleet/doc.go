@@ -1,8 +1,8 @@
 // Package fleet tests what a fleet of hosts sees, over a whole day and through many
 // faults: with real programs, real servers and, on each host, its own clock.
 //
-//	go test ./testscripts/fleet                                  # a short run, half a minute
-//	LEADERRUN_TEST_LONG=1 go test ./testscripts/fleet            # a minute: 40 windows, 8 faults
+//	go test ./testscripts/fleet                                  # a short run on three stores, half a minute
+//	LEADERRUN_TEST_LONG=1 go test ./testscripts/fleet            # all stores: 40 windows, 8 faults
 //	FLEET_TIMES=5 go test -v -timeout 60m ./testscripts/fleet    # 5 times that
 //	LEADERRUN_TEST_SEED=7 go test -v ./testscripts/fleet         # what a run with this seed did
 //

@@ -32,16 +32,19 @@ func build(t *testing.T) {
 	}
 }
 
+// times names how many long runs a test is worth.
+const times = "FLEET_TIMES"
+
 // size returns how much of something to test: the short form, the long one of
 // LEADERRUN_TEST_LONG=1, or FLEET_TIMES that.
 func size(t *testing.T, short, long int) int {
 	t.Helper()
-	if text := os.Getenv("FLEET_TIMES"); text != "" {
-		times, err := strconv.Atoi(text)
-		if err != nil || times < 1 {
-			t.Fatalf("FLEET_TIMES=%s is not a number of times", text)
+	if text := os.Getenv(times); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("%s=%s is not a number of times", times, text)
 		}
-		return times * long
+		return n * long
 	}
 	if tester.Long() {
 		return long

@@ -44,6 +44,7 @@ var byHand = map[string]place{
 	"its script":                    {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
 	"the faults it meets":           {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
 	"the fleet it serves":           {in("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
+	"its place in the bundle":       {ofHelper("testscripts/linked.txtar"), texts("-b SCHEME://"), whole},
 }
 
 // in returns a file for each backend.
