@@ -22,10 +22,12 @@ REPEATS = $(CURDIR)/bin/repeated-tests
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test test-long faults mutants packages servers lint vet bench fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults mutants packages servers lint vet bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+RELEASED = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '-s -w'
 
 build: ## the core and all helpers, into bin/
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/ . ./locks/... ./runner/...
@@ -52,22 +54,36 @@ generate: ## write what follows from the options: parts of the manual pages
 # The race detector sees a sample of the elections, and the line after it more of them. It
 # would end each program a second late, in case a race is still to come. No result is taken
 # from Go's cache, which knows nothing of the programs that tests build.
-# Most tests wait most of their time, and a package runs many at once. With more than two
-# packages at a time two processors are overcommitted, and tests that race the clock are
-# repeated; each repetition is listed at the end. The longest begin first.
+# Most tests wait most of their time, and a package runs many at once. With more packages at a
+# time two processors are overcommitted, and tests that race the clock are repeated; each
+# repetition is listed at the end. The longest begin first.
 PACKAGES ?= 2
-LONGEST = ./locks/backend/zookeeper ./locks/backend/gcs ./locks/backend/etcd ./locks/backend/postgres ./locks/backend/mysql ./locks/backend/consul ./locks/backend/azblob ./locks/backend/spanner ./testscripts ./locks/backend/file ./runner/guard
+LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./testscripts ./faults ./locks/backend/file ./runner/guard
+# These have next to no concurrency of their own, and their servers' libraries do so much that
+# the race detector would double their costs. It sees them in long tests.
+STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)'
 	go build $(RACE) ./...
-	LEADERRUN_TEST_REPEATS='$(REPEATS)' GORACE=atexit_sleep_ms=50 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) ./... 2>&1 | tee bin/tests.log || { .ci/failures bin/tests.log; exit 1; }
+	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
+		{ $(MAKE) -k -j 2 tests-raced tests-stores || { .ci/failures bin/raced.log bin/stores.log; exit 1; }; }
 	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
+tests-raced tests-stores: export LEADERRUN_TEST_REPEATS = $(REPEATS)
+tests-raced: export GORACE = atexit_sleep_ms=50
+tests-raced:
+	go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) \
+		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log
+
+tests-stores:
+	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log
+
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
+	LEADERRUN_TEST_LONG=1 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
 	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/azblob ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/postgres ./locks/backend/spanner ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults

@@ -28,9 +28,8 @@ type Config struct {
 	// simulated time, and below another backend. What depends on the recipe alone is then
 	// left to long tests.
 	Recipe bool
-	// MaxTTL is the longest lease that the server grants, at least four times TTL, where TTL
-	// is long. 0 means
-	// that it grants any.
+	// MaxTTL is the longest lease that the server grants, at least four times TTL; TTL is long
+	// then, too. 0 means that it grants any.
 	MaxTTL time.Duration
 	// SlowNames is set if the first use of a name takes a second.
 	SlowNames bool
