@@ -43,6 +43,8 @@ type cell struct {
 	only   *regexp.Regexp // which faults are used
 	jobs   *regexp.Regexp // which manners of jobs are used
 	stop   chan struct{}
+	harmed chan struct{} // closed by harm
+	harm   func()        // a fault has been done
 	live   sync.WaitGroup
 
 	threadless int // jobs that got no thread
@@ -73,9 +75,10 @@ func runCell(t *testing.T, p plan, s *suite) *oracle.Verdict {
 func newCell(t *testing.T, p plan, s *suite) *cell {
 	t.Helper()
 	c := &cell{
-		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), statuses: map[int]int{},
+		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), harmed: make(chan struct{}), statuses: map[int]int{},
 		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs,
 	}
+	c.harm = sync.OnceFunc(func() { close(c.harmed) })
 	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}

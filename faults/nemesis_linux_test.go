@@ -35,18 +35,30 @@ type nemesis struct {
 	pause  span          // between two faults
 }
 
-// harass causes faults in a cell for a while, or none if none was selected.
+// harass causes faults in a cell for a while, or none if none was selected. On a machine that
+// is too busy it goes on until there has been one.
 func harass(c *cell, length time.Duration, seed uint64) {
 	over := make(chan time.Time)
-	timer := time.AfterFunc(length, func() { close(over) })
-	defer timer.Stop()
+	go func() {
+		defer close(over)
+		time.Sleep(length)
+		select {
+		case <-c.harmed:
+		case <-time.After(patience):
+		}
+	}()
+	selected := false
 	var wg sync.WaitGroup
 	for i, faults := range [][]fault{cutFaults(c), hostFaults(c), c.store.faults} {
 		faults = slices.DeleteFunc(faults, func(f fault) bool { return !c.only.MatchString(f.name) })
 		if len(faults) > 0 {
+			selected = true
 			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, server: i == 2, pause: pauses[i]}
 			wg.Go(n.work)
 		}
+	}
+	if !selected {
+		c.harm()
 	}
 	wg.Wait()
 	<-over
@@ -101,6 +113,7 @@ func (n *nemesis) do(f fault) {
 		e.Leaderrun = n.victim
 	}
 	n.c.note(e)
+	n.c.harm()
 }
 
 // target is the host to be harmed: most often the leader. It waits a while until there is
