@@ -21,7 +21,11 @@ import (
 
 func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t, "").config(consul.Open)) }
 
-func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, "").config(consul.Open)) }
+func TestSlots(t *testing.T) {
+	c := newStore(t, "").config(consul.Open)
+	c.Recipe = true // slots are one
+	lockstest.RunSlots(t, c)
+}
 
 func TestConformanceLikeConsulLock(t *testing.T) {
 	lockstest.RunAgain(t, newStore(t, "compat=consul-lock").config(consul.Open))

@@ -24,7 +24,11 @@ func TestConformance(t *testing.T) {
 	lockstest.Run(t, newStore(t, "").config(zookeeper.Open))
 }
 
-func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t, "").config(zookeeper.Open)) }
+func TestSlots(t *testing.T) {
+	c := newStore(t, "").config(zookeeper.Open)
+	c.Recipe = true // slots are one
+	lockstest.RunSlots(t, c)
+}
 
 func TestConformanceUnfair(t *testing.T) {
 	c := newStore(t, "mode=unfair").config(zookeeper.Open)
