@@ -60,7 +60,7 @@ func (p *Programs) build(packages []string) (err error) {
 	if p.dir, err = os.MkdirTemp("", "leaderrun-programs-"); err != nil {
 		return err
 	}
-	if err := os.Chmod(p.dir, 0o755); err != nil { //nolint:gosec // other users run the programs
+	if err := os.Chmod(p.dir, 0o755); err != nil { // other users run the programs
 		return err
 	}
 	if !p.Bundle && !p.Race && p.LDFlags == "" {
