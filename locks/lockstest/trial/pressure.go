@@ -33,9 +33,9 @@ func pressure(name string) (total time.Duration, known bool) {
 // longer leases. All tests alone reach about half as many.
 const crowd = 12
 
-// firstScale is 1 on a machine that was not crowded in the last minute, and up to 3
+// Scale is 1 on a machine that was not crowded in the last minute, and up to 3
 // otherwise.
-func firstScale() int {
+func Scale() int {
 	var load float64
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		_, _ = fmt.Sscan(string(text), &load)

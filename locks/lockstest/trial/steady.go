@@ -32,7 +32,7 @@ func Steady(tb testing.TB, f func(tb testing.TB, scale int)) {
 
 func steady(tb testing.TB, f func(tb testing.TB, scale int), waits ...func() (time.Duration, bool)) {
 	tb.Helper()
-	for scale, n := firstScale(), 1; ; scale, n = 2*scale, n+1 {
+	for scale, n := Scale(), 1; ; scale, n = 2*scale, n+1 {
 		start := time.Now()
 		share := shares(waits)
 		r := Run(tb, func(tb testing.TB) { f(tb, scale) })
@@ -95,4 +95,4 @@ func note(tb testing.TB, why, log string) {
 
 // Stretch returns a limit for what must happen at some time: d, or up to three times as
 // long on a machine that is crowded now.
-func Stretch(d time.Duration) time.Duration { return time.Duration(firstScale()) * d }
+func Stretch(d time.Duration) time.Duration { return time.Duration(Scale()) * d }

@@ -105,7 +105,7 @@ func TestWaited(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, total, known)
 		}
 	}
-	if s := firstScale(); s < 1 || s > 3 {
+	if s := Scale(); s < 1 || s > 3 {
 		t.Errorf("the scale is %d", s)
 	}
 }
