@@ -13,7 +13,7 @@ import (
 // The minimum that must be free. A backend must do with what is left beyond that. If the Go
 // runtime finds none, it ends us with pages of text.
 const (
-	descriptorsOfRun  = 24
+	descriptorsOfRun  = 28
 	descriptorsToRead = 8
 	tasksOfRun        = 22 // our threads, those of the guard, and the job
 )

@@ -1,11 +1,26 @@
 // Package clock reads the boot clock, which runs at a steady rate through suspend and is
 // not affected by setting the date. Go's time.Now stops while a Linux machine is
 // suspended (golang/go#24595), but a lease does not.
+//
+// # Timers
+//
+// A [Timer] must not be late, because at some moments a job has to be killed. How it waits
+// depends on its clock and on the system:
+//
+//   - On Linux, a Timer on [Boot] has a timer of the kernel on the same clock. It fires at
+//     its moment, or when the machine resumes if the moment passed in suspend.
+//   - All others look at their clock: other clocks, other systems, and on Linux when the
+//     process can open no more files. They fire at their moment too, but a moment that
+//     passed in suspend is noticed later: an eighth of the time that was left before the
+//     suspend, at most a second, counted from the resume.
+//
+// The end of a lease and the moments to signal and to kill a job before it have margins for
+// the second case; see package timing. A renewal needs none: one that a suspend has delayed
+// never extends the time for which a lease is trusted.
 package clock
 
 import (
 	"math"
-	"sync"
 	"time"
 )
 
@@ -33,72 +48,13 @@ type Boot struct{}
 // Now reads the clock. It panics if the system has no such clock.
 func (Boot) Now() Instant { return bootNow() }
 
+// isBoot says that the kernel's timers may be used. A type that embeds Boot must not have
+// another Now.
+func (Boot) isBoot() {}
+
 // Bubble is a clock for a bubble of testing/synctest, where package time simulates time.
 // Outside of a bubble it would stop in suspend.
 type Bubble struct{}
 
 // Now returns time.Now as an Instant.
 func (Bubble) Now() Instant { return Instant(time.Now().UnixNano()) }
-
-// The bounds of how long a Timer waits before it reads its clock again.
-const (
-	soonest = 10 * time.Millisecond
-	latest  = time.Second
-)
-
-// recheck returns how late a Timer may notice that the machine was suspended: an eighth
-// of the time left. This is less than the margins at the end of a lease, which are two
-// fifteenths of a lease shorter than 15 s.
-func recheck(left time.Duration) time.Duration {
-	return min(left, latest, max(left/8, soonest))
-}
-
-// A Timer fires once, when a clock has reached a moment. It reads that clock at least
-// once a second, and more often when the moment is near, because Go's own timers stop in
-// suspend.
-type Timer struct {
-	C <-chan struct{} // closed when the Timer fires
-
-	clock Clock
-	at    Instant
-	fired chan struct{}
-
-	mu      sync.Mutex
-	timer   *time.Timer
-	stopped bool
-}
-
-// NewTimer starts a timer for the given moment, which may have passed.
-func NewTimer(c Clock, at Instant) *Timer {
-	t := &Timer{clock: c, at: at, fired: make(chan struct{})}
-	t.C = t.fired
-	if at != Never {
-		t.check()
-	}
-	return t
-}
-
-// Stop ends the timer. C is not closed after that.
-func (t *Timer) Stop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stopped = true
-	if t.timer != nil {
-		t.timer.Stop()
-	}
-}
-
-func (t *Timer) check() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stopped {
-		return
-	}
-	left := t.at.Sub(t.clock.Now())
-	if left <= 0 {
-		t.stopped = true
-		close(t.fired)
-		return
-	}
-	t.timer = time.AfterFunc(recheck(left), t.check)
-}
