@@ -35,6 +35,7 @@ func TestBench(t *testing.T) {
 		{"fsync", b.etcdDurable},
 		{"handover", b.handOver},
 		{"requests", b.requests},
+		{"idle", b.idle},
 		{"guard", b.guard},
 		{"init", b.inits},
 		{"start", b.starts},
