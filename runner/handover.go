@@ -27,6 +27,9 @@ func (t *term) handOver(o outcome) {
 	}
 	lost = cmp.Or(lost, t.lease.lost())
 	last := t.isLast(o)
+	if lost == nil { // otherwise a hook follows, which may use the socket
+		t.closing.Go(t.closeSocket)
+	}
 	t.release(last)
 	if lost != nil {
 		t.runLost(lost, last)

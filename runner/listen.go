@@ -27,9 +27,9 @@ func (t *term) socketFiles() []string {
 	return server.Files()
 }
 
-// closeSocket removes the socket. Files that it cannot remove are in the temporary
-// directory.
-func (t *term) closeSocket() {
+// removeSocket is term.closeSocket, the first time. Files that it cannot remove are in the
+// temporary directory.
+func (t *term) removeSocket() {
 	if server, err := t.server(); err == nil {
 		_ = server.Close()
 	}

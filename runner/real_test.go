@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -112,4 +113,36 @@ func TestRealStartFails(t *testing.T) {
 	if !r.server.free() {
 		t.Error("the lock is still held")
 	}
+}
+
+// A lingering lock does something before it is released.
+type lingering struct {
+	*handle
+	before func()
+}
+
+func (l *lingering) Release(ctx context.Context) error {
+	l.before()
+	return l.handle.Release(ctx)
+}
+
+// The socket is removed while the lock is being released: nobody waits for that.
+func TestRealSocketBesideRelease(t *testing.T) {
+	r := real(t, `echo "$LEADERRUN_SOCKET" >"$DIR/socket"`)
+	removed := func() {
+		dir := filepath.Dir(r.await("socket"))
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+				return
+			}
+		}
+		t.Error("the socket stays until the lock is released")
+	}
+	open := r.c.Open
+	r.c.Open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+		lock, err := open(ctx, waiting)
+		return &lingering{lock.(*handle), removed}, err
+	}
+	exit, err := r.run()
+	r.ended(exit, err, proc.Exit{})
 }

@@ -17,16 +17,17 @@ import (
 // the lock is released. Its fields, except those of lease, belong to the goroutine that
 // runs the term.
 type term struct {
-	c       *Config
-	report  reporter
-	lock    locks.Lock
-	grant   locks.Grant
-	slot    int // 0: the lock has no slots
-	lease   *lease
-	standby *standby
-	server  func() (*socket.Server, error)
-	closing sync.WaitGroup // waits for starters to be closed
-	env     []string       // of the job
+	c           *Config
+	report      reporter
+	lock        locks.Lock
+	grant       locks.Grant
+	slot        int // 0: the lock has no slots
+	lease       *lease
+	standby     *standby
+	server      func() (*socket.Server, error)
+	closeSocket func()
+	closing     sync.WaitGroup // waits for starters, and the socket, to be closed
+	env         []string       // of the job
 
 	requests   <-chan []byte // to resign; nil: requests are ignored
 	began      clock.Instant // when the job was first started; 0: it was not started
@@ -69,6 +70,7 @@ func (t *term) acquired() {
 func (t *term) serve() outcome {
 	defer t.standby.end()
 	t.server = t.listen()
+	t.closeSocket = sync.OnceFunc(t.removeSocket)
 	defer t.closeSocket()
 	defer func() { _ = t.lock.Close() }() // it was released by then
 	defer t.closing.Wait()
