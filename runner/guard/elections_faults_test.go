@@ -187,6 +187,8 @@ func (w *world) sleep(f fault) bool {
 	}
 	w.slept.Add(int64(f.lasts))
 	w.jumped = w.elapsed()
+	close(w.jumps)
+	w.jumps = make(chan struct{})
 	for _, h := range w.hosts {
 		h.woke, h.fineSince = w.now(), w.now()
 		h.busy = w.elapsed() + recovery

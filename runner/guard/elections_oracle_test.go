@@ -92,7 +92,13 @@ func (w *world) checkEnd(k *work) {
 }
 
 // notice is how long a machine's timers may not know that it has woken up; see package clock.
-func (w *world) notice() time.Duration { return min(w.timing.TTL/8, time.Second) + time.Millisecond }
+func (w *world) notice() time.Duration {
+	const busy = time.Millisecond
+	if w.wakes {
+		return busy
+	}
+	return min(w.timing.TTL/8, time.Second) + busy
+}
 
 // slept reports whether a host has slept since its job was started.
 func (h *node) slept(k *work) bool { return h.woke != 0 && h.woke >= k.began }

@@ -74,6 +74,7 @@ type plan struct {
 	// jittery says that the runner makes random pauses, which the seed does not decide: it
 	// campaigns again, restarts jobs, and acquires fail that meet an outage.
 	jittery bool
+	wakes   bool // the system has timers that notice a suspend; see [clock.Waker]
 	length  time.Duration
 	planned []fault
 }
@@ -101,6 +102,7 @@ func newPlan(seed uint64) plan {
 	draw(networkFaults, r.IntN(12))
 	draw(ofStore, r.IntN(5))
 	draw(ofProcess, r.IntN(14))
+	p.wakes = r.IntN(2) == 0
 	return p
 }
 
@@ -123,8 +125,8 @@ const (
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d hosts of %v ppm, a store of %d ppm, %+v, hasty %v, lax %v, extends %v, jittery %v",
-		p.hosts, p.ppm, p.storePPM, p.timing, p.hasty, p.lax, p.extends, p.jittery)
+	fmt.Fprintf(&b, "%d hosts of %v ppm, a store of %d ppm, %+v, hasty %v, lax %v, extends %v, jittery %v, wakes %v",
+		p.hosts, p.ppm, p.storePPM, p.timing, p.hasty, p.lax, p.extends, p.jittery, p.wakes)
 	for _, f := range p.planned {
 		fmt.Fprintf(&b, "\n\t%v", f)
 	}

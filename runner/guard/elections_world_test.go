@@ -30,6 +30,7 @@ type world struct {
 	over   bool          // no host campaigns again
 	until  time.Duration // when the faults end, by Go's clock
 	jumped time.Duration // when all hosts slept last, by Go's clock
+	jumps  chan struct{} // closed when all hosts sleep the next time
 	led    chan struct{} // closed when a job runs after the faults
 	trace  []entry
 	wrong  []string       // broken promises; the first one with the end of the trace
@@ -65,7 +66,7 @@ func (e entry) String() string {
 func newWorld(t *testing.T, p plan) *world {
 	w := &world{plan: p, t: t, start: time.Now(), until: p.length}
 	w.faults, w.excused, w.slack, w.broke = map[kind]int{}, map[string]int{}, time.Hour, map[string]int{}
-	w.led = make(chan struct{})
+	w.led, w.jumps = make(chan struct{}), make(chan struct{})
 	w.store = &store{w: w, clock: skewed{ppm: p.storePPM}, changed: make(chan struct{})}
 	for i := range p.hosts {
 		w.hosts = append(w.hosts, newHost(w, i))
@@ -205,4 +206,45 @@ func (p *process) jumped() bool {
 	return now > 0 && (p.woke == now || p.w.jumped == now)
 }
 
-var _ clock.Clock = (*process)(nil)
+// Alarm implements clock.Waker.
+func (p *process) Alarm(at clock.Instant) clock.Alarm {
+	if !p.w.wakes {
+		return nil
+	}
+	return &alarm{p, at, make(chan struct{})}
+}
+
+// An alarm is one of the system's timers. If its moment comes while the host sleeps, it wakes
+// the process when the host resumes.
+type alarm struct {
+	process *process
+	at      clock.Instant
+	stopped chan struct{}
+}
+
+func (a *alarm) Stop() {
+	if !isClosed(a.stopped) {
+		close(a.stopped)
+	}
+}
+
+func (a *alarm) Wait() {
+	for p := a.process; p.Now() < a.at && !isClosed(a.stopped); {
+		p.w.mu.Lock()
+		jumps, thawed, left := p.w.jumps, p.thawed, p.host.clock.when(a.at)-p.w.now()
+		p.w.mu.Unlock()
+		if thawed != nil { // its clock stands still
+			left = time.Hour
+		}
+		select {
+		case <-time.After(max(left, 1)):
+		case <-jumps:
+		case <-thawed:
+		case <-p.dead:
+			return
+		case <-a.stopped:
+		}
+	}
+}
+
+var _ clock.Waker = (*process)(nil)

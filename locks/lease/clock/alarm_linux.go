@@ -2,18 +2,15 @@ package clock
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// newAlarm returns a file that can be read when the boot clock has reached the given moment,
-// which is after the zero Instant: a timer of the kernel, see timerfd_create(2). A read waits
-// in Go's poller, and so occupies no thread.
-//
-// newAlarm returns nil if the process can open no more files, or the kernel has no such timers
-// on this clock (before Linux 3.15).
-func newAlarm(at Instant) *os.File {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+// Alarm implements [Waker]. It returns nil if the process can open no more files, or the
+// kernel has no timers on this clock (before Linux 3.15).
+func (Boot) Alarm(at Instant) Alarm {
+	fd, err := unix.TimerfdCreate(bootClock, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil
 	}
@@ -23,5 +20,18 @@ func newAlarm(at Instant) *os.File {
 		_ = f.Close()
 		return nil
 	}
-	return f
+	return kernelTimer{f}
 }
+
+// A kernelTimer is a file that can be read once its moment has come; see timerfd_create(2).
+type kernelTimer struct{ file *os.File }
+
+// Wait waits in Go's poller, and so occupies no thread.
+func (k kernelTimer) Wait() {
+	var fired [8]byte
+	_, _ = k.file.Read(fired[:])
+	_ = k.file.Close()
+}
+
+// Stop does not close the file, because Close would wait for the end of Read.
+func (k kernelTimer) Stop() { _ = k.file.SetReadDeadline(time.Unix(1, 0)) }

@@ -2,7 +2,5 @@
 
 package clock
 
-import "os"
-
-// newAlarm returns nil.
-func newAlarm(Instant) *os.File { return nil }
+// Alarm implements [Waker]. It returns nil.
+func (Boot) Alarm(Instant) Alarm { return nil }

@@ -41,16 +41,29 @@ func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
 // A Clock returns the present moment.
 type Clock interface{ Now() Instant }
 
+// A Waker is a Clock with timers of its own. Then a [Timer] does not look at it.
+type Waker interface {
+	Clock
+	// Alarm starts a timer for a moment that is after Now. It returns nil if there is none
+	// left. It does not block.
+	Alarm(at Instant) Alarm
+}
+
+// An Alarm is a timer of a Waker.
+type Alarm interface {
+	// Wait returns when the clock has reached the moment, also if that was in suspend. It
+	// returns earlier after Stop, or if it fails. It must be called once, and frees the Alarm.
+	Wait()
+	// Stop ends Wait. It does not block.
+	Stop()
+}
+
 // Boot is the machine's boot clock: CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC on macOS
-// (where it runs during sleep) and the BSDs, the interrupt time on Windows.
+// (where it runs during sleep) and the BSDs, the interrupt time on Windows. It is a Waker.
 type Boot struct{}
 
 // Now reads the clock. It panics if the system has no such clock.
 func (Boot) Now() Instant { return bootNow() }
-
-// isBoot says that the kernel's timers may be used. A type that embeds Boot must not have
-// another Now.
-func (Boot) isBoot() {}
 
 // Bubble is a clock for a bubble of testing/synctest, where package time simulates time.
 // Outside of a bubble it would stop in suspend.

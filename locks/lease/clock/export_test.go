@@ -1,6 +1,4 @@
 package clock
 
-import "time"
-
 // Disturb makes the wait for a Timer's alarm fail.
-func (t *Timer) Disturb() { _ = t.alarm.SetReadDeadline(time.Unix(1, 0)) }
+func (t *Timer) Disturb() { t.alarm.Stop() }

@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"os"
 	"sync"
 	"time"
 )
@@ -26,7 +25,7 @@ type Timer struct {
 	clock Clock
 	at    Instant
 	fired chan struct{}
-	alarm *os.File // see newAlarm; nil: the Timer looks at its clock
+	alarm Alarm // nil: the Timer looks at its clock
 
 	mu      sync.Mutex
 	next    *time.Timer // the next look
@@ -40,8 +39,8 @@ func NewTimer(c Clock, at Instant) *Timer {
 	if at == Never {
 		return t
 	}
-	if _, boot := c.(interface{ isBoot() }); boot && c.Now() < at {
-		t.alarm = newAlarm(at)
+	if w, ok := c.(Waker); ok && c.Now() < at {
+		t.alarm = w.Alarm(at)
 	}
 	if t.alarm == nil {
 		t.look()
@@ -60,16 +59,14 @@ func (t *Timer) Stop() {
 		t.next.Stop()
 	}
 	if t.alarm != nil {
-		_ = t.alarm.SetReadDeadline(time.Unix(1, 0)) // ends await; Close would wait for it
+		t.alarm.Stop()
 	}
 }
 
 // await waits for the alarm. If that fails, the Timer looks at its clock from now on: only
 // the clock says whether the moment has come.
 func (t *Timer) await() {
-	var fired [8]byte
-	_, _ = t.alarm.Read(fired[:])
-	_ = t.alarm.Close()
+	t.alarm.Wait()
 	t.look()
 }
 
