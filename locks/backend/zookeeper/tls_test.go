@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -23,14 +24,14 @@ import (
 // replace.
 type securedServer struct {
 	*zktest.Server
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	holder locks.Lock
 	spy    *spy // has the holder's entry
 	log    drive.Log
 }
 
-func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
+func startSecured(t testing.TB, ca *realserver.CA) *securedServer {
 	s := &securedServer{t: t, dir: t.TempDir()}
 	s.installCA(ca, "ca.pem")
 	s.installCA(ca, "client-ca.pem")
@@ -49,7 +50,7 @@ func startSecured(t *testing.T, ca *realserver.CA) *securedServer {
 }
 
 // openLock returns a handle and its store.
-func openLock(t *testing.T, rawURL string, o locks.Options) (*lock, *queue.Lock) {
+func openLock(t testing.TB, rawURL string, o locks.Options) (*lock, *queue.Lock) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -116,6 +117,10 @@ func (s *securedServer) renewed() bool {
 // log says so.
 func TestCertificatesRotate(t *testing.T) {
 	t.Parallel()
+	trial.Steady(t, func(t testing.TB, _ int) { certificatesRotate(t) }) // a server must start while the lease lasts
+}
+
+func certificatesRotate(t testing.TB) {
 	ca, next := realserver.NewCA(t), realserver.NewCA(t)
 	s := startSecured(t, ca)
 	for _, replace := range []func(){
@@ -147,6 +152,10 @@ func TestCertificatesRotate(t *testing.T) {
 // nevertheless.
 func TestRenewalsResumeTLS(t *testing.T) {
 	t.Parallel()
+	trial.Steady(t, func(t testing.TB, _ int) { renewalsResumeTLS(t) }) // a server must start while the lease lasts
+}
+
+func renewalsResumeTLS(t testing.TB) {
 	ca := realserver.NewCA(t)
 	s := startSecured(t, ca)
 	for range 3 {
