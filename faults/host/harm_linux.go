@@ -77,6 +77,24 @@ func (h *Host) BlackholeReplies() {
 	h.each((*faultproxy.Proxy).CutReplies)
 }
 
+// Address is where other hosts reach this one, or "" if it has no network.
+func (h *Host) Address() string {
+	if h.network == nil {
+		return ""
+	}
+	return h.network.host.String()
+}
+
+// Lose loses what the host sends to another one, until heal is called. Both have networks.
+func (h *Host) Lose(to *Host) (heal func()) {
+	h.tb.Helper()
+	route := func(verb string) func() error {
+		return func() error { return ip("route " + verb + " blackhole " + to.network.host.String()) }
+	}
+	h.check(h.thread.do(route("add")))
+	return func() { h.check(h.thread.do(route("del"))) }
+}
+
 // Reset resets the host's connections at the proxies, both halves of each. A connection
 // that is being made at that moment escapes, unlike with Refuse.
 func (h *Host) Reset() { h.each((*faultproxy.Proxy).Reset) }

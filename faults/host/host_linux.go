@@ -21,6 +21,7 @@ type Options struct {
 	Servers []string // "127.0.0.1:port" each
 	Disk    int64    // bytes of each host's own file system; 0: 1 MiB
 	Proxied bool     // no network of its own, even as root
+	Routed  bool     // hosts reach each other, if they have networks
 }
 
 // A Host is a part of this machine that can be harmed. Its methods are safe for
@@ -78,6 +79,9 @@ func newHost(tb testing.TB, o Options) *Host {
 	h.thread = newThread()
 	tb.Cleanup(h.thread.end)
 	h.addNetwork(o.Proxied)
+	if o.Routed && h.network != nil {
+		h.check(h.network.route())
+	}
 	ip := h.gateway()
 	for _, s := range o.Servers {
 		h.proxies[s] = faultproxy.NewAt(tb, ip, 0, s)

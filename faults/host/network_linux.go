@@ -114,6 +114,15 @@ func (n *network) connect() error {
 	})
 }
 
+// route makes other hosts reachable by way of this machine. What they send passes both pairs,
+// and is lost with the rest.
+func (n *network) route() error {
+	if err := os.WriteFile("/proc/sys/net/ipv4/conf/"+n.link+"/forwarding", []byte("1"), 0); err != nil {
+		return err
+	}
+	return n.thread.do(func() error { return ip(fmt.Sprintf("route add default via %s", n.us)) })
+}
+
 // pairOf derives the addresses of a pair from its index. The kernel counts links and
 // does not reuse a number for long, so processes need not agree who takes which.
 func pairOf(base netip.Prefix, index int) (us, host netip.Addr) {
