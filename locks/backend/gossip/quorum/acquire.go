@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -108,6 +107,7 @@ type standing struct {
 	answered bool       // by a majority
 	holder   votes.Term // zero: nobody holds the lock, as far as is known
 	left     time.Duration
+	foreign  votes.Group // that a voter belongs to; zero: to ours
 	pauses   backoff.Backoff
 	class    error
 }
@@ -122,7 +122,10 @@ func (s *standing) judge() error {
 	switch n := s.lock.c.Group.Seats; {
 	case s.try && s.holder != votes.Term{}:
 		return &locks.HeldError{Status: s.status()}
-	case s.answered && !s.try, time.Since(s.began) < s.lock.o.ConnectTimeout:
+	case s.foreign != votes.Group{} && !s.answered:
+		ours, theirs := s.lock.c.Group, s.foreign
+		return locks.Usagef("members do not agree: expect=%d and longest=%v here, expect=%d and longest=%v elsewhere", ours.Seats, ours.Longest, theirs.Seats, theirs.Longest)
+	case s.answered && !s.try, time.Since(s.began)+s.next() < s.lock.o.ConnectTimeout*3/4:
 		return nil
 	case abstained > 0:
 		s.class = locks.ErrUnavailable
@@ -139,12 +142,15 @@ func (s *standing) look() (voted, abstained int) {
 	l := s.lock
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.holder, s.left = votes.Term{}, 0
+	s.holder, s.left, s.foreign = votes.Term{}, 0, votes.Group{}
 	bound := map[votes.Term]int{}
 	for _, a := range l.round.answers {
 		switch a.Vote {
 		case votes.Abstains:
 			abstained++
+			continue
+		case votes.Foreign:
+			s.foreign = a.Group
 			continue
 		case votes.Bound:
 			if bound[a.To]++; bound[a.To]+l.c.Group.Majority() > l.c.Group.Seats {
@@ -159,8 +165,17 @@ func (s *standing) look() (voted, abstained int) {
 	return voted, abstained
 }
 
+// next returns how long another campaign may take to fail. There must be time left for the
+// caller to learn why.
+func (s *standing) next() time.Duration { return s.pauses.Next() + s.lock.attempt() }
+
 func (s *standing) status() locks.Status {
-	return locks.Status{Held: true, Holder: s.holder.Candidate, Left: s.left}
+	st := locks.Status{Holder: s.holder.Candidate}
+	if leader := s.lock.c.Leader; leader != nil {
+		st = leader()
+	}
+	st.Held, st.Left = true, s.left
+	return st
 }
 
 // spread is the time within which the waiters ask for a lock that has become free. Those that
@@ -181,5 +196,5 @@ func (s *standing) pause(ctx context.Context) error {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return backoff.Sleep(ctx, rand.N(spread))
+	return backoff.Sleep(ctx, s.lock.c.Turn())
 }

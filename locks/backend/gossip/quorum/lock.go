@@ -6,6 +6,7 @@ package quorum
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 // A Network sends messages. It does not block, and calls no Lock before it returns. It may
 // lose, repeat, delay and reorder messages.
 type Network interface {
-	// Broadcast sends a message to all voters, our own among them, and to all candidates.
+	// Broadcast sends a message to all voters, our own among them. A withdrawal also goes to
+	// the candidates that wait.
 	Broadcast(m votes.Message)
 	// Send sends a message to the voter with that id.
 	Send(voter string, m votes.Message)
@@ -30,6 +32,12 @@ type Config struct {
 	ID      string
 	Group   votes.Group
 	Network Network
+	// Leader returns what is known about who has refused us the lock, besides its id. Nil
+	// means nothing.
+	Leader func() locks.Status
+	// Turn returns how long to wait before we ask for a lock that has become free, so that
+	// candidates do not meet. Nil means a random time.
+	Turn func() time.Duration
 	// Clock is the boot clock; nil means clock.Boot.
 	Clock clock.Clock
 }
@@ -64,6 +72,9 @@ func New(c Config, o locks.Options) (*Lock, error) {
 	candidate, err := votes.NewCandidate(c.ID, c.Group, o.TTL)
 	if err != nil {
 		return nil, locks.Usagef("%v", err)
+	}
+	if c.Turn == nil {
+		c.Turn = func() time.Duration { return rand.N(spread) }
 	}
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
@@ -153,7 +164,10 @@ func (l *Lock) state() (final error, granted bool) {
 	return l.final, l.granted
 }
 
-// attempt returns how long one round may take in a campaign.
-func (l *Lock) attempt() time.Duration { return l.o.TTL / 10 }
+// attempt returns how long one round may take in a campaign: enough for busy hosts, and not
+// most of the lease.
+func (l *Lock) attempt() time.Duration {
+	return max(l.o.TTL/10, min(l.o.TTL/4, 500*time.Millisecond))
+}
 
 var _ locks.Lock = (*Lock)(nil)

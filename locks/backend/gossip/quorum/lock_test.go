@@ -229,7 +229,7 @@ func TestRefusedRenewal(t *testing.T) {
 func TestMet(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		f.with(func() {
-			f.voters["/"+name][1] = newVoter(1, time.Second)
+			f.voters["/"+name][1] = newVoter(1, time.Second/10)
 			met := votes.Term{Candidate: "met", Number: 1}
 			f.voters["/"+name][0].Vote(clock.Bubble{}.Now(), votes.Ask{Group: group, Term: met, Round: 1, TTL: time.Minute})
 		})
@@ -241,7 +241,7 @@ func TestMet(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		f.with(func() {
-			f.voters["/"+name][1], f.voters["/"+name][2] = newVoter(1, 3*time.Second), newVoter(2, time.Hour)
+			f.voters["/"+name][1], f.voters["/"+name][2] = newVoter(1, time.Second), newVoter(2, time.Hour)
 		})
 		if _, err := f.at(t, "a").Acquire(t.Context(), true); !errors.Is(err, locks.ErrUnavailable) {
 			t.Fatalf("got %v; want ErrUnavailable", err)
