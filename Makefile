@@ -58,7 +58,7 @@ generate: ## write what follows from the options: parts of the manual pages
 # time two processors are overcommitted, and tests that race the clock are repeated; each
 # repetition is listed at the end. The longest begin first.
 PACKAGES ?= 2
-LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./testscripts ./faults ./locks/backend/file ./runner/guard
+LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
 # These have next to no concurrency of their own, and their servers' libraries do so much that
 # the race detector would double their costs. It sees them in long tests.
 STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
@@ -83,7 +83,7 @@ tests-stores:
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
 	LEADERRUN_TEST_LONG=1 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
 	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults

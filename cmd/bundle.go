@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner"
@@ -28,6 +29,7 @@ func registerBundled(r *locks.Registry) {
 	r.Register("consul", consul.Open)
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
+	r.Register("gossip", gossip.Open)
 	r.Register("mysql", mysql.Open)
 	r.Register("postgres", postgres.Open)
 	r.Register("spanner", spanner.Open)

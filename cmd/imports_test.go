@@ -107,7 +107,7 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 	for _, b := range known.Backends() {
 		folder := "/locks/backend/" + b.Folder
-		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info")})
+		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info", folder+"/votes", folder+"/quorum")})
 	}
 	for _, l := range layers {
 		for _, d := range deps(t, module+l.pkg) {

@@ -79,7 +79,7 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs,
 	}
 	c.harm = sync.OnceFunc(func() { close(c.harmed) })
-	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers}) {
+	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers, Routed: c.store.members}) {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}
 	s.lack(c.hosts[0].Lacks())
@@ -188,7 +188,7 @@ func (c *cell) checkRecords(h oracle.History) {
 	wrote := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Write })
 	harmed := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Fault })
 	knew := slices.ContainsFunc(h.Stays, func(s oracle.Stay) bool { return s.Until != 0 })
-	if leases := len(c.store.servers) > 0; !wrote || !harmed || leases && !knew {
+	if leases := c.store.leases(); !wrote || !harmed || leases && !knew {
 		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, knew)
 	}
 }

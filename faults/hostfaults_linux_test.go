@@ -12,6 +12,9 @@ import (
 // cutFaults returns the faults that harm and heal the network of a cell's hosts. They
 // have one nemesis, because healing one fault heals them all.
 func cutFaults(c *cell) (all []fault) {
+	if c.store.members {
+		return append(memberFaults(), fault{exhausted, exhaust})
+	}
 	if len(c.store.servers) == 0 {
 		return nil
 	}
@@ -28,7 +31,7 @@ func cutFaults(c *cell) (all []fault) {
 // hostFaults returns all other faults of its hosts.
 func hostFaults(c *cell) (all []fault) {
 	if c.plan.peer == nil {
-		all = append(all, processFaults(len(c.store.servers) > 0)...)
+		all = append(all, processFaults(c.store.leases())...)
 	} else {
 		all = append(all, peerFaults()...)
 	}
@@ -44,7 +47,7 @@ func hostFaults(c *cell) (all []fault) {
 		all = append(all, limitTasks("limit of tasks"), limitTasks("limit of tasks, leaderrun killed", leaderrun),
 			limitTasks("limit of tasks, guard killed", guard), limitTasks("limit of tasks, job killed", job))
 	}
-	if len(c.store.servers) == 0 {
+	if !c.store.leases() {
 		all = append(all, fault{exhausted, exhaust})
 	}
 	return all
@@ -62,7 +65,7 @@ const (
 
 // cutting returns the names of faults that leave a host without a server.
 func cutting() (names []string) {
-	for _, f := range append(networkFaults(), packetFaults()...) {
+	for _, f := range append(networkFaults(), memberFaults()...) {
 		names = append(names, f.name)
 	}
 	return names

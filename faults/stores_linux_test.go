@@ -38,6 +38,7 @@ func plans() []plan {
 		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
+		{name: "gossip", backend: "gossip", store: gossipStore},
 		{name: "mysql", backend: "mysql", store: mysqlStore},
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
@@ -56,7 +57,11 @@ type store struct {
 	servers []string                      // "127.0.0.1:port"; empty if there are none
 	env     func(addrs []string) []string // names the store, with the servers at these addresses
 	faults  []fault                       // faults of the store
+	members bool                          // the hosts are the servers, of each other
 }
+
+// leases reports whether a lock ends if it is not renewed.
+func (s *store) leases() bool { return len(s.servers) > 0 || s.members }
 
 // lockName is the name of a cell's only lock.
 const lockName = "faults"

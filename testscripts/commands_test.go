@@ -68,6 +68,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"gcs":       cmdGCS,
 		"mysql":     cmdMySQL,
 		"postgres":  cmdPostgres,
+		"gossip":    cmdGossip,
 		"spanner":   cmdSpanner,
 		"zk":        cmdZK,
 		"http":      cmdHTTP,

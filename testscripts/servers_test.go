@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
@@ -34,6 +35,7 @@ type servers struct {
 	consul   *consultest.Server
 	mysql    *mysqltest.Server
 	postgres *pgtest.Server
+	gossip   *gossiptest.Voters
 	spanner  *spannertest.Database
 	front    *spannertest.Front // of the server of spanner
 	proxy    *faultproxy.Proxy

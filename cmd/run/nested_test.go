@@ -114,6 +114,8 @@ func TestStore(t *testing.T) {
 		{spell("consul:", "CONSUL_HTTP_ADDR=a"), spell("consul:", "CONSUL_HTTP_ADDR=b")},
 		{spell("consul://h/x"), spell("consul://h/x?compat=consul-lock")},
 		{spell("consul://h", "CONSUL_NAMESPACE=a"), spell("consul://h", "CONSUL_NAMESPACE=b")},
+		{spell("gossip:", "LEADERRUN_GOSSIP_SEEDS=a"), spell("gossip:", "LEADERRUN_GOSSIP_SEEDS=b")},
+		{spell("gossip://h/x?expect=3"), spell("gossip://h/y?expect=3")},
 		{spell("spanner:", "LEADERRUN_SPANNER_DATABASE=a"), spell("spanner:", "LEADERRUN_SPANNER_DATABASE=b")},
 		{spell("spanner://p/i/d"), spell("spanner://p/i/d?table=x")},
 		{spell("etcd://h", "LEADERRUN_ETCD_PREFIX=a"), spell("etcd://h", "LEADERRUN_ETCD_PREFIX=b")},

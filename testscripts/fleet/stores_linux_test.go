@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
@@ -54,7 +55,7 @@ func stores() map[string]func(*testing.T) *store {
 	all := map[string]func(*testing.T) *store{"file": fileStore, "etcd": etcdStore, "gcs": gcsStore}
 	if tester.Long() || os.Getenv(times) != "" {
 		maps.Copy(all, map[string]func(*testing.T) *store{
-			"zookeeper": zkStore, "postgres": postgresStore, "azblob": azblobStore, "consul": consulStore, "mysql": mysqlStore, "spanner": spannerStore,
+			"zookeeper": zkStore, "postgres": postgresStore, "azblob": azblobStore, "consul": consulStore, "gossip": gossipStore, "mysql": mysqlStore, "spanner": spannerStore,
 		})
 	}
 	return all
@@ -113,6 +114,14 @@ func azblobStore(t *testing.T) *store {
 		env: func(addr string) []string {
 			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addr, "fleet").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
 		}}
+}
+
+// gossipStore has voters that stand apart, because a cron job lives too briefly to vote.
+func gossipStore(t *testing.T) *store {
+	v := gossiptest.New(t, 3, 15*time.Second)
+	v.Start()
+	return &store{name: "gossip", window: time.Second, rude: 20,
+		env: func(string) []string { return []string{"LEADERRUN_BACKEND=" + v.URL()} }}
 }
 
 func spannerStore(t *testing.T) *store {

@@ -17,7 +17,7 @@ import (
 )
 
 // helpers are the packages in addition to the core's.
-var helpers = []string{"leaderrun-azblob", "leaderrun-consul", "leaderrun-etcd", "leaderrun-gcs", "leaderrun-mysql", "leaderrun-postgres", "leaderrun-spanner", "leaderrun-zk"}
+var helpers = []string{"leaderrun-azblob", "leaderrun-consul", "leaderrun-etcd", "leaderrun-gcs", "leaderrun-gossip", "leaderrun-mysql", "leaderrun-postgres", "leaderrun-spanner", "leaderrun-zk"}
 
 // documents are in every archive.
 var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "man/leaderrun.1", "man/leaderrun-backends.7", "man/leaderrun.yaml.5",

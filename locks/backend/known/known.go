@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
@@ -31,6 +32,7 @@ var backends = [...]*backend.Info{
 	&consulinfo.Info,
 	&azblobinfo.Info,
 	&spannerinfo.Info,
+	&gossipinfo.Info,
 }
 
 // Backends returns all backends, in the order in which a user should consider them.

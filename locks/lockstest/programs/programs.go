@@ -26,6 +26,7 @@ const (
 	Consul    = module + "/locks/backend/consul/leaderrun-consul"
 	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
 	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
+	Gossip    = module + "/locks/backend/gossip/leaderrun-gossip"
 	MySQL     = module + "/locks/backend/mysql/leaderrun-mysql"
 	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
 	Spanner   = module + "/locks/backend/spanner/leaderrun-spanner"

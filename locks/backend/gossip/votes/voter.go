@@ -1,6 +1,10 @@
 package votes
 
-import "github.com/leaderrun/leaderrun/locks/lease/clock"
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
 
 // A Voter is the promise of one process for one lock: whom it has voted for, and until when.
 // A process has one Voter for a lock from its start to its end; a second one would not know
@@ -62,6 +66,14 @@ func (v *Voter) Withdraw(w Withdrawal) Answer {
 		v.bound, v.until = Term{}, 0
 	}
 	return Answer{Voter: v.id, Term: w.Term, Token: v.token, Group: v.group}
+}
+
+// Bound returns to which term the voter is bound, and for how long; 0: to none.
+func (v *Voter) Bound(now clock.Instant) (Term, time.Duration) {
+	if now >= v.until {
+		return Term{}, 0
+	}
+	return v.bound, v.until.Sub(now)
 }
 
 // Token returns the greatest token that the voter knows.

@@ -1,0 +1,43 @@
+package faults
+
+import (
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/faults/host"
+)
+
+// gossipStore is no server: the runs of the hosts vote, so each fault of a host is one of a
+// voter, too.
+func gossipStore(t *testing.T, _ plan) *store {
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skipf("the hosts need networks: %v", err)
+	}
+	dir := t.TempDir()
+	return &store{members: true, env: func(addrs []string) []string {
+		return append([]string{"LEADERRUN_GOSSIP_DIR=" + dir}, backend("gossip", addrs, fmt.Sprintf("?expect=%d&longest=%v&insecure=true", machines, ttl))...)
+	}}
+}
+
+// memberFaults cut pairs of hosts: the others are bridges between them.
+func memberFaults() []fault {
+	pair := func(name string, cut func(one, other *host.Host) (heal []func())) fault {
+		return fault{name, func(n *nemesis, m *machine) bool {
+			other := n.c.hosts[n.rand.IntN(machines)]
+			if other == m {
+				return false
+			}
+			heal := cut(m.Host, other.Host)
+			n.pass()
+			for _, f := range heal {
+				f()
+			}
+			return true
+		}}
+	}
+	return append(packetFaults(),
+		pair("two hosts cut from each other", func(one, other *host.Host) []func() { return []func(){one.Lose(other), other.Lose(one)} }),
+		pair("cut to another host", func(one, other *host.Host) []func() { return []func(){one.Lose(other)} }),
+		pair("cut from another host", func(one, other *host.Host) []func() { return []func(){other.Lose(one)} }))
+}

@@ -1,0 +1,356 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+)
+
+var (
+	trio = votes.Group{Seats: 3, Longest: time.Minute}
+	from = netip.MustParseAddrPort("127.0.0.1:1")
+)
+
+// opened returns a seat that votes already.
+func opened() *seat {
+	return newSeat("v", trio, clock.Boot{}, clock.Boot{}.Now().Add(-trio.Longest), 5, "")
+}
+
+// asks lets a candidate ask for a lock.
+func asks(s *seat, candidate, space, lock string, token uint64) (votes.Answer, *ballot) {
+	ask := votes.Ask{Group: trio, Term: votes.Term{Candidate: candidate, Number: 1}, Round: 1, TTL: time.Second * 30, Token: token}
+	return s.vote(packet{From: from, Space: space, Label: &label{Holder: candidate}}, votes.Message{Lock: lock, Ask: &ask})
+}
+
+// TestBallots: a seat has one vote for each lock.
+func TestBallots(t *testing.T) {
+	t.Parallel()
+	s := opened()
+	for i, step := range []struct {
+		candidate, space, lock string
+		want                   votes.Vote
+	}{
+		{"a", "", "x", votes.Granted}, {"b", "", "x", votes.Bound}, {"b", "s", "x", votes.Granted}, {"b", "", "s/x", votes.Granted}, {"c", "", "x", votes.Bound}, {"a", "", "x", votes.Granted},
+	} {
+		if a, _ := asks(s, step.candidate, step.space, step.lock, 0); a.Vote != step.want {
+			t.Errorf("%d: got %q; want %q", i, a.Vote, step.want)
+		}
+	}
+	_, b := asks(s, "c", "", "x", 0)
+	if b.place("b") != 0 || b.place("c") != 1 || b.label.Holder != "a" {
+		t.Errorf("got places %d and %d, and the label %+v", b.place("b"), b.place("c"), b.label)
+	}
+	withdraw := func(candidate string) []waiter {
+		_, b := s.vote(packet{From: from}, votes.Message{Lock: "x", Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: candidate, Number: 1}}})
+		return b.freed()
+	}
+	if got := withdraw("c"); len(got) != 0 {
+		t.Errorf("a withdrawal that frees nobody is passed on to %v", got)
+	}
+	if got := withdraw("a"); len(got) != 2 || got[0].candidate != "b" {
+		t.Errorf("a withdrawal is passed on to %v", got)
+	}
+}
+
+// TestManyLocks: a seat forgets no promise and no token.
+func TestManyLocks(t *testing.T) {
+	t.Parallel()
+	s := opened()
+	asks(s, "a", "", "held", 0)
+	for i := range maxLocks + 10 {
+		name := fmt.Sprint("lock ", i)
+		asks(s, "a", "", name, uint64(100+i))
+		s.vote(packet{}, votes.Message{Lock: name, Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: "a", Number: 1}}})
+	}
+	if n := len(s.locks); n > maxLocks {
+		t.Errorf("%d locks are kept", n)
+	}
+	if a, _ := asks(s, "b", "", "held", 0); a.Vote != votes.Bound {
+		t.Errorf("held: got %q", a.Vote)
+	}
+	if a, _ := asks(s, "b", "", "lock 0", 0); a.Vote != votes.Granted || a.Token < 100 {
+		t.Errorf("a lock that was forgotten: got %+v", a)
+	}
+	for i := range 2 * maxLocks {
+		asks(s, "a", "", fmt.Sprint("held ", i), 0)
+	}
+	if _, b := asks(s, "b", "", "one too many", 0); b != nil || len(s.locks) > maxLocks {
+		t.Errorf("got %v, with %d locks", b, len(s.locks))
+	}
+}
+
+// TestRequests: only the holder for whom it is meant gets a request.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	s := opened()
+	asks(s, "a", "", "x", 7)
+	for token, want := range map[uint64]bool{7: true, 6: false, 8: false} {
+		if _, ok := s.holder(packet{Request: &request{Lock: "x", Token: token}}); ok != want {
+			t.Errorf("token %d: got %v", token, ok)
+		}
+	}
+	l := &Lock{asked: make(chan []byte, 1), o: locks.Options{Name: "x"}, token: 7}
+	l.receive(request{ID: "1", Lock: "x", Token: 6})
+	l.receive(request{ID: "2", Lock: "y", Token: 7})
+	if len(l.asked) != 0 {
+		t.Errorf("got %s", <-l.asked)
+	}
+}
+
+// TestNames: a list has each lock once, whatever the pages of the voters are.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	one, two := opened(), opened()
+	const n = 2*locks.MaxList + 5
+	for i := range n {
+		name := fmt.Sprintf("%03d", i)
+		if i%3 != 0 {
+			asks(one, "a", "", name, 0)
+		}
+		if i%3 != 1 {
+			asks(two, "a", "", name, 0)
+		}
+	}
+	var all []string
+	for next, pages := "", 0; pages == 0 || next != ""; pages++ {
+		if pages > n {
+			t.Fatal("the list does not end")
+		}
+		v := newView(trio)
+		for id, s := range map[string]*seat{"1": one, "2": two} {
+			f := &found{Voter: id, Group: trio}
+			f.Names, f.More = s.names("", next)
+			v.add(packet{Found: f})
+		}
+		var page []string
+		page, next = v.names()
+		all = append(all, page...)
+	}
+	if len(all) != n || !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != n {
+		t.Errorf("got %d names: %v", len(all), all)
+	}
+}
+
+// TestLearns: a candidate that knows one seed finds the voters that are no seeds.
+func TestLearns(t *testing.T) {
+	t.Parallel()
+	seed := freePort(t)
+	url := func(bind string) string { return "gossip://" + seed + "?expect=3&longest=1s&bind=" + bind }
+	for _, seat := range []string{seed, freePort(t), freePort(t)} {
+		voter := handle(t, url(seat))
+		go func() { _, _ = voter.Acquire(t.Context(), false) }()
+	}
+	_, err := other(t, url("127.0.0.1:0")).Acquire(drive.Context(t), false)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// freePort returns an address that nobody uses now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func handle(t *testing.T, url string) *Lock {
+	t.Helper()
+	o := locks.Options{Name: "x", TTL: time.Second, ConnectTimeout: time.Second}
+	return drive.Open(t, Open, url, o).(*Lock)
+}
+
+// other opens a handle on another lock.
+func other(t *testing.T, url string) locks.Lock {
+	t.Helper()
+	return drive.Open(t, Open, url, locks.Options{Name: "other", TTL: time.Second, ConnectTimeout: time.Second})
+}
+
+func (l *Lock) sits() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.node != nil && l.node.seat != nil
+}
+
+// TestSeat: of the runs of one machine one votes, and the next one when that has ended. It
+// has just started, so it abstains. Who only looks does not vote.
+func TestSeat(t *testing.T) {
+	t.Parallel()
+	u := "gossip://" + freePort(t) + "?expect=1&longest=1h"
+	looks, one, two := handle(t, u), handle(t, u), handle(t, u)
+	_, _ = looks.Inspect(t.Context())
+	for _, l := range []*Lock{one, two} {
+		if _, err := l.Acquire(t.Context(), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "just started") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if looks.sits() || !one.sits() || two.sits() {
+		t.Errorf("who votes: %v, %v, %v", looks.sits(), one.sits(), two.sits())
+	}
+	_ = one.Close()
+	drive.Eventually(t, long, "the next run votes", two.sits)
+	if _, err := two.Acquire(t.Context(), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "just started") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestView: a holder needs a majority, some of which may be voters that do not know it.
+func TestView(t *testing.T) {
+	t.Parallel()
+	a, b := votes.Term{Candidate: "a", Number: 1}, votes.Term{Candidate: "b", Number: 1}
+	bound := func(to votes.Term) found { return found{Group: trio, To: to, Left: time.Second} }
+	free, starts := found{Group: trio}, found{Group: trio, Opens: time.Second}
+	for i, test := range []struct {
+		answers     []found
+		held, known bool
+	}{
+		{[]found{free, free}, false, true},
+		{[]found{bound(a), free, free}, false, true},
+		{[]found{bound(a), bound(a)}, true, true},
+		{[]found{bound(a), bound(b), free}, false, true},
+		{[]found{bound(a), free}, true, false},
+		{[]found{bound(a), free, starts}, true, false},
+		{[]found{free, starts, starts}, false, false},
+		{[]found{bound(a), free, {Group: votes.Group{Seats: 5, Longest: time.Minute}, To: a, Left: time.Second}}, true, false},
+	} {
+		v := view{trio, map[string]packet{}}
+		for j, f := range test.answers {
+			f.Voter = fmt.Sprint(j)
+			v.add(packet{Found: &f})
+		}
+		if st, known := v.holder(); st.Held != test.held || known != test.known {
+			t.Errorf("%d: got held %v, known %v", i, st.Held, known)
+		}
+	}
+}
+
+// TestKeys: members with another key do not take part, and keys can be replaced.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	const old, other = "MDEyMzQ1Njc4OWFiY2RlZg==", "YWJjZGVmMDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODk="
+	file := filepath.Join(t.TempDir(), "keys")
+	write := func(file, keys string) {
+		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file, "# keys\n"+old+"\n")
+	u := "gossip://" + freePort(t) + "?expect=1&longest=1s&key-file=" + file
+	voter := handle(t, u)
+	if _, err := voter.Acquire(drive.Context(t), false); err != nil {
+		t.Fatal(err)
+	}
+	sees := func(u string) bool {
+		_, err := handle(t, u).Inspect(drive.Context(t))
+		return err == nil
+	}
+	if !sees(u) {
+		t.Error("the same key: no answer")
+	}
+	plain, _, _ := strings.Cut(u, "&key-file")
+	if sees(plain) {
+		t.Error("without a key: an answer")
+	}
+	file2 := filepath.Join(t.TempDir(), "keys")
+	write(file2, other)
+	if sees(plain + "&key-file=" + file2) {
+		t.Error("another key: an answer")
+	}
+	write(file, other+"\n"+old)
+	drive.Eventually(t, long, "the new key is read", func() bool { return sees(plain + "&key-file=" + file2) })
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad")
+	if err := os.WriteFile(bad, []byte("c2hvcnQ=\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"gossip://h:0?expect=3":                             "has no port",
+		"gossip://u@h?expect=3":                             "has no user",
+		"gossip://h/a//b?expect=3":                          `part ""`,
+		"gossip://h?expect=x":                               "is not a number",
+		"gossip://h?expect=0":                               "invalid number of voters 0",
+		"gossip://h?expect=100":                             "invalid number of voters 100",
+		"gossip://h?expect=3&longest=x":                     "is not a duration",
+		"gossip://h?expect=3&longest=25h":                   "invalid longest lease",
+		"gossip://h?longest=1s":                             "longest= is for locks with expect=",
+		"gossip://h?expect=3&rank=age":                      "min= and rank= are for locks without expect=",
+		"gossip://h?min=0":                                  "is not a number of members",
+		"gossip://h?rank=size":                              "is neither age nor priority",
+		"gossip://h?insecure=yes":                           "is neither true nor false",
+		"gossip://h?bind=a:1,b:1":                           "more than one address",
+		"gossip://h?bind=:0":                                "has no port between",
+		"gossip://h?key-file=" + bad:                        "16, 24 or 32 bytes",
+		"gossip://h?key-file=" + dir + "/none":              "no such file",
+		"gossip://127.0.0.1?bind=0.0.0.0:0":                 "others could take part at 0.0.0.0",
+		"gossip://192.0.2.1":                                "no host in the gossip URL is this machine",
+		"gossip://127.0.0.1?bind=192.0.2.1:1":               "others could take part",
+		"gossip://127.0.0.1?bind=192.0.2.1:1&insecure=true": "cannot listen",
+	} {
+		l, err := tryOpen(text)
+		if err == nil {
+			defer l.Close()
+			_, err = l.Acquire(t.Context(), true)
+		}
+		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v; want %s", text, err, want)
+		}
+	}
+}
+
+func tryOpen(text string) (locks.Lock, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return Open(context.Background(), u, locks.Options{Name: "x", TTL: time.Second, ConnectTimeout: time.Second})
+}
+
+func FuzzDecode(f *testing.F) {
+	ask := &votes.Message{Lock: "x", Ask: &votes.Ask{Group: trio, Term: votes.Term{Candidate: "a", Number: 1}, Round: 1, TTL: time.Second}}
+	for _, p := range []packet{{From: from, Label: &label{Holder: "a"}}, {From: from, Look: &look{ID: "1", Lock: "x"}}, {From: from, Found: &found{Group: trio}}} {
+		b, err := p.encode(ask)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	s := opened()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, m, err := decode(b)
+		if err != nil {
+			return
+		}
+		if p.Found != nil {
+			v := view{trio, map[string]packet{}}
+			v.add(p)
+			_, _ = v.holder()
+		}
+		if p.Look != nil {
+			s.look(p)
+		}
+		if m != nil && m.Answer == nil {
+			s.vote(p, *m)
+		}
+	})
+}
