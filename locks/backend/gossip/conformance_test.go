@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunAgain(t, newFleets().config(backendtest.Helper(t, &gossipinfo.Info)))
+	lockstest.RunThroughHelper(t, newFleets().config(backendtest.Helper(t, &gossipinfo.Info)))
 }
 
 // config says what the backend can do. Each test has a fleet of its own.
