@@ -41,7 +41,8 @@
 // the kernel ensures that a seat has one voter at a time. A run that finds the seats of its
 // machine taken, by another run, is a candidate only. It has a free port, and takes a seat
 // when one is free. So does the helper program of a second term while that of the first
-// still ends. Programs that only look, such as leaderrun status, never vote.
+// still ends. Programs that only look, such as leaderrun status, never vote. A host
+// name that has several addresses is one seat: the least of those that are this machine's.
 //
 // With expect=, only voters are members of the gossip, and membership is only the way to
 // find them. A candidate learns from the answers of the seeds where the others are. Who has

@@ -185,10 +185,8 @@ func (s *settings) seats(ctx context.Context) (seats []netip.AddrPort, ip netip.
 			seats = all[:1]
 		}
 	} else {
-		for _, addr := range resolve(ctx, s.seeds) {
-			if local(addr.Addr()) {
-				seats = append(seats, addr)
-			}
+		for _, seed := range s.seeds {
+			seats = append(seats, ours(resolve(ctx, []string{seed}), local)...)
 		}
 		if len(seats) == 0 {
 			return nil, ip, locks.Usagef("no host in the gossip URL is this machine; name its seat with bind=HOST:PORT, or, if it does not vote, its address with bind=HOST:0")
@@ -199,6 +197,14 @@ func (s *settings) seats(ctx context.Context) (seats []netip.AddrPort, ip netip.
 		return nil, ip, locks.Usagef("others could take part at %v: name a file with a secret key with key-file=, or allow it with insecure=true", ip)
 	}
 	return seats, ip, nil
+}
+
+// ours returns the seat that a seed is on this machine, if it is one. A host of several
+// addresses has one seat, and all runs on it choose the same: with two it would vote twice.
+func ours(all []netip.AddrPort, local func(netip.Addr) bool) []netip.AddrPort {
+	all = slices.DeleteFunc(slices.Clone(all), func(a netip.AddrPort) bool { return !local(a.Addr()) })
+	slices.SortFunc(all, netip.AddrPort.Compare) // IPv4 is less than IPv6
+	return all[:min(len(all), 1)]
 }
 
 // resolve returns the addresses of hosts that can be resolved now.

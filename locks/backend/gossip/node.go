@@ -135,12 +135,14 @@ func useKeys(ring *memberlist.Keyring, keys [][]byte) error {
 	return nil
 }
 
-// close leaves, which others learn at once, and stops listening.
+// close ends the vote, leaves, which others learn at once, and stops listening. In this
+// order: when the address is free, another process may take the seat, so none of our votes
+// may follow.
 func (n *node) close() {
-	_ = n.list.Leave(300 * time.Millisecond) // otherwise others notice it
-	_ = n.list.Shutdown()                    // it returns nil
 	close(n.ended)
 	n.wait.Wait()
+	_ = n.list.Leave(300 * time.Millisecond) // otherwise others notice it
+	_ = n.list.Shutdown()                    // it returns nil
 }
 
 // serve lets the node's voter answer, one packet after the other.

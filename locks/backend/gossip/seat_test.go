@@ -211,6 +211,22 @@ func TestSeat(t *testing.T) {
 	}
 }
 
+// TestOneSeat: a host that has several addresses votes once.
+func TestOneSeat(t *testing.T) {
+	t.Parallel()
+	all := []netip.AddrPort{netip.MustParseAddrPort("[2001:db8::1]:1"), netip.MustParseAddrPort("192.0.2.2:1"), netip.MustParseAddrPort("192.0.2.1:1")}
+	for i, local := range []func(netip.Addr) bool{
+		func(netip.Addr) bool { return true },
+		func(a netip.Addr) bool { return a != all[2].Addr() },
+		func(netip.Addr) bool { return false },
+	} {
+		got := ours(all, local)
+		if want := [][]netip.AddrPort{{all[2]}, {all[1]}, {}}[i]; !slices.Equal(got, want) {
+			t.Errorf("%d: got %v; want %v", i, got, want)
+		}
+	}
+}
+
 // TestView: a holder needs a majority, some of which may be voters that do not know it.
 func TestView(t *testing.T) {
 	t.Parallel()
@@ -291,6 +307,7 @@ func TestSettings(t *testing.T) {
 		"gossip://h?expect=x":                               "is not a number",
 		"gossip://h?expect=0":                               "invalid number of voters 0",
 		"gossip://h?expect=100":                             "invalid number of voters 100",
+		"gossip://h,i,j?expect=2":                           "3 hosts, and so more voters than expect=2",
 		"gossip://h?expect=3&longest=x":                     "is not a duration",
 		"gossip://h?expect=3&longest=25h":                   "invalid longest lease",
 		"gossip://h?longest=1s":                             "longest= is for locks with expect=",

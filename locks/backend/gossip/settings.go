@@ -119,6 +119,9 @@ func (s *settings) setGroup(q url.Values) (err error) {
 	if err := s.group.Check(); err != nil {
 		return locks.Usagef("gossip URL: %v", err)
 	}
+	if n := len(s.seeds); n > s.group.Seats { // each is a seat
+		return locks.Usagef("gossip URL: it has %d hosts, and so more voters than expect=%d", n, s.group.Seats)
+	}
 	return nil
 }
 
