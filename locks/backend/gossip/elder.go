@@ -350,16 +350,4 @@ func (e *elder) met(seed netip.AddrPort) {
 	workers.Poke(e.changed)
 }
 
-// NotifyJoin implements [memberlist.EventDelegate]. The list is locked.
-func (e *elder) NotifyJoin(*memberlist.Node) { workers.Poke(e.changed) }
-
-// NotifyLeave implements [memberlist.EventDelegate].
-func (e *elder) NotifyLeave(*memberlist.Node) { workers.Poke(e.changed) }
-
-// NotifyUpdate implements [memberlist.EventDelegate].
-func (e *elder) NotifyUpdate(*memberlist.Node) { workers.Poke(e.changed) }
-
-var (
-	_ locks.Lock               = (*elder)(nil)
-	_ memberlist.EventDelegate = (*elder)(nil)
-)
+var _ locks.Lock = (*elder)(nil)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -40,8 +42,15 @@ type node struct {
 	ended chan struct{}
 	wait  sync.WaitGroup
 
-	mu    sync.Mutex
-	seats []netip.AddrPort // that were seen, the last one last
+	mu      sync.Mutex
+	members map[string]member // by name; the list changes its own without a lock for us
+	seats   []netip.AddrPort  // that were seen, the last one last
+}
+
+// A member is what the list says of one.
+type member struct {
+	addr netip.AddrPort
+	meta string
 }
 
 // An arrival is a packet, with its vote.
@@ -69,7 +78,7 @@ func (s *settings) newNode(listen transport, addr netip.AddrPort, r role) (*node
 		return nil, err
 	}
 	started := clock.Boot{}.Now() // the address is ours
-	n := &node{heard: r.heard, elder: r.elder, ended: make(chan struct{}), mine: make(chan arrival, 256)}
+	n := &node{heard: r.heard, elder: r.elder, members: map[string]member{}, ended: make(chan struct{}), mine: make(chan arrival, 256)}
 	c := memberlist.DefaultLANConfig()
 	c.Name = rand.Text()
 	c.Transport = t
@@ -90,13 +99,16 @@ func (s *settings) newNode(listen transport, addr netip.AddrPort, r role) (*node
 			n.seat.log = r.log
 		}
 	}
+	c.Events = n
 	if r.elder != nil {
-		c.Events = r.elder
 		r.elder.named(c.Name)
 	}
 	if s.keys != nil {
 		n.ring = &memberlist.Keyring{}
 		c.Keyring, err = n.ring, useKeys(n.ring, s.keys.Now(nil))
+	}
+	if err == nil {
+		n.addr, err = boundTo(t)
 	}
 	if err == nil {
 		n.list, err = memberlist.Create(c)
@@ -105,9 +117,6 @@ func (s *settings) newNode(listen transport, addr netip.AddrPort, r role) (*node
 		_ = t.Shutdown()
 		return nil, err
 	}
-	self := n.list.LocalNode()
-	ip, _ := netip.AddrFromSlice(self.Addr)
-	n.addr = netip.AddrPortFrom(ip.Unmap(), self.Port)
 	n.wait.Go(n.serve)
 	return n, nil
 }
@@ -230,9 +239,9 @@ func (n *node) ask(seeds []netip.AddrPort, p packet, m *votes.Message) {
 func (n *node) voters(seeds []netip.AddrPort) []netip.AddrPort {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, member := range n.list.Members() {
-		if string(member.Meta) == voting {
-			n.know(address(member))
+	for _, m := range n.members {
+		if m.meta == voting {
+			n.know(m.addr)
 		}
 	}
 	all := slices.Clone(seeds)
@@ -260,14 +269,52 @@ func (n *node) know(addr netip.AddrPort) {
 	}
 }
 
-func address(member *memberlist.Node) netip.AddrPort {
-	ip, _ := netip.AddrFromSlice(member.Addr)
-	return netip.AddrPortFrom(ip.Unmap(), member.Port)
+// boundTo returns the address of a transport.
+func boundTo(t memberlist.NodeAwareTransport) (netip.AddrPort, error) {
+	bound, port, err := t.FinalAdvertiseAddr("", 0)
+	ip, _ := netip.AddrFromSlice(bound)
+	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), err
+}
+
+// inSight returns all members that are not known to be dead, by name.
+func (n *node) inSight() map[string]member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.members)
 }
 
 // knows reports whether there is a member at an address.
 func (n *node) knows(addr netip.AddrPort) bool {
-	return slices.ContainsFunc(n.list.Members(), func(m *memberlist.Node) bool { return address(m) == addr })
+	for _, m := range n.inSight() {
+		if m.addr == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// NotifyJoin implements [memberlist.EventDelegate]. The list is locked.
+func (n *node) NotifyJoin(m *memberlist.Node) {
+	ip, _ := netip.AddrFromSlice(m.Addr)
+	n.note(m.Name, member{netip.AddrPortFrom(ip.Unmap(), m.Port), string(m.Meta)})
+}
+
+// NotifyUpdate implements [memberlist.EventDelegate].
+func (n *node) NotifyUpdate(m *memberlist.Node) { n.NotifyJoin(m) }
+
+// NotifyLeave implements [memberlist.EventDelegate].
+func (n *node) NotifyLeave(m *memberlist.Node) { n.note(m.Name, member{}) }
+
+// note notes what is known of a member; nothing, if it has left.
+func (n *node) note(name string, m member) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.members[name] = m; m == (member{}) {
+		delete(n.members, name)
+	}
+	if n.elder != nil {
+		workers.Poke(n.elder.changed)
+	}
 }
 
 // NodeMeta implements [memberlist.Delegate].
@@ -322,4 +369,7 @@ func taken(err error) bool {
 	return strings.Contains(err.Error(), "address already in use") || strings.Contains(err.Error(), "Only one usage of each socket address")
 }
 
-var _ memberlist.Delegate = (*node)(nil)
+var (
+	_ memberlist.Delegate      = (*node)(nil)
+	_ memberlist.EventDelegate = (*node)(nil)
+)

@@ -108,7 +108,7 @@ func (l *Lock) findViews(n *node, to *locks.Servers) {
 	if n := len(v.leads()); n > 1 {
 		level = locks.LevelWarning
 	}
-	to.Find("members", level, fmt.Sprintf("%d members are in sight; %d contend for this lock, and %d lead", n.list.NumMembers(), len(v.all), len(v.leads())), "")
+	to.Find("members", level, fmt.Sprintf("%d members are in sight; %d contend for this lock, and %d lead", len(n.inSight()), len(v.all), len(v.leads())), "")
 	to.Find("exclusion", locks.LevelWarning, "without expect=N each part of a network that is cut may have its own leader", "write expect=N if the job must run once at most")
 	l.findKey(to)
 }

@@ -31,10 +31,10 @@ func (e *elder) view() ranking {
 	if n == nil {
 		return r
 	}
-	for _, m := range n.list.Members() {
+	for name, m := range n.inSight() {
 		var c card
-		if json.Unmarshal(m.Meta, &c) == nil && c.Contends && c.Lock == e.card.Lock && (c.Label == nil || c.Label.modest()) {
-			r.all = append(r.all, ranked{m.Name, address(m), c})
+		if json.Unmarshal([]byte(m.meta), &c) == nil && c.Contends && c.Lock == e.card.Lock && (c.Label == nil || c.Label.modest()) {
+			r.all = append(r.all, ranked{name, m.addr, c})
 		}
 	}
 	slices.SortFunc(r.all, func(a, b ranked) int {
