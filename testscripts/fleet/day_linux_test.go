@@ -13,9 +13,6 @@ func TestDay(t *testing.T) {
 	for name, start := range stores() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "gossip" {
-				t.Skip("it keeps no record, which --once-per needs")
-			}
 			s := start(t)
 			d := day{spec: "10m", zone: "UTC", begin: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 				windows: size(t, 16, 40), every: 10 * time.Minute, fast: s.window}

@@ -2,7 +2,6 @@ package gossip
 
 import (
 	"context"
-	"slices"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -10,7 +9,8 @@ import (
 // A request is what somebody asks of the holder of a lock. It goes to the voters, in a
 // look, and those that are bound to the holder pass it on.
 type request struct {
-	ID    string `json:"id"`
+	Asker string `json:"asker"` // a handle
+	Seq   uint64 `json:"seq"`   // of its requests, from 1
 	Lock  string `json:"lock"`
 	Token uint64 `json:"token"`
 	Text  string `json:"text"`
@@ -22,7 +22,10 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 	if err := locks.CheckText(text); err != nil {
 		return err
 	}
-	r := &request{Lock: l.o.Name, Token: token, Text: string(text)}
+	l.mu.Lock()
+	l.asks++
+	r := &request{Asker: l.id, Seq: l.asks, Lock: l.o.Name, Token: token, Text: string(text)}
+	l.mu.Unlock()
 	v := newView(l.settings.group)
 	var err error
 	if l.elder != nil {
@@ -45,11 +48,14 @@ func (l *Lock) receive(r request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case r.Lock != l.o.Name || slices.Contains(l.requests, r.ID):
+	case r.Lock != l.o.Name || r.Seq <= l.requests[r.Asker]: // a copy, or overtaken
 	case l.token == 0:
 		l.early = &r
 	case r.Token == l.token:
-		l.requests = append(l.requests[max(0, len(l.requests)-maxRequests):], r.ID)
+		if len(l.requests) >= maxAskers {
+			clear(l.requests)
+		}
+		l.requests[r.Asker] = r.Seq
 		select {
 		case <-l.asked: // only the last one counts
 		default:
@@ -58,8 +64,8 @@ func (l *Lock) receive(r request) {
 	}
 }
 
-// maxRequests is how many requests a holder knows again.
-const maxRequests = 64
+// maxAskers is how many askers a holder knows.
+const maxAskers = 64
 
 // leads notes the token of the term, or 0 when it is over.
 func (l *Lock) leads(token uint64) {

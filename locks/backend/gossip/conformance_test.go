@@ -19,6 +19,11 @@ func TestConformance(t *testing.T) {
 	lockstest.Run(t, c)
 }
 
+func TestSlots(t *testing.T) {
+	f := newFleets()
+	lockstest.RunSlots(t, f.config(f.open))
+}
+
 func TestConformanceThroughHelper(t *testing.T) {
 	lockstest.RunThroughHelper(t, newFleets().config(backendtest.Helper(t, &gossipinfo.Info)))
 }

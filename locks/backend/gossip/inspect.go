@@ -57,9 +57,6 @@ func (l *Lock) lookAt(ctx context.Context, what look, v *view, r *request, enoug
 		}
 	})
 	defer l.hear(id, nil)
-	if r != nil {
-		r.ID = id
-	}
 	late := time.NewTimer(l.o.ConnectTimeout)
 	defer late.Stop()
 	tick := time.NewTicker(again)

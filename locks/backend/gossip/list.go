@@ -8,8 +8,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// names returns the locks of a space to which the seat is bound, in their order, from the
-// first after the given one on: as many as fit into a page.
+// names returns the locks of a space to which the seat is bound, or of which it has a
+// record, in their order, from the first after the given one on: as many as fit into a
+// page.
 func (s *seat) names(space, after string) (page []string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -17,6 +18,11 @@ func (s *seat) names(space, after string) (page []string, more bool) {
 	var all []string
 	for lock, b := range s.locks {
 		if _, left := b.voter.Bound(now); left > 0 && lock[0] == space && lock[1] > after {
+			all = append(all, lock[1])
+		}
+	}
+	for lock := range s.records {
+		if lock[0] == space && lock[1] > after && !slices.Contains(all, lock[1]) {
 			all = append(all, lock[1])
 		}
 	}
@@ -34,7 +40,7 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 	}
 	v := newView(l.settings.group)
 	ask := func(name string, v *view, list bool, enough func() bool) error {
-		return l.lookAt(ctx, look{Lock: name, List: list, After: cursor}, v, nil, enough)
+		return l.lookAt(ctx, look{Lock: name, List: list, After: cursor, Read: !list}, v, nil, enough)
 	}
 	if err := ask("", v, true, func() bool { return v.voted() >= v.group.Seats }); err != nil {
 		return nil, "", l.fail(ctx, "list", err)
@@ -42,11 +48,12 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 	names, next := v.names()
 	for _, name := range names {
 		one := newView(l.settings.group)
-		if err := ask(name, one, false, func() bool { _, known := one.holder(); return known }); err != nil {
+		if err := ask(name, one, false, func() bool { _, known := one.holder(); return known && one.voted() >= one.group.Majority() }); err != nil {
 			return nil, "", l.fail(ctx, "list", err)
 		}
-		if st, _ := one.holder(); st.Held {
-			page = append(page, locks.Listed{Name: name, Status: st})
+		st, _ := one.holder()
+		if text := one.record(); st.Held || text != nil {
+			page = append(page, locks.Listed{Name: name, Status: st, Record: text})
 		}
 	}
 	return page, next, nil

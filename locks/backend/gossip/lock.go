@@ -21,6 +21,7 @@ import (
 // A Lock is a handle on one lock: a member, from its first use on, which may vote. It
 // implements [locks.Lock].
 type Lock struct {
+	id       string // different for each handle
 	settings *settings
 	o        locks.Options
 	log      *slog.Logger
@@ -43,10 +44,12 @@ type Lock struct {
 	looks    map[string]func(packet)
 	closed   bool
 
-	token    uint64      // of our term; 0: there is none
-	asked    chan []byte // has room for one
-	requests []string    // the last ones, by id
-	early    *request    // may be for the term that is about to begin
+	token    uint64            // of our term; 0: there is none
+	writes   uint64            // of the record
+	asked    chan []byte       // has room for one
+	asks     uint64            // that we have sent
+	requests map[string]uint64 // the last one of each asker
+	early    *request          // may be for the term that is about to begin
 }
 
 // Open returns a handle. It implements [locks.Opener]: it sends nothing.
@@ -68,14 +71,14 @@ func open(u *url.URL, o locks.Options, listen transport) (*Lock, error) {
 	}
 	l := &Lock{
 		settings: s, o: o, log: log.With("backend", "gossip"), listen: listen, workers: workers.New(),
-		label: *newLabel(o), looks: map[string]func(packet){}, asked: make(chan []byte, 1),
+		label: *newLabel(o), looks: map[string]func(packet){}, asked: make(chan []byte, 1), requests: map[string]uint64{}, id: crand.Text(),
 	}
 	if !s.voting() {
 		l.elder = newElder(l)
 		l.term = l.elder
 		return l, nil
 	}
-	l.votes, err = quorum.New(quorum.Config{ID: crand.Text(), Group: s.group, Network: l, Leader: l.status, Turn: l.turn}, o)
+	l.votes, err = quorum.New(quorum.Config{ID: l.id, Group: s.group, Network: l, Leader: l.status, Turn: l.turn}, o)
 	l.term = l.votes
 	return l, err
 }
@@ -192,6 +195,9 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
+	if l.elder != nil {
+		return []locks.Ability{locks.CanInspect, locks.CanAsk, locks.CanProbe}, nil
+	}
 	return gossipinfo.Info.Abilities, nil
 }
 

@@ -172,8 +172,16 @@ func (n *node) answer(a arrival) {
 	reply := packet{From: n.addr, Space: a.packet.Space, Seats: n.voters(nil)}
 	if a.packet.Look != nil {
 		reply.Found, reply.Label = n.seat.look(a.packet)
-		if look := a.packet.Look; look.List {
+		look := a.packet.Look
+		lock := [2]string{a.packet.Space, look.Lock}
+		if look.List {
 			reply.Found.Names, reply.Found.More = n.seat.names(a.packet.Space, look.After)
+		}
+		if look.Read {
+			reply.Found.Record = n.seat.record(lock)
+		}
+		if look.Write != nil {
+			reply.Found.Kept = n.seat.write(lock, look.Write)
 		}
 		n.send(a.packet.From, reply, nil)
 		if to, ok := n.seat.holder(a.packet); ok {
@@ -350,15 +358,21 @@ func (n *node) GetBroadcasts(int, int) [][]byte { return nil }
 
 // LocalState implements [memberlist.Delegate].
 func (n *node) LocalState(bool) []byte {
-	if n.elder == nil {
-		return nil
+	switch {
+	case n.seat != nil:
+		return n.seat.state()
+	case n.elder != nil:
+		return n.elder.time()
 	}
-	return n.elder.time()
+	return nil
 }
 
 // MergeRemoteState implements [memberlist.Delegate].
 func (n *node) MergeRemoteState(b []byte, _ bool) {
-	if n.elder != nil {
+	switch {
+	case n.seat != nil:
+		n.seat.merge(b)
+	case n.elder != nil:
 		n.elder.learn(b)
 	}
 }

@@ -84,6 +84,9 @@ type look struct {
 	// List asks for the names of all locks after After instead.
 	List  bool   `json:"list,omitempty"`
 	After string `json:"after,omitempty"`
+	// Read asks for the record, and Write is to be kept as the record.
+	Read  bool    `json:"read,omitempty"`
+	Write *record `json:"write,omitempty"`
 }
 
 // found is the answer to a look. The label is in the packet.
@@ -95,6 +98,10 @@ type found struct {
 	To    votes.Term    `json:"to,omitzero"`        // bound to this term
 	Left  time.Duration `json:"left_ns,omitempty"`
 	Token uint64        `json:"token,omitempty"` // of that term
+	// Record is what was asked for, and Kept reports whether what was to be written is
+	// kept.
+	Record *record `json:"record,omitempty"`
+	Kept   bool    `json:"kept,omitempty"`
 	// Names are those that a list asks for. More is set if there are further ones.
 	Names []string `json:"names,omitempty"`
 	More  bool     `json:"more,omitempty"`
@@ -126,7 +133,7 @@ func decode(b []byte) (p packet, m *votes.Message, err error) {
 	if !p.From.IsValid() || len(p.Space) > locks.MaxName || len(p.Seats) > maxSeats || p.Label != nil && !p.Label.modest() || p.Place < 0 || p.Place > maxWaiters || p.Look != nil && !p.Look.modest() || p.Found != nil && !p.Found.modest() {
 		return p, nil, errors.New("out of bounds")
 	}
-	if r := p.Request; r != nil && (len(r.ID) > votes.MaxID || len(r.Lock) > votes.MaxName || len(r.Text) > locks.MaxRecord) {
+	if r := p.Request; r != nil && (len(r.Asker) > votes.MaxID || len(r.Lock) > votes.MaxName || len(r.Text) > locks.MaxRecord) {
 		return p, nil, errors.New("out of bounds")
 	}
 	if p.Vote == nil {
@@ -141,10 +148,10 @@ func (l *label) modest() bool {
 }
 
 func (l *look) modest() bool {
-	return len(l.ID) <= votes.MaxID && max(len(l.Lock), len(l.After)) <= votes.MaxName
+	return len(l.ID) <= votes.MaxID && max(len(l.Lock), len(l.After)) <= votes.MaxName && (l.Write == nil || l.Write.modest())
 }
 
 func (f *found) modest() bool {
 	return max(len(f.ID), len(f.Voter), len(f.To.Candidate), len(f.Version)) <= votes.MaxID && f.Group.Check() == nil &&
-		min(f.Opens, f.Left) >= 0 && len(f.Names) <= locks.MaxList && max(f.Opens, f.Left) <= votes.MaxLongest
+		min(f.Opens, f.Left) >= 0 && len(f.Names) <= locks.MaxList && (f.Record == nil || f.Record.modest()) && max(f.Opens, f.Left) <= votes.MaxLongest
 }

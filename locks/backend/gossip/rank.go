@@ -3,7 +3,6 @@ package gossip
 import (
 	"cmp"
 	"context"
-	crand "crypto/rand"
 	"encoding/json"
 	"net/netip"
 	"slices"
@@ -54,7 +53,6 @@ func (l *Lock) askElders(ctx context.Context, r *request) error {
 	if err := l.elder.greet(ctx); err != nil {
 		return err
 	}
-	r.ID = crand.Text()
 	for range 3 {
 		l.mu.Lock()
 		n := l.node

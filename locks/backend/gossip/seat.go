@@ -30,6 +30,7 @@ type seat struct {
 	unsaved bool   // that was reported
 	floor   uint64 // no token of a lock that is not in locks is greater
 	locks   map[[2]string]*ballot
+	records map[[2]string]*record
 }
 
 // A ballot is a seat's vote for one lock.
@@ -46,6 +47,10 @@ type ballot struct {
 	// They learn of a withdrawal, and in which order to ask again: that is a courtesy.
 	waiters []waiter
 	free    bool // the last withdrawal has freed the voter
+	// over are the last terms that were withdrawn. A request for one of them was delayed.
+	// The rule allows to grant it, and its candidate would withdraw that, unless it has
+	// ended.
+	over []votes.Term
 }
 
 // A waiter is a candidate that was refused.
@@ -55,13 +60,16 @@ type waiter struct {
 	asked     clock.Instant // last
 }
 
+// maxOver is how many terms that are over a ballot knows.
+const maxOver = 16
+
 // maxWaiters is how many candidates a ballot knows.
 const maxWaiters = 64
 
 // newSeat returns the voter of a seat. Started is a reading of the clock that was taken
 // when no other process could have the seat any more.
 func newSeat(id string, g votes.Group, c clock.Clock, started clock.Instant, floor uint64, version string) *seat {
-	return &seat{id: id, group: g, clock: c, started: started, floor: floor, version: version, locks: map[[2]string]*ballot{}, log: slog.New(slog.DiscardHandler)}
+	return &seat{id: id, group: g, clock: c, started: started, floor: floor, version: version, locks: map[[2]string]*ballot{}, records: map[[2]string]*record{}, log: slog.New(slog.DiscardHandler)}
 }
 
 // vote answers a request or a withdrawal, and returns the ballot, or nil: no answer.
@@ -75,8 +83,12 @@ func (s *seat) vote(p packet, m votes.Message) (votes.Answer, *ballot) {
 	if m.Withdrawal != nil {
 		bound, _ := b.voter.Bound(now)
 		b.free = bound == m.Withdrawal.Term
+		b.over = append(b.over[max(0, len(b.over)-maxOver+1):], m.Withdrawal.Term)
 		b.expire(now.Add(-2 * s.group.Longest)) // each asks at least once in a lease
 		return b.voter.Withdraw(*m.Withdrawal), b
+	}
+	if slices.Contains(b.over, m.Ask.Term) {
+		return votes.Answer{}, nil
 	}
 	a := b.voter.Vote(now, *m.Ask)
 	if err := s.tally.note(a.Token); err != nil && !s.unsaved {
@@ -149,10 +161,8 @@ func (s *seat) holder(p packet) (at netip.AddrPort, ok bool) {
 	if b == nil || b.token != p.Request.Token {
 		return at, false
 	}
+	b.request, b.repeats = p.Request, maxRepeats
 	_, left := b.voter.Bound(s.clock.Now())
-	if left > 0 {
-		b.request, b.repeats = p.Request, maxRepeats
-	}
 	return b.at, left > 0
 }
 

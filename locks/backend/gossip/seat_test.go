@@ -64,6 +64,12 @@ func TestBallots(t *testing.T) {
 	if got := withdraw("a"); len(got) != 2 || got[0].candidate != "b" {
 		t.Errorf("a withdrawal is passed on to %v", got)
 	}
+	if _, b := asks(s, "a", "", "x", 0); b != nil {
+		t.Error("a delayed request for a term that is over is answered")
+	}
+	if a, _ := asks(s, "b", "", "x", 0); a.Vote != votes.Granted {
+		t.Errorf("after that: got %q", a.Vote)
+	}
 }
 
 // TestManyLocks: a seat forgets no promise and no token.
@@ -103,12 +109,97 @@ func TestRequests(t *testing.T) {
 			t.Errorf("token %d: got %v", token, ok)
 		}
 	}
-	l := &Lock{asked: make(chan []byte, 1), o: locks.Options{Name: "x"}, token: 7}
-	l.receive(request{ID: "1", Lock: "x", Token: 6})
-	l.receive(request{ID: "2", Lock: "y", Token: 7})
+	l := &Lock{asked: make(chan []byte, 1), requests: map[string]uint64{}, o: locks.Options{Name: "x"}, token: 7}
+	l.receive(request{Asker: "w", Seq: 1, Lock: "x", Token: 6})
+	l.receive(request{Asker: "w", Seq: 2, Lock: "y", Token: 7})
 	if len(l.asked) != 0 {
 		t.Errorf("got %s", <-l.asked)
 	}
+	for _, seq := range []uint64{3, 5, 4, 5} {
+		l.receive(request{Asker: "w", Seq: seq, Lock: "x", Token: 7, Text: fmt.Sprint(seq)})
+	}
+	if got := string(<-l.asked); got != "5" || len(l.asked) != 0 {
+		t.Errorf("got %s; want only the last one", got)
+	}
+}
+
+// TestRecords: a seat keeps what the holder writes, and the newest that other seats have.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	s, other := opened(), opened()
+	lock := [2]string{"", "x"}
+	write := func(candidate string, token, seq uint64, text string) bool {
+		return s.write(lock, &record{votes.Term{Candidate: candidate, Number: 1}, token, seq, text})
+	}
+	if write("a", 7, 1, "unasked") {
+		t.Error("who has no vote writes")
+	}
+	asks(s, "a", "", "x", 7)
+	if !write("a", 7, 2, "second") || !write("a", 7, 1, "first") || write("b", 8, 1, "another") {
+		t.Error("not exactly the holder writes")
+	}
+	other.merge(s.state())
+	if got := other.record(lock); got == nil || got.Text != "second" {
+		t.Errorf("got %+v; want the second", got)
+	}
+	s.vote(packet{}, votes.Message{Lock: "x", Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: "a", Number: 1}}})
+	if write("a", 7, 3, "after the release") {
+		t.Error("who has released writes")
+	}
+	asks(s, "b", "", "x", 9)
+	write("b", 9, 1, "next")
+	s.merge(other.state())
+	if got := s.record(lock); got.Text != "next" {
+		t.Errorf("got %q; want the newest", got.Text)
+	}
+}
+
+// TestRecordMajority: one voter is not enough to write a record.
+func TestRecordMajority(t *testing.T) {
+	t.Parallel()
+	v := newView(trio)
+	for id, kept := range map[string]bool{"1": true, "2": false, "3": false} {
+		v.add(packet{Found: &found{Voter: id, Group: trio, Kept: kept}})
+	}
+	v.add(packet{Found: &found{Voter: "4", Group: trio, Opens: 1}})
+	if acks, refusals := v.wrote(); acks != 1 || refusals != 2 {
+		t.Errorf("got %d and %d; want 1 and 2", acks, refusals)
+	}
+}
+
+// TestRecordOutlives: a record is there after each voter has started again, one by one.
+func TestRecordOutlives(t *testing.T) {
+	t.Parallel()
+	seats := []string{freePort(t), freePort(t), freePort(t)}
+	url := func(bind string) string {
+		return "gossip://" + strings.Join(seats, ",") + "?expect=3&longest=1s&bind=" + bind
+	}
+	sits := func(seat string) *Lock {
+		voter := other(t, url(seat)).(*Lock)
+		go func() { _, _ = voter.Acquire(t.Context(), false) }()
+		drive.Eventually(t, long, "it votes", voter.sits)
+		return voter
+	}
+	var voters []*Lock
+	for _, seat := range seats {
+		voters = append(voters, sits(seat))
+	}
+	l := handle(t, url("127.0.0.1:0"))
+	if _, err := l.Acquire(drive.Context(t), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetRecord(drive.Context(t), []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	for i, seat := range seats {
+		_ = voters[i].Close()
+		again := sits(seat)
+		drive.Eventually(t, long, "it has the record", func() bool { return again.node.seat.record([2]string{"", "x"}) != nil })
+	}
+	drive.Eventually(t, long, "it is read", func() bool {
+		text, err := handle(t, url("127.0.0.1:0")).Record(drive.Context(t))
+		return err == nil && string(text) == "text"
+	})
 }
 
 // TestNames: a list has each lock once, whatever the pages of the voters are.

@@ -18,7 +18,7 @@ var Info = backend.Info{
 	Order:       "none",
 	NotifiedBy:  "message of the holder",
 	Permissions: "UDP and TCP between all hosts, and the key of key-file",
-	Limits:      "for services, not for cron: who has just started does not vote for 15s (longest=); no lease is longer than that; no records; without expect=N it excludes nobody",
+	Limits:      "for services, not for cron: who has just started does not vote for 15s (longest=); no lease is longer than that; records are lost with the last voter; without expect=N it excludes nobody",
 	Cost:        "one message to each voter, and an answer, per renewal; each member sends some 600 bytes a second",
 
 	Port: "7946",
@@ -35,5 +35,5 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_GOSSIP_SEEDS", About: backend.Address},
 		{Name: "LEADERRUN_GOSSIP_DIR", About: backend.User},
 	},
-	Abilities: []locks.Ability{locks.CanInspect, locks.CanAsk, locks.CanList, locks.CanProbe},
+	Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe},
 }

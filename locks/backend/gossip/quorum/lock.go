@@ -140,6 +140,17 @@ func (l *Lock) message(m votes.Message) votes.Message {
 // Lost implements [locks.Lock].
 func (l *Lock) Lost() <-chan error { return l.lost }
 
+// Term returns the term that we lead, and its token.
+func (l *Lock) Term() (t votes.Term, token uint64, leads bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.granted || l.final != nil {
+		return t, 0, false
+	}
+	token, _, leads = l.candidate.Lease(l.c.Clock.Now())
+	return l.round.ask.Term, token, leads
+}
+
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
 	l.workers.End()
