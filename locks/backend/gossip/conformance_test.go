@@ -21,7 +21,9 @@ func TestConformance(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	f := newFleets()
-	lockstest.RunSlots(t, f.config(f.open))
+	c := f.config(f.open)
+	c.Recipe = true // slots are one
+	lockstest.RunSlots(t, c)
 }
 
 func TestConformanceThroughHelper(t *testing.T) {
