@@ -1,6 +1,7 @@
 package lockstest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type contender struct {
 	o     locks.Options
 	grant locks.Grant
 	asked chan locks.Waiting // what Waiting received; the latest are kept
+	pause time.Duration      // between renewals by keep; 0: the usual
 
 	// Lock requires one renewal at a time, and keep renews as well. This is not a mutex
 	// because that would stop the time of a simulated test.
@@ -178,7 +180,7 @@ func (k *contender) keep() (stop func() error) {
 
 // renewUntil renews at every interval until ctx ends or the lease is lost.
 func (k *contender) renewUntil(ctx context.Context) error {
-	tick := time.NewTicker(k.e.interval())
+	tick := time.NewTicker(cmp.Or(k.pause, k.e.interval()))
 	defer tick.Stop()
 	for {
 		select {

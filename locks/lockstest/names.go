@@ -71,9 +71,13 @@ func (e *env) each(names []string, f func(name string)) {
 	wg.Wait()
 }
 
+// openNamed opens a contender with a long lease, which it seldom renews: there may be many,
+// and a server that does one thing at a time has others to serve.
 func (e *env) openNamed(u *url.URL, name string) *contender {
 	e.Helper()
-	o := e.options("holder of " + name)
+	o := e.longer("holder of " + name)
 	o.Name = name
-	return e.openWith(u, o)
+	k := e.openWith(u, o)
+	k.pause = o.TTL / 5
+	return k
 }

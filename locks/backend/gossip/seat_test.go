@@ -25,9 +25,15 @@ var (
 	from = netip.MustParseAddrPort("127.0.0.1:1")
 )
 
+// stopped is a clock that stands still, so that no vote ends, however slow a test is.
+type stopped clock.Instant
+
+func (s stopped) Now() clock.Instant { return clock.Instant(s) }
+
 // opened returns a seat that votes already.
 func opened() *seat {
-	return newSeat("v", trio, clock.Boot{}, clock.Boot{}.Now().Add(-trio.Longest), 5, "")
+	now := clock.Boot{}.Now()
+	return newSeat("v", trio, stopped(now), now.Add(-trio.Longest), 5, "")
 }
 
 // asks lets a candidate ask for a lock.
