@@ -1,7 +1,6 @@
 package lockstest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +16,12 @@ import (
 // A contender is a handle on a lock, with what its owner knows.
 type contender struct {
 	locks.Lock
-	bare  locks.Lock // as returned by Open
-	e     *env
-	o     locks.Options
-	grant locks.Grant
-	asked chan locks.Waiting // what Waiting received; the latest are kept
-	pause time.Duration      // between renewals by keep; 0: the usual
+	bare   locks.Lock // as returned by Open
+	e      *env
+	o      locks.Options
+	grant  locks.Grant
+	asked  chan locks.Waiting // what Waiting received; the latest are kept
+	seldom bool               // keep renews five times in the lease that was granted
 
 	// Lock requires one renewal at a time, and keep renews as well. This is not a mutex
 	// because that would stop the time of a simulated test.
@@ -180,7 +179,11 @@ func (k *contender) keep() (stop func() error) {
 
 // renewUntil renews at every interval until ctx ends or the lease is lost.
 func (k *contender) renewUntil(ctx context.Context) error {
-	tick := time.NewTicker(cmp.Or(k.pause, k.e.interval()))
+	pause := k.e.interval()
+	if k.seldom {
+		pause = max(pause, k.grant.TTL/5)
+	}
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		select {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // names returns names that a careless mapping would merge: by case, by escaping, by
@@ -76,8 +77,11 @@ func (e *env) each(names []string, f func(name string)) {
 func (e *env) openNamed(u *url.URL, name string) *contender {
 	e.Helper()
 	o := e.longer("holder of " + name)
+	if e.c.TTL > 0 {
+		o.TTL = max(o.TTL, time.Minute)
+	}
 	o.Name = name
 	k := e.openWith(u, o)
-	k.pause = o.TTL / 5
+	k.seldom = true
 	return k
 }
