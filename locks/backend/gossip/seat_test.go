@@ -178,7 +178,7 @@ func TestRecordOutlives(t *testing.T) {
 	t.Parallel()
 	seats := []string{freePort(t), freePort(t), freePort(t)}
 	url := func(bind string) string {
-		return "gossip://" + strings.Join(seats, ",") + "?expect=3&longest=1s&bind=" + bind
+		return "gossip://" + strings.Join(seats, ",") + "?expect=3&longest=5s&bind=" + bind
 	}
 	sits := func(seat string) *Lock {
 		voter := other(t, url(seat)).(*Lock)
@@ -268,16 +268,25 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// patient is enough for voters to answer on a busy machine.
+const patient = 10 * time.Second
+
 func handle(t *testing.T, url string) *Lock {
 	t.Helper()
-	o := locks.Options{Name: "x", TTL: time.Second, ConnectTimeout: time.Second}
+	return handleFor(t, url, patient)
+}
+
+// handleFor opens a handle that waits so long for voters.
+func handleFor(t *testing.T, url string, wait time.Duration) *Lock {
+	t.Helper()
+	o := locks.Options{Name: "x", TTL: 5 * time.Second, ConnectTimeout: wait}
 	return drive.Open(t, Open, url, o).(*Lock)
 }
 
 // other opens a handle on another lock.
 func other(t *testing.T, url string) locks.Lock {
 	t.Helper()
-	return drive.Open(t, Open, url, locks.Options{Name: "other", TTL: time.Second, ConnectTimeout: time.Second})
+	return drive.Open(t, Open, url, locks.Options{Name: "other", TTL: time.Second, ConnectTimeout: patient})
 }
 
 func (l *Lock) sits() bool {
@@ -291,7 +300,7 @@ func (l *Lock) sits() bool {
 func TestSeat(t *testing.T) {
 	t.Parallel()
 	u := "gossip://" + freePort(t) + "?expect=1&longest=1h"
-	looks, one, two := handle(t, u), handle(t, u), handle(t, u)
+	looks, one, two := handleFor(t, u, time.Second), handleFor(t, u, time.Second), handleFor(t, u, time.Second)
 	_, _ = looks.Inspect(t.Context())
 	for _, l := range []*Lock{one, two} {
 		if _, err := l.Acquire(t.Context(), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "just started") {
@@ -371,12 +380,12 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	sees := func(u string) bool {
-		_, err := handle(t, u).Inspect(drive.Context(t))
+		ctx, cancel := context.WithTimeout(drive.Context(t), time.Second)
+		defer cancel()
+		_, err := handle(t, u).Inspect(ctx)
 		return err == nil
 	}
-	if !sees(u) {
-		t.Error("the same key: no answer")
-	}
+	drive.Eventually(t, long, "the same key is enough", func() bool { return sees(u) })
 	plain, _, _ := strings.Cut(u, "&key-file")
 	if sees(plain) {
 		t.Error("without a key: an answer")
