@@ -90,6 +90,7 @@ func (s *seat) vote(p packet, m votes.Message) (votes.Answer, *ballot) {
 	if slices.Contains(b.over, m.Ask.Term) {
 		return votes.Answer{}, nil
 	}
+	before, _ := b.voter.Bound(now)
 	a := b.voter.Vote(now, *m.Ask)
 	if err := s.tally.note(a.Token); err != nil && !s.unsaved {
 		s.unsaved = true
@@ -97,7 +98,11 @@ func (s *seat) vote(p packet, m votes.Message) (votes.Answer, *ballot) {
 	}
 	switch w := (waiter{m.Ask.Term.Candidate, p.From, now}); a.Vote {
 	case votes.Granted:
-		b.label, b.token, b.at = p.Label, m.Ask.Token, p.From
+		token := m.Ask.Token
+		if before == m.Ask.Term { // a copy of the first round, which has no token, may come late
+			token = max(token, b.token)
+		}
+		b.label, b.token, b.at = p.Label, token, p.From
 		b.waiters = slices.DeleteFunc(b.waiters, w.same)
 	case votes.Bound:
 		if i := slices.IndexFunc(b.waiters, w.same); i >= 0 {

@@ -110,6 +110,7 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	s := opened()
 	asks(s, "a", "", "x", 7)
+	asks(s, "a", "", "x", 0) // a copy of the first round, which came late
 	for token, want := range map[uint64]bool{7: true, 6: false, 8: false} {
 		if _, ok := s.holder(packet{Request: &request{Lock: "x", Token: token}}); ok != want {
 			t.Errorf("token %d: got %v", token, ok)
