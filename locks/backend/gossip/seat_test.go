@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 var (
@@ -177,7 +177,7 @@ func TestRecordMajority(t *testing.T) {
 // TestRecordOutlives: a record is there after each voter has started again, one by one.
 func TestRecordOutlives(t *testing.T) {
 	t.Parallel()
-	seats := []string{freePort(t), freePort(t), freePort(t)}
+	seats := []string{freeSeat(t), freeSeat(t), freeSeat(t)}
 	url := func(bind string) string {
 		return "gossip://" + strings.Join(seats, ",") + "?expect=3&longest=5s&bind=" + bind
 	}
@@ -246,9 +246,9 @@ func TestNames(t *testing.T) {
 // TestLearns: a candidate that knows one seed finds the voters that are no seeds.
 func TestLearns(t *testing.T) {
 	t.Parallel()
-	seed := freePort(t)
+	seed := freeSeat(t)
 	url := func(bind string) string { return "gossip://" + seed + "?expect=3&longest=1s&bind=" + bind }
-	for _, seat := range []string{seed, freePort(t), freePort(t)} {
+	for _, seat := range []string{seed, freeSeat(t), freeSeat(t)} {
 		voter := handle(t, url(seat))
 		go func() { _, _ = voter.Acquire(t.Context(), false) }()
 	}
@@ -258,16 +258,8 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// freePort returns an address that nobody uses now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// freeSeat returns an address of this machine that nobody uses.
+func freeSeat(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", realserver.FreePort(t)) }
 
 // patient is enough for voters to answer on a busy machine.
 const patient = 10 * time.Second
@@ -300,7 +292,7 @@ func (l *Lock) sits() bool {
 // has just started, so it abstains. Who only looks does not vote.
 func TestSeat(t *testing.T) {
 	t.Parallel()
-	u := "gossip://" + freePort(t) + "?expect=1&longest=1h"
+	u := "gossip://" + freeSeat(t) + "?expect=1&longest=1h"
 	looks, one, two := handleFor(t, u, time.Second), handleFor(t, u, time.Second), handleFor(t, u, time.Second)
 	_, _ = looks.Inspect(t.Context())
 	for _, l := range []*Lock{one, two} {
@@ -375,7 +367,7 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	write(file, "# keys\n"+old+"\n")
-	u := "gossip://" + freePort(t) + "?expect=1&longest=1s&key-file=" + file
+	u := "gossip://" + freeSeat(t) + "?expect=1&longest=1s&key-file=" + file
 	voter := handle(t, u)
 	if _, err := voter.Acquire(drive.Context(t), false); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestNoTally(t *testing.T) {
 func TestTokenOutlives(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("LEADERRUN_GOSSIP_DIR", dir)
-	seat := freePort(t)
+	seat := freeSeat(t)
 	file := filepath.Join(dir, strings.ReplaceAll(seat, ":", "_"))
 	future := today() + 1e9
 	if err := os.WriteFile(file, []byte(strconv.FormatUint(future, 10)), 0o600); err != nil {

@@ -4,7 +4,6 @@ package gossiptest
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // Voters are members on this machine that contend for no lock of a test. They end with it.
@@ -30,21 +30,10 @@ func New(tb testing.TB, seats int, longest time.Duration) *Voters {
 	tb.Helper()
 	v := &Voters{tb: tb, query: fmt.Sprintf("?expect=%d&longest=%v", seats, longest)}
 	for range seats {
-		v.seats = append(v.seats, free(tb))
+		v.seats = append(v.seats, fmt.Sprintf("127.0.0.1:%d", realserver.FreePort(tb)))
 	}
 	tb.Cleanup(v.Stop)
 	return v
-}
-
-// free returns an address that nobody uses now.
-func free(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // URL returns the address of the locks, for members of this machine. A member votes while a
