@@ -17,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
@@ -83,6 +84,9 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}
 	s.lack(c.hosts[0].Lacks())
+	if c.store.members && c.hosts[0].Address() == "" {
+		realserver.Missing(t, "without networks of their own (root, and ip(8)), the hosts cannot be the store")
+	}
 	return c
 }
 

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"os/exec"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/faults/host"
@@ -18,9 +17,6 @@ func gossipStore(t *testing.T, _ plan) *store {
 func gossipOldest(t *testing.T, _ plan) *store { return members(t, "min=1") }
 
 func members(t *testing.T, query string) *store {
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("the hosts need networks: %v", err)
-	}
 	dir := t.TempDir()
 	return &store{members: true, env: func(addrs []string) []string {
 		return append([]string{"LEADERRUN_GOSSIP_DIR=" + dir}, backend("gossip", addrs, "?insecure=true&"+query)...)

@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// asUser is the program "asuser UID PROGRAM [ARG...]": it runs a program as another user
-// if we are root, and otherwise as ourselves.
+// asUser is the program "asuser UID PROGRAM [ARG...]": root runs a program as another user.
 func asUser() {
 	if err := becomeUser(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "asuser:", err)
@@ -28,16 +27,14 @@ func becomeUser(user string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if os.Geteuid() == 0 {
-		if err := syscall.Setgroups(nil); err != nil {
-			return err
-		}
-		if err := syscall.Setgid(uid); err != nil {
-			return err
-		}
-		if err := syscall.Setuid(uid); err != nil {
-			return err
-		}
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(uid); err != nil {
+		return err
+	}
+	if err := syscall.Setuid(uid); err != nil {
+		return err
 	}
 	return syscall.Exec(path, args, os.Environ())
 }
