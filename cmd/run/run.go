@@ -85,6 +85,9 @@ func (s *session) run(r *options.Request) error {
 	if err != nil {
 		return err
 	}
+	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
+		<-signals.ready // a pipe to which we write may have no reader
+	}
 	if err := s.env.Console.LogTo(s.opt.LogFile); err != nil {
 		return err
 	}
@@ -105,9 +108,6 @@ func (s *session) run(r *options.Request) error {
 		if ran, err := s.reenter(nested, outer, command); ran {
 			return err
 		}
-	}
-	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
-		<-signals.ready // a pipe to which we write may have no reader
 	}
 	if r.Setting("backend").Rank == options.Default {
 		logger.Info("no backend was chosen; the lock covers this machine only", "backend", "file")
