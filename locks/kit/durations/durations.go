@@ -10,9 +10,11 @@ import (
 
 // Parse parses a number of seconds, like 10, 1.5 or 1e-1, or a sum of numbers with units,
 // like 100ms, 2m30s or 1d12h. It reports whether text is such a duration. A duration may be
-// negative. The units are those of [time.ParseDuration] and d, which is 24 hours.
+// negative. The units are those of [time.ParseDuration] and d, which is 24 hours. What is
+// less than a nanosecond is a nanosecond, because 0 often means that there is no limit.
 //
-// timeout(1) also takes infinity and hexadecimal numbers. They are not durations here.
+// timeout(1) also takes hexadecimal numbers, infinity, and numbers that are too great. They
+// are not durations here.
 func Parse(text string) (d time.Duration, ok bool) {
 	rest, negative := strings.CutPrefix(text, "-")
 	if !negative {
@@ -31,7 +33,7 @@ func Parse(text string) (d time.Duration, ok bool) {
 		if err != nil || !known {
 			return 0, false
 		}
-		sum += math.Round(n * float64(size))
+		sum += max(math.Round(n*float64(size)), least(number))
 	}
 	if negative {
 		sum = -sum
@@ -65,6 +67,15 @@ func cutUnit(text string) (unit, rest string) {
 // skip returns the first index from i on at which text has none of some characters.
 func skip(text string, i int, some string) int {
 	return len(text) - len(strings.TrimLeft(text[i:], some))
+}
+
+// least returns 0 for a number that is 0, and 1 for others, however small they are.
+func least(number string) float64 {
+	digits := number[:skip(number, 0, "0123456789.")]
+	if strings.ContainsAny(digits, "123456789") {
+		return 1
+	}
+	return 0
 }
 
 func sizeOf(unit string) (time.Duration, bool) {

@@ -16,6 +16,7 @@ func TestParse(t *testing.T) {
 		"1d": day, "1.5d": 36 * time.Hour, "1e1d": 10 * day, "1d12h": 36 * time.Hour, "1e-1m": 6 * time.Second, "1e0h1m": 61 * time.Minute,
 		"7d1h2m3.5s": 7*day + time.Hour + 2*time.Minute + 3500*time.Millisecond,
 		"0.1s":       100 * time.Millisecond, "1.1h": 66 * time.Minute, "0.3d": 7*time.Hour + 12*time.Minute,
+		"1e-9": 1, "1e-10": 1, "1e-5000": 1, "0.00000000001h": 36, "0e5": 0, "0.0": 0, "1e-100d0s": 1,
 		"+3": 3 * time.Second, "-1": -time.Second, "-1d": -day, "100000d": 100000 * day,
 	} {
 		if got, ok := durations.Parse(text); !ok || got != want {
