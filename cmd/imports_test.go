@@ -43,14 +43,14 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
-	asked := slices.Concat(output, []string{"/cmd/options", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
+	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/backoff", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/durations", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -69,6 +69,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/queue"}},
 		{"/locks/kit/backoff", []string{"/locks/kit/backoff"}},
 		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
+		{"/locks/kit/durations", []string{"/locks/kit/durations"}},
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
 		{"/locks/kit/reload", []string{"/locks/kit/reload"}},
 		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles"}},
@@ -88,7 +89,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/monitor/probe", []string{"/runner/monitor/probe"}},
 		{"/runner/monitor/metrics/feed", []string{"/runner/monitor/metrics/feed", "/runner/event", "/locks/lease/clock"}},
 		{"/runner/timing", []string{"/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
-		{"/runner/window", []string{"/runner/window", "/locks"}},
+		{"/runner/window", []string{"/runner/window", "/locks", "/locks/kit/durations"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
 		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},

@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 
@@ -34,7 +35,7 @@ func Main(args []string, e env.Env) int {
 			fmt.Fprintln(os.Stderr, "leaderrun: error:", err) // the Console itself needs threads
 			return output.ExitInternal
 		}
-		err = do(line, len(args) < 2)
+		err = do(line, &e, len(args) < 2)
 	}
 	if !e.Console.Started() { // the command line has an error
 		e.Console.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})
@@ -43,13 +44,18 @@ func Main(args []string, e env.Env) int {
 }
 
 // do runs the subcommand of a command line.
-func do(line *options.Line, empty bool) error {
+func do(line *options.Line, e *env.Env, empty bool) error {
 	if empty && line.Text("job") == "" {
 		return output.WithHint(locks.Usagef("no command given"), "see leaderrun --help")
 	}
 	r, err := options.Resolve(line)
 	if err != nil {
 		return err
+	}
+	if r.Hidden != "" {
+		e.Console.Later(func(log *slog.Logger) {
+			log.Info("ignoring a config file whose directory you may not enter", "path", r.Hidden)
+		})
 	}
 	return line.Command.Do(r)
 }

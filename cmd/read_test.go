@@ -133,8 +133,8 @@ func TestReadRefuses(t *testing.T) {
 		{"-n check", "unknown option -n of leaderrun check"},
 		{"version --for 3", "unknown option --for of leaderrun version"},
 		{"--nonblock=perhaps true", `option --nonblock: invalid value "perhaps" (want true or false)`},
-		{"-w soon true", `option -w: invalid duration "soon" (want 10, 1.5 or 2m30s)`},
-		{"check --for soon", `option --for: invalid duration "soon" (want 10, 1.5 or 2m30s)`},
+		{"-w soon true", `option -w: invalid duration "soon" (want 10, 1.5, 2m30s or 1d)`},
+		{"check --for soon", `option --for: invalid duration "soon" (want 10, 1.5, 2m30s or 1d)`},
 		{"forget -l x", "unknown option -l of leaderrun forget"},
 		{"forget x --force", "unknown option --force of leaderrun forget"},
 		{"-n completion", "unknown option -n of leaderrun completion"},
@@ -150,7 +150,7 @@ func TestReadRefuses(t *testing.T) {
 // the option.
 func TestReadChecksVariables(t *testing.T) {
 	t.Setenv("LEADERRUN_WAIT", "soon")
-	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: invalid duration "soon" (want 10, 1.5 or 2m30s)`, "version": ""} {
+	for name, want := range map[string]string{"run": `LEADERRUN_WAIT: invalid duration "soon" (want 10, 1.5, 2m30s or 1d)`, "version": ""} {
 		if _, err := options.Read([]string{name}, Commands()); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%s: got %v; want %s", name, err, want)
 		}

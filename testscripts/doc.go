@@ -10,4 +10,6 @@
 // bundle also run with a bundle, and some with the race detector; scripts_test.go lists
 // them. The language is that of [github.com/rogpeppe/go-internal/testscript];
 // commands_test.go documents the additional commands.
+//
+// suites.md lists what the test suites of similar tools test, and what tests that here.
 package testscripts

@@ -8,14 +8,14 @@ import (
 
 // contradictions are pairs of options that exclude each other (restart: only as always).
 // The one of higher rank wins silently. With equal ranks it is an error, whose text is
-// why; if why is empty, both count, except in the config file.
+// why; if why is empty, the first one wins, as with flock(1), except in the config file.
 //
 // Two more pairs are errors whatever their ranks: --once-per and --slots
 // (cmd/run/check.go), and -c and a command (cmd/run/run.go).
 var contradictions = []struct{ a, b, why string }{
 	{"lock", "all", "--lock and --all contradict each other"},
-	{"nonblock", "wait", "-n and -w contradict each other"},
-	{"verbose", "quiet", ""},
+	{"nonblock", "wait", ""},
+	{"quiet", "verbose", ""},
 	{"rejoin", "nonblock", "--rejoin and -n contradict each other: --rejoin waits for the lock again, -n never waits"},
 	{"rejoin", "wait", "--rejoin and -w contradict each other: --rejoin waits again and again, -w gives up"},
 	{"once-per", "rejoin", "--once-per and --rejoin contradict each other: --once-per runs the job once, --rejoin again and again"},
@@ -44,6 +44,8 @@ func (r *Request) contradict() error {
 			return r.config.at(max(a.line, b.line), "%s and %s contradict each other", c.a, c.b)
 		case c.why != "":
 			return &locks.UsageError{What: c.why}
+		default:
+			r.drop(b, a.Rank)
 		}
 	}
 	return nil

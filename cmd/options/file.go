@@ -37,7 +37,7 @@ type fileError struct {
 	file  string
 	line  int // 0: no particular line
 	what  string
-	cause error // nil if no caller may act on it
+	cause error // fs.ErrNotExist; fs.ErrPermission, if a directory may not be entered; or nil
 }
 
 func (e *fileError) Unwrap() error { return e.cause }
@@ -54,9 +54,10 @@ func (e *fileError) Error() string {
 
 // A config is the content of a config file. Its zero value is that of an empty file.
 type config struct {
-	file string
-	top  section
-	jobs map[string]*section
+	file   string
+	top    section
+	jobs   map[string]*section
+	hidden string // the user's default file, if its directory may not be entered
 }
 
 // A section is the top of the file, or one job.
@@ -74,16 +75,29 @@ type entry struct {
 
 // openConfig reads the named file. Without a name it reads the first default file that
 // exists; if none does, the config is empty.
+//
+// The user's default file is also ignored if its directory may not be entered: it is another
+// user's, whose HOME we have. The system's is not ignored: if one host of a fleet did not
+// read it, the locks of that host could be others than those of the fleet.
 func openConfig(name string) (*config, error) {
 	if name != "" {
 		return loadConfig(name)
 	}
+	hidden := ""
 	for _, file := range defaultConfigs() {
-		if c, err := loadConfig(file); !errors.Is(err, fs.ErrNotExist) {
-			return c, err
+		c, err := loadConfig(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrPermission) && file != systemConfig():
+			hidden = file
+		case err != nil:
+			return nil, err
+		default:
+			c.hidden = hidden
+			return c, nil
 		}
 	}
-	return new(config), nil
+	return &config{hidden: hidden}, nil
 }
 
 func loadConfig(file string) (*config, error) {
@@ -91,21 +105,37 @@ func loadConfig(file string) (*config, error) {
 		return new(config), nil
 	}
 	text, err := readConfig(file)
-	var distrust trust.Distrust
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-		return nil, &fileError{file: file, what: "it does not exist", cause: fs.ErrNotExist}
-	case errors.As(err, &distrust):
-		return nil, output.WithHint(&fileError{file: file, what: err.Error()},
-			"only you or root may own the config file and write it: chmod go-w "+file)
-	case err != nil:
-		var inner *fs.PathError
-		if errors.As(err, &inner) {
-			err = inner.Err // the message already names the file
-		}
-		return nil, &fileError{file: file, what: err.Error()}
+	if err != nil {
+		return nil, unread(file, err)
 	}
 	return parseConfig(file, text)
+}
+
+// unread returns the error for a file that could not be read. A file that does not exist is
+// missing, even if others may write its directory.
+func unread(file string, err error) error {
+	var distrust trust.Distrust
+	var inner *fs.PathError
+	failed := &fileError{file: file}
+	switch _, there := os.Stat(file); {
+	case isAbsent(err), isAbsent(there):
+		failed.what, failed.cause = "it does not exist", fs.ErrNotExist
+		return failed
+	case errors.Is(there, fs.ErrPermission):
+		failed.cause = fs.ErrPermission
+	}
+	if errors.As(err, &inner) {
+		err = inner.Err // the message already names the file
+	}
+	failed.what = err.Error()
+	if errors.As(err, &distrust) {
+		return output.WithHint(failed, "only you or root may own the config file and write it: chmod go-w "+file)
+	}
+	return failed
+}
+
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // readConfig reads a trusted file. It makes sure that the file it reads is the one whose
@@ -133,17 +163,27 @@ func readConfig(file string) ([]byte, error) {
 // defaultConfigs returns the files to look for, the user's first. As the XDG base
 // directory specification says, also on macOS, a relative $XDG_CONFIG_HOME is ignored.
 func defaultConfigs() (files []string) {
-	user, system := filepath.Join(os.Getenv("HOME"), ".config"), "/etc"
+	user := filepath.Join(os.Getenv("HOME"), ".config")
 	if runtime.GOOS == "windows" {
-		user, system = os.Getenv("AppData"), os.Getenv("ProgramData")
+		user = os.Getenv("AppData")
 	}
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		user = dir
 	}
-	for _, dir := range []string{user, system} {
-		if filepath.IsAbs(dir) {
-			files = append(files, filepath.Join(dir, "leaderrun", "config.yaml"))
+	for _, file := range []string{configIn(user), systemConfig()} {
+		if filepath.IsAbs(file) {
+			files = append(files, file)
 		}
 	}
 	return files
 }
+
+// systemConfig returns the file of all users of this machine.
+func systemConfig() string {
+	if runtime.GOOS == "windows" {
+		return configIn(os.Getenv("ProgramData"))
+	}
+	return configIn("/etc")
+}
+
+func configIn(dir string) string { return filepath.Join(dir, "leaderrun", "config.yaml") }

@@ -37,6 +37,7 @@ type Request struct {
 	Args     []string   // the command to run, or other arguments
 	ArgsFrom string     // where they come from
 	Line     *Line
+	Hidden   string // a default config file that was ignored, because its directory may not be entered; or ""
 	config   *config
 }
 
@@ -47,7 +48,7 @@ func Resolve(l *Line) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, config: config}
+	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, Hidden: config.hidden, config: config}
 	all := l.Command.Options()
 	for i := range all {
 		s, err := l.decide(&all[i], config, job)
@@ -151,8 +152,11 @@ func (c *config) job(name string) (*section, error) {
 		return job, nil
 	}
 	if c.file == "" {
-		return nil, output.WithHint(locks.Usagef("there is no job %s: there is no config file", output.Quote(name)),
-			"create "+strings.Join(defaultConfigs(), " or ")+", or name a file with --config")
+		err := locks.Usagef("there is no job %s: there is no config file", output.Quote(name))
+		if c.hidden != "" {
+			err.What += ", but perhaps " + c.hidden + ", whose directory you may not enter"
+		}
+		return nil, output.WithHint(err, "create "+strings.Join(defaultConfigs(), " or ")+", or name a file with --config")
 	}
 	err := locks.Unknown("job", name, slices.Sorted(maps.Keys(c.jobs)))
 	err.What += " in " + c.file

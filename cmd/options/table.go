@@ -86,8 +86,8 @@ func (v *Values) lockOptions() []Option {
 		{Name: "slots", Common: true, Group: which, Value: v.Slots.in("number", 1, locks.MaxSlot),
 			Usage: "let up to `N` runs hold the lock, each in its own slot; use it in all runs of a lock, or in none (default: no slots)"},
 
-		{Name: "nonblock", Common: true, Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held"},
-		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "wait at most `DURATION` for the lock (default: no limit); a bare number is seconds"},
+		{Name: "nonblock", Common: true, Short: "n", Group: waiting, Value: &v.Nonblock, Usage: "give up at once if the lock is held; beside it, -w has no effect"},
+		{Name: "wait", Common: true, Short: "w", Group: waiting, Value: &v.Wait, Usage: "wait at most `DURATION` for the lock (default: no limit); a bare number is seconds, and 2m30s, 1.5h and 1d have units"},
 		{Name: "conflict-exit-code", Common: true, Short: "E", Group: waiting, Value: v.Conflict.in("exit status", 0, 255), Default: "75",
 			Usage: "exit with `N` if the lock is held"},
 		{Name: "connect-timeout", Group: waiting, Value: v.ConnectTimeout.Limit(1, time.Hour, "more than 0, at most 1h"), Default: "5s",
@@ -105,7 +105,7 @@ func (v *Values) lockOptions() []Option {
 			Usage: "wait for processes that the command leaves behind, instead of ending them"},
 
 		{Name: "ttl", Common: true, Group: losing, Value: &v.TTL, Default: "15s", Usage: "if this host dies, free the lock after `DURATION`; this is the length of the lease"},
-		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end"},
+		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end; 0 sends nothing before KILL"},
 		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
 			Usage: "send KILL `DURATION` after the signal"},
 		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",

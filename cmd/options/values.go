@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/durations"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
@@ -58,14 +59,10 @@ func (d *Duration) Limit(least, most time.Duration, limits string) *Duration {
 func (d *Duration) Positive() *Duration { return d.Limit(1, math.MaxInt64, "more than 0") }
 
 func (d *Duration) Set(v string) error {
-	text := v
-	if _, err := strconv.ParseFloat(v, 64); err == nil {
-		text += "s"
-	}
-	parsed, err := time.ParseDuration(text)
+	parsed, ok := durations.Parse(v)
 	switch {
-	case err != nil:
-		return fmt.Errorf("invalid duration %s (want 10, 1.5 or 2m30s)", output.Quote(v))
+	case !ok:
+		return fmt.Errorf("invalid duration %s (want 10, 1.5, 2m30s or 1d)", output.Quote(v))
 	case parsed < 0:
 		return fmt.Errorf("negative duration %s", output.Quote(v))
 	case d.limits != "" && (parsed < d.least || parsed > d.most):

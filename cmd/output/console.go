@@ -31,9 +31,10 @@ import (
 type Console struct {
 	file    *os.File
 	sink    *Sink
-	logFile *Sink        // where messages go; nil: to sink
-	log     *slog.Logger // nil until the options are known
-	wait    *WaitLine    // nil until there is something to wait for
+	logFile *Sink              // where messages go; nil: to sink
+	log     *slog.Logger       // nil until the options are known
+	later   func(*slog.Logger) // logs what happened before; nil: nothing
+	wait    *WaitLine          // nil until there is something to wait for
 	json    bool
 	journal bool                        // file is systemd's journal
 	term    atomic.Pointer[[]slog.Attr] // attributes of the current term; nil: there is none
@@ -67,8 +68,12 @@ func (c *Console) LogTo(name string) error {
 	return nil
 }
 
-// Start makes the logger that the settings ask for. It is called once, before anything may
-// log.
+// Later calls do with the logger as soon as there is one. It is called at most once, before
+// Start.
+func (c *Console) Later(do func(*slog.Logger)) { c.later = do }
+
+// Start makes the logger that the settings ask for. It is called once, before anything else
+// may log.
 func (c *Console) Start(s Settings) *slog.Logger {
 	level := slog.LevelWarn
 	switch {
@@ -81,6 +86,9 @@ func (c *Console) Start(s Settings) *slog.Logger {
 	}
 	c.json = s.JSON
 	c.log = c.newLogger(level, s)
+	if c.later != nil {
+		c.later(c.log)
+	}
 	return c.log
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ func (s *session) run(r *options.Request) error {
 	if err != nil {
 		return err
 	}
+	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
+		<-signals.ready // a pipe to which we write may have no reader
+	}
 	if err := s.env.Console.LogTo(s.opt.LogFile); err != nil {
 		return err
 	}
@@ -105,9 +109,6 @@ func (s *session) run(r *options.Request) error {
 		if ran, err := s.reenter(nested, outer, command); ran {
 			return err
 		}
-	}
-	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
-		<-signals.ready // a pipe to which we write may have no reader
 	}
 	if r.Setting("backend").Rank == options.Default {
 		logger.Info("no backend was chosen; the lock covers this machine only", "backend", "file")
@@ -137,13 +138,24 @@ func (s *session) command(args []string) ([]string, error) {
 			shell = "/bin/sh"
 		}
 		return []string{shell, "-c", s.opt.ShellCommand}, nil
-	case len(args) == 0 || args[0] == "":
+	case len(args) == 0:
 		return nil, output.WithHint(locks.Usagef("no command given"), "leaderrun [OPTIONS] [--] COMMAND [ARG...]")
 	}
-	if s.opt.Lock == "" {
-		return args, s.nameLock(args)
+	if s.opt.Lock != "" {
+		return args, nil
 	}
-	return args, nil
+	if isDirectory(args[0]) {
+		if _, err := proc.Find(args[0]); err != nil {
+			return nil, err
+		}
+	}
+	return args, s.nameLock(args)
+}
+
+// isDirectory reports whether a command is empty or, by its spelling, a directory, such as
+// ".". It cannot be run. That matters more than that no lock can be named after it.
+func isDirectory(command string) bool {
+	return slices.Contains([]string{".", "..", string(filepath.Separator)}, filepath.Base(command))
 }
 
 // misnamed adds a hint to the error about a command that does not exist, if no "--"

@@ -232,10 +232,14 @@ func lookPath(name string) (path string, err error) {
 	return "", err
 }
 
-// inPath reports whether PATH has a file of that name, even if it is not executable.
+// inPath reports whether PATH has something of that name, even if it is not executable. It
+// may be a directory, such as "."
 func inPath(name string) bool {
+	if name == "" {
+		return false
+	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if f, err := os.Stat(filepath.Join(dir, name)); err == nil && f.Mode().IsRegular() {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
 	}

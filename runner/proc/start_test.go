@@ -32,8 +32,13 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 	var e *proc.StartError
-	if _, err := proc.Find("sub"); !errors.As(err, &e) || !e.NotFound {
-		t.Errorf("a directory in PATH: got %v, want not found", err)
+	for _, name := range []string{"sub", "."} {
+		if _, err := proc.Find(name); !errors.As(err, &e) || e.NotFound {
+			t.Errorf("a directory in PATH: got %v, want permission denied, as by execvp(3)", err)
+		}
+	}
+	if _, err := proc.Find(""); !errors.As(err, &e) || !e.NotFound {
+		t.Errorf("no name: got %v, want not found", err)
 	}
 	t.Chdir(second)
 	t.Setenv("PATH", ".")

@@ -11,9 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Name returns the name of a signal without SIG: "TERM", "RTMIN+3".
+// Name returns the name of a signal without SIG: "TERM", "RTMIN+3". Signal 0, which
+// kill(2) does not send, has the name "0".
 func Name(sig os.Signal) string {
 	s := sig.(syscall.Signal)
+	if s == 0 {
+		return "0"
+	}
 	if name := unix.SignalName(s); name != "" {
 		return strings.TrimPrefix(name, "SIG")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/durations"
 )
 
 // maxSpec is the maximum length of a schedule, in bytes.
@@ -36,8 +37,8 @@ var words = []struct{ name, cron, layout string }{
 
 // Parse reads a schedule. It is one of
 //
-//   - a duration ("10m", "1h", or a number of seconds): its windows count from the Unix
-//     epoch
+//   - a duration, as package durations reads it ("10m", "1h", or a number of seconds): its
+//     windows count from the Unix epoch, so those of "1d" begin at midnight UTC
 //   - hour, day or week, which begins on Monday
 //   - a cron expression of five fields, or a word such as @hourly or @daily
 //
@@ -100,16 +101,12 @@ func load(name string) (*time.Location, error) {
 }
 
 func (s *Schedule) setEvery(text string) error {
-	spec := text
-	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
-		text += "s"
-	}
-	d, err := time.ParseDuration(text)
+	d, ok := durations.Parse(text)
 	switch {
-	case err != nil:
-		return unknown(spec)
+	case !ok:
+		return unknown(text)
 	case d < time.Second || d > maxEvery || d%time.Second != 0:
-		return wrong(spec, "must be whole seconds, from 1s to %dh", int(maxEvery.Hours()))
+		return wrong(text, "must be whole seconds, from 1s to %dh", int(maxEvery.Hours()))
 	}
 	s.every = int64(d / time.Second)
 	s.spec = d.String()

@@ -25,6 +25,8 @@ func TestParseRefuses(t *testing.T) {
 		{"1500ms", "must be whole seconds"},
 		{"-10m", "must be whole seconds"},
 		{"8785h", "must be whole seconds"},
+		{"367d", "must be whole seconds"},
+		{"1.5", "must be whole seconds"},
 		{"10x", "is not a duration (10m, 1h)"},
 		{"days", `(did you mean "day"?)`},
 		{"@dayly", `(did you mean "@daily"?); known: hour, day, week`},
@@ -87,7 +89,8 @@ func TestZone(t *testing.T) {
 func TestString(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
-		{"10m", "600s", "600"},
+		{"10m", "600s", "600", "6e2", "1e1m"},
+		{"24h", "1d", "1d0h"},
 		{"hour", "1h", "60m", "Hour"},
 		{"day", "@daily", "@midnight", "0 0 * * *", " 0\t0 * * * ", "CRON_TZ=Asia/Kathmandu day"},
 		{"week", "0 0 * * 1"},

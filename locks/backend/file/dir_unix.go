@@ -60,7 +60,10 @@ func ownership(dir *os.File) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("it belongs to uid %d and has the mode %#o", info.Sys().(*syscall.Stat_t).Uid, info.Mode().Perm())
+	if isShared(info) {
+		return fmt.Sprintf("the group %d shares its locks: every member can hold each of them, and must be trusted", gidOf(info))
+	}
+	return fmt.Sprintf("it belongs to uid %d and has the mode %#o", uidOf(info), info.Mode().Perm())
 }
 
 // mayWrite returns why nothing can be made in a directory, or nil.
@@ -99,6 +102,13 @@ func makeDir(p place) error {
 // openIn opens the file in dir that is at path. It does not block, as opening a pipe
 // would.
 func openIn(dir *os.File, path string, flags int) (*os.File, error) {
+	info, err := dir.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if isShared(info) {
+		return openShared(dir, path, flags, gidOf(info))
+	}
 	f, err := openAt(int(dir.Fd()), path, flags|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, explain(path, err)
@@ -172,17 +182,25 @@ func checkOwner(f *os.File, want fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	owner := info.Sys().(*syscall.Stat_t).Uid
+	owner := uidOf(info)
 	switch {
 	case info.Mode().Type() != want:
 		return fault(locks.ErrDenied, foreign, "%q is not a regular file", f.Name())
 	case owner != 0 && int(owner) != os.Geteuid():
 		return fault(locks.ErrDenied, ownDir, "%q belongs to another user (uid %d)", f.Name(), owner)
+	case isShared(info):
+		return nil
+	case mayBeShared(info):
+		return fault(locks.ErrDenied, "run chmod g-w; or, if its group is to share the locks, chmod +t, so that nobody can replace another's lock file",
+			"%q can be written by other users", f.Name())
 	case info.Mode().Perm()&0o022 != 0:
 		return fault(locks.ErrDenied, "run chmod go-w, or "+ownDir, "%q can be written by other users", f.Name())
 	}
 	return nil
 }
+
+func uidOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
+func gidOf(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }
 
 // syncDir makes the entries of a directory durable, on systems where it can.
 func syncDir(dir *os.File) error {

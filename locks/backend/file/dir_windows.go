@@ -19,7 +19,7 @@ func openDir(p place) (*os.File, error) {
 // findDir opens the directory of the locks if it exists.
 func findDir(p place) (*os.File, error) { return os.Open(p.dir) }
 
-// peekDir, trustDir, ownership, mayWrite and lockDir check less than elsewhere.
+// peekDir, trustDir, ownership, mayWrite, lockDir and inShared check less than elsewhere.
 
 func peekDir(path string) (*os.File, error) { return os.Open(path) }
 
@@ -30,6 +30,8 @@ func ownership(*os.File) string { return "leaderrun does not check who may write
 func mayWrite(*os.File) error { return nil }
 
 func lockDir(*os.File) error { return nil }
+
+func inShared(place) bool { return false }
 
 // canForget is false: an open file cannot be deleted.
 const canForget = false

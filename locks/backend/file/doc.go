@@ -1,5 +1,6 @@
 // Package file keeps locks in files of one machine: flock(2) on one file per lock, in a
-// directory that no other user can write. It needs nothing installed.
+// directory that no other user can write, or that a group shares. It needs nothing
+// installed.
 //
 // # URL
 //
@@ -94,7 +95,17 @@
 // of a systemd unit with DynamicUser, it is followed only if the link and all directories
 // on the way belong to us or root and nobody else can write there. A sticky directory
 // such as /tmp may be on the way, but the link must not be in it. So locks of different
-// users are different locks. On Windows none of this is checked.
+// users are different locks.
+//
+// A group may share a directory: it belongs to root, the group and nobody else can write
+// it, and it has the sticky bit. Its lock files have its group and the mode 0660, whoever
+// owns them, and are refused otherwise. The members must trust each other: any can hold
+// each lock, and write into its file, and the one that made a file can delete it. The
+// sticky bit keeps all others from replacing it. No member can make us write a file that
+// the members cannot write. There is no record and no request in such a directory, and
+// only root and the owner of a file can forget its lock.
+//
+// On Windows none of this is checked.
 //
 // # Limits
 //

@@ -9,11 +9,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Abilities implements [locks.Able]. Only the kernel knows the waiters. There is no
-// Breaker: a lock ends with the processes that have its file open, and if the file were
-// deleted under a holder, two could hold the lock.
-func (l *Locker) Abilities(context.Context) ([]locks.Ability, error) {
-	has := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe}
+// Abilities implements [locks.Able]. It looks at the directory: see shared_unix.go. Only the
+// kernel knows the waiters. There is no Breaker: a lock ends with the processes that have its
+// file open, and if the file were deleted under a holder, two could hold the lock.
+func (l *Locker) Abilities(ctx context.Context) ([]locks.Ability, error) {
+	has := []locks.Ability{locks.CanInspect, locks.CanList, locks.CanProbe}
+	shared, err := interruptible(ctx, l, "look at the directory of", func() (bool, error) { return inShared(l.place), nil })
+	if err != nil {
+		return nil, err
+	}
+	if !shared {
+		has = append(has, locks.CanRecord, locks.CanAsk)
+	}
 	if watches {
 		has = append(has, locks.CanWatch)
 	}

@@ -409,6 +409,7 @@ func TestSettings(t *testing.T) {
 		"gossip://h,i,j?expect=2":                           "3 hosts, and so more voters than expect=2",
 		"gossip://h?expect=3&longest=x":                     "is not a duration",
 		"gossip://h?expect=3&longest=25h":                   "invalid longest lease",
+		"gossip://h?expect=3&longest=1.5d":                  "invalid longest lease",
 		"gossip://h?longest=1s":                             "longest= is for locks with expect=",
 		"gossip://h?expect=3&rank=age":                      "min= and rank= are for locks without expect=",
 		"gossip://h?min=0":                                  "is not a number of members",

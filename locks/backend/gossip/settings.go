@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/durations"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
@@ -108,7 +109,8 @@ func (s *settings) setGroup(q url.Values) (err error) {
 	}
 	s.group.Longest = longest
 	if text := q.Get("longest"); text != "" {
-		if s.group.Longest, err = time.ParseDuration(text); err != nil {
+		var ok bool
+		if s.group.Longest, ok = durations.Parse(text); !ok {
 			return locks.Usagef("gossip parameter longest=%q is not a duration like 15s", locks.Abbreviate(text))
 		}
 	}

@@ -17,7 +17,7 @@ var Info = backend.Info{
 	Token:       "counter in the lock file",
 	Order:       "usually first come, first served",
 	NotifiedBy:  "flock(2)",
-	Permissions: "read and write a directory that you or root own and that only you or root can write",
+	Permissions: "read and write a directory that you or root own and that only you or root can write, or that a group shares",
 	Limits:      "one machine; no network file systems",
 	Cost:        "12 KiB of disk per lock ever used, until leaderrun forget deletes them",
 
