@@ -318,6 +318,13 @@ func (e *elder) time() []byte {
 	return b
 }
 
+// now returns the present moment on the fleet's timeline, in milliseconds.
+func (e *elder) now() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return (e.offset + time.Duration(clock.Boot{}.Now())).Milliseconds()
+}
+
 // learn takes the timeline of another member, if ours is only our own.
 func (e *elder) learn(b []byte) {
 	var c clockCard

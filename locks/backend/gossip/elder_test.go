@@ -101,7 +101,8 @@ func TestOldest(t *testing.T) {
 	isHeld(t, e.member(t, 4, nil), "member 1")
 	drive.Eventually(t, long, "status", func() bool {
 		st := drive.Inspect(t, e.member(t, 5, nil).(locks.Inspector))
-		return st.Held && st.Holder == "member 1" && st.Token == first.Token && st.Waiters == 2
+		return st.Held && st.Holder == "member 1" && st.Token == first.Token && st.Waiters == 2 &&
+			len(st.Details) == 3 && strings.HasSuffix(st.Details[0], "leads: member 1") && strings.HasSuffix(st.Details[2], "waits: member 3")
 	})
 	drive.Renew(t, a)
 	drive.Release(t, a)
