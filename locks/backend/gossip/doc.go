@@ -24,7 +24,8 @@
 //	                lock, itself among them; 1 unless given
 //	rank=age        without expect=: the oldest leads, which is the default
 //	rank=priority   without expect=: who has the greatest --priority leads, then the oldest
-//	longest=TIME    no lease is longer; 15s unless given; the same everywhere
+//	longest=TIME    no lease is longer, whatever --ttl says; 15s unless given; the same
+//	                everywhere
 //	bind=HOST:PORT  the seat of this host; unless given, the first seed that is an address of
 //	                this machine and is free. With port 0 it has no seat, and does not vote
 //	key-file=FILE   encrypts and authenticates all messages: keys of 16, 24 or 32 bytes in
@@ -43,6 +44,8 @@
 // when one is free. So does the helper program of a second term while that of the first
 // still ends. Programs that only look, such as leaderrun status, never vote. A host
 // name that has several addresses is one seat: the least of those that are this machine's.
+// If a program other than leaderrun has the port, that is an error, as far as Linux tells us:
+// all to root, and to others which ports their own programs have.
 //
 // With expect=, only voters are members of the gossip, and membership is only the way to
 // find them. A candidate learns from the answers of the seeds where the others are. Who has

@@ -13,6 +13,8 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"who looks does not vote", "inspect.go", "	if err := l.join(ctx, false); err != nil {\n		return err\n	}\n	ctx, cancel", "	if err := l.join(ctx, true); err != nil {\n		return err\n	}\n	ctx, cancel", "TestSeat"},
 	{"a seat that becomes free is taken", "join.go", "return l.workers.Go(l.await)", "return nil", "TestSeat"},
 	{"no seat has two voters", "join.go", "case !taken(err):", "case true:", "TestSeat"},
+	{"another program has no seat", "join.go", "who != \"\" && !l.answers(ctx, seat)", "who == \"none\"", "TestPortOfAnother"},
+	{"a run has one", "port_linux.go", "exe != us && ", "exe != us+pid && ", "TestPortOfAnother"},
 	{"a host has one seat", "join.go", "all[:min(len(all), 1)]", "all", "TestOneSeat"},
 	{"no more seeds than voters", "settings.go", "n > s.group.Seats {", "n < 0 {", "TestSettings"},
 	{"a lock has its own vote", "seat.go", "b, now := s.ballot([2]string{p.Space, m.Lock})", "b, now := s.ballot([2]string{p.Space, \"\"})", "TestBallots"},

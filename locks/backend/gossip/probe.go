@@ -108,9 +108,9 @@ func (l *Lock) findFaults(v *view, to *locks.Servers) {
 }
 
 // findRates compares the rates of boot clocks with ours, by the ages of the voters now and a
-// second later.
+// moment later.
 func (l *Lock) findRates(ctx context.Context, v *view, to *locks.Servers) {
-	if len(v.answers) == 0 || backoff.Sleep(ctx, time.Second) != nil {
+	if len(v.answers) == 0 || backoff.Sleep(ctx, 300*time.Millisecond) != nil {
 		return
 	}
 	later := newView(v.group)
@@ -120,7 +120,7 @@ func (l *Lock) findRates(ctx context.Context, v *view, to *locks.Servers) {
 		to.Find("clocks", locks.LevelError, text, "repair this clock: if two run more than 0.1 % apart, two runs could lead")
 	}
 	if len(wrong) == 0 {
-		to.Find("clocks", locks.LevelOK, fmt.Sprintf("their rates differ by at most %.2g %%, as far as a second can tell", 100*worst), "")
+		to.Find("clocks", locks.LevelOK, fmt.Sprintf("their rates differ by at most %.2g %%, as far as a moment can tell", 100*worst), "")
 	}
 }
 

@@ -415,7 +415,7 @@ func TestToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	drive.Hold(t, drive.Open(t, f.open, f.twin(u).String(), locks.Options{Name: "x", TTL: time.Minute, ConnectTimeout: patient}))
-	drive.Within(t, patience, told)
+	drive.Within(t, patient, told)
 }
 
 // TestRates: only a clock is reported that is certainly wrong.
