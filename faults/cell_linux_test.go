@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// machines is how many hosts contend for a lock.
+	// machines is how many hosts contend for a lock, unless the plan says otherwise.
 	machines = 3
 	// ttl is the lease that they ask for.
 	ttl = 5 * time.Second
@@ -80,7 +80,7 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs,
 	}
 	c.harm = sync.OnceFunc(func() { close(c.harmed) })
-	for i, h := range host.New(t, host.Options{Hosts: machines, Servers: c.store.servers, Routed: c.store.members}) {
+	for i, h := range host.New(t, host.Options{Hosts: p.machines(), Servers: c.store.servers, Routed: c.store.members, Apart: c.store.members}) {
 		c.hosts = append(c.hosts, newMachine(c, h, i, s.seed))
 	}
 	s.lack(c.hosts[0].Lacks())
@@ -171,7 +171,11 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	v := oracle.Judge(h, oracle.Options{
 		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth}, Logs: c.printed(), NoTokens: c.plan.peer != nil,
 	})
-	if len(v.Wrong) == 0 || c.plan.shown() {
+	if c.plan.shown() { // but nothing of leaderrun may crash
+		c.checkCrashes()
+		return v
+	}
+	if len(v.Wrong) == 0 {
 		return v
 	}
 	c.t.Error(v)
@@ -240,6 +244,16 @@ func (c *cell) checkJobs() {
 		c.threadless += all - len(said)
 		if len(said) > 0 {
 			c.t.Errorf("host %s, %d times: %s", m.name, len(said), said[0])
+		}
+	}
+}
+
+// checkCrashes reports each leaderrun, guard and helper that has aborted.
+func (c *cell) checkCrashes() {
+	for _, file := range c.printed() {
+		text, _ := os.ReadFile(file) // missing if nothing was started
+		if all := oracle.Crashes(text); len(all) > 0 {
+			c.t.Errorf("%d crashes, such as: %s", len(all), all[0])
 		}
 	}
 }

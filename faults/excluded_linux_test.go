@@ -20,7 +20,9 @@ const excluded = `
 - **Packets duplicated or reordered**: TCP hides both, and the kernel here cannot make
   them. Requests are duplicated where they are HTTP (gcs).
 - **Wall clocks and clock rates** cannot be changed for one process of this machine.
-  They are in the deterministic tier (runner/guard, TestElections), with suspends.
+  They are in the deterministic tier (TestElections in runner/guard and in
+  locks/backend/gossip/votes), with suspends. The boot clocks of gossip's hosts are set
+  days apart.
 - **Credentials of ZooKeeper** are not withdrawn: they are part of each node, and a
   server asks for them when the node is used. Those of etcd and gcs are withdrawn.
 - **A full disk** is the host's own disk, with leaderrun's socket and events. With file,

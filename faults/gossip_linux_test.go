@@ -9,13 +9,14 @@ import (
 
 // gossipStore is no server: the runs of the hosts vote, so each fault of a host is one of a
 // voter, too.
-func gossipStore(t *testing.T, _ plan) *store {
-	return members(t, fmt.Sprintf("expect=%d&longest=%v", machines, ttl))
+func gossipStore(t *testing.T, p plan) *store {
+	return members(t, fmt.Sprintf("expect=%d&longest=%v", p.machines(), ttl))
 }
 
 // gossipOldest has no votes: the oldest host leads, in each part of the network.
 func gossipOldest(t *testing.T, _ plan) *store { return members(t, "min=1") }
 
+// members are hosts that reach each other, and whose boot clocks are days apart.
 func members(t *testing.T, query string) *store {
 	dir := t.TempDir()
 	return &store{members: true, env: func(addrs []string) []string {
@@ -27,7 +28,7 @@ func members(t *testing.T, query string) *store {
 func memberFaults() []fault {
 	pair := func(name string, cut func(one, other *host.Host) (heal []func())) fault {
 		return fault{name, func(n *nemesis, m *machine) bool {
-			other := n.c.hosts[n.rand.IntN(machines)]
+			other := n.c.hosts[n.rand.IntN(len(n.c.hosts))]
 			if other == m {
 				return false
 			}

@@ -197,7 +197,7 @@ func (m *machine) command(k task) *host.Cmd {
 	}
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull,
-		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name,
+		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name, trace.AheadVariable + "=" + m.Ahead().String(),
 		trace.FileVariable + "=" + m.c.file("trace"), trace.RegisterVariable + "=" + m.c.file("register"),
 		trace.BusyVariable + "=" + m.busyFile(),
 	}

@@ -119,7 +119,7 @@ func (n *nemesis) do(f fault) {
 // target is the host to be harmed: most often the leader. It waits a while until there is
 // one, because harm that hits nobody shows nothing.
 func (n *nemesis) target() *machine {
-	any := n.c.hosts[n.rand.IntN(machines)]
+	any := n.c.hosts[n.rand.IntN(len(n.c.hosts))]
 	if n.rand.IntN(100) < 30 {
 		return any
 	}

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ type plan struct {
 	backend string // and its mode, for the report
 	mode    string
 	store   func(*testing.T, plan) *store
+	hosts   int // 0: machines
 	// strict makes holders wait until the previous lease has ended, if it was not
 	// released. Without it, no fault ends a lease early: the lock would be free at once,
 	// and its holder would learn of that no sooner than the next one.
@@ -25,6 +27,9 @@ type plan struct {
 	excludes string
 	peer     *peer // run instead of leaderrun; nil for leaderrun
 }
+
+// machines is how many hosts contend.
+func (p plan) machines() int { return cmp.Or(p.hosts, machines) }
 
 // shown reports whether the report only shows what happens.
 func (p plan) shown() bool { return p.peer != nil || p.excludes != "" }
@@ -45,6 +50,7 @@ func plans() []plan {
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
 		{name: "gossip", backend: "gossip", store: gossipStore},
+		{name: "gossip-five", backend: "gossip", mode: "five hosts", store: gossipStore, hosts: 5},
 		{name: "gossip-oldest", backend: "gossip", mode: "the oldest leads", store: gossipOldest, excludes: "nobody"},
 		{name: "mysql", backend: "mysql", store: mysqlStore},
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},

@@ -3,6 +3,7 @@ package faults
 import (
 	"cmp"
 	"flag"
+	"maps"
 	"os"
 	"regexp"
 	"runtime"
@@ -114,7 +115,7 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 func (s *suite) lack(what map[string]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lacks = what // the same for all hosts
+	maps.Copy(s.lacks, what) // a kind is the same for all hosts
 }
 
 // page returns the report.
@@ -134,7 +135,7 @@ func (s *suite) page() (string, error) {
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
+	s := &suite{lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
 	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
 	if tester.Long() {
 		s.length = longRun

@@ -77,10 +77,16 @@ type State struct {
 	// Queue lists up to MaxQueue waiters, the next in line first. It is empty without
 	// CanQueue.
 	Queue []Place `json:"queue,omitempty"`
+	// Details are up to MaxDetails lines, for people, about what only this backend has, such
+	// as the votes of members.
+	Details []string `json:"details,omitempty"`
 }
 
-// MaxQueue is the largest number of places in a State.
-const MaxQueue = 64
+// MaxQueue is the largest number of places in a State, and MaxDetails that of its details.
+const (
+	MaxQueue   = 64
+	MaxDetails = 32
+)
 
 // A Place is one contender in a queue.
 type Place struct {

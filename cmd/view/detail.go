@@ -32,6 +32,9 @@ func (s Style) detail(b *strings.Builder, l *Lock) {
 	if more := l.Waiters - len(l.Queue); more > 0 && len(l.Queue) > 0 {
 		fmt.Fprintf(b, "  %9s %d more\n", "", more)
 	}
+	for _, d := range l.Details {
+		fmt.Fprintf(b, "  %s\n", locks.Printable(d))
+	}
 	for _, odd := range l.Odd {
 		fmt.Fprintf(b, "  %s\n", s.paint(cell{"! " + locks.Printable(odd), yellow}))
 	}

@@ -36,6 +36,7 @@ type JSON struct {
 	Waiters  int       `json:"waiters"`
 	Queue    []Waiter  `json:"queue,omitempty"` // the next in line first
 	LastRun  *LastRun  `json:"last_run,omitempty"`
+	Details  []string  `json:"details,omitempty"`
 	Odd      []string  `json:"odd,omitempty"` // what makes no sense
 }
 
@@ -84,6 +85,9 @@ func (l *Lock) JSON() JSON {
 		if r.At > 0 {
 			j.LastRun.At = time.Unix(r.At, 0).UTC()
 		}
+	}
+	for _, d := range l.Details {
+		j.Details = append(j.Details, locks.Printable(d))
 	}
 	for _, odd := range l.Odd {
 		j.Odd = append(j.Odd, locks.Printable(odd))

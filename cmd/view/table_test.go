@@ -16,7 +16,7 @@ func sample() []Lock {
 	a := held("nightly", "web1/17/ab", 17)
 	a.TTL, a.Left, a.Start, a.Host, a.PID = 15*time.Second, 11234*time.Millisecond, locks.StartTakeover, "web1", 17
 	a.Queue = []locks.Place{{Holder: "web2/4/cd", Since: now.Add(-time.Minute), Priority: 5}, {Holder: "evil\x1b[31m"}}
-	a.Waiters = 3
+	a.Waiters, a.Details = 3, []string{"voter\x1b[31m"}
 	b := newLock("report", locks.State{}, []byte(`{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"by":"web3","at":1795258800,"token":4}]}]}`), now)
 	c := held("evil", "\x1b[2J", 18)
 	c.Left = -2 * time.Second
@@ -72,7 +72,7 @@ func TestDetail(t *testing.T) {
 	for _, want := range []string{
 		"nightly: held by web1/17/ab\n  host      web1, process 17\n  since     ",
 		" (3m ago), by a takeover: the previous holder did not release the lock\n  token     17\n  lease     15s, 11.2s left\n  waiting   3\n",
-		"\n         1. web2/4/cd since ", " (1m ago), priority 5\n", "\n         2. evil\\x1b[31m\n            1 more\n",
+		"\n         1. web2/4/cd since ", " (1m ago), priority 5\n", "\n         2. evil\\x1b[31m\n            1 more\n  voter\\x1b[31m\n",
 		"\nreport: free\n  last run  ", "schedule day, by web3, token 4\n",
 		"\nevil: its lease has ended, and nobody has taken it since; it was held by \\x1b[2J\n",
 	} {

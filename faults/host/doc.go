@@ -14,7 +14,8 @@
 //
 // Each host also has its own cgroups, for a quota of CPU time ([Host.Starve]) and a limit
 // of tasks ([Host.LimitTasks]), and a small file system. A command may see only some of
-// the processes ([Cmd.Hide]). [Host.Lacks] lists what the machine lacks.
+// the processes ([Cmd.Hide]). The boot clocks of hosts can be set apart, in time namespaces
+// ([Options].Apart), but run at the same rate. [Host.Lacks] lists what the machine lacks.
 //
 // Without root only the proxies remain, and a proxy simulates the black hole.
 //

@@ -22,6 +22,7 @@ type Options struct {
 	Disk    int64    // bytes of each host's own file system; 0: 1 MiB
 	Proxied bool     // no network of its own, even as root
 	Routed  bool     // hosts reach each other, if they have networks
+	Apart   bool     // their boot clocks differ
 }
 
 // A Host is a part of this machine that can be harmed. Its methods are safe for
@@ -34,6 +35,7 @@ type Host struct {
 	cpu     *group   // nil: no cgroup
 	tasks   *group   // nil: no cgroup
 	disk    *disk    // nil: no file system of its own
+	ahead   time.Duration
 	lacks   map[string]error
 
 	servers []string // in the order of Options
@@ -82,6 +84,9 @@ func newHost(tb testing.TB, o Options) *Host {
 	if o.Routed && h.network != nil {
 		h.check(h.network.route())
 	}
+	if o.Apart {
+		h.lack(Clock, h.setClock())
+	}
 	ip := h.gateway()
 	for _, s := range o.Servers {
 		h.proxies[s] = faultproxy.NewAt(tb, ip, 0, s)
@@ -97,6 +102,7 @@ const (
 	Space   = "disk"
 	Tasks   = "limit of tasks"
 	Hidden  = "hidden processes" // by [Cmd.Hide]
+	Clock   = "clocks set apart" // if Options.Apart
 )
 
 // Lacks says which kinds of harm are impossible here, and why.

@@ -9,6 +9,18 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
+// Now is this moment by the machine's boot clock.
+func Now() clock.Instant { return OfMachine(clock.Boot{}.Now()) }
+
+// OfMachine converts a reading of the host's boot clock to the machine's.
+func OfMachine(i clock.Instant) clock.Instant { return i.Add(-Ahead()) }
+
+// Ahead is by how much the host's boot clock is ahead of the machine's.
+func Ahead() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv(AheadVariable)) // 0 if it is not set
+	return d
+}
+
 // ClockVariable holds a Clock in a program's environment.
 const ClockVariable = "FLEET_CLOCK"
 

@@ -35,7 +35,7 @@ const (
 // An Entry is something that happened.
 type Entry struct {
 	Kind      string        `json:"kind"`
-	At        clock.Instant `json:"at"` // by the boot clock
+	At        clock.Instant `json:"at"` // by the machine's boot clock, as all moments here
 	What      string        `json:"what,omitempty"`
 	Host      string        `json:"host,omitempty"`
 	Wall      int64         `json:"wall,omitempty"` // nanoseconds since 1970, by a host's clock
@@ -64,7 +64,7 @@ func AddTo(file string, e Entry) error {
 		return err
 	}
 	defer f.Close()
-	e.At = clock.Boot{}.Now()
+	e.At = Now()
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func Begin(file string) (*Life, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := clock.Boot{}.Now()
+	now := Now()
 	l := &Life{file: f, stop: make(chan struct{}), first: now, last: now, awake: now}
 	if err := l.stamp(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (l *Life) live() {
 func (l *Life) stamp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := clock.Boot{}.Now()
+	now := Now()
 	if now.Sub(l.last) > lapse {
 		l.awake, l.until = now, 0
 	}

@@ -14,6 +14,8 @@ const (
 	FileVariable = "FLEET_TRACE"
 	// HostVariable is the host that the job runs on.
 	HostVariable = "FLEET_HOST"
+	// AheadVariable holds Ahead.
+	AheadVariable = "FLEET_AHEAD"
 	// RegisterVariable names the file of the fenced register.
 	RegisterVariable = "FLEET_REGISTER"
 	// BusyVariable names a file: while it exists, jobs continue.

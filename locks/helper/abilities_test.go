@@ -112,6 +112,9 @@ func TestLongQueueFitsALine(t *testing.T) {
 	if st.PID != 0 || st.TTL != 0 || st.Waiters != 0 || st.Start != "" {
 		t.Errorf("invalid data was passed on: %+v", st.Status)
 	}
+	if len(st.Details) == 0 || len(st.Details) > locks.MaxDetails || len(st.Details[0]) > 256 {
+		t.Errorf("got %d details", len(st.Details))
+	}
 	for _, p := range st.Queue {
 		if p.Priority != -locks.MaxPriority || !p.Since.IsZero() || p.Holder == "" {
 			t.Errorf("got %+v", p)

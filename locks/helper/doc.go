@@ -98,7 +98,8 @@
 //   - "inspect": inspect reports the present state of the lock on the server, and does not
 //     contend for it. Result: state, with the fields of a status and the list queue of at
 //     most 64 places, each with holder, run_id, since and priority. If a state would not
-//     fit into a line, its queue is shorter.
+//     fit into a line, its queue is shorter. It may also have details, up to 32 lines for
+//     people about what only this backend has.
 //   - "queue": the result of inspect has the queue, the next in line first.
 //   - "record": record returns, as the result record, the text that is permanently stored
 //     with the lock, or none if it was never set. set_record replaces it by text, of at

@@ -156,6 +156,7 @@ func (f *fake) Inspect(ctx context.Context) (locks.State, error) {
 		place := locks.Place{Holder: strings.Repeat("\x01", 5000), RunID: strings.Repeat("\xff", 5000), Since: time.Unix(1<<60, 0), Priority: -5000}
 		st.Holder, st.Host, st.Queue = place.Holder, place.Holder, slices.Repeat([]locks.Place{place}, n)
 		st.PID, st.TTL, st.Waiters, st.Start = -1, -1, -1, "sideways"
+		st.Details = slices.Repeat([]string{place.Holder}, n)
 	}
 	return st, f.do(ctx, "inspect")
 }

@@ -25,6 +25,8 @@ func takeState(_ *pending, r *result) error {
 		return errors.New("an invalid state")
 	case len(st.Queue) > locks.MaxQueue:
 		return errors.New("a queue with too many places")
+	case len(st.Details) > locks.MaxDetails:
+		return errors.New("too many details")
 	}
 	for _, p := range st.Queue {
 		if p.Priority < -locks.MaxPriority || p.Priority > locks.MaxPriority {
@@ -40,8 +42,8 @@ func answerInspect(ctx context.Context, i locks.Inspector, c *call) error {
 	return err
 }
 
-// fitState makes a state fit into a line: if the texts of the queue are too long, its end
-// is left out.
+// fitState makes a state fit into a line: if the texts of the queue or of the details are too
+// long, the last ones are left out.
 func fitState(st locks.State) *locks.State {
 	st.Status = fitStatus(st.Status)
 	st.Queue = slices.Clone(st.Queue[:min(len(st.Queue), locks.MaxQueue)])
@@ -50,6 +52,13 @@ func fitState(st locks.State) *locks.State {
 		p.Holder, p.RunID = cut(p.Holder, maxPlaceText), cut(p.RunID, maxPlaceText)
 		p.Since = fitTime(p.Since)
 		p.Priority = min(max(p.Priority, -locks.MaxPriority), locks.MaxPriority)
+	}
+	st.Details = slices.Clone(st.Details[:min(len(st.Details), locks.MaxDetails)])
+	for i, d := range st.Details {
+		st.Details[i] = cut(d, maxPlaceText)
+	}
+	for jsonSize(st.Details) > maxState/4 {
+		st.Details = st.Details[:len(st.Details)-1]
 	}
 	for len(st.Queue) > 0 && jsonSize(st) > maxState {
 		st.Queue = st.Queue[:len(st.Queue)-1]

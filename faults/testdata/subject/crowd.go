@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
@@ -40,6 +41,7 @@ func crowd() (int, error) {
 	}
 	fd, pause := f.Fd(), &unix.Timespec{Nsec: 100_000_000}
 	now, last := &unix.Timespec{}, new(int64)
+	ahead := int64(trace.Ahead())
 	runtime.LockOSThread()
 	for n := range daemons {
 		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
@@ -58,7 +60,7 @@ func crowd() (int, error) {
 		}
 		for {
 			syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(now)), 0)
-			*last = now.Sec*1e9 + now.Nsec
+			*last = now.Sec*1e9 + now.Nsec - ahead
 			syscall.RawSyscall6(syscall.SYS_PWRITE64, fd, uintptr(unsafe.Pointer(last)), 8, 8, 0, 0)
 			syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/faults/register"
 	"github.com/leaderrun/leaderrun/faults/trace"
-	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
@@ -205,7 +204,7 @@ func (p *pen) write() error {
 		return nil // there is no token to fence with
 	}
 	e := p.of
-	e.Kind, e.Call = trace.Write, clock.Boot{}.Now()
+	e.Kind, e.Call = trace.Write, trace.Now()
 	highest, accepted, err := register.Write(os.Getenv(trace.RegisterVariable), e.Token)
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
@@ -227,9 +226,9 @@ func ask(life *trace.Life) {
 	if path == "" {
 		return // we are run by a peer of leaderrun
 	}
-	asked := clock.Boot{}.Now()
+	asked := trace.Now()
 	if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
-		life.Promised(asked, a.Deadline)
+		life.Promised(asked, trace.OfMachine(a.Deadline))
 	}
 }
 

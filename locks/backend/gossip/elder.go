@@ -192,12 +192,12 @@ func (e *elder) pause(ctx context.Context) error {
 
 // report calls Waiting when the leader changes.
 func (e *elder) report(v ranking, try bool) {
-	st := v.status()
-	if e.l.o.Waiting == nil || try || !st.Held || v.leads()[0].name == e.leader {
+	leads := v.leads()
+	if e.l.o.Waiting == nil || try || len(leads) == 0 || leads[0].name == e.leader {
 		return
 	}
-	e.leader = v.leads()[0].name
-	e.l.o.Waiting(locks.Waiting{Status: st})
+	e.leader = leads[0].name
+	e.l.o.Waiting(locks.Waiting{Status: v.leader()})
 }
 
 // watch reports a loss, if the view in which we do not lead has settled.
@@ -316,6 +316,13 @@ func (e *elder) time() []byte {
 	now := clock.Boot{}.Now()
 	b, _ := json.Marshal(clockCard{(e.offset + time.Duration(now)).Milliseconds(), now.Sub(e.started), e.alone, e.name}) // it cannot fail
 	return b
+}
+
+// now returns the present moment on the fleet's timeline, in milliseconds.
+func (e *elder) now() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return (e.offset + time.Duration(clock.Boot{}.Now())).Milliseconds()
 }
 
 // learn takes the timeline of another member, if ours is only our own.

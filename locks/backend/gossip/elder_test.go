@@ -42,7 +42,7 @@ func (e *elders) url(member int) *url.URL {
 // member opens a handle.
 func (e *elders) member(t *testing.T, i int, change func(*locks.Options)) locks.Lock {
 	t.Helper()
-	o := locks.Options{Name: "x", Holder: fmt.Sprint("member ", i), RunID: "r", TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second}
+	o := locks.Options{Name: "x", Holder: fmt.Sprint("member ", i), RunID: "r", TTL: 10 * time.Second, ConnectTimeout: 5 * time.Second, Waiting: func(locks.Waiting) {}}
 	if change != nil {
 		change(&o)
 	}
@@ -94,19 +94,26 @@ func TestOldest(t *testing.T) {
 	b := e.member(t, 2, nil)
 	second := campaign(t, b)
 	isContending(t, a, 2)
-	c := e.member(t, 3, nil)
+	leaders := make(chan string, 10)
+	c := e.member(t, 3, func(o *locks.Options) { o.Waiting = func(w locks.Waiting) { leaders <- w.Status.Holder } })
 	third := campaign(t, c)
 	isContending(t, a, 3)
 	isHeld(t, e.member(t, 4, nil), "member 1")
 	drive.Eventually(t, long, "status", func() bool {
 		st := drive.Inspect(t, e.member(t, 5, nil).(locks.Inspector))
-		return st.Held && st.Holder == "member 1" && st.Token == first.Token && st.Waiters == 2
+		return st.Held && st.Holder == "member 1" && st.Token == first.Token && st.Waiters == 2 &&
+			len(st.Details) == 3 && strings.HasSuffix(st.Details[0], "leads: member 1") && strings.HasSuffix(st.Details[2], "waits: member 3")
 	})
 	drive.Renew(t, a)
 	drive.Release(t, a)
 	g := drive.Within(t, long, second)
 	if g.Token <= first.Token {
 		t.Errorf("got token %d after %d", g.Token, first.Token)
+	}
+	for _, want := range []string{"member 1", "member 2"} {
+		if got := drive.Within(t, long, leaders); got != want {
+			t.Errorf("waits for %s, want %s", got, want)
+		}
 	}
 	_ = b.Close()
 	if h := drive.Within(t, long, third); h.Token <= g.Token {

@@ -1,13 +1,16 @@
 package gossip
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // again is how often a look is sent until enough voters have answered.
@@ -26,14 +29,19 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 		if err != nil {
 			return locks.State{}, l.fail(ctx, "inspect", err)
 		}
-		return locks.State{Status: l.elder.view().leader()}, nil
+		v := l.elder.view()
+		return locks.State{Status: v.leader(), Details: v.details(l.elder.now())}, nil
 	}
-	v := newView(l.settings.group)
-	if err := l.look(ctx, v, nil, func() bool { _, known := v.holder(); return known }); err != nil {
+	v, began := newView(l.settings.group), time.Now()
+	err := l.look(ctx, v, nil, func() bool {
+		_, known := v.holder()
+		return known && (v.voted() >= v.group.Seats || time.Since(began) >= again) // others may be late
+	})
+	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)
 	}
 	st, _ := v.holder()
-	return locks.State{Status: st}, nil
+	return locks.State{Status: st, Details: v.details()}, nil
 }
 
 // look asks all voters, which pass a request on, until there are enough answers or
@@ -108,13 +116,17 @@ func (l *Lock) sendLook(what look, r *request) bool {
 // A view is what voters have answered to a look.
 type view struct {
 	group   votes.Group
+	asked   clock.Instant
 	answers map[string]packet // by voter
 }
 
-func newView(g votes.Group) *view { return &view{group: g, answers: map[string]packet{}} }
+func newView(g votes.Group) *view {
+	return &view{group: g, asked: clock.Boot{}.Now(), answers: map[string]packet{}}
+}
 
 func (v *view) add(p packet) {
 	if len(v.answers) < 2*votes.MaxSeats {
+		p.at = clock.Boot{}.Now()
 		v.answers[p.Found.Voter] = p
 	}
 }
@@ -122,7 +134,7 @@ func (v *view) add(p packet) {
 // voted returns how many voters of the group have answered that know what they have done.
 func (v *view) voted() (n int) {
 	for _, p := range v.answers {
-		if p.Found.Group == v.group && p.Found.Opens == 0 {
+		if p.Found.Group == v.group && p.Found.opens() == 0 {
 			n++
 		}
 	}
@@ -157,6 +169,24 @@ func (v *view) holder() (st locks.Status, known bool) {
 	return st, most >= v.group.Majority()
 }
 
+// details says how each voter votes.
+func (v *view) details() (all []string) {
+	for _, p := range v.answers {
+		f, vote := p.Found, "votes for nobody"
+		switch {
+		case f.Group != v.group:
+			vote = fmt.Sprintf("is not counted: expect=%d and longest=%v", f.Group.Seats, f.Group.Longest)
+		case f.opens() > 0:
+			vote = fmt.Sprintf("has just started, and votes in %v", f.opens().Round(time.Second/10))
+		case f.Left > 0:
+			vote = fmt.Sprintf("votes for %s, for %v", cmp.Or(p.Label.status().Holder, f.To.Candidate), f.Left.Round(time.Second/10))
+		}
+		all = append(all, fmt.Sprintf("voter at %v, there for %v, %s", p.From, f.Age.Round(time.Second), vote))
+	}
+	slices.Sort(all)
+	return all[:min(len(all), locks.MaxDetails)]
+}
+
 // lacks says what is missing to know the state of a lock.
 func (v *view) lacks() error {
 	foreign, starting := 0, 0
@@ -164,7 +194,7 @@ func (v *view) lacks() error {
 		switch f := p.Found; {
 		case f.Group != v.group:
 			foreign++
-		case f.Opens > 0:
+		case f.opens() > 0:
 			starting++
 		}
 	}

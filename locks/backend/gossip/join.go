@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -65,6 +66,11 @@ func (l *Lock) begin(ctx context.Context, contends bool) error {
 		if err := l.enter(netip.AddrPortFrom(ip, 0), false); err != nil {
 			return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
 		}
+		if contends {
+			if err := l.checkPorts(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return l.workers.Go(l.meet)
 }
@@ -111,6 +117,39 @@ func (l *Lock) sit() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// checkPorts returns an error if another program has the port of a seat of this machine. A
+// program that answers is a member, whatever its name.
+func (l *Lock) checkPorts(ctx context.Context) error {
+	for _, seat := range l.seats {
+		if who := user(seat); who != "" && !l.answers(ctx, seat) {
+			return locks.Usagef("another program has the port of this host's seat %v: %s; end it, or choose another seat", seat, who)
+		}
+	}
+	return nil
+}
+
+// answers reports whether there is a member at a seat.
+func (l *Lock) answers(ctx context.Context, seat netip.AddrPort) bool {
+	if l.elder != nil {
+		_, err := l.node.list.Join([]string{seat.String()})
+		return err == nil
+	}
+	id, heard := rand.Text(), make(chan struct{}, 1)
+	l.hear(id, func(packet) { workers.Poke(heard) })
+	defer l.hear(id, nil)
+	for range 5 {
+		l.node.send(seat, packet{From: l.node.addr, Space: l.settings.space, Look: &look{ID: id}}, nil)
+		select {
+		case <-heard:
+			return true
+		case <-time.After(again):
+		case <-ctx.Done():
+			return true // we do not know
+		}
+	}
+	return false
 }
 
 // await takes a seat when one becomes free: another run of this machine had it.

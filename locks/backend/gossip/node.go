@@ -193,6 +193,11 @@ func (n *node) answer(a arrival) {
 	if b == nil {
 		return
 	}
+	if b.changed {
+		for _, w := range n.seat.told(a.packet.Space, a.vote.Lock) {
+			n.send(w.at, packet{From: n.addr, Space: a.packet.Space, Found: &found{ID: w.id, Group: n.seat.group}}, nil)
+		}
+	}
 	if vote.Vote == votes.Bound {
 		reply.Label, reply.Place = b.label, b.place(a.vote.Ask.Term.Candidate)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // The bounds of what is sent, in bytes.
@@ -23,6 +24,7 @@ const (
 // and its answer.
 type packet struct {
 	From  netip.AddrPort `json:"from"` // where answers go
+	at    clock.Instant  // when an answer arrived
 	Space string         `json:"space,omitempty"`
 	// Seats are where a voter that answers knows of others.
 	Seats []netip.AddrPort `json:"seats,omitempty"`
@@ -84,6 +86,9 @@ type look struct {
 	// List asks for the names of all locks after After instead.
 	List  bool   `json:"list,omitempty"`
 	After string `json:"after,omitempty"`
+	// Watch asks to be told when votes change, in answers to a look of this id. It is of all
+	// locks if Lock is empty.
+	Watch string `json:"watch,omitempty"`
 	// Read asks for the record, and Write is to be kept as the record.
 	Read  bool    `json:"read,omitempty"`
 	Write *record `json:"write,omitempty"`
@@ -94,10 +99,12 @@ type found struct {
 	ID    string        `json:"id"`
 	Voter string        `json:"voter"`
 	Group votes.Group   `json:"group"`
-	Opens time.Duration `json:"opens_ns,omitempty"` // abstains for so long
-	To    votes.Term    `json:"to,omitzero"`        // bound to this term
+	Age   time.Duration `json:"age_ns"`      // of the voter
+	To    votes.Term    `json:"to,omitzero"` // bound to this term
 	Left  time.Duration `json:"left_ns,omitempty"`
 	Token uint64        `json:"token,omitempty"` // of that term
+	// Mark differs when the votes that are watched do.
+	Mark uint64 `json:"mark,omitempty"`
 	// Record is what was asked for, and Kept reports whether what was to be written is
 	// kept.
 	Record *record `json:"record,omitempty"`
@@ -148,10 +155,13 @@ func (l *label) modest() bool {
 }
 
 func (l *look) modest() bool {
-	return len(l.ID) <= votes.MaxID && max(len(l.Lock), len(l.After)) <= votes.MaxName && (l.Write == nil || l.Write.modest())
+	return max(len(l.ID), len(l.Watch)) <= votes.MaxID && max(len(l.Lock), len(l.After)) <= votes.MaxName && (l.Write == nil || l.Write.modest())
 }
 
 func (f *found) modest() bool {
 	return max(len(f.ID), len(f.Voter), len(f.To.Candidate), len(f.Version)) <= votes.MaxID && f.Group.Check() == nil &&
-		min(f.Opens, f.Left) >= 0 && len(f.Names) <= locks.MaxList && (f.Record == nil || f.Record.modest()) && max(f.Opens, f.Left) <= votes.MaxLongest
+		min(f.Age, f.Left) >= 0 && len(f.Names) <= locks.MaxList && (f.Record == nil || f.Record.modest()) && f.Left <= votes.MaxLongest
 }
+
+// opens returns how long the voter abstains, because it has just started.
+func (f *found) opens() time.Duration { return max(0, f.Group.Longest-f.Age) }

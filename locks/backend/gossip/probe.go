@@ -3,12 +3,15 @@ package gossip
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // Probe implements [locks.Prober]. It asks each seed over TCP and over UDP, and says what
@@ -45,6 +48,7 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 		found.Find("majority", locks.LevelOK, fmt.Sprintf("%d of %d members vote, and have answered within %v", v.voted(), v.group.Seats, took.Round(time.Millisecond)), "")
 	}
 	l.findFaults(v, &found)
+	l.findRates(ctx, v, &found)
 	return found, nil
 }
 
@@ -67,10 +71,11 @@ func (l *Lock) probe(ctx context.Context, v *view, seed netip.AddrPort) locks.Se
 			continue
 		}
 		f := p.Found
-		s.Version, s.Role = f.Version, "voter"
-		if f.Opens > 0 {
-			s.Role = fmt.Sprintf("has just started, votes in %v", f.Opens.Round(time.Second))
+		s.Version, s.Role = f.Version, "voter for "+f.Age.Round(time.Second).String()
+		if f.opens() > 0 {
+			s.Role = fmt.Sprintf("has just started, votes in %v", f.opens().Round(time.Second))
 		}
+		s.Time, s.Ours = f.Time, time.Now().Add(p.at.Sub(clock.Boot{}.Now()))
 		return s
 	}
 	s.Error, s.Class = "it accepts connections over TCP, but no voter answers over UDP", "unavailable"
@@ -100,6 +105,42 @@ func (l *Lock) findFaults(v *view, to *locks.Servers) {
 		to.Find("votes", locks.LevelWarning, "the voters are bound to different runs", "this is so for a moment after an election; if it stays, two networks may have been joined")
 	}
 	l.findKey(to)
+}
+
+// findRates compares the rates of boot clocks with ours, by the ages of the voters now and a
+// moment later.
+func (l *Lock) findRates(ctx context.Context, v *view, to *locks.Servers) {
+	if len(v.answers) == 0 || backoff.Sleep(ctx, 300*time.Millisecond) != nil {
+		return
+	}
+	later := newView(v.group)
+	_ = l.look(ctx, later, nil, func() bool { return len(later.answers) >= len(v.answers) })
+	worst, wrong := v.rates(later)
+	for _, text := range wrong[:min(len(wrong), 8)] {
+		to.Find("clocks", locks.LevelError, text, "repair this clock: if two run more than 0.1 % apart, two runs could lead")
+	}
+	if len(wrong) == 0 {
+		to.Find("clocks", locks.LevelOK, fmt.Sprintf("their rates differ by at most %.2g %%, as far as a moment can tell", 100*worst), "")
+	}
+}
+
+// rates compares ages with those in a later view, and returns the greatest difference that is
+// possible, as a share, and what is certainly wrong. An answer tells an age between the
+// moment at which it was asked for and that at which it arrived.
+func (v *view) rates(later *view) (worst float64, wrong []string) {
+	for voter, p := range v.answers {
+		q, ok := later.answers[voter]
+		if !ok {
+			continue
+		}
+		theirs := q.Found.Age - p.Found.Age
+		least, most := later.asked.Sub(p.at), q.at.Sub(v.asked) // of our time
+		worst = max(worst, math.Abs(theirs.Seconds()/least.Seconds()-1), math.Abs(theirs.Seconds()/most.Seconds()-1))
+		if theirs < least-least/1000 || theirs > most+most/1000 {
+			wrong = append(wrong, fmt.Sprintf("the boot clock of %v counts %v while ours counts %v to %v", p.From, theirs, least, most))
+		}
+	}
+	return worst, wrong
 }
 
 // findViews says what a lock without votes is, and what this member sees.

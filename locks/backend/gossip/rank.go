@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
@@ -117,6 +119,19 @@ func (r ranking) leader() (st locks.Status) {
 		st.Waiters = len(r.all) - len(all)
 	}
 	return st
+}
+
+// details says how old each member is. Now is on the fleet's timeline.
+func (r ranking) details(now int64) (all []string) {
+	for _, m := range r.all {
+		what := "waits"
+		if m.card.Leads {
+			what = "leads"
+		}
+		age := time.Duration(now-m.card.Since) * time.Millisecond
+		all = append(all, fmt.Sprintf("member at %v, there for %v, %s: %s", m.addr, age.Round(time.Second), what, m.card.Label.status().Holder))
+	}
+	return all[:min(len(all), locks.MaxDetails)]
 }
 
 func (m ranked) status() locks.Status {

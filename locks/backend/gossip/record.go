@@ -163,7 +163,7 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 func (v *view) wrote() (acks, refusals int) {
 	for _, p := range v.answers {
 		switch f := p.Found; {
-		case f.Group != v.group || f.Opens > 0:
+		case f.Group != v.group || f.opens() > 0:
 		case f.Kept:
 			acks++
 		default:

@@ -31,6 +31,8 @@ type seat struct {
 	floor   uint64 // no token of a lock that is not in locks is greater
 	locks   map[[2]string]*ballot
 	records map[[2]string]*record
+
+	watchers []watcher
 }
 
 // A ballot is a seat's vote for one lock.
@@ -47,6 +49,7 @@ type ballot struct {
 	// They learn of a withdrawal, and in which order to ask again: that is a courtesy.
 	waiters []waiter
 	free    bool // the last withdrawal has freed the voter
+	changed bool // so that watchers are told
 	// over are the last terms that were withdrawn. A request for one of them was delayed.
 	// The rule allows to grant it, and its candidate would withdraw that, unless it has
 	// ended.
@@ -83,10 +86,12 @@ func (s *seat) vote(p packet, m votes.Message) (votes.Answer, *ballot) {
 	if m.Withdrawal != nil {
 		bound, _ := b.voter.Bound(now)
 		b.free = bound == m.Withdrawal.Term
+		b.changed = b.free
 		b.over = append(b.over[max(0, len(b.over)-maxOver+1):], m.Withdrawal.Term)
 		b.expire(now.Add(-2 * s.group.Longest)) // each asks at least once in a lease
 		return b.voter.Withdraw(*m.Withdrawal), b
 	}
+	b.changed = false
 	if slices.Contains(b.over, m.Ask.Term) {
 		return votes.Answer{}, nil
 	}
@@ -102,6 +107,7 @@ func (s *seat) vote(p packet, m votes.Message) (votes.Answer, *ballot) {
 		if before == m.Ask.Term { // a copy of the first round, which has no token, may come late
 			token = max(token, b.token)
 		}
+		b.changed = before != m.Ask.Term || b.token != token
 		b.label, b.token, b.at = p.Label, token, p.From
 		b.waiters = slices.DeleteFunc(b.waiters, w.same)
 	case votes.Bound:
@@ -142,8 +148,13 @@ func (s *seat) look(p packet) (*found, *label) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	f := &found{ID: p.Look.ID, Voter: s.id, Group: s.group, Version: s.version, Time: time.Now(), Opens: max(0, s.started.Add(s.group.Longest).Sub(now))}
-	b := s.locks[[2]string{p.Space, p.Look.Lock}]
+	f := &found{ID: p.Look.ID, Voter: s.id, Group: s.group, Version: s.version, Time: time.Now(), Age: now.Sub(s.started)}
+	lock := [2]string{p.Space, p.Look.Lock}
+	if p.Look.Watch != "" {
+		s.watch(p, now)
+		f.Mark = s.mark(lock, now)
+	}
+	b := s.locks[lock]
 	if b == nil {
 		return f, nil
 	}

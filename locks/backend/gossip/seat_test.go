@@ -78,6 +78,53 @@ func TestBallots(t *testing.T) {
 	}
 }
 
+// TestWatchers: who watches a lock, or all of a space, is told when a vote changes, and sees
+// later that it has ended. A renewal changes nothing.
+func TestWatchers(t *testing.T) {
+	t.Parallel()
+	s := opened()
+	look := func(id, space, lock string) uint64 {
+		f, _ := s.look(packet{From: from, Space: space, Look: &look{Lock: lock, Watch: id}})
+		return f.Mark
+	}
+	free := look("one", "", "x")
+	look("all", "", "")
+	look("other", "", "y")
+	look("elsewhere", "s", "")
+	for i, step := range []struct {
+		candidate string
+		token     uint64
+		changed   bool
+	}{{"a", 0, true}, {"a", 7, true}, {"a", 7, false}, {"b", 0, false}} {
+		if _, b := asks(s, step.candidate, "", "x", step.token); b.changed != step.changed {
+			t.Errorf("%d: changed is %v", i, b.changed)
+		}
+	}
+	var told []string
+	for _, w := range s.told("", "x") {
+		told = append(told, w.id)
+	}
+	if !slices.Equal(told, []string{"one", "all"}) {
+		t.Errorf("told %v", told)
+	}
+	held := look("one", "", "x")
+	if held == free || held != look("all", "", "") || held == look("elsewhere", "s", "") {
+		t.Error("marks do not tell votes apart")
+	}
+	s.clock = s.clock.(stopped) + stopped(time.Minute)
+	if got := look("one", "", "x"); got != free || len(s.told("", "x")) != 1 {
+		t.Errorf("after the end of the vote: got %d, want %d, and told %v", got, free, s.told("", "x"))
+	}
+	_, b := s.vote(packet{From: from}, votes.Message{Lock: "x", Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: "c", Number: 1}}})
+	if b.changed {
+		t.Error("a withdrawal that frees nobody is a change")
+	}
+	asks(s, "d", "", "x", 8)
+	if _, b = s.vote(packet{From: from}, votes.Message{Lock: "x", Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: "d", Number: 1}}}); !b.changed {
+		t.Error("a withdrawal is no change")
+	}
+}
+
 // TestManyLocks: a seat forgets no promise and no token.
 func TestManyLocks(t *testing.T) {
 	t.Parallel()
@@ -166,9 +213,9 @@ func TestRecordMajority(t *testing.T) {
 	t.Parallel()
 	v := newView(trio)
 	for id, kept := range map[string]bool{"1": true, "2": false, "3": false} {
-		v.add(packet{Found: &found{Voter: id, Group: trio, Kept: kept}})
+		v.add(packet{Found: &found{Voter: id, Group: trio, Age: trio.Longest, Kept: kept}})
 	}
-	v.add(packet{Found: &found{Voter: "4", Group: trio, Opens: 1}})
+	v.add(packet{Found: &found{Voter: "4", Group: trio, Age: trio.Longest - 1}})
 	if acks, refusals := v.wrote(); acks != 1 || refusals != 2 {
 		t.Errorf("got %d and %d; want 1 and 2", acks, refusals)
 	}
@@ -330,8 +377,8 @@ func TestOneSeat(t *testing.T) {
 func TestView(t *testing.T) {
 	t.Parallel()
 	a, b := votes.Term{Candidate: "a", Number: 1}, votes.Term{Candidate: "b", Number: 1}
-	bound := func(to votes.Term) found { return found{Group: trio, To: to, Left: time.Second} }
-	free, starts := found{Group: trio}, found{Group: trio, Opens: time.Second}
+	bound := func(to votes.Term) found { return found{Group: trio, Age: time.Hour, To: to, Left: time.Second} }
+	free, starts := found{Group: trio, Age: time.Hour}, found{Group: trio}
 	for i, test := range []struct {
 		answers     []found
 		held, known bool
@@ -345,13 +392,44 @@ func TestView(t *testing.T) {
 		{[]found{free, starts, starts}, false, false},
 		{[]found{bound(a), free, {Group: votes.Group{Seats: 5, Longest: time.Minute}, To: a, Left: time.Second}}, true, false},
 	} {
-		v := view{trio, map[string]packet{}}
+		v := newView(trio)
 		for j, f := range test.answers {
 			f.Voter = fmt.Sprint(j)
 			v.add(packet{Found: &f})
 		}
 		if st, known := v.holder(); st.Held != test.held || known != test.known {
 			t.Errorf("%d: got held %v, known %v", i, st.Held, known)
+		}
+	}
+}
+
+// TestToldAtOnce: a voter tells who watches of a new holder, without being asked again.
+func TestToldAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFleets()
+	u := f.start(t, 3, time.Hour)
+	w := drive.Open(t, f.open, u.String(), locks.Options{Name: "x", TTL: time.Minute, ConnectTimeout: patient}).(*Lock)
+	told := make(chan packet, 100)
+	w.hear("watch", func(p packet) { told <- p })
+	if err := w.compare(drive.Context(t), look{Lock: "x", Watch: "watch"}, map[string]uint64{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	drive.Hold(t, drive.Open(t, f.open, f.twin(u).String(), locks.Options{Name: "x", TTL: time.Minute, ConnectTimeout: patient}))
+	drive.Within(t, patient, told)
+}
+
+// TestRates: only a clock is reported that is certainly wrong.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	const second, ms = clock.Instant(time.Second), time.Millisecond
+	for age, wrong := range map[time.Duration]bool{998 * ms: true, 999 * ms: false, 1003 * ms: false, 1004 * ms: false, 1005 * ms: true} {
+		before, later := newView(trio), newView(trio)
+		before.asked, later.asked = 0, second+1_000_000
+		before.answers["a"] = packet{at: 1_000_000, Found: &found{Age: time.Hour}}
+		later.answers["a"] = packet{at: second + 3_000_000, Found: &found{Age: time.Hour + age}}
+		later.answers["b"] = packet{at: second + 3_000_000, Found: &found{}}
+		if _, got := before.rates(later); len(got) > 0 != wrong {
+			t.Errorf("%v in 1 to 1.003 s: %v", age, got)
 		}
 	}
 }
@@ -459,7 +537,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if p.Found != nil {
-			v := view{trio, map[string]packet{}}
+			v := newView(trio)
 			v.add(p)
 			_, _ = v.holder()
 		}

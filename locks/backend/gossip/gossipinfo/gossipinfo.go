@@ -35,5 +35,5 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_GOSSIP_SEEDS", About: backend.Address},
 		{Name: "LEADERRUN_GOSSIP_DIR", About: backend.User},
 	},
-	Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe},
+	Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanProbe},
 }
