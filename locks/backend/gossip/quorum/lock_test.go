@@ -46,6 +46,15 @@ func (f *fleet) at(t *testing.T, host string) locks.Lock {
 	return l
 }
 
+// TestLongerThanTheLongest: a lease that the voters would refuse is a usage error.
+func TestLongerThanTheLongest(t *testing.T) {
+	t.Parallel()
+	_, err := newFleet().open(t.Context(), &url.URL{}, locks.Options{Name: name, TTL: group.Longest + 1})
+	if !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("got %v; want ErrUsage", err)
+	}
+}
+
 // TestAbstaining: where a majority has just started, a waiter waits for it, and a try says
 // why it fails.
 func TestAbstaining(t *testing.T) {
