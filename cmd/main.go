@@ -19,8 +19,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
-// Main runs the program and returns the exit status. The first argument is the program's
-// name.
+// Main runs the program and returns the exit status, or ends us by the signal that has ended
+// the run. The first argument is the program's name.
 func Main(args []string, e env.Env) int {
 	if guard.IsRole(args) {
 		return guard.Main(args)
@@ -40,7 +40,9 @@ func Main(args []string, e env.Env) int {
 	if !e.Console.Started() { // the command line has an error
 		e.Console.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})
 	}
-	return e.Console.Report(err)
+	status := e.Console.Report(err)
+	output.Die(err)
+	return status
 }
 
 // do runs the subcommand of a command line.

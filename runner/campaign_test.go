@@ -178,7 +178,7 @@ func TestContext(t *testing.T) {
 		defer cancel()
 		r.acquire = []acquisition{waits(time.Hour, "bob", nil)}
 		exit, err := Run(ctx, r.c)
-		r.failed(exit, err, locks.ErrHeld)
+		r.failed(exit.Exit, err, locks.ErrHeld)
 		r.notStarted(1, seconds(2), seconds(2))
 	})
 }
@@ -189,7 +189,7 @@ func TestContextAfterTheStart(t *testing.T) {
 		defer cancel()
 		r.job.begin = runs(seconds(4), 0)
 		exit, err := Run(ctx, r.c)
-		r.ended(exit, err, proc.Exit{})
+		r.ended(exit.Exit, err, proc.Exit{})
 	})
 }
 

@@ -7,13 +7,12 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // An outcome is how a task or a term ended.
 type outcome struct {
-	exit       proc.Exit     // how the first process ended, if err is nil
+	exit       Exit          // how the first process ended, if err is nil
 	err        error         // why it did not end by itself, or not under the lock
 	sent       os.Signal     // the signal that ended us, or nil
 	began      clock.Instant // when the task was started; 0: it was not started

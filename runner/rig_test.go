@@ -47,6 +47,7 @@ type rig struct {
 	queue     map[int][]locks.Place // the other waiters when the n-th attempt has the lock
 	outlived  bool                  // the job may outlive the lease, because nothing can prevent that
 	happened  func(event.Event)
+	exit      Exit // of the run that has ended
 
 	mu       sync.Mutex
 	opened   int // how many locks were opened
@@ -144,6 +145,7 @@ func (r *rig) run() (proc.Exit, error) {
 		r.job.die(syscall.SIGKILL)
 	})
 	exit, err := Run(context.Background(), r.c)
+	r.exit = exit
 	if r.closed != r.opened {
 		r.t.Errorf("%d locks were opened, and %d closed", r.opened, r.closed)
 	}
@@ -155,7 +157,7 @@ func (r *rig) run() (proc.Exit, error) {
 			r.t.Errorf("a starter was not closed")
 		}
 	}
-	return exit, err
+	return exit.Exit, err
 }
 
 // send sends us a signal at a time.

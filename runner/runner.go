@@ -86,6 +86,16 @@ type Config struct {
 	Serve func(func() socket.Answer) (*socket.Server, error)
 }
 
+// An Exit says how the job ended.
+type Exit struct {
+	proc.Exit
+	// Received says that it died of a signal that we also received.
+	Received bool
+	// Typed says that it died of the signal of a key of the terminal, which we and the rest
+	// of our process group have not got, because the job had the terminal.
+	Typed bool
+}
+
 // A SignalError says that a signal ended the run before the job was started.
 type SignalError struct{ Signal os.Signal }
 
@@ -100,7 +110,7 @@ func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before th
 // *[ResignError], a *[TimeoutError] or a *[SkippedError], or it wraps a class of package
 // locks: ErrHeld or ErrUnavailable if we did not get the lock, ErrLost if the job was
 // stopped because leadership was lost.
-func Run(ctx context.Context, c Config) (proc.Exit, error) {
+func Run(ctx context.Context, c Config) (Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
 	}
@@ -114,11 +124,11 @@ func Run(ctx context.Context, c Config) (proc.Exit, error) {
 	}
 	for {
 		if err := c.rest(ctx, wait); err != nil {
-			return proc.Exit{}, err
+			return Exit{}, err
 		}
 		t, err := c.campaign(ctx)
 		if err != nil {
-			return proc.Exit{}, err
+			return Exit{}, err
 		}
 		o := t.serve()
 		if t.isLast(o) || ctx.Err() != nil {

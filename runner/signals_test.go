@@ -22,6 +22,7 @@ func TestEndingSignals(t *testing.T) {
 				r.send(seconds(1), sig)
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Signal: sig})
+				r.sentBy(true, false)
 				r.did(ran(seconds(1), "1s signal "+signals.Name(sig), "1s exit")...)
 				r.quiet()
 			})
@@ -32,7 +33,40 @@ func TestEndingSignals(t *testing.T) {
 				r.send(seconds(1), sig)
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
+				r.sentBy(false, false)
 				r.did(ran(seconds(6), "1s signal "+signals.Name(sig), "6s kill", "6s exit")...)
+			})
+		})
+	}
+}
+
+// sentBy checks who has sent the signal of which the job died: others to us, or a key of the
+// terminal to the job.
+func (r *rig) sentBy(received, typed bool) {
+	r.t.Helper()
+	if r.exit.Received != received || r.exit.Typed != typed {
+		r.t.Errorf("received %v, typed %v; want %v, %v", r.exit.Received, r.exit.Typed, received, typed)
+	}
+}
+
+// A job may die of any signal that is passed on, or of one that only the job has got.
+func TestDeathBySignal(t *testing.T) {
+	for _, tt := range []struct {
+		sent, died syscall.Signal
+		received   bool
+	}{
+		{syscall.SIGINT, syscall.SIGINT, true}, // not by a key, although the job has the terminal
+		{syscall.SIGUSR1, syscall.SIGUSR1, true},
+		{syscall.SIGUSR1, syscall.SIGUSR2, false},
+	} {
+		t.Run(signals.Name(tt.died), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.onTerminal()
+				r.job.on = func(j *job, sig syscall.Signal) { j.die(tt.died) }
+				r.send(seconds(1), tt.sent)
+				exit, err := r.run()
+				r.ended(exit, err, proc.Exit{Signal: tt.died})
+				r.sentBy(tt.received, false)
 			})
 		})
 	}

@@ -50,24 +50,26 @@ type supervisor struct {
 	notStarted bool
 	startErr   error // why it was not started, unless it had to end anyway
 
-	lost       error         // why leadership is lost, or nil
-	why        error         // why the task must end although the lease is ours, or nil
-	sent       os.Signal     // the signal that we received to end, or nil
-	stopping   bool          // the task was signalled to end
-	killBy     clock.Instant // the end of the grace, if stopping
-	killed     clock.Instant // when the task was killed; 0: it was not
-	exited     bool          // the first process has ended
-	look       time.Duration // the pause before the next look for processes that are left
-	survives   bool          // processes survive SIGKILL
-	unkillable bool          // and we have given up on it
-	continued  bool          // the next SIGCONT was handled already
+	lost       error              // why leadership is lost, or nil
+	why        error              // why the task must end although the lease is ours, or nil
+	sent       os.Signal          // the signal that we received to end, or nil
+	received   map[os.Signal]bool // all that we received
+	typed      bool               // a key of the terminal has ended the job
+	stopping   bool               // the task was signalled to end
+	killBy     clock.Instant      // the end of the grace, if stopping
+	killed     clock.Instant      // when the task was killed; 0: it was not
+	exited     bool               // the first process has ended
+	look       time.Duration      // the pause before the next look for processes that are left
+	survives   bool               // processes survive SIGKILL
+	unkillable bool               // and we have given up on it
+	continued  bool               // the next SIGCONT was handled already
 }
 
 // newSupervisor returns the supervisor of a task whose start was just ordered.
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
 		c: k.c, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
-		killBy: clock.Never, limit: clock.Never,
+		killBy: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
 	}
 }
 
@@ -262,6 +264,7 @@ func (s *supervisor) lose(err error) bool {
 // pass handles a signal that we received. The first one that ends us starts the grace;
 // others are passed on.
 func (s *supervisor) pass(sig os.Signal) {
+	s.received[sig] = true
 	if s.starting != nil && !ends(sig, s.task.detached) {
 		s.early = append(s.early, sig)
 		return
@@ -406,7 +409,8 @@ func (s *supervisor) outcome() outcome {
 	case s.notStarted:
 		o.err = s.why
 	default:
-		o.exit, o.err = s.job.Exit(), s.why
+		exit := s.job.Exit()
+		o.exit, o.err = Exit{exit, s.received[exit.Signal], s.typed}, s.why
 	}
 	return o
 }

@@ -205,6 +205,7 @@ func TestKeyEndsAll(t *testing.T) {
 					return
 				}
 				r.ended(exit, err, proc.Exit{Signal: sig})
+				r.sentBy(false, true)
 				if r.now() >= seconds(2) {
 					t.Errorf("after %v, Run returned at %v", sig, r.now())
 				}

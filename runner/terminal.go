@@ -32,7 +32,7 @@ type Terminal interface {
 // takeBack takes the terminal back from a task that has ended. A task that was killed had
 // no chance to restore the modes. Any other task may have changed them on purpose, as
 // stty(1) does. If a key of the terminal ended the task, the signal was meant for us as
-// well.
+// well, and for our process group.
 func (s *supervisor) takeBack() {
 	if s.task.tty == nil || s.startErr != nil {
 		return
@@ -43,6 +43,6 @@ func (s *supervisor) takeBack() {
 	}
 	had := s.task.tty.Take(s.killed != 0 || died != nil)
 	if had && s.killed == 0 && byKey(died) {
-		s.sent = died
+		s.sent, s.typed = died, !s.received[died]
 	}
 }

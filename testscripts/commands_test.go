@@ -20,7 +20,8 @@ import (
 )
 
 // The commands of scripts besides testscript's own. A CODE is an exit status as
-// a shell shows it. A FILE with a process id is one that the program stay has
+// a shell shows it, or the name of a signal: the program died of it, without a core
+// dump. A FILE with a process id is one that the program stay has
 // written.
 //
 //	exits [-within TIME] [-busy] CODE PROGRAM [ARG...]
@@ -124,6 +125,12 @@ func codeOf(st *os.ProcessState) int {
 		return 128 + int(ws.Signal())
 	}
 	return st.ExitCode()
+}
+
+// diedOf reports whether a process died of the signal of that name, without a core dump.
+func diedOf(st *os.ProcessState, name string) bool {
+	ws := st.Sys().(syscall.WaitStatus)
+	return ws.Signaled() && !ws.CoreDump() && ws.Signal() == unix.SignalNum("SIG"+name)
 }
 
 func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,6 +1,8 @@
 package testscripts
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,6 +125,27 @@ func TestTerminalKeysEnd(t *testing.T) {
 					t.Errorf("got %q, want the status %s", got, status)
 				}
 				s.is("jobs", "0")
+			})
+		})
+	}
+}
+
+// TestTerminalKeyStopsAScript checks that Ctrl-C also ends a loop or a script around the
+// program.
+func TestTerminalKeyStopsAScript(t *testing.T) {
+	for _, around := range []string{"for i in 1 2; do %s; done", "sh script", "bash script", "sh -c '%s; echo went on'", "sh -c '%s | cat; echo went on'"} {
+		t.Run(around, func(t *testing.T) {
+			under(t, func(t *testing.T, s *shell, w string) {
+				if err := os.WriteFile(filepath.Join(s.dir, "script"), []byte(w+"plain\necho went on\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s.key(strings.ReplaceAll(around, "%s", w+"plain") + "\n")
+				s.expect("ready")
+				s.key(ctrlC)
+				if got := s.ends(); strings.Contains(got, "ready") || strings.Contains(got, "went") || !strings.HasSuffix(got, "130") {
+					t.Errorf("got %q, want the status 130 and no more", got)
+				}
+				s.is("leaderrun -n -l x echo free", "free\n0")
 			})
 		})
 	}

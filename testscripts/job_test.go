@@ -59,8 +59,8 @@ func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string)
 		ts.Fatalf("the program has not ended within %v", limit)
 	}
 	j.show(ts)
-	if got := codeOf(j.cmd.ProcessState); strconv.Itoa(got) != code {
-		ts.Fatalf("exit status %d, want %s", got, code)
+	if got := codeOf(j.cmd.ProcessState); strconv.Itoa(got) != code && !diedOf(j.cmd.ProcessState, code) {
+		ts.Fatalf("%v, want %s", j.cmd.ProcessState, code)
 	}
 }
 

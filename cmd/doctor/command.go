@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
-	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner"
 )
 
 // A diagnosis is one use of leaderrun doctor.
@@ -67,14 +67,14 @@ func (d *diagnosis) run(r *options.Request) error {
 	hurry, ended := env.UntilEnded(stop)
 	report := &reporter{out: d.env.Out, progress: d.env.Console.Progress, json: d.format.Value == "json", quiet: d.opt.Quiet, broken: stop}
 	checks := diagnose(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
-	status := output.Status(worst(checks))
+	result := output.ExitWith(output.Status(worst(checks)))
 	if sig := ended(); sig != nil {
-		status = proc.Exit{Signal: sig}.Status()
+		result = &runner.SignalError{Signal: sig}
 	}
-	if err := report.end(locks.RedactText(d.opt.Backend), status, checks); err != nil {
+	if err := report.end(locks.RedactText(d.opt.Backend), output.Status(result), checks); err != nil {
 		return err
 	}
-	return output.ExitWith(status)
+	return result
 }
 
 func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Config {

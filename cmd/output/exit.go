@@ -2,10 +2,12 @@ package output
 
 import (
 	"errors"
+	"os"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // The exit statuses of leaderrun itself. They are those of sysexits.h where it has one, and
@@ -26,8 +28,10 @@ const (
 // An Exit is an error with an exit status, like any error that has the method ExitStatus.
 type Exit struct {
 	Status int
-	Err    error // nil: print nothing
-	Quiet  bool  // print it only with -v
+	Err    error     // nil: print nothing
+	Quiet  bool      // print it only with -v
+	Signal os.Signal // we die of it, if that is possible, instead of exiting with Status; or nil
+	Group  bool      // the rest of our process group gets it as well
 }
 
 func (e *Exit) Error() string {
@@ -59,6 +63,21 @@ func (c *Console) Report(err error) int {
 	}
 	c.Flush()
 	return Status(err)
+}
+
+// Die ends us by the signal that has ended the run, if one has. A shell then stops a loop or
+// a script around us, as it does around any other program. It would take an exit for the
+// answer of a program that has handled the signal. Die returns if there is no such signal, or
+// an exit is better.
+func Die(err error) {
+	var exit *Exit
+	var signalled *runner.SignalError
+	switch {
+	case errors.As(err, &exit) && exit.Signal != nil:
+		signals.Die(exit.Signal, exit.Group)
+	case errors.As(err, &signalled):
+		signals.Die(signalled.Signal, false)
+	}
 }
 
 // Status returns the exit status of an error. The first class that matches counts, because

@@ -9,6 +9,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner"
 )
 
+// exitLike returns the error with which we end as the job has ended. We die of the signal of
+// which it has died if somebody sent it to us, or typed it.
+func exitLike(job runner.Exit) error {
+	if job.Received || job.Typed {
+		return &output.Exit{Status: job.Status(), Signal: job.Signal, Group: job.Typed}
+	}
+	return output.ExitWith(job.Status())
+}
+
 // exit gives an error the exit status that -E sets: if the lock is held, or if the window
 // of --once-per needs no run. The other statuses are in cmd/output/exit.go.
 func (s *session) exit(err error) error {

@@ -121,7 +121,7 @@ func (s *session) run(r *options.Request) error {
 	case err != nil:
 		return s.exit(s.explain(err))
 	}
-	return output.ExitWith(exit.Status())
+	return exitLike(exit)
 }
 
 // command returns the argument vector to run, and names the lock after it if the lock has
@@ -175,10 +175,10 @@ func misnamed(l *options.Line, name string, err error) error {
 }
 
 // runUnderLock campaigns for the lock and runs the command under it.
-func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (proc.Exit, error) {
+func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (runner.Exit, error) {
 	events, err := output.OpenEvents(s.opt.Events)
 	if err != nil {
-		return proc.Exit{}, err
+		return runner.Exit{}, err
 	}
 	defer events.Close()
 
@@ -188,15 +188,15 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	}
 	proc.BeInit()
 	if err := s.contain(s.guard); err != nil {
-		return proc.Exit{}, err
+		return runner.Exit{}, err
 	}
 	c, err := s.config(backend, logger)
 	if err != nil {
-		return proc.Exit{}, err
+		return runner.Exit{}, err
 	}
 	metrics, err := s.exporter(logger) // once all options are known to be valid
 	if err != nil {
-		return proc.Exit{}, err
+		return runner.Exit{}, err
 	}
 	defer metrics.close()
 	service := newService(s.opt, logger)

@@ -28,3 +28,6 @@ func RestoreRTMIN() {}
 
 // Names returns the names of all signals.
 func Names() []string { return []string{"TERM", "INT", "KILL"} }
+
+// Die does nothing: a process does not die of a signal here.
+func Die(os.Signal, bool) {}
