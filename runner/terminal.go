@@ -16,8 +16,8 @@ type Terminal interface {
 	// was. With restore, it also restores the modes from before.
 	Take(restore bool) bool
 	// Yield is called at a signal that suspends processes of our own group that want
-	// the terminal. It takes the terminal back for them and returns true. If the
-	// terminal is neither ours nor the job's, it returns false.
+	// the terminal. It takes the terminal back for them and returns true. If there are
+	// none, or the terminal is neither ours nor the job's, it returns false.
 	Yield() bool
 	// Continued is called when others have suspended and continued us.
 	Continued()

@@ -15,7 +15,7 @@ var theirPrograms = map[string]string{
 	// talk echoes lines, and records the signals that it gets. It reports when it is
 	// ready.
 	"talk": `#!/usr/bin/perl
-for my $s (qw(INT QUIT HUP WINCH CONT)) {
+for my $s (qw(INT QUIT HUP WINCH CONT TTIN TTOU)) {
 	$SIG{$s} = sub { open my $f, '>>', 'signals'; print $f "$s\n"; close $f };
 }
 open my $f, '>', 'pid'; print $f "$$\n"; close $f;
@@ -305,6 +305,48 @@ func TestTerminalStopByKill(t *testing.T) {
 	s.key("one\n")
 	s.expect("heard <one>")
 	s.key(ctrlC)
+	s.ends()
+}
+
+// TestTerminalCommands checks that a job gets TTIN and TTOU that somebody sends to leaderrun
+// alone, and keeps the terminal, whether leaderrun is alone in its group or not.
+func TestTerminalCommands(t *testing.T) {
+	for _, command := range []string{"leaderrun -l x -- talk", "sh -c 'leaderrun -l x -- talk; exit $?'"} {
+		t.Run(command, func(t *testing.T) {
+			s := bash(t)
+			s.key(command + "\n")
+			s.expect("ready")
+			s.foreground("pid")
+			want := ""
+			for _, sig := range []syscall.Signal{syscall.SIGTTIN, syscall.SIGTTOU} {
+				s.signalLeaderrun("pid", sig)
+				want += strings.TrimPrefix(unix.SignalName(sig), "SIG") + "\n"
+				s.await("signals", want)
+				s.key("x\n")
+				s.expect("heard <x>")
+			}
+			s.key("bye\n")
+			if got := s.ends(); !strings.HasSuffix(got, "5") {
+				t.Errorf("got %q, want the status 5", got)
+			}
+		})
+	}
+}
+
+// TestTerminalNeighbour checks that another process of the pipeline gets the terminal from the
+// job when it wants to read.
+func TestTerminalNeighbour(t *testing.T) {
+	s := bash(t)
+	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; stty echo </dev/tty; sleep 1000' |" +
+		" sh -c 'until test -e turn; do sleep 0.02; done; echo re\"\"ady; read line </dev/tty; echo \"heard <$line>\"'\n")
+	s.foreground("pid")
+	if err := os.WriteFile(filepath.Join(s.dir, "turn"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("ready")
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.signal("pid", syscall.SIGTERM)
 	s.ends()
 }
 

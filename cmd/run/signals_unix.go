@@ -20,7 +20,8 @@ import (
 // nohup(1), it stays ignored, and the job ignores it as well.
 //
 // Signals that stop a process are not caught until there is a job: Ctrl-Z while we wait
-// stops us like any program.
+// stops us like any program. Without a terminal TTIN and TTOU are caught earlier: some
+// programs take them for commands, and such a command must not stop a waiter.
 //
 // Catching a signal takes two thread switches, and catching all of them some 0.7 ms. So it
 // is done concurrently with other things. Until there is a job, or a holder to wait for,
@@ -57,13 +58,17 @@ func (l *listener) catchRest() {
 			others = append(others, n)
 		}
 	}
+	if tty := terminal.Open(); tty != nil {
+		tty.Close()
+	} else {
+		l.catchStops(syscall.SIGTTIN, syscall.SIGTTOU)
+	}
 	signals.IgnoreRTMIN()
 	env.Catch(l.caught, append(others, signals.Realtime()...))
 }
 
 // terminal catches the signals that stop a process, and returns the terminal that we were
-// started on, or nil. Without a terminal only TSTP is passed on, and nothing waits until it
-// is caught.
+// started on, or nil. Without a terminal nothing waits until they are caught.
 func (l *listener) terminal() runner.Terminal {
 	tty := terminal.Open()
 	if tty == nil {

@@ -49,6 +49,9 @@ func Main(args []string) int {
 // processes, because leaderrun acts on them. It catches them, because the job would inherit
 // ignored signals. Signals that were ignored when we were started stay ignored.
 func ignoreSignals() {
-	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
-	signal.Notify(make(chan os.Signal, 1), slices.DeleteFunc(all, signal.Ignored)...)
+	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+	ignored := func(sig os.Signal) bool { return signal.Ignored(sig) || signals.Ignored(sig) }
+	if all = slices.DeleteFunc(all, ignored); len(all) > 0 { // an empty list would mean every signal
+		signal.Notify(make(chan os.Signal, 1), all...)
+	}
 }

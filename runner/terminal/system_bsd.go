@@ -26,6 +26,9 @@ func withoutTTOU(f func() error) error {
 	return f()
 }
 
+// othersSuspended returns true: we do not look.
+func othersSuspended(int) bool { return true }
+
 // Suspend suspends our group, and returns true when it is continued. It returns false if our
 // parent is in another session, because then nobody could continue us.
 func (t *Terminal) Suspend(os.Signal) bool {

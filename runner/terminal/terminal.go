@@ -85,10 +85,14 @@ func (t *Terminal) Take(restore bool) bool {
 	return true
 }
 
-// Yield is called when processes of our group want the terminal, and a signal has suspended
-// them, but not us. If the job or our group has the terminal, Yield takes it back, continues
-// our group and returns true.
+// Yield is called at a signal that suspends a group that wants the terminal. The kernel sends
+// it to the whole group. If it has suspended others of our group, and the job or our group
+// has the terminal, Yield takes it back for them, continues our group and returns true.
+// Otherwise somebody has sent the signal to us, as a command for the job.
 func (t *Terminal) Yield() bool {
+	if !othersSuspended(t.own) {
+		return false
+	}
 	switch t.foreground() {
 	case t.job:
 		t.given = true
