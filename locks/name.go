@@ -69,12 +69,21 @@ func EscapeName(name string) string { return url.PathEscape(name) }
 
 // Abbreviate cuts a text of over 80 bytes between two runes, for a message.
 func Abbreviate(s string) string {
-	if len(s) <= 80 {
+	if short := Cut(s, 80); short != s {
+		return short + "…"
+	}
+	return s
+}
+
+// Cut returns a text of at most n bytes as it is, and the first of a longer one, up to n
+// bytes, cut between two runes.
+func Cut(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	cut := 80
-	for cut > 80-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
+	end := n
+	for end > n-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return s[:cut] + "…"
+	return s[:end]
 }

@@ -67,18 +67,7 @@ func TestSharedDistrust(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := shareDir(t)
-			l := open(t, dir)
-			pass(t, dir)
-			if err := tt.spoil(dir, l.path); err != nil {
-				t.Fatal(err)
-			}
-			before := tree(t, filepath.Dir(dir))
-			_, err := l.Acquire(t.Context(), true)
-			refusal(t, err, locks.ErrDenied, tt.words...)
-			if after := tree(t, filepath.Dir(dir)); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			refusesSpoiled(t, shareDir(t), tt.spoil, tt.words)
 		})
 	}
 }

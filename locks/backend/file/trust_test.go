@@ -104,17 +104,7 @@ func TestDistrust(t *testing.T) {
 			t.Parallel()
 			needs(t, !tt.root || os.Geteuid() == 0, "root")
 			dir := filepath.Join(shortDir(t), "locks")
-			l := open(t, dir)
-			pass(t, dir)
-			if err := tt.spoil(dir, l.path); err != nil {
-				t.Fatal(err)
-			}
-			before := tree(t, filepath.Dir(dir))
-			_, err := l.Acquire(t.Context(), true)
-			refusal(t, err, locks.ErrDenied, tt.words...)
-			if after := tree(t, filepath.Dir(dir)); after != before {
-				t.Errorf("before:\n%s\nafter:\n%s", before, after)
-			}
+			refusesSpoiled(t, dir, tt.spoil, tt.words)
 		})
 	}
 }
@@ -227,5 +217,22 @@ func printed(t *testing.T, out string, class error, words ...string) {
 	}
 	if strings.Contains(out, "hint: \n") {
 		t.Errorf("%q has no hint", out)
+	}
+}
+
+// refusesSpoiled spoils the directory of a lock, or its file. Then nobody can have the lock,
+// and the attempt changes nothing.
+func refusesSpoiled(t *testing.T, dir string, spoil func(dir, path string) error, words []string) {
+	t.Helper()
+	l := open(t, dir)
+	pass(t, dir)
+	if err := spoil(dir, l.path); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, filepath.Dir(dir))
+	_, err := l.Acquire(t.Context(), true)
+	refusal(t, err, locks.ErrDenied, words...)
+	if after := tree(t, filepath.Dir(dir)); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"time"
-	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
@@ -59,17 +58,7 @@ func newLabel(o locks.Options) *label {
 	return l
 }
 
-// cut cuts a text between two runes.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	end := maxText
-	for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end]
-}
+func cut(s string) string { return locks.Cut(s, maxText) }
 
 // status returns what a label says, which may be nothing.
 func (l *label) status() locks.Status {

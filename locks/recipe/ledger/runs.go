@@ -148,15 +148,7 @@ func (h *history) check() error {
 
 // cut shortens a holder's name, between two runes.
 func cut(by string) string {
-	by = strings.ToValidUTF8(by, "?") // in JSON, an invalid byte takes three
-	if len(by) <= maxBy {
-		return by
-	}
-	end := maxBy
-	for end > maxBy-utf8.UTFMax && !utf8.RuneStart(by[end]) {
-		end--
-	}
-	return by[:end]
+	return locks.Cut(strings.ToValidUTF8(by, "?"), maxBy) // in JSON, an invalid byte takes three
 }
 
 // Last returns the run that ended last, of any schedule, and its schedule.
