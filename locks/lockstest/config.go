@@ -64,6 +64,9 @@ type Config struct {
 	// AskDelay is how much longer than at once a request may take to reach a holder that
 	// renews every fifth of its TTL.
 	AskDelay time.Duration
+	// Room is for how many tests one counts among the 14 that run at once. Set it if each test
+	// has servers of its own in this process. 0 means 1.
+	Room int
 	// Simulated is set if the backend and its store are in this process and take the time
 	// only from package time. Each test then runs in a bubble of testing/synctest, where
 	// waiting for the end of a lease costs nothing.

@@ -1,10 +1,13 @@
 package lockstest
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
@@ -14,13 +17,34 @@ import (
 // this does not depend on the number of processors.
 const width = 14
 
-// crowd is for how many tests one counts: for more than one on a busy machine, where many at
-// once would only wait for each other until their time is over.
-func (c Config) crowd() int {
+// room is for how many of these a test counts: for more than one on a busy machine, where many
+// at once would only wait for each other until their time is over.
+func (c Config) room() int {
 	if c.Simulated {
 		return 1
 	}
-	return trial.Scale()
+	return max(1, c.Room) * trial.Scale()
+}
+
+// A place is a test's among those that run at once.
+type place struct {
+	all  *semaphore.Weighted
+	room int64 // of all
+}
+
+func (p *place) take(room int) {
+	p.room = int64(min(room, width))
+	_ = p.all.Acquire(context.Background(), p.room) // ends, as no test takes more than all
+}
+
+func (p *place) leave() { p.all.Release(p.room) }
+
+// widen makes room for the next repetition of a test, in the end for nothing beside it. Tests
+// that have failed because of each other would otherwise be repeated beside each other.
+func (p *place) widen() {
+	room := 4 * int(p.room)
+	p.leave()
+	p.take(room)
 }
 
 // A test checks one property of a backend.
@@ -58,41 +82,45 @@ var (
 // process.
 func Run(t *testing.T, c Config) { runAll(t, c, tests(c)) }
 
-func runAll(t *testing.T, c Config, all []test) {
+func runAll(t *testing.T, c Config, tests []test) {
 	if !c.Simulated {
 		c.ended = &ended{}
 		defer c.ended.check(t)
 	}
 	var wg sync.WaitGroup
-	places := make(chan struct{}, width)
-	for _, tt := range wanted(t, c, all) {
+	all := semaphore.NewWeighted(width)
+	for _, tt := range wanted(t, c, tests) {
 		if tt.alone {
 			wg.Wait()
-			c.test(t, tt)
-			continue
 		}
-		crowd := c.crowd()
-		for range crowd {
-			places <- struct{}{}
-		}
+		p := &place{all: all}
+		p.take(c.room())
 		wg.Go(func() {
-			c.test(t, tt)
-			for range crowd {
-				<-places
-			}
+			defer p.leave()
+			c.test(t, tt, p)
 		})
+		if tt.alone {
+			wg.Wait()
+		}
 	}
 	wg.Wait()
 }
 
 // test runs one test.
-func (c Config) test(t *testing.T, tt test) {
+func (c Config) test(t *testing.T, tt test, p *place) {
 	t.Run(tt.name, func(t *testing.T) {
 		if c.Simulated {
 			synctest.Test(t, func(t *testing.T) { tt.run(newEnv(t, c, 1)) })
 			return
 		}
-		trial.Steady(t, func(t testing.TB, scale int) { tt.run(newEnv(t, c, scale)) })
+		repeated := false
+		trial.Steady(t, func(t testing.TB, scale int) {
+			if repeated {
+				p.widen()
+			}
+			repeated = true
+			tt.run(newEnv(t, c, scale))
+		})
 	})
 }
 

@@ -35,7 +35,7 @@ func (f *fleets) config(open locks.Opener) lockstest.Config {
 	return lockstest.Config{
 		Open: open,
 		URL:  func(t testing.TB) *url.URL { return f.start(t, 3, time.Hour) },
-		TTL:  2 * time.Second, MaxTTL: time.Hour, Polling: time.Second, Unwatched: true, ReportsLeft: true,
+		TTL:  2 * time.Second, MaxTTL: time.Hour, Polling: time.Second, Unwatched: true, ReportsLeft: true, Room: 2,
 		Abilities: gossipinfo.Info.Abilities,
 	}
 }
