@@ -127,12 +127,16 @@ func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 	return v, nil
 }
 
-// update writes the label of our entry again, if the entry is still the one we created.
+// update writes the label of our entry again. If the entry is no longer the one we created,
+// it returns errDeleted.
 func (e *entry) update(ctx context.Context, created int64) error {
-	_, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
+	resp, err := call(ctx, e.lock.c, e.lock.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{isCreated([]byte(e.key), created)},
 		Success: []*pb.RequestOp{opPut(e.putOwn())},
 	})
+	if err == nil && !resp.Succeeded {
+		err = errDeleted
+	}
 	return err
 }
 

@@ -153,7 +153,7 @@ func (c *Campaign) updateLater() {
 		if backoff.Sleep(ctx, putOff) != nil {
 			return
 		}
-		if err := c.entry.Update(ctx); err != nil {
+		if err := c.judge(c.entry.Update(ctx)); err != nil {
 			c.lock.log.Debug("cannot renew the lock's entry", "err", c.lock.plain(err))
 		}
 	})

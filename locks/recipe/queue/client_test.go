@@ -425,11 +425,18 @@ func (p *contender) Update(ctx context.Context) error {
 	if p.is("since-is-of-the-wait") {
 		return nil
 	}
-	return p.do(ctx, "update", func() {
+	gone := false
+	err := p.do(ctx, "update", func() {
 		if own := p.own(); own != nil {
 			own.data = queue.NewLabel(p.o)
+		} else {
+			gone = true
 		}
 	})
+	if err == nil && gone {
+		err = errGone
+	}
+	return err
 }
 
 func (p *contender) WatchRequests(ctx context.Context, in *queue.Inbox) error {

@@ -38,6 +38,7 @@ var mutants = []struct{ rule, file, old, with, caught string }{
 	{"a disturbance is logged once", "wait.go", "warned = true", "", "TestDisturbed"},
 	{"a waiter learns who holds the lock", "wait.go", "c.report(v)\n", "\n", "TestSinceIsOfTheTerm"},
 	{"a term after a wait updates its entry", "wait.go", "c.updateLater()", "", "TestSinceIsOfTheTerm"},
+	{"and reports a loss", "campaign.go", "c.judge(c.entry.Update(ctx))", "c.entry.Update(ctx)", "TestLossAfterWait"},
 	{"only a term has a record", "record.go", " || c.Token() == 0 {", " {", "TestRecordNeedsATerm"},
 	{"a record that is read is bounded", "record.go", "text[:min(len(text), locks.MaxRecord)]", "text", "TestConformance$/^HostileText"},
 	{"a request is for one token", "requests.go", "r.Token != in.Token || ", "", "TestRequests"},

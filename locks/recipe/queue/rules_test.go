@@ -383,6 +383,22 @@ func TestSinceIsOfTheTerm(t *testing.T) {
 	})
 }
 
+// TestLossAfterWait: who leads after a wait finds a loss when it writes its label again.
+func TestLossAfterWait(t *testing.T) {
+	bubble(t, func(b *bench) {
+		holder, _ := b.hold("a")
+		l, done := b.waits(b.Context(), "b")
+		drive.Release(b.T, holder)
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+		b.refuse(errReset, "event")
+		b.Evict(jobs, 0)
+		time.Sleep(time.Second)
+		b.lost(l)
+	})
+}
+
 // asks leaves a request as it is stored.
 func (b *bench) asks(token uint64, text string) []byte {
 	r := queue.NewRequest(token, []byte(text))

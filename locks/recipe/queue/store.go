@@ -65,7 +65,7 @@ type Entry interface {
 	// until the watch ends. In the last case it is called again after a pause.
 	WatchEntry(ctx context.Context, pause *backoff.Backoff) error
 	// Update writes the label of our entry again, once we lead after a wait, so that it
-	// says since when.
+	// says since when. If our entry is gone, it may return ErrLost.
 	Update(ctx context.Context) error
 	// WatchRequests delivers requests to the inbox until ctx ends or the watch ends; in the
 	// last case it is called again after a pause. It also delivers a request that was left
