@@ -117,12 +117,21 @@ func TestCost(t *testing.T) {
 	check("a successful try", counts{get: 1, grant: 1, txn: 2, watch: 2}, func() {
 		drive.Hold(t, open("/try", "try"))
 	})
+	var next <-chan drive.Result
 	check("a waiter", counts{grant: 1, txn: 2 + renewals, watch: 2, renew: renewals}, func() {
-		l, _ := drive.Campaign(drive.Context(t), t, etcd.OpenUnhurried, s.URL()+"/long", lasting("waiter"))
+		var l locks.Lock
+		l, next = drive.Campaign(drive.Context(t), t, etcd.OpenUnhurried, s.URL()+"/long", lasting("waiter"))
 		for range renewals {
 			if err := l.Renew(drive.Context(t)); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+	// The only transaction writes the new holder's label.
+	check("a hand-over to who is next", counts{revoke: 1, txn: 1, watch: 4, events: 3}, func() {
+		drive.Release(t, long)
+		if r := drive.Within(t, drive.Patience, next); r.Err != nil {
+			t.Fatal(r.Err)
 		}
 	})
 	check("an idle second", counts{}, func() { time.Sleep(time.Second) })

@@ -6,7 +6,7 @@
 // recipe is the one that etcd itself uses (client/v3/concurrency), with these
 // differences: nothing renews the lease in the background; a holder notices at once if an
 // operator deletes its key; a release can delete only the key of its own term; and one
-// round trip takes a free lock.
+// round trip takes a free lock, and none the lock of the holder before us.
 //
 // # URL
 //
@@ -59,6 +59,30 @@
 // does not end as long as the member answers pings. So each renewal of a waiter also looks
 // for the entry before its own, by another member in turn, and whoever watches requests
 // or changes looks again every 10 s. This can delay a hand-over by a few renewals.
+//
+// # Next in line
+//
+// Who is next leads as soon as its watch says so, without asking again. It has looked at
+// the queue, in one transaction at revision R, and found one entry before its own: the
+// head. It watches the deletions of all entries from R+1 on. It leads if an answer has that
+// of the head, and neither that answer nor an earlier one has that of its own entry. The
+// proof:
+//
+//   - Entries go by the revisions that created them. So nothing that is created after R
+//     comes before our entry, not even under the head's key.
+//   - A watch reports each deletion, in the order of revisions, and those of one revision
+//     in one answer. So our entry existed when the head was deleted, and was the first.
+//   - A member that lags behind reports the same, later. Our entry may be gone by then, as
+//     any holder's may: the lease counts from the last renewal, not from the watch, and the
+//     watch of our own entry, or the next renewal, reports the loss.
+//   - If the watch ends, or its revisions were compacted, we look again. Events of R or
+//     before, which some servers repeat, do not count.
+//   - Servers that lose data go back to earlier revisions. But they restart, and elect a
+//     leader: unless its term is that of the look, we look again. Backups: see Limits.
+//   - Some servers have omitted a deletion after a compaction (etcd-io/etcd#18089). If it
+//     is that of our entry, we learn of it when we write our label again, 100 ms later.
+//
+// Who is not next looks when the holder before it writes its label, and so becomes next.
 //
 // # Record and requests
 //
@@ -137,7 +161,8 @@
 // # Limits
 //
 // Restoring a backup sets the revision back, and with it the token: raise it
-// with `etcdutl snapshot restore --bump-revision … --mark-compacted`.
+// with `etcdutl snapshot restore --bump-revision … --mark-compacted`. Otherwise a
+// waiter may also lead without an entry, until it writes its label or renews.
 //
 // A server may end leases too early when a leader that had stalled wakes up
 // (etcd-io/etcd#15247; releases since 2024 make this rare, but not

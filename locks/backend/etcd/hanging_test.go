@@ -19,6 +19,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
@@ -29,8 +30,10 @@ type hanging struct {
 	addr   string
 	server *grpc.ClientConn
 
-	silent atomic.Bool // watches report nothing
-	stuck  atomic.Bool // requests that need a majority get no answer
+	silent atomic.Bool  // watches report nothing
+	missed atomic.Int64 // what they have not reported
+	late   atomic.Bool  // watches do not begin meanwhile
+	stuck  atomic.Bool  // requests that need a majority get no answer meanwhile
 	// leads makes it renew leases by itself, as the leader of an earlier term does in servers
 	// before 3.4.31 and 3.5.13.
 	leads atomic.Bool
@@ -82,8 +85,10 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 				_ = back.CloseSend()
 				return
 			}
-			if h.stuck.Load() && strings.Contains(method, ".KV/") {
-				return // without an answer
+			for h.stuck.Load() && strings.Contains(method, ".KV/") || h.late.Load() && strings.HasSuffix(method, "/Watch") {
+				if backoff.Sleep(ctx, 10*time.Millisecond) != nil {
+					return
+				}
 			}
 			if h.leads.Load() && strings.HasSuffix(method, "/LeaseKeepAlive") {
 				_ = client.SendMsg(renewed(m))
@@ -101,6 +106,7 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 			return err
 		}
 		if h.silent.Load() && !first && strings.HasSuffix(method, "/Watch") { // the first answer confirms the watch
+			h.missed.Add(1)
 			continue
 		}
 		if err := client.SendMsg(&m); err != nil {

@@ -66,8 +66,9 @@ func (e *entry) join(ctx context.Context, opts ...grpc.CallOption) (*view, error
 	if !resp.Succeeded {
 		return e.look(ctx, first(resp, 0).GetCreateRevision())
 	}
-	v := &view{revision: resp.Header.Revision, head: first(resp, 0), before: first(resp, 1), own: first(resp, 3), fresh: true}
-	v.entries = int(resp.Responses[0].GetResponseRange().Count) + 1
+	v := viewOf(resp, 3, 0, 1)
+	v.fresh = true
+	v.entries++
 	if v.head == nil {
 		v.head = v.own
 	}
@@ -119,8 +120,7 @@ func (e *entry) look(ctx context.Context, created int64) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{revision: resp.Header.Revision, own: first(resp, 0), head: first(resp, 1), before: first(resp, 2)}
-	v.entries = int(resp.Responses[1].GetResponseRange().Count)
+	v := viewOf(resp, 0, 1, 2)
 	if v.own != nil && (v.own.CreateRevision != created || v.own.Lease != e.id) {
 		v.own = nil // somebody else wrote it
 	}
@@ -168,6 +168,16 @@ func opPut(r *pb.PutRequest) *pb.RequestOp {
 
 func opDelete(key []byte) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: key}}}
+}
+
+// viewOf returns the view of a transaction whose operations with these numbers are
+// rangeOwn, rangeHead and rangeLast.
+func viewOf(resp *pb.TxnResponse, own, head, last int) *view {
+	v := &view{revision: resp.Header.Revision, term: resp.Header.RaftTerm}
+	v.own, v.head, v.before = first(resp, own), first(resp, head), first(resp, last)
+	v.entries = int(resp.Responses[head].GetResponseRange().Count)
+	v.next = v.before != nil && !resp.Responses[last].GetResponseRange().More
+	return v
 }
 
 // first returns the first key that the i-th operation found, or nil.

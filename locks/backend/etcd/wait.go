@@ -17,19 +17,22 @@ var errWatchEnded = errors.New("the watch ended")
 type brokenWatch struct{ error }
 
 // Await implements [queue.Entry]. It watches only the entry just before ours, so that a
-// release wakes only one waiter.
+// release wakes only one waiter. Who is next watches the deletions of all entries.
 func (e *entry) Await(ctx context.Context) error {
 	before := string(e.view.before.Key)
 	e.ahead.Store(&before)
 	defer e.ahead.Store(nil)
-	if err := e.watchGone(ctx, before, e.view.revision+1); err != nil {
+	if err := e.watchAhead(ctx); err != nil {
 		return brokenWatch{err}
 	}
 	return nil
 }
 
-// Look implements [queue.Entry].
+// Look implements [queue.Entry]. If Await has seen that we lead, it sends no request.
 func (e *entry) Look(ctx context.Context) (queue.View, error) {
+	if e.view.leads() {
+		return e.seen(e.view), nil
+	}
 	v, err := e.lookOnce(ctx)
 	if err != nil {
 		return queue.View{}, err
@@ -48,22 +51,30 @@ func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	return v, err
 }
 
-// watchGone returns nil when the watch or a renewal shows that a key, which existed before
-// a revision, was deleted, or when ctx ends. Otherwise it returns why it cannot watch.
-func (e *entry) watchGone(ctx context.Context, key string, revision int64) error {
+// watchAhead returns nil when the watch or a renewal shows that the view is no longer true,
+// or when ctx ends. Otherwise it returns why it cannot watch.
+func (e *entry) watchAhead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := e.lock.c.watch(ctx, "before", key, clientv3.WithRev(revision), clientv3.WithFilterPut())
+	key, o := string(e.view.before.Key), []clientv3.OpOption{clientv3.WithRev(e.view.revision + 1)}
+	if e.view.next {
+		key, o = e.lock.queue, append(o, clientv3.WithRange(string(e.lock.queueEnd())), clientv3.WithFilterPut())
+	}
+	events := e.lock.c.watch(ctx, "before", key, o...)
 	for {
 		select {
 		case resp, ok := <-events:
 			switch err := resp.Err(); {
-			case ctx.Err() != nil, len(resp.Events) > 0:
+			case ctx.Err() != nil:
 				return nil
 			case err != nil:
 				return err
 			case !ok:
 				return errWatchEnded
+			}
+			if v := e.view.after(resp); v != e.view {
+				e.view = v
+				return nil
 			}
 		case <-e.moved:
 			return nil
@@ -74,9 +85,11 @@ func (e *entry) watchGone(ctx context.Context, key string, revision int64) error
 // A view is the state of the queue according to one answer.
 type view struct {
 	revision int64            // of the store, at that moment
+	term     uint64           // of the cluster's leader, at that moment
 	own      *mvccpb.KeyValue // our entry; nil: none
 	head     *mvccpb.KeyValue // the entry that leads; nil: none
 	before   *mvccpb.KeyValue // the entry just before ours; nil: none
+	next     bool             // no other entry is before ours
 	entries  int              // the number of entries
 	fresh    bool             // our entry was the last at that moment
 }
@@ -99,7 +112,7 @@ func (v *view) position() int {
 	switch {
 	case v.fresh:
 		return v.entries - 1 // our entry is the last
-	case v.before != nil && v.head != nil && string(v.before.Key) == string(v.head.Key):
+	case v.next:
 		return 1
 	}
 	return 0

@@ -18,10 +18,11 @@
 // fails, the handle tries again before its next campaign, because the old entry may stand
 // before the new one.
 //
-// A waiter watches only the entry just before its own. If that watch ends, for whatever
-// reason, this is treated like an event: the waiter looks at the queue, and repeats that until
-// it has an answer. We watch our own entry as soon as we wait, or if we lead at once, shortly
-// after that: a short job does without the watch.
+// A waiter watches only the entry just before its own. After an event it looks at the queue,
+// unless the event proves that it leads. If the watch ends, for whatever reason, this is
+// treated like an event. The waiter repeats the look until it has an answer. We watch our own
+// entry as soon as we wait, or if we lead at once, shortly after that: a short job does
+// without the watch.
 //
 // # Records and requests
 //

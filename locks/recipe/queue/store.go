@@ -58,7 +58,8 @@ type Entry interface {
 	// View, until ctx ends, or until it can no longer watch the queue. Look follows, also
 	// after an error that is Transient.
 	Await(ctx context.Context) error
-	// Look returns the current state of the queue, or ErrLost if our entry is gone.
+	// Look returns the state of the queue, or ErrLost if our entry is gone. Unless Await has
+	// proved that we lead, it asks the server.
 	Look(ctx context.Context) (View, error)
 
 	// WatchEntry blocks until our own entry is gone, which is ErrLost, until ctx ends, or
