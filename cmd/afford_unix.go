@@ -26,12 +26,15 @@ func afford(command string) error {
 	descriptors := descriptorsToRead
 	if command == "run" {
 		descriptors = descriptorsOfRun
-		if free := threads.Free(); free < tasksOfRun {
-			return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup)", max(free, 0), tasksOfRun)
-		}
 	}
-	if free := freeDescriptors(); free < descriptors {
+	if free := freeDescriptors(); free < descriptors { // first, because the other check opens files
 		return fmt.Errorf("only %d more files can be open at once, and it takes %d: raise the limit (ulimit -n)", free, descriptors)
+	}
+	if command != "run" {
+		return nil
+	}
+	if free := threads.Free(); free < tasksOfRun {
+		return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup)", max(free, 0), tasksOfRun)
 	}
 	return nil
 }

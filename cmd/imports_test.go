@@ -42,7 +42,7 @@ func (l layer) permits(pkg string) bool {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
+	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/backoff", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	// The packages of cmd, each with what is below it.
@@ -74,16 +74,17 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/kit/reload", []string{"/locks/kit/reload"}},
 		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles"}},
 		{"/locks/kit/workers", []string{"/locks", "/locks/kit/workers"}},
-		{"/runner/proc", []string{"/runner/proc", "/runner/signals", "/locks/lease/clock"}},
+		{"/runner/proc", []string{"/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/locks/lease/clock", "/locks/program/threads"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/heartbeat", []string{"/runner/heartbeat", "/locks/lease/clock"}},
-		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
-		{"/runner/signals", []string{"/runner/signals"}},
-		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals"}},
+		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},
+		{"/runner/signals", []string{"/runner/signals", "/runner/signals/action"}},
+		{"/runner/signals/action", []string{"/runner/signals/action"}},
+		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals", "/runner/signals/action"}},
 		{"/runner/event", []string{"/runner/event", "/locks/lease/clock"}},
-		{"/runner/health", []string{"/runner/health", "/runner/proc", "/runner/signals", "/locks/lease/clock"}},
+		{"/runner/health", []string{"/runner/health", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},
 		{"/runner/monitor", []string{"/runner/monitor", "/runner/monitor/*", "/runner/monitor/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate", "/locks/program/version"}},
 		{"/runner/monitor/metrics", []string{"/runner/monitor/metrics", "/runner/monitor/metrics/feed", "/runner/event", "/locks", "/locks/lease/clock", "/locks/program/isolate"}},
 		{"/runner/monitor/probe", []string{"/runner/monitor/probe"}},

@@ -7,14 +7,13 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // Catch catches signals, except those that were ignored when we were started.
 func Catch(to chan<- os.Signal, all []os.Signal) {
-	all = slices.DeleteFunc(all, signal.Ignored)
-	if len(all) > 0 { // an empty list would mean every signal
-		signal.Notify(to, all...)
-	}
+	signals.Notify(to, slices.DeleteFunc(all, signal.Ignored)...)
 }
 
 // Survive keeps us alive when standard error is a pipe without a reader, or a file at the

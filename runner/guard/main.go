@@ -51,7 +51,5 @@ func Main(args []string) int {
 func ignoreSignals() {
 	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 	ignored := func(sig os.Signal) bool { return signal.Ignored(sig) || signals.Ignored(sig) }
-	if all = slices.DeleteFunc(all, ignored); len(all) > 0 { // an empty list would mean every signal
-		signal.Notify(make(chan os.Signal, 1), all...)
-	}
+	signals.Notify(make(chan os.Signal, 1), slices.DeleteFunc(all, ignored)...)
 }

@@ -2,52 +2,31 @@ package signals
 
 import (
 	"os"
-	"runtime"
-	"strings"
 	"syscall"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/leaderrun/leaderrun/runner/signals/action"
 )
-
-// The values of a handler that are not functions.
-const (
-	byDefault uintptr = iota // SIG_DFL
-	ignored                  // SIG_IGN
-)
-
-// An action has room for the kernel's struct sigaction.
-type action [8]uintptr
-
-// handler returns the index of the handler in an action.
-func handler() int {
-	if strings.HasPrefix(runtime.GOARCH, "mips") {
-		return 1
-	}
-	return 0
-}
 
 // ByDefault calls f while a signal has its default action. Package signal cannot do that: it
 // never gives up a signal that it has caught once.
 func ByDefault(sig syscall.Signal, f func()) {
-	var before action
-	if !sigaction(sig, nil, &before) {
+	before, ok := action.Of(sig)
+	if !ok {
 		return
 	}
 	now := before
-	now[handler()] = byDefault
-	if sigaction(sig, &now, nil) {
+	*now.Handler() = action.ByDefault
+	if now.Set(sig) {
 		f()
-		sigaction(sig, &before, nil)
+		before.Set(sig)
 	}
 }
 
 // change sets the handler of a signal to the value to, if it is from.
 func change(sig syscall.Signal, from, to uintptr) {
-	var a action
-	if sigaction(sig, nil, &a) && a[handler()] == from {
-		a[handler()] = to
-		sigaction(sig, &a, nil)
+	if a, ok := action.Of(sig); ok && *a.Handler() == from {
+		*a.Handler() = to
+		a.Set(sig)
 	}
 }
 
@@ -55,16 +34,6 @@ func change(sig syscall.Signal, from, to uintptr) {
 // know that of the signals by which a terminal suspends. It must be called before the
 // signal is caught.
 func Ignored(sig os.Signal) bool {
-	var a action
-	return sigaction(sig.(syscall.Signal), nil, &a) && a[handler()] == ignored
-}
-
-func sigaction(sig syscall.Signal, now, before *action) bool {
-	setSize := unsafe.Sizeof(uint64(0))
-	if handler() != 0 {
-		setSize *= 2
-	}
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig),
-		uintptr(unsafe.Pointer(now)), uintptr(unsafe.Pointer(before)), setSize, 0, 0)
-	return errno == 0
+	a, ok := action.Of(sig.(syscall.Signal))
+	return ok && *a.Handler() == action.Ignored
 }

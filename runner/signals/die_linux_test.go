@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/leaderrun/leaderrun/runner/terminal/terminaltest"
 )
 
-// mustDie is the variable with the signal of which a process of this test is to die.
-const mustDie = "SIGNALS_TEST_DIE"
+// Variables with the signal that a process of these tests is to die of, get without more ado,
+// or catch.
+const (
+	mustDie   = "SIGNALS_TEST_DIE"
+	mustGet   = "SIGNALS_TEST_GET"
+	mustCatch = "SIGNALS_TEST_CATCH"
+)
 
 func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv(mustDie)); err == nil {
@@ -23,6 +29,18 @@ func TestMain(m *testing.M) {
 		signal.Notify(make(chan os.Signal, 1), sig)
 		signals.Die(sig, false)
 		os.Exit(3)
+	}
+	if n, err := strconv.Atoi(os.Getenv(mustGet)); err == nil {
+		_ = unix.Kill(unix.Getpid(), syscall.Signal(n))
+		time.Sleep(time.Minute)
+	}
+	if n, err := strconv.Atoi(os.Getenv(mustCatch)); err == nil {
+		sig, caught := syscall.Signal(n), make(chan os.Signal, 1)
+		signals.Notify(caught, sig)
+		_ = unix.Kill(unix.Getpid(), sig)
+		if <-caught == sig {
+			os.Exit(4)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -37,6 +55,24 @@ func TestDie(t *testing.T) {
 		_ = c.Run()
 		if ws := c.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig || ws.CoreDump() {
 			t.Errorf("%s: %v", signals.Name(sig), c.ProcessState)
+		}
+	}
+}
+
+// A process dies of each signal that it has not caught yet, and prints nothing. It catches
+// each signal that it asks for.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGABRT} {
+		c := child(t, mustGet, sig)
+		printed, _ := c.CombinedOutput()
+		if ws := c.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig || len(printed) > 0 {
+			t.Errorf("%s at the start: %v: %s", signals.Name(sig), c.ProcessState, printed)
+		}
+		c = child(t, mustCatch, sig)
+		_ = c.Run()
+		if got := c.ProcessState.ExitCode(); got != 4 {
+			t.Errorf("%s, caught: %v", signals.Name(sig), c.ProcessState)
 		}
 	}
 }
@@ -66,8 +102,15 @@ func TestDieOfHangup(t *testing.T) {
 // dying returns a process without a terminal that calls Die. A core could be written into its
 // directory.
 func dying(t *testing.T, sig syscall.Signal) *exec.Cmd {
-	c := exec.Command("sh", "-c", `ulimit -c unlimited 2>/dev/null; exec "$0"`, os.Args[0])
-	c.Dir, c.Env = t.TempDir(), append(os.Environ(), mustDie+"="+strconv.Itoa(int(sig)))
+	c := child(t, mustDie, sig)
+	c.Args[2] = `ulimit -c unlimited 2>/dev/null; exec "$0"`
+	return c
+}
+
+// child returns a process without a terminal, and a variable with the number of a signal.
+func child(t *testing.T, variable string, sig syscall.Signal) *exec.Cmd {
+	c := exec.Command("sh", "-c", `ulimit -c 0; exec "$0"`, os.Args[0])
+	c.Dir, c.Env = t.TempDir(), append(os.Environ(), variable+"="+strconv.Itoa(int(sig)))
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/signals/action"
 )
 
 // The real-time signals that glibc leaves to programs: it uses 32 and 33 itself. Their
@@ -64,7 +66,7 @@ func Realtime() (all []os.Signal) {
 
 // IgnoreRTMIN ignores rtmin, which would end us without a message and which the runtime does
 // not let us catch. Processes that we start inherit that, unless they call [RestoreRTMIN].
-func IgnoreRTMIN() { change(rtmin, byDefault, ignored) }
+func IgnoreRTMIN() { change(rtmin, action.ByDefault, action.Ignored) }
 
 // RestoreRTMIN undoes IgnoreRTMIN.
-func RestoreRTMIN() { change(rtmin, ignored, byDefault) }
+func RestoreRTMIN() { change(rtmin, action.Ignored, action.ByDefault) }

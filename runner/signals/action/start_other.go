@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package action
+
+import "syscall"
+
+// Restore does nothing: no signal was changed.
+func Restore(syscall.Signal) {}
