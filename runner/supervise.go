@@ -63,6 +63,7 @@ type supervisor struct {
 	survives   bool               // processes survive SIGKILL
 	unkillable bool               // and we have given up on it
 	continued  bool               // the next SIGCONT was handled already
+	told       bool               // we have received SIGTSTP, and passed it on
 }
 
 // newSupervisor returns the supervisor of a task whose start was just ordered.

@@ -21,6 +21,7 @@ type tty struct {
 	given  bool
 	away   time.Duration // how long a Suspend lasts
 	orphan bool          // Suspend has no effect
+	missed []os.Signal   // those that we catch before a Suspend
 }
 
 func (r *rig) onTerminal() *tty {
@@ -66,8 +67,15 @@ func (f *tty) Take(restore bool) bool {
 	return had
 }
 
-func (f *tty) Suspend(sig os.Signal) bool {
-	f.r.note("suspend " + signals.Name(sig))
+func (f *tty) Suspend(sig os.Signal, alone bool) bool {
+	who := "suspend "
+	if alone {
+		who = "suspend alone "
+	}
+	f.r.note(who + signals.Name(sig))
+	for _, sig := range f.missed {
+		f.r.signals <- sig
+	}
 	f.r.sleep(f.away)
 	if !f.orphan {
 		f.r.signals <- syscall.SIGCONT
@@ -96,13 +104,56 @@ func TestStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.onTerminal().away = seconds(2)
 		r.watchCONT()
+		r.send(seconds(1)/2, syscall.SIGTSTP) // to us alone: the job has the terminal
 		r.stop(seconds(1), syscall.SIGTSTP)
 		r.send(seconds(2), syscall.SIGCONT) // another one, of somebody else's
 		r.job.begin = runs(seconds(3), 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.did(ran(seconds(5), "1s restore", "1s suspend TSTP", "3s give", "3s resume",
+		r.did(ran(seconds(5), "500ms signal TSTP", "1s restore", "1s suspend TSTP", "3s give", "3s resume",
 			"4s continued", "4s resume", "5s exit", "5s take")...)
+	})
+}
+
+// If our group was sent TSTP, we suspend only ourselves, and do not send it again.
+func TestStoppedWithGroup(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		f := r.onTerminal()
+		f.ours = false
+		heeds := true
+		r.job.on = func(j *job, sig syscall.Signal) {
+			if sig == syscall.SIGTSTP && heeds {
+				j.suspended <- sig
+			}
+			heeds = false
+		}
+		r.send(seconds(1), syscall.SIGTSTP)
+		r.stop(seconds(2), syscall.SIGTSTP) // nobody has sent it to us
+		r.send(seconds(3), syscall.SIGTSTP) // without an effect
+		r.send(seconds(4), syscall.SIGCONT)
+		r.stop(seconds(5), syscall.SIGTSTP)
+		r.job.begin = runs(seconds(6), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(seconds(6), "1s signal TSTP", "1s suspend alone TSTP", "2s suspend TSTP", "3s signal TSTP", "4s continued", "5s suspend TSTP", "6s exit")...)
+	})
+}
+
+// A signal to stop that was caught before we were continued does not suspend the job again.
+// Other signals are passed on.
+func TestStoppedTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		f := r.onTerminal()
+		f.missed = []os.Signal{syscall.SIGTSTP, syscall.SIGUSR1, syscall.SIGTTIN, syscall.SIGTTOU}
+		var got []string
+		r.job.on = func(j *job, sig syscall.Signal) { got = append(got, signals.Name(sig)) }
+		r.stop(seconds(1), syscall.SIGTSTP)
+		r.job.begin = runs(seconds(3), 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if want := "CONT, USR1"; join(got) != want {
+			t.Errorf("the job got %s; want %s", join(got), want)
+		}
 	})
 }
 

@@ -14,6 +14,11 @@ import (
 // that is not continued in time is killed at the end of its lease like any other. Without
 // a terminal we go on renewing, because nobody would notice.
 //
+// Our process group is suspended with us. But if we were sent TSTP ourselves while the job did
+// not have the terminal, so was our group, and each process of it suspends itself. Another
+// signal for all of them could come after the SIGCONT, and suspend them a second time: in a
+// pipeline of two leaderruns, the slower one would send it.
+//
 // If the job was only suspended because it wanted the terminal, and we have the terminal,
 // the job gets it. A job that shares a pipeline with us starts that way.
 func (s *supervisor) suspended(sig os.Signal) {
@@ -29,7 +34,9 @@ func (s *supervisor) suspended(sig os.Signal) {
 	}
 	s.log.Info("the job was suspended, and so is leaderrun", "signal", signals.Name(sig))
 	had := s.task.tty.Take(true)
-	s.continued = s.task.tty.Suspend(sig)
+	alone := sig == syscall.SIGTSTP && s.told && !had
+	s.continued = s.task.tty.Suspend(sig, alone)
+	s.told = false
 	if s.late() {
 		return
 	}
@@ -43,6 +50,21 @@ func (s *supervisor) suspended(sig os.Signal) {
 		s.task.tty.Give()
 	}
 	s.resume()
+	if s.continued {
+		s.dropStops()
+	}
+}
+
+// dropStops drops the signals to stop that we have caught before we were continued, as the
+// kernel drops those that wait at a SIGCONT. They would suspend the job again.
+func (s *supervisor) dropStops() {
+	for range len(s.task.signals) {
+		switch sig := <-s.task.signals; sig {
+		case syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
+		default:
+			s.pass(sig)
+		}
+	}
 }
 
 // late does what was due while we were suspended, before the job continues. It reports
@@ -68,7 +90,10 @@ func (s *supervisor) ofTerminal(sig os.Signal) bool {
 			s.continued = false
 			return true
 		}
+		s.told = false
 		s.task.tty.Continued()
+	case syscall.SIGTSTP:
+		s.told = true
 	case syscall.SIGTTIN, syscall.SIGTTOU: // if we are in the background, so is the job
 		s.continued = s.task.tty.Yield()
 		return s.continued

@@ -21,10 +21,11 @@ type Terminal interface {
 	Yield() bool
 	// Continued is called when others have suspended and continued us.
 	Continued()
-	// Suspend suspends us and our process group, as the signal does. It returns true
-	// when we are continued. If nobody could continue us, we are not suspended, and
-	// it returns false.
-	Suspend(os.Signal) bool
+	// Suspend suspends us, and unless alone our process group, as the signal does. It
+	// returns true when we are continued; then what we have caught before that is in
+	// Config.Signals. If nobody could continue us, we are not suspended, and it returns
+	// false.
+	Suspend(sig os.Signal, alone bool) bool
 	// Close ends the use of the terminal.
 	Close()
 }

@@ -241,6 +241,42 @@ func TestTerminalStopOfPipeline(t *testing.T) {
 	})
 }
 
+// TestTerminalStopOfTwo checks that one fg is enough after each Ctrl-Z, for a pipeline of two
+// of the same, whether one of them has the terminal or none.
+func TestTerminalStopOfTwo(t *testing.T) {
+	// A shell that starts programs would not do: between its vfork and exec, Ctrl-Z stops only
+	// its child.
+	for _, tt := range []struct{ name, first, typed string }{
+		{"without", `perl -e '$| = 1; while (1) { print "x\n"; select undef, undef, undef, 0.01 }'`, ""},
+		{"with", "sh -c 'while read line; do echo x; done'", "x\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			under(t, func(t *testing.T, s *shell, w string) {
+				if strings.HasPrefix(w, "timeout") {
+					t.Skip("timeout stops before its command, which may read what is meant for the shell")
+				}
+				s.key(w + tt.first + " | " + strings.Replace(w, "-l x", "-l y", 1) + "sh -c 'while read line; do echo $line >>both; done'\n")
+				for range 20 {
+					s.key(tt.typed)
+					s.text("both")
+					s.key(ctrlZ)
+					s.expect(`\[1\]\+  Stopped`)
+					s.isBack()
+					if err := os.Remove(filepath.Join(s.dir, "both")); err != nil {
+						t.Fatal(err)
+					}
+					s.key("fg\n")
+					s.expect("read line")
+				}
+				s.key(tt.typed)
+				s.text("both")
+				s.key(ctrlC)
+				s.ends()
+			})
+		})
+	}
+}
+
 // TestTerminalBackground checks that a background job that reads is stopped, and that fg
 // continues it.
 func TestTerminalBackground(t *testing.T) {

@@ -11,15 +11,21 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
-// Suspend suspends our group as the job was suspended, and returns true when we are
-// continued. It returns false if we were not suspended, because nobody could continue us:
-// in an orphaned group, the signals of a terminal suspend nobody.
+// Suspend suspends us as the job was suspended, and unless alone our group, and returns true
+// when we are continued. It returns false if we were not suspended, because nobody could
+// continue us: in an orphaned group, the signals of a terminal suspend nobody.
 //
 // The kernel has that rule. So Suspend really sends the signal, with its default action,
 // and to the whole group at once: if the others were suspended first, they might be
 // continued before we are suspended, and nobody would continue us.
-func (t *Terminal) Suspend(sig os.Signal) (was bool) {
-	s := sig.(syscall.Signal)
+//
+// When Suspend returns, package signal has delivered what we have caught before we were
+// continued, because signal.Stop waits for that.
+func (t *Terminal) Suspend(sig os.Signal, alone bool) (was bool) {
+	s, whom := sig.(syscall.Signal), 0
+	if alone {
+		whom = unix.Getpid()
+	}
 	limit := time.Second
 	switch s {
 	case unix.SIGTSTP: // if it arrives later, it is passed on and suspends the job again
@@ -31,7 +37,7 @@ func (t *Terminal) Suspend(sig os.Signal) (was bool) {
 	signal.Notify(continued, unix.SIGCONT)
 	defer signal.Stop(continued)
 	signals.ByDefault(s, func() {
-		_ = unix.Kill(0, s)
+		_ = unix.Kill(whom, s)
 		select {
 		case <-continued:
 			was = true

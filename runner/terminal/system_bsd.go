@@ -29,13 +29,17 @@ func withoutTTOU(f func() error) error {
 // othersSuspended returns true: we do not look.
 func othersSuspended(int) bool { return true }
 
-// Suspend suspends our group, and returns true when it is continued. It returns false if our
+// Suspend suspends us, and unless alone our group, and returns true when we are continued. It returns false if our
 // parent is in another session, because then nobody could continue us.
-func (t *Terminal) Suspend(os.Signal) bool {
+func (t *Terminal) Suspend(_ os.Signal, alone bool) bool {
 	own, err := unix.Getsid(0)
 	parents, _ := unix.Getsid(unix.Getppid())
 	if err != nil || own != parents {
 		return false
 	}
-	return unix.Kill(0, unix.SIGSTOP) == nil
+	whom := 0
+	if alone {
+		whom = unix.Getpid()
+	}
+	return unix.Kill(whom, unix.SIGSTOP) == nil
 }
