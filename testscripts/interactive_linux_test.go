@@ -298,6 +298,53 @@ func TestTerminalBackground(t *testing.T) {
 	})
 }
 
+// TestTerminalBackgroundOfScript checks that Ctrl-C ends a script, and not what it runs in the
+// background. In bash, the second of two has the terminal as its standard input.
+func TestTerminalBackgroundOfScript(t *testing.T) {
+	for _, sh := range []string{"bash", "sh"} {
+		t.Run(sh, func(t *testing.T) {
+			under(t, func(t *testing.T, s *shell, w string) {
+				script := w + "sh -c 'echo $$ >a; exec sleep 1000' & " +
+					strings.Replace(w, "-l x", "-l y", 1) + "sh -c 'echo $$ >b; exec sleep 1000' & wait\necho went on\n"
+				if err := os.WriteFile(filepath.Join(s.dir, "script"), []byte(script), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s.key(sh + " script\n")
+				s.text("a")
+				s.text("b")
+				s.key(ctrlC)
+				if got := s.ends(); strings.Contains(got, "went") || !strings.HasSuffix(got, "130") {
+					t.Errorf("got %q, want the status 130 and no more", got)
+				}
+				if !strings.HasPrefix(w, "timeout") { // which passes INT on
+					s.signal("a", syscall.SIGTERM)
+					s.signal("b", syscall.SIGTERM)
+				}
+			})
+		})
+	}
+}
+
+// TestTerminalBackgroundReads checks that a job in the background of a script that wants the
+// terminal gets HUP, and the script goes on. A job that only inherits that INT is ignored gets
+// the terminal.
+func TestTerminalBackgroundReads(t *testing.T) {
+	s := bash(t)
+	for _, job := range []string{"read x </dev/tty", "stty echo </dev/tty"} {
+		s.is("sh -c 'leaderrun -l x -- sh -c \""+job+"\" & wait $!; echo ended $?'", "ended 129\n0")
+	}
+	s.key(`sh -c 'trap "" INT; leaderrun -l x -- plain'` + "\n")
+	s.expect("ready")
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.key(ctrlC + "two\n")
+	s.expect("heard <two>")
+	s.key(ctrlD)
+	if got := s.ends(); !strings.HasSuffix(got, "6") {
+		t.Errorf("got %q, want the status 6", got)
+	}
+}
+
 // TestTerminalModesAreRestored checks that terminal modes that a job cannot restore are
 // restored for it, and set again when it continues.
 func TestTerminalModesAreRestored(t *testing.T) {

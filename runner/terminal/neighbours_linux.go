@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The kernel may suspend others a moment after it has signalled us. If there are others, we
@@ -13,6 +15,15 @@ const (
 	looks     = 10
 	lookPause = 10 * time.Millisecond
 )
+
+// ignoresINT reports whether a process ignores INT, or this is unknown.
+func ignoresINT(pid int) bool {
+	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	_, mask, _ := bytes.Cut(status, []byte("\nSigIgn:\t"))
+	mask, _, _ = bytes.Cut(mask, []byte("\n"))
+	ignored, err := strconv.ParseUint(string(mask), 16, 64)
+	return err != nil || ignored&(1<<(unix.SIGINT-1)) != 0
+}
 
 // othersSuspended reports whether a process of our group, other than us, is suspended.
 func othersSuspended(group int) bool {

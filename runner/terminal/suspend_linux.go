@@ -13,7 +13,8 @@ import (
 
 // Suspend suspends us as the job was suspended, and unless alone our group, and returns true
 // when we are continued. It returns false if we were not suspended, because nobody could
-// continue us: in an orphaned group, the signals of a terminal suspend nobody.
+// continue us: in an orphaned group, the signals of a terminal suspend nobody. Nor could
+// anybody help a job that wants the terminal in the background of a script.
 //
 // The kernel has that rule. So Suspend really sends the signal, with its default action,
 // and to the whole group at once: if the others were suspended first, they might be
@@ -22,6 +23,9 @@ import (
 // When Suspend returns, package signal has delivered what we have caught before we were
 // continued, because signal.Stop waits for that.
 func (t *Terminal) Suspend(sig os.Signal, alone bool) (was bool) {
+	if wants := sig == unix.SIGTTIN || sig == unix.SIGTTOU; wants && t.behind && t.foreground() == t.own {
+		return false // the script goes on, and fg would not help
+	}
 	s, whom := sig.(syscall.Signal), 0
 	if alone {
 		whom = unix.Getpid()

@@ -5,6 +5,7 @@ package terminal
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ type Terminal struct {
 	given  bool          // as far as we know, the job's group is the foreground group
 	ours   *unix.Termios // the modes when the job was given the terminal
 	theirs *unix.Termios // the modes of a job that was suspended, if they differ
+	behind bool          // a script has started us in its background
 }
 
 // Open returns our controlling terminal, or nil if we have none. It does not matter where
@@ -29,7 +31,10 @@ func Open() *Terminal {
 	if err != nil {
 		return nil
 	}
-	return &Terminal{file: os.NewFile(uintptr(fd), "/dev/tty"), own: unix.Getpgrp()}
+	// A shell without job control makes a process ignore INT that it starts in the background.
+	// If our parent ignores INT as well, we may have only inherited that ("trap '' INT").
+	behind := signal.Ignored(unix.SIGINT) && !ignoresINT(os.Getppid())
+	return &Terminal{file: os.NewFile(uintptr(fd), "/dev/tty"), own: unix.Getpgrp(), behind: behind}
 }
 
 // Close ends the use of the terminal.
@@ -38,9 +43,10 @@ func (t *Terminal) Close() { _ = t.file.Close() }
 // Offer returns the terminal if the job's group becomes the foreground group at its start:
 // we have the terminal, and no other process of our group seems to need it. In a pipeline
 // ("leaderrun job | less") we cannot know that, and Offer returns nil: the job gets the
-// terminal when it asks for it; see Give.
+// terminal when it asks for it; see Give. The same applies if we ignore INT: Ctrl-C may be
+// meant for a script, in whose background we are.
 func (t *Terminal) Offer() *os.File {
-	if t.foreground() != t.own || !isTerminal(0) || isPipe(0) || isPipe(1) || isPipe(2) {
+	if t.foreground() != t.own || signal.Ignored(unix.SIGINT) || !isTerminal(0) || isPipe(0) || isPipe(1) || isPipe(2) {
 		return nil
 	}
 	t.ours, t.given = t.modes(), true
@@ -51,12 +57,13 @@ func (t *Terminal) Offer() *os.File {
 func (t *Terminal) Started(group int) { t.job = group }
 
 // Give makes the job's group the foreground group if ours is. It reports whether the job's
-// group is the foreground group now. The job gets the modes that it was suspended with.
+// group is the foreground group now. The job gets the modes that it was suspended with. In
+// the background of a script it does not get the terminal: Ctrl-C would not reach the script.
 func (t *Terminal) Give() bool {
-	switch t.foreground() {
-	case t.job:
+	switch group := t.foreground(); {
+	case group == t.job:
 		t.given = true
-	case t.own:
+	case group == t.own && !t.behind:
 		t.ours = t.modes()
 		if t.theirs != nil {
 			t.setModes(t.theirs)
