@@ -136,6 +136,9 @@ func TestTerminalKeyStopsAScript(t *testing.T) {
 	for _, around := range []string{"for i in 1 2; do %s; done", "sh script", "bash script", "sh -c '%s; echo went on'", "sh -c '%s | cat; echo went on'"} {
 		t.Run(around, func(t *testing.T) {
 			under(t, func(t *testing.T, s *shell, w string) {
+				if strings.HasPrefix(w, "timeout") {
+					t.Skip("timeout gets the signal as well, and sometimes exits instead of dying of it")
+				}
 				if err := os.WriteFile(filepath.Join(s.dir, "script"), []byte(w+"plain\necho went on\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -436,7 +439,7 @@ func TestTerminalNeighbour(t *testing.T) {
 // TestTerminalFreeze: STOP cannot be passed on, but fg gives the job its terminal again.
 func TestTerminalFreeze(t *testing.T) {
 	s := bash(t)
-	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; sleep 1000'\n")
+	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; exec sleep 1000'\n")
 	s.expect("ready")
 	s.foreground("pid")
 	s.signalLeaderrun("pid", syscall.SIGSTOP)

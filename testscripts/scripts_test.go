@@ -63,24 +63,47 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// run runs some scripts, or all.
+// run runs some scripts, or all. A script that fails on a busy machine runs again.
 func (s suite) run(t *testing.T, names []string) {
-	p := testscript.Params{
-		Dir:                 ".",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup:               s.setup,
-		Condition:           s.condition,
-		Cmds:                scriptCommands(),
+	if names == nil {
+		files, _ := filepath.Glob("*.txtar") // the pattern is valid
+		for _, file := range files {
+			names = append(names, strings.TrimSuffix(file, ".txtar"))
+		}
 	}
-	if names != nil {
-		p.Dir = ""
-	}
+	deadline, _ := t.Deadline()
 	for _, name := range names {
-		p.Files = append(p.Files, name+".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial.Steady(t, func(tb testing.TB, scale int) {
+				testscript.RunT(script{tb, scale}, testscript.Params{
+					Files:               []string{name + ".txtar"},
+					RequireExplicitExec: true,
+					RequireUniqueNames:  true,
+					Setup:               s.setup,
+					Condition:           s.condition,
+					Cmds:                scriptCommands(),
+					Deadline:            deadline,
+				})
+			})
+		})
 	}
-	testscript.Run(t, p)
 }
+
+// A script is what package testscript calls a T, for one script in one attempt.
+type script struct {
+	testing.TB
+	scale int // differs in each attempt
+}
+
+// Run implements testscript.T.
+func (s script) Run(_ string, f func(testscript.T)) { f(s) }
+
+// Parallel implements testscript.T: the test is parallel already.
+func (script) Parallel() {}
+
+// Verbose implements testscript.T.
+func (script) Verbose() bool { return testing.Verbose() }
 
 // setup gives each script a home, a directory for its locks and a short program to run,
 // and nothing of the tester's environment except PATH.
@@ -106,22 +129,17 @@ func (s suite) setup(env *testscript.Env) error {
 	if err := os.Chmod(filepath.Dir(env.WorkDir), 0o755); err != nil { // for asuser
 		return err
 	}
-	tb, path := env.T().(testing.TB), []string{bin}
+	tb, path := env.T().(script), []string{bin}
 	for _, p := range s.programs {
 		path = append(path, p.Dir())
 	}
 	env.Setenv("HOME", home)
-	env.Setenv("NAME", s.name+filepath.Base(tb.Name()))
+	env.Setenv("NAME", fmt.Sprint(s.name, filepath.Base(tb.Name()), "-", tb.scale))
 	env.Setenv("LEADERRUN_CONFIG", os.DevNull)
 	env.Setenv("LEADERRUN_FILE_DIR", filepath.Join(env.WorkDir, "locks"))
 	env.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
 	env.Setenv("PROGRAMS", s.programs[0].Dir())
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // skip the race detector's second at each exit
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Log("to repeat only this script: " + trial.Command(tb))
-		}
-	})
 	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
 	return nil
 }

@@ -3,8 +3,12 @@ package realserver
 import (
 	"strings"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
+
+// How much of a log is shown: with more, a reader may miss what the test says.
+const shownLines, shownBytes = 15, 300
 
 // report shows the end of the server's log if the test has failed, and how to repeat the
 // test.
@@ -15,8 +19,11 @@ func (p *Process) report() {
 	}
 	p.reported = true
 	lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
-	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s",
-		p.Path, strings.Join(lines[max(0, len(lines)-20):], "\n"), trial.Command(p.TB))
+	lines = lines[max(0, len(lines)-shownLines):]
+	for i, line := range lines {
+		lines[i] = locks.Cut(line, shownBytes)
+	}
+	p.TB.Logf("the end of the log of %s:\n%s\nto repeat: %s", p.Path, strings.Join(lines, "\n"), trial.Command(p.TB))
 }
 
 // fail ends a test that cannot continue. It shows the log at once, because other
