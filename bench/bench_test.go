@@ -17,6 +17,7 @@ type bench struct {
 	core     string // a copy of bin/leaderrun
 	helper   string // a copy of bin/leaderrun-etcd in the same directory
 	etcdctl  string
+	before   string   // a copy of an earlier build of leaderrun, if BENCH_BEFORE names its directory
 	home     string   // HOME of all commands
 	stderr   *os.File // standard error of the present command
 	sections []section
@@ -26,10 +27,11 @@ type bench struct {
 // writes RESULTS.md only after all of them.
 func TestBench(t *testing.T) {
 	b := newBench(t)
-	rows := []struct {
+	type row struct {
 		name string
 		run  func(*testing.T) section
-	}{
+	}
+	rows := []row{
 		{"file", b.file},
 		{"etcd", b.etcdFast},
 		{"fsync", b.etcdDurable},
@@ -39,6 +41,9 @@ func TestBench(t *testing.T) {
 		{"guard", b.guard},
 		{"init", b.inits},
 		{"start", b.starts},
+	}
+	if b.before != "" {
+		rows = append(rows, row{"before", b.againstBefore})
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -72,6 +77,11 @@ func newBench(t *testing.T) *bench {
 	b.core = install(t, bin, filepath.Join("..", "bin", "leaderrun"))
 	b.helper = install(t, bin, filepath.Join("..", "bin", "leaderrun-etcd"))
 	b.etcdctl = install(t, bin, etcdtest.Binary(t, "", "etcdctl"))
+	if dir := os.Getenv("BENCH_BEFORE"); dir != "" {
+		bin := t.TempDir()
+		b.before = install(t, bin, filepath.Join(dir, "leaderrun"))
+		install(t, bin, filepath.Join(dir, "leaderrun-etcd"))
+	}
 	return b
 }
 

@@ -30,9 +30,9 @@ func (b *bench) file(t *testing.T) section {
 		title:    "Wrapping `true` on one machine: `file` and flock(1)",
 		commands: []string{ours.shown(), peer.shown()},
 		figures: []figure{
-			versus("wall", "ms", c.ours.wall, c.peer.wall, 4),
+			versus("wall", "ms", c.ours.wall, c.peer.wall, 2.6),
 			versus("CPU of all processes", "ms", c.ours.cpu, c.peer.cpu, 0),
-			versus("wall, with /tmp in memory, as many systems have it", "ms", s.ours.wall, s.peer.wall, 4),
+			versus("wall, with /tmp in memory, as many systems have it", "ms", s.ours.wall, s.peer.wall, 2.6),
 			atMost("core on disk", "MB", sample{fileSize(t, b.core) / megabyte}, 5),
 			atMost("peak resident, leaderrun and its guard", "MB", rss, 10),
 		},

@@ -42,16 +42,17 @@ func (b *bench) idle(t *testing.T) section {
 	time.Sleep(window)
 	after := demands(all)
 
-	cpu, switches := make([]sample, 6), make([]sample, 6)
+	cpu, switches, pss := make([]sample, 6), make([]sample, 6), make([]sample, 6)
 	for i := range all {
 		party := i%3 + i/len(holders)*3
 		cpu[party] = append(cpu[party], ms(after[i].cpu-before[i].cpu))
 		switches[party] = append(switches[party], float64(after[i].switches-before[i].switches))
+		pss[party] = append(pss[party], after[i].pss/megabyte)
 	}
 	s := section{
 		title:    "A minute in which nothing happens, at the default ttl: all processes but the job",
 		commands: []string{onFile("x").shown(), onEtcd(ours)("x").shown(), onEtcd(peer)("x").shown()},
-		notes:    []string{"Read in /proc: the time on a processor, and how often a thread left one."},
+		notes:    []string{"Read in /proc: the time on a processor, how often a thread left one, and the memory in use. What processes share counts in parts, and here each program runs several times."},
 	}
 	for i, who := range []string{"holder", "waiter"} {
 		mostCPU, mostSwitches := []float64{60, 20}[i], []float64{2500, 500}[i]
@@ -59,7 +60,8 @@ func (b *bench) idle(t *testing.T) section {
 			atMost("a "+who+" on file", "ms of CPU", cpu[3*i], mostCPU),
 			atMost("a "+who+" on file", "context switches", switches[3*i], mostSwitches),
 			besides(atMost("a "+who+" on etcd", "ms of CPU", cpu[3*i+1], mostCPU), cpu[3*i+2]),
-			besides(atMost("a "+who+" on etcd", "context switches", switches[3*i+1], mostSwitches), switches[3*i+2]))
+			besides(atMost("a "+who+" on etcd", "context switches", switches[3*i+1], mostSwitches), switches[3*i+2]),
+			versus("a "+who+" on etcd, proportional set size", "MB", pss[3*i+1], pss[3*i+2], []float64{0, 0.9}[i]))
 	}
 	return s
 }
@@ -88,10 +90,12 @@ func (b *bench) pair(t *testing.T, c command) (holder, waiter *exec.Cmd) {
 	return holder, begin()
 }
 
-// A demand is what processes have used since they were started.
+// A demand is what processes have used since they were started, and the memory that they
+// have now.
 type demand struct {
 	cpu      time.Duration
 	switches int
+	pss      float64 // in bytes; what processes share counts in parts
 }
 
 // demands returns what each command and its descendants have used, without the job.
@@ -108,8 +112,14 @@ func demands(commands []*exec.Cmd) (all []demand) {
 	return all
 }
 
-// add adds the threads of a process; see sched-stats and proc_pid_status(5).
+// add adds a process and its threads; see sched-stats, proc_pid_status(5) and
+// proc_pid_smaps(5).
 func (d *demand) add(pid int) {
+	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	_, after, _ := strings.Cut(string(rollup), "\nPss:")
+	var kib float64
+	_, _ = fmt.Sscan(after, &kib) // nothing if the process has ended
+	d.pss += kib * 1024
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid)) // the pattern is valid
 	for _, thread := range threads {
 		var ns int64

@@ -65,7 +65,7 @@ func (s *Server) WaitReady() { s.tb.Helper(); s.process.WaitReady(s.healthy) }
 // Metrics returns the server's metrics in the text form of Prometheus.
 func (s *Server) Metrics() string {
 	s.tb.Helper()
-	_, text, err := s.get(s.metricsURL() + "/metrics")
+	_, text, err := s.get(readyTimeout, s.metricsURL()+"/metrics")
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -73,25 +73,25 @@ func (s *Server) Metrics() string {
 }
 
 func (s *Server) healthy() bool {
-	status, _, err := s.get(s.metricsURL() + "/health")
+	status, _, err := s.get(time.Second, s.metricsURL()+"/health")
 	return err == nil && status == http.StatusOK
 }
 
 // leads reports whether a member says that it leads. Its metrics need no user.
 func (s *Server) leads() bool {
-	_, text, err := s.get(s.metricsURL() + "/metrics")
+	_, text, err := s.get(time.Second, s.metricsURL()+"/metrics")
 	return err == nil && strings.Contains(text, "\netcd_server_is_leader 1\n")
 }
 
 // versioned reports whether the cluster has agreed on a version.
 func (s *Server) versioned() bool {
-	_, text, err := s.get(s.peerURL() + "/version")
+	_, text, err := s.get(time.Second, s.peerURL()+"/version")
 	return err == nil && !strings.Contains(text, "not_decided")
 }
 
 // get reads a page from the port for metrics and health, or from the one for peers.
-func (s *Server) get(url string) (status int, text string, err error) {
-	client := http.Client{Timeout: time.Second}
+func (s *Server) get(limit time.Duration, url string) (status int, text string, err error) {
+	client := http.Client{Timeout: limit}
 	resp, err := client.Get(url)
 	if err != nil {
 		return 0, "", err
