@@ -9,7 +9,9 @@
 // Each *.txtar is a topic. All run with the helper programs. Topics that may differ in a
 // bundle also run with a bundle, and some with the race detector; scripts_test.go lists
 // them. The language is that of [github.com/rogpeppe/go-internal/testscript];
-// commands_test.go documents the additional commands.
+// commands_test.go documents the additional commands. A script that fails on a busy machine
+// runs again. The locks of scripts that share a server are below $NAME, which differs in
+// each attempt.
 //
 // suites.md lists what the test suites of similar tools test, and what tests that here.
 package testscripts
