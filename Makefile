@@ -77,7 +77,7 @@ tests-raced:
 		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log
 
 tests-stores:
-	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 2 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log
+	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log
 
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
