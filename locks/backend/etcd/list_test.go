@@ -150,7 +150,9 @@ func TestHugeEntries(t *testing.T) {
 		op.put(crowd("jobs/nightly", 6)[i], huge)
 		op.put(fmt.Sprintf("/leaderrun/lock%d%%record", i), huge)
 	}
-	l := handle(t, s.URL(), options("operator"))
+	o := options("operator")
+	o.ConnectTimeout = drive.Patience
+	l := handle(t, s.URL(), o)
 	all, _ := drive.List(t, l)
 	if len(all) != 7 || len(all["lock1"].Record) != locks.MaxRecord {
 		t.Errorf("%d locks are listed, want 7, one with a record of %d bytes", len(all), len(all["lock1"].Record))

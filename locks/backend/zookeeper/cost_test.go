@@ -36,14 +36,14 @@ func received(t *testing.T, s *zktest.Server) int {
 // than one with few. In unfair mode it would wake all.
 func TestOneWakePerRelease(t *testing.T) {
 	t.Parallel()
-	s := zktest.Start(t, zktest.Options{})
 	const waiters = 200
 	o := options("holder")
-	o.TTL = time.Minute // nobody needs to renew
+	o.TTL = 10 * time.Minute // nobody needs to renew, however long it takes to start so many
+	s := zktest.Start(t, zktest.Options{Largest: o.TTL})
 	o.ConnectTimeout = drive.Patience
 	a := open(t, s.URL()+"/p", o)
 	drive.Hold(t, a)
-	ctx, cancel := context.WithTimeout(t.Context(), o.TTL) // starting so many takes time
+	ctx, cancel := context.WithTimeout(t.Context(), o.TTL)
 	defer cancel()
 	first, won := campaign(ctx, t, s.URL()+"/p", o)
 	var rest []<-chan drive.Result

@@ -219,6 +219,8 @@ func testProbeUnreachable(t *testing.T, s *root) {
 func testProbeServerInfo(t *testing.T, s *root) {
 	says := func(answer string) string { return answerSrvr(t, s.Addr(), answer) }
 	const ensemble = "\nMode: follower\n"
+	o := options("w")
+	o.ConnectTimeout = drive.Patience
 	for _, tt := range []struct{ answer, level, text string }{
 		{"Zookeeper version: 3.4.14-x, built on a day" + ensemble, "error", "too old"},
 		{"Zookeeper version: 3.5.9, built on a day" + ensemble, "warning", "ZOOKEEPER-3911"},
@@ -229,10 +231,10 @@ func testProbeServerInfo(t *testing.T, s *root) {
 		{"srvr is not executed because it is not in the whitelist.\n", "warning", "do not report"},
 		{"ClickHouse Keeper version: v26.9.1.195-testing" + ensemble, "error", "does not resume sessions"},
 	} {
-		finds(t, probe(t, "zk://"+says(tt.answer), options("w")), "version", tt.level, tt.text)
+		finds(t, probe(t, "zk://"+says(tt.answer), o), "version", tt.level, tt.text)
 	}
 	for _, answer := range []string{"", "\x00\xff", "HTTP/1.1 400 Bad Request\r\n\r\n", strings.Repeat("Mode: "+strings.Repeat("x", 100)+"\n", 1000)} {
-		got := probe(t, "zk://"+says(answer), options("w"))
+		got := probe(t, "zk://"+says(answer), o)
 		if one := got.Servers[0]; one.Error != "" || one.Version != "" || len(one.Role) > 100 {
 			t.Errorf("%.20q: %+v", answer, one)
 		}
