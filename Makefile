@@ -63,10 +63,11 @@ LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/con
 # the race detector would double their costs. It sees them in long tests.
 STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
 test: packages servers ## every test, against real servers; installs what they need
-	@mkdir -p bin && rm -f '$(REPEATS)'
+	@mkdir -p bin && rm -f '$(REPEATS)' bin/raced.log bin/stores.log
 	go build $(RACE) ./...
+	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
 	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
-		{ $(MAKE) -k -j 2 tests-raced tests-stores || { .ci/failures bin/raced.log bin/stores.log; exit 1; }; }
+		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) .ci/again bin/pressure '$(REPEATS)'; }
 	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
