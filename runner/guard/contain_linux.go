@@ -78,7 +78,7 @@ func (treeContainer) signalGroup(g *guard, sig syscall.Signal) {
 		return
 	}
 	// The group's id may belong to others by now, unless one of our children is in it.
-	_, _ = proc.Tree{Exclude: g.isCheck, Enough: g.mustKill}.Signal(g.job, false, sig)
+	_, _ = proc.Tree{Exclude: g.isCheck, Enough: g.attend}.Signal(g.job, false, sig)
 }
 
 func (c treeContainer) signalAll(g *guard, sigs ...syscall.Signal) {
@@ -90,10 +90,7 @@ func (c treeContainer) signalAll(g *guard, sigs ...syscall.Signal) {
 			_ = syscall.Kill(-g.job, sig) // all at once, so that no process can escape by forking
 		}
 	}
-	tree := proc.Tree{}
-	if sigs[0] != syscall.SIGKILL {
-		tree.Enough = g.mustKill
-	}
+	tree := proc.Tree{Enough: func() bool { return g.attend() && sigs[0] != syscall.SIGKILL }}
 	_, _ = tree.Signal(g.job, !g.ended, sigs...)
 }
 

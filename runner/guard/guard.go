@@ -13,9 +13,11 @@ import (
 // A guard owns the job. It runs in the guard's process. Its fields belong to the goroutine
 // in run, so that no process is signalled while it is being reaped.
 type guard struct {
-	conn line
-	out  outbox
-	host host
+	conn    line
+	out     outbox
+	host    host
+	orders  chan frame // from leaderrun; closed when it has died
+	waiting []frame    // orders that came during a long step
 
 	killBy   clock.Instant
 	orphaned bool // leaderrun has died
@@ -43,7 +45,7 @@ type guard struct {
 
 func newGuard(c line, h host) *guard {
 	return &guard{
-		conn: c, out: outbox{conn: c}, host: h,
+		conn: c, out: outbox{conn: c}, host: h, orders: make(chan frame),
 		killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never, sendAt: clock.Never,
 	}
 }
@@ -54,10 +56,9 @@ func newGuard(c line, h host) *guard {
 // The job decides how much there is to reap and to report. So each step of the loop is
 // bounded, and begins with a look at the deadline.
 func (g *guard) run() {
-	frames := make(chan frame)
 	done := make(chan struct{})
 	defer close(done)
-	go feed(g.conn, frames, done)
+	go feed(g.conn, g.orders, done)
 	ended := make(chan os.Signal, 1)
 	g.host.notify(ended)
 	defer g.out.drain()
@@ -66,11 +67,18 @@ func (g *guard) run() {
 			g.kill()
 			continue
 		}
+		if len(g.waiting) > 0 {
+			f := g.waiting[0]
+			if g.waiting = g.waiting[1:]; !g.carryOut(f) {
+				return
+			}
+			continue
+		}
 		timer := clock.NewTimer(g.host, min(g.killBy, g.killAt, g.lookAt, g.sendAt))
 		select {
-		case f, ok := <-frames:
+		case f, ok := <-g.orders:
 			if !ok {
-				frames, g.orphaned = nil, true
+				g.orders, g.orphaned = nil, true
 				g.kill()
 			} else if !g.carryOut(f) {
 				return

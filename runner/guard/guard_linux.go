@@ -19,3 +19,25 @@ func rename() {
 func jobAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
+
+// attend reports whether it is time to kill the job. It is called again and again while all
+// of a job's processes are signalled, which may take long. An order to kill is acknowledged
+// at once, or leaderrun would take us for frozen. Orders that themselves take long wait.
+func (g *guard) attend() (mustKill bool) {
+	select {
+	case f, ok := <-g.orders:
+		switch {
+		case !ok:
+			g.orders, g.orphaned, g.killAt = nil, true, g.host.Now()
+		case f.kind == kindKill:
+			g.report(frame{kind: kindKilling})
+			g.killAt = g.host.Now()
+		case f.kind == kindDeadline:
+			g.carryOut(f)
+		default:
+			g.waiting = append(g.waiting, f)
+		}
+	default:
+	}
+	return g.mustKill()
+}

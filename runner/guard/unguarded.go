@@ -39,14 +39,14 @@ func (j *job) killUnguarded() {
 // sweep is Client.sweep, except in tests.
 func (j *job) sweep() (clean bool) {
 	j.client.spare.Spend()
+	path := j.cgroup()
+	empty := path == "" || killCgroup(path) // first, as it kills all at once
 	tree := proc.Tree{Exclude: j.isNotOfJob}
 	if j.client.containment.Use == Pgroup { // a process that has left the groups has left the job
 		tree.Groups = j.groups()
 	}
 	j.killGroups()
 	alive, _ := tree.Signal(noGroup, false, syscall.SIGKILL)
-	path := j.cgroup()
-	empty := path == "" || killCgroup(path)
 	return j.allDead(tree) && alive == 0 && empty
 }
 

@@ -34,6 +34,7 @@ func AdoptOrphans() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 // A process is what /proc/PID/stat says of one.
 type process struct {
 	pid, parent, group int
+	pidfd              int    // opened before the rest was read; 0: it is not open
 	state              byte   // unseen: /proc hides the process
 	threads            int    // those that are alive
 	started            uint64 // in ticks of 10 ms after the boot; 0: unseen
@@ -54,9 +55,11 @@ func (p process) alive() bool { return p.state != 'Z' && p.state != 'X' || p.thr
 // reaped, the id of the group cannot belong to others.
 //
 // SIGKILL is sent to a process as soon as it is found. Otherwise a job in which each process
-// starts the next one and ends would escape.
+// starts the next one and ends would escape. Then those that die compete with us for the
+// processors, so a process must take few system calls.
 func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, err error) {
 	self := os.Getpid()
+	kill := sigs[0] == unix.SIGKILL
 	var met []process
 	send := func(p process) {
 		if p.group == group && p.parent == self && !already {
@@ -69,18 +72,21 @@ func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, e
 			p.signal(sigs)
 		}
 	}
-	err = t.each(func(p process) {
+	err = t.each(kill, func(p process) {
 		if !p.alive() {
 			return
 		}
 		alive++
-		if sigs[0] == unix.SIGKILL {
+		if kill {
 			send(p)
 		} else {
 			met = append(met, p)
 		}
 	})
 	for _, p := range met {
+		if t.enough() {
+			break
+		}
 		send(p)
 	}
 	return alive, err
@@ -92,7 +98,7 @@ func (t Tree) Signal(group int, already bool, sigs ...unix.Signal) (alive int, e
 // children. Without them, wait4(2) is enough.
 func (t Tree) Reap() (seen int, err error) {
 	self := os.Getpid()
-	err = t.each(func(p process) {
+	err = t.each(false, func(p process) {
 		if p.parent == self {
 			seen++
 			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
@@ -101,37 +107,49 @@ func (t Tree) Reap() (seen int, err error) {
 	return seen, err
 }
 
-// each calls f for each process of the tree, parents first.
-func (t Tree) each(f func(process)) error {
-	self := os.Getpid()
-	kids, err := children(self)
+// each calls f for each process of the tree, parents first. With open, the process has a pidfd
+// while f runs.
+func (t Tree) each(open bool, f func(process)) error {
+	kids, err := children(os.Getpid(), 0)
 	if err != nil { // before Linux 4.2, or the kernel was built without it
 		return t.search(f)
 	}
 	for len(kids) > 0 {
-		k := kids[0]
-		kids = kids[1:]
-		p, err := readProcess(k.pid)
-		if err != nil && gone(k.pid) {
-			continue
-		} else if err != nil {
-			p = process{pid: k.pid, parent: k.parent, state: unseen}
-			p.group, _ = unix.Getpgid(k.pid)
-		}
-		if p.parent == self && t.excludes(p) {
-			continue
-		}
-		if t.Enough != nil && t.Enough() {
+		if t.enough() {
 			return nil
 		}
-		if t.has(p) {
-			f(p)
-		}
-		more, _ := children(k.pid) // if it has ended, its children are ours
-		kids = append(kids, more...)
+		more := t.visit(kids[0], open, f)
+		kids = append(kids[1:], more...)
 	}
 	return nil
 }
+
+// visit calls f for a process, and returns the children that it has then.
+func (t Tree) visit(k kid, open bool, f func(process)) (more []kid) {
+	pidfd := 0
+	if open {
+		pidfd = openProcess(k.pid)
+		defer closeProcess(pidfd)
+	}
+	p, err := readProcess(k.pid)
+	if err != nil && gone(k.pid) {
+		return nil
+	} else if err != nil {
+		p = process{pid: k.pid, parent: k.parent, state: unseen}
+		p.group, _ = unix.Getpgid(k.pid)
+	}
+	p.pidfd = pidfd
+	if p.parent == os.Getpid() && t.excludes(p) {
+		return nil
+	}
+	if t.has(p) {
+		f(p)
+	}
+	more, _ = children(p.pid, p.threads) // if it has ended, its children are ours
+	return more
+}
+
+func (t Tree) enough() bool { return t.Enough != nil && t.Enough() }
 
 // gone reports whether a process does not exist. A hidden process does.
 func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
@@ -139,19 +157,18 @@ func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 // A kid is a child of another process.
 type kid struct{ pid, parent int }
 
-// children returns the children of a process. The kernel lists them by thread.
-func children(pid int) (kids []kid, err error) {
-	threads, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = threads.Close() }()
-	names, err := threads.Readdirnames(-1)
-	if err != nil {
-		return nil, err
+// children returns the children of a process. The kernel lists them by thread, and a process
+// with one thread has the thread's id.
+func children(pid, threads int) (kids []kid, err error) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	names := []string{strconv.Itoa(pid)}
+	if threads != 1 {
+		if names, err = entries(dir); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range names {
-		list, err := os.ReadFile(threads.Name() + "/" + name + "/children")
+		list, err := readAll(dir + name + "/children")
 		if err != nil && pid == os.Getpid() {
 			return nil, err
 		}
@@ -164,9 +181,35 @@ func children(pid int) (kids []kid, err error) {
 	return kids, nil
 }
 
+func entries(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return f.Readdirnames(-1)
+}
+
+// readAll reads a file of /proc with fewer system calls than package os.
+func readAll(path string) (all []byte, err error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var buf [1024]byte
+	for {
+		n, err := unix.Read(fd, buf[:])
+		if err != nil || n <= 0 {
+			return all, err
+		}
+		all = append(all, buf[:n]...)
+	}
+}
+
 // ChildOf returns a child of another process, or 0 if there is none.
 func ChildOf(pid int) (child int) {
-	if kids, err := children(pid); err == nil && len(kids) > 0 {
+	if kids, err := children(pid, 0); err == nil && len(kids) > 0 {
 		return kids[0].pid
 	}
 	_ = eachProcess(func(p process) {
@@ -219,19 +262,35 @@ func (t Tree) descends(all map[int]process, p process) bool {
 // (before Linux 5.3, or if an old container's seccomp filter forbids them, or no descriptor
 // is left), another process may get the signal in very rare cases.
 func (p process) signal(sigs []unix.Signal) {
-	fd, noPidfd := unix.PidfdOpen(p.pid, 0)
-	if noPidfd == nil {
-		defer func() { _ = unix.Close(fd) }()
+	checked := p.pidfd != 0 && p.state != unseen
+	if p.pidfd == 0 {
+		p.pidfd = openProcess(p.pid)
+		defer closeProcess(p.pidfd)
 	}
-	if !p.isStill() {
+	if !checked && !p.isStill() {
 		return
 	}
 	for _, sig := range sigs {
-		if noPidfd != nil {
+		if p.pidfd == 0 {
 			_ = unix.Kill(p.pid, sig)
 		} else {
-			_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+			_ = unix.PidfdSendSignal(p.pidfd, sig, nil, 0)
 		}
+	}
+}
+
+// openProcess returns a pidfd, or 0, which is never one.
+func openProcess(pid int) (pidfd int) {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return 0
+	}
+	return pidfd
+}
+
+func closeProcess(pidfd int) {
+	if pidfd != 0 {
+		_ = unix.Close(pidfd)
 	}
 }
 
@@ -243,7 +302,7 @@ func (p process) isStill() bool {
 		now, err := readProcess(p.pid)
 		return err == nil && now.started == p.started
 	}
-	kids, err := children(p.parent)
+	kids, err := children(p.parent, 0)
 	return err != nil && p.parent == os.Getpid() || slices.Contains(kids, kid{p.pid, p.parent})
 }
 
@@ -315,7 +374,7 @@ func parseStat(pid int, line []byte) (process, error) {
 // Children returns our children, and when each was started.
 func Children() map[int]uint64 {
 	all := map[int]uint64{}
-	kids, _ := children(os.Getpid()) // without this list, processes are searched for, and none is hidden
+	kids, _ := children(os.Getpid(), 0) // without this list, processes are searched for, and none is hidden
 	for _, k := range kids {
 		all[k.pid] = Started(k.pid)
 	}

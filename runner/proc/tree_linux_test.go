@@ -90,7 +90,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func TestEach(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
 	tree := Tree{Exclude: func(pid int, _ uint64) bool { return pid == kept.child.Process.Pid }}
-	for name, each := range map[string]func(func(process)) error{"children": tree.each, "search": tree.search} {
+	children := func(f func(process)) error { return tree.each(true, f) }
+	for name, each := range map[string]func(func(process)) error{"children": children, "search": tree.search} {
 		var got []int
 		if err := each(func(p process) { got = append(got, p.pid) }); err != nil {
 			t.Fatal(err)
