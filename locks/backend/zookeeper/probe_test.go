@@ -135,9 +135,11 @@ func TestProbeTLS(t *testing.T) {
 		ca := realserver.NewCA(t)
 		cert, key := ca.Issue("server", realserver.Cert{Lasts: 3 * time.Hour})
 		mutual := zktest.Start(t, zktest.Options{TLS: &zktest.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca.CertFile}})
+		o := options("w")
+		o.ConnectTimeout = drive.Patience // a server's first handshake takes long
 		for _, lasts := range []time.Duration{2 * time.Hour, 4 * time.Hour} {
 			client, clientKey := ca.Issue("client", realserver.Cert{Lasts: lasts})
-			got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile+"&cert="+client+"&key="+clientKey, options("w"))
+			got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile+"&cert="+client+"&key="+clientKey, o)
 			want := ends(t, cert)
 			if lasts < 3*time.Hour {
 				want = ends(t, client)
@@ -146,7 +148,7 @@ func TestProbeTLS(t *testing.T) {
 				t.Errorf("got %+v; want the end %v", s, want)
 			}
 		}
-		got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile, options("w"))
+		got := probe(t, mutual.URL()+"/p?cacert="+ca.CertFile, o)
 		if s := got.Servers[0]; s.Class != "denied" || s.TLS != "" {
 			t.Errorf("without a certificate: %+v", s)
 		}
