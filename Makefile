@@ -56,7 +56,8 @@ generate: ## write what follows from the options: parts of the manual pages
 # from Go's cache, which knows nothing of the programs that tests build.
 # Most tests wait most of their time, and a package runs many at once. With more packages at a
 # time two processors are overcommitted, and tests that race the clock are repeated; each
-# repetition is listed at the end. The longest begin first.
+# repetition is listed at the end. The longest begin first. How go test ended is the last line
+# of its log.
 PACKAGES ?= 2
 LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
 # These have next to no concurrency of their own, and their servers' libraries do so much that
@@ -75,10 +76,12 @@ tests-raced tests-stores: export LEADERRUN_TEST_REPEATS = $(REPEATS)
 tests-raced: export GORACE = atexit_sleep_ms=50
 tests-raced:
 	go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) \
-		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log
+		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log; \
+		s=$${PIPESTATUS[0]}; echo "go test: $$s" >>bin/raced.log; exit $$s
 
 tests-stores:
-	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log
+	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log; \
+		s=$${PIPESTATUS[0]}; echo "go test: $$s" >>bin/stores.log; exit $$s
 
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
