@@ -100,8 +100,8 @@ func TestSilent(t *testing.T) {
 	for _, role := range []string{"silent", "stops"} {
 		l := hold(t, role+"://h/", options())
 		var err error
-		for range 4 * maxPending {
-			err = l.Renew(within(t, time.Millisecond))
+		for n := 0; n < 4*maxPending || errors.Is(err, context.DeadlineExceeded) && n < 400*maxPending; n++ {
+			err = l.Renew(within(t, time.Millisecond)) // on a busy machine it may be over before it is sent
 		}
 		checkClass(t, "renew", err, locks.ErrUnavailable)
 		if err == nil || !strings.Contains(err.Error(), "does not answer") {

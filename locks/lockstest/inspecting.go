@@ -147,24 +147,29 @@ func inspectDisturbsNobody(e *env) {
 		if i >= 10 { // ten may be done before the first Inspect, and in simulated time none ends by itself
 			time.Sleep(time.Millisecond)
 		}
-		k, err := e.tryOpen(e.u, e.options(fmt.Sprintf("contender %d", i)))
-		if err != nil {
-			e.Fatal(err)
-		}
-		if _, err := k.try(); err != nil {
-			e.Fatalf("while another inspects, cannot acquire a free lock: %v", err)
-		}
-		if err := k.renew(); err != nil && !errors.Is(err, locks.ErrNoLease) {
-			e.Errorf("while another inspects, renew: %v", err)
-		}
-		k.release()
-		_ = k.Close()
+		contend(e, fmt.Sprintf("contender %d", i))
 	}
 	cancel()
 	wg.Wait()
 	if n := looks.Load(); n < 2 {
 		e.Errorf("only %d inspections were made", n)
 	}
+}
+
+// contend acquires and releases a free lock, with a handle of its own.
+func contend(e *env, holder string) {
+	k, err := e.tryOpen(e.u, e.options(holder))
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer func() { _ = k.Close() }()
+	if _, err := k.try(); err != nil {
+		e.Fatalf("while another inspects, cannot acquire a free lock: %v", err)
+	}
+	if err := k.renew(); err != nil && !errors.Is(err, locks.ErrNoLease) {
+		e.Errorf("while another inspects, renew: %v", err)
+	}
+	k.release()
 }
 
 // inspectHostile meets what no leaderrun wrote, with or without a holder.
