@@ -32,23 +32,47 @@ const nameFormat = "leaderrun-%d-%016x"
 // locked.
 var errSwept = fmt.Errorf("swept away: %w", os.ErrNotExist)
 
+// A Home is where groups can be made: our own cgroup, as it was when the Home was found.
+type Home struct {
+	own string // as in /proc/self/cgroup
+	dir string
+	err error // why there can be no group
+}
+
+// Find finds our Home, so that New takes less time. It also removes groups of dead runs
+// there, if no process is left in them.
+func Find() Home {
+	own, err := ownPath()
+	if err != nil {
+		return Home{err: err}
+	}
+	if err := startsInside(); err != nil {
+		return Home{own: own, err: err}
+	}
+	dir, err := ownDir(own)
+	if err == nil {
+		sweep(dir)
+	}
+	return Home{own, dir, err}
+}
+
+// New is New of our Home.
+func New() (*Group, error) { return Find().New() }
+
 // New makes a group. If it fails, it leaves nothing behind, and the error says in one line
 // why there can be no group here: there is no cgroup version 2, or it is not visible; we may
 // not make a group or put a process into it; the kernel is older than 5.14 and lacks
-// cgroup.kill.
-//
-// New also removes groups of dead runs next to the new one, if no process is left in them.
-func New() (*Group, error) {
-	if err := startsInside(); err != nil {
-		return nil, err
+// cgroup.kill. If we were moved to another cgroup since h was found, New finds it again.
+func (h Home) New() (*Group, error) {
+	if own, err := ownPath(); err != nil || own != h.own {
+		h = Find()
 	}
-	home, err := ownDir()
-	if err != nil {
-		return nil, err
+	if h.err != nil {
+		return nil, h.err
 	}
-	sweep(home)
+	var err error
 	for range 100 { // once is enough, unless others sweep just then
-		path := filepath.Join(home, fmt.Sprintf(nameFormat, os.Getpid(), rand.Uint64()))
+		path := filepath.Join(h.dir, fmt.Sprintf(nameFormat, os.Getpid(), rand.Uint64()))
 		var g *Group
 		if g, err = create(path); err == nil {
 			return g, nil

@@ -12,8 +12,17 @@ type Group struct{}
 
 var errNone = errors.New("only Linux has cgroups")
 
+// A Home does not exist on this system either.
+type Home struct{}
+
+// Find returns a Home without groups.
+func Find() Home { return Home{} }
+
 // New fails.
 func New() (*Group, error) { return nil, errNone }
+
+// New fails.
+func (Home) New() (*Group, error) { return nil, errNone }
 
 // Open fails.
 func Open(string) (*Group, error) { return nil, errNone }

@@ -54,7 +54,13 @@ func play(role string) error {
 		}
 	}
 	before := descriptors()
-	g, err := New()
+	home := Find()
+	if role == "moved" {
+		if err := os.WriteFile(os.Getenv("TO")+"/cgroup.procs", []byte("0"), 0); err != nil {
+			return err
+		}
+	}
+	g, err := home.New()
 	if err != nil {
 		if n := descriptors(); n != before {
 			return fmt.Errorf("%d descriptors are left", n-before)
@@ -139,9 +145,9 @@ func descriptors() int {
 // needCgroup skips a test if this process cannot have groups. In CI the test fails.
 func needCgroup(t testing.TB) string {
 	t.Helper()
-	home, err := ownDir()
-	need(t, err == nil, fmt.Sprint("a cgroup in which to make others: ", err))
-	return home
+	home := Find()
+	need(t, home.err == nil, fmt.Sprint("a cgroup in which to make others: ", home.err))
+	return home.dir
 }
 
 func needRoot(t testing.TB) {

@@ -195,6 +195,17 @@ func TestNewMounts(t *testing.T) {
 	}
 }
 
+// After a process was moved, its group is in its new cgroup, with the limits there.
+func TestNewMoved(t *testing.T) {
+	t.Parallel()
+	from, to := place(t), place(t)
+	c := asRole(t, "moved", "", "TO="+to)
+	startIn(t, c, from)
+	if path := made(t, c); filepath.Dir(path) != to {
+		t.Errorf("got %s, want a group in %s", path, to)
+	}
+}
+
 // New fails in a threaded cgroup, or if a sister of the group is threaded.
 func TestNewThreaded(t *testing.T) {
 	t.Parallel()

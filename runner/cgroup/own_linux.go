@@ -17,19 +17,24 @@ import (
 // the hierarchy is mounted, and the cgroup at the top of each mount, relative to the same
 // root: a container's mount may begin at its own cgroup.
 
-// ownDir returns the directory of our own cgroup, in which we may make others and start
-// processes. If the hierarchy is mounted more than once, ownDir returns the first directory
-// that is usable, or the error of the first one.
-func ownDir() (string, error) {
+// ownPath returns the path of our own cgroup.
+func ownPath() (string, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return "", err
 	}
-	own, ok := ownPath(string(text))
+	own, ok := pathIn(string(text))
 	if !ok {
 		return "", errors.New("this system has no cgroup version 2")
 	}
-	text, err = os.ReadFile("/proc/self/mountinfo")
+	return own, nil
+}
+
+// ownDir returns the directory of our own cgroup, in which we may make others and start
+// processes. If the hierarchy is mounted more than once, ownDir returns the first directory
+// that is usable, or the error of the first one.
+func ownDir(own string) (string, error) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", err
 	}
@@ -57,9 +62,9 @@ func ownDir() (string, error) {
 	return "", first
 }
 
-// ownPath returns the path in the text of /proc/self/cgroup. The path is not escaped, because
-// it cannot contain a newline.
-func ownPath(text string) (string, bool) {
+// pathIn returns the path in the text of /proc/PID/cgroup. The path is not escaped, because it
+// cannot contain a newline.
+func pathIn(text string) (string, bool) {
 	for line := range strings.Lines(text) {
 		if p, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::/"); ok {
 			return "/" + p, true

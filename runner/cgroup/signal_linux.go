@@ -88,7 +88,7 @@ func (s *signaller) member(pid int) bool {
 	if err != nil {
 		return false
 	}
-	path, _ := ownPath(string(text))
+	path, _ := pathIn(string(text))
 	return slices.Contains(strings.Split(path, "/"), s.group)
 }
 

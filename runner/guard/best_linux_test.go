@@ -1,11 +1,15 @@
 package guard
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/leaderrun/leaderrun/runner/cgroup"
+)
 
 // Best returns the tier that a guard chooses by itself.
 func TestBest(t *testing.T) {
 	t.Parallel()
-	made, why, err := newContainer(Containment{})
+	made, why, err := newContainer(Containment{}, cgroup.Home{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/cgroup"
 )
 
 // A Tier is a way to contain a job, so that none of its processes can escape.
@@ -57,10 +59,10 @@ type container interface {
 	remove()
 }
 
-// newContainer makes the container that c asks for. If it is not of the strongest tier, why
+// newContainer makes the container that c asks for, with a cgroup in home if it has one. If it is not of the strongest tier, why
 // says why not.
-func newContainer(c Containment) (made container, why string, err error) {
-	made, why, err = makeContainer(c.Use)
+func newContainer(c Containment, home cgroup.Home) (made container, why string, err error) {
+	made, why, err = makeContainer(c.Use, home)
 	if err == nil && made.tier().weaker(c.Least) {
 		made.remove()
 		err = errors.New(why)

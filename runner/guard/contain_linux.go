@@ -12,7 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-func makeContainer(use Tier) (made container, why string, err error) {
+func makeContainer(use Tier, home cgroup.Home) (made container, why string, err error) {
 	switch use {
 	case Pgroup:
 		proc.AdoptOrphans() // to reap orphans; those that have left the group may live on
@@ -29,7 +29,7 @@ func makeContainer(use Tier) (made container, why string, err error) {
 	if use == Subreaper {
 		return tree, "", nil
 	}
-	group, err := cgroup.New()
+	group, err := home.New()
 	switch {
 	case err == nil:
 		return cgroupContainer{treeContainer: tree, group: group}, "", nil

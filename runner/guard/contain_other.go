@@ -5,9 +5,11 @@ package guard
 import (
 	"errors"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/runner/cgroup"
 )
 
-func makeContainer(use Tier) (container, string, error) {
+func makeContainer(use Tier, _ cgroup.Home) (container, string, error) {
 	return groupContainer{}, "", Containment{Use: use}.check()
 }
 

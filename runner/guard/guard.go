@@ -244,7 +244,6 @@ func (g *guard) reap() {
 	g.forgetDeadGroups()
 	g.gone = g.gone || g.ended && !more && g.container.nothingLeft(g)
 	if g.gone {
-		g.container.remove()
 		g.cleanUp()
 	}
 	switch {
@@ -256,6 +255,9 @@ func (g *guard) reap() {
 		g.report(frame{kind: kindGone})
 	}
 	g.reported = g.ended
+	if g.gone { // leaderrun need not wait for this
+		g.container.remove()
+	}
 }
 
 // reapOne reaps one process. It reports whether there may be more.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/cgroup"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -23,12 +24,15 @@ type host interface {
 }
 
 // A machine is a real host.
-type machine struct{ clock.Boot }
+type machine struct {
+	clock.Boot
+	home cgroup.Home // of the job's cgroup; zero: to be found
+}
 
 func (machine) notify(c chan<- os.Signal) { signal.Notify(c, syscall.SIGCHLD) }
 
-func (machine) container(c Containment) (made container, why string, err error) {
-	return newContainer(c)
+func (m machine) container(c Containment) (made container, why string, err error) {
+	return newContainer(c, m.home)
 }
 
 func (machine) spawn(c proc.Command, attr *syscall.SysProcAttr) (pid int, err error) {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks/program/threads"
+	"github.com/leaderrun/leaderrun/runner/cgroup"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
@@ -40,8 +41,10 @@ func Main(args []string) int {
 	signals.RestoreRTMIN() // for the job
 	rename()
 	threads.Reserve()
-	go ignoreSignals() // while the campaign goes on
-	newGuard(c, machine{}).run()
+	// What follows takes part of the time of the campaign, not of the start.
+	go ignoreSignals()
+	m := machine{home: cgroup.Find()}
+	newGuard(c, m).run()
 	return 0
 }
 
