@@ -19,7 +19,7 @@ import (
 )
 
 // Ready bounds the start or the end of a server on a busy machine.
-const Ready = 60 * time.Second
+const Ready = 3 * time.Minute
 
 // A Process is a server. If a method fails, it fails the test. The methods must not be
 // called concurrently. A Process may be started again after it has ended.
