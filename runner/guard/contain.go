@@ -59,8 +59,8 @@ type container interface {
 	remove()
 }
 
-// newContainer makes the container that c asks for, with a cgroup in home if it has one. If it is not of the strongest tier, why
-// says why not.
+// newContainer makes the container that c asks for; a cgroup is made in home. If it is not of
+// the strongest tier, why says why not.
 func newContainer(c Containment, home cgroup.Home) (made container, why string, err error) {
 	made, why, err = makeContainer(c.Use, home)
 	if err == nil && made.tier().weaker(c.Least) {
