@@ -135,14 +135,11 @@ func listReports(e *env) {
 // listNames holds locks with similar or odd names. Another store must have none of them.
 func listNames(e *env) {
 	all := append(names(), "x#0", "x.record", "x/record", "record", "2F", "_", "a0")
-	held := map[string]*contender{}
+	held := e.openAll(all)
+	e.holdAll(all, held)
 	for _, name := range all {
-		k := e.openNamed(e.u, name)
-		k.hold()
-		k.keep()
-		held[name] = k
 		if e.can(locks.CanRecord) {
-			k.writes("of " + name)
+			held[name].writes("of " + name)
 		}
 	}
 	l := held["a"].lists(nil)

@@ -21,38 +21,51 @@ func names() []string {
 	}
 }
 
-// namesAreIndependent holds all of them at once, taken in either order.
+// namesAreIndependent holds all of them at once, and then again in the other order.
 func namesAreIndependent(e *env) {
 	all := names()
-	holdAll(e, e.u, all)
+	held, others := e.openAll(all), e.openAll(all)
+	e.holdAll(all, held)
+	for _, name := range all {
+		others[name].refused()
+	}
+	held["a"].release()
+	for _, name := range []string{"a/b", "A", "a.b", "ab"} {
+		others[name].refused()
+	}
+	for _, name := range all[1:] {
+		held[name].release()
+	}
 	slices.Reverse(all)
-	var other *url.URL
-	e.unwatched(func() { other = e.c.URL(e.TB) })
-	holdAll(e, other, all)
+	e.holdAll(all, others)
+	for _, name := range all {
+		if err := others[name].renew(); e.c.TTL > 0 && err != nil {
+			e.Errorf("renew %q while other names are held: %v", name, err)
+		}
+	}
 }
 
-func holdAll(e *env, u *url.URL, all []string) {
-	held := map[string]*contender{}
-	for _, name := range all {
-		held[name] = e.openNamed(u, name)
+func (e *env) openAll(names []string) map[string]*contender {
+	e.Helper()
+	all := map[string]*contender{}
+	for _, name := range names {
+		all[name] = e.openNamed(e.u, name)
 	}
-	e.each(all, func(name string) {
-		if _, err := held[name].try(); err != nil {
+	return all
+}
+
+// holdAll gets all locks, in this order.
+func (e *env) holdAll(names []string, all map[string]*contender) {
+	e.Helper()
+	e.each(names, func(name string) {
+		if _, err := all[name].try(); err != nil {
 			e.Errorf("hold %q while other names are held: %v", name, err)
 		}
-		held[name].keep()
+		all[name].keep()
 	})
 	if e.Failed() {
 		e.FailNow()
 	}
-	for _, name := range all {
-		e.openNamed(u, name).refused()
-	}
-	held["a"].release()
-	for _, name := range []string{"a/b", "A", "a.b", "ab"} {
-		e.openNamed(u, name).refused()
-	}
-	e.openNamed(u, "a").hold()
 }
 
 // each calls f for each name, for several at a time if a new name takes long.

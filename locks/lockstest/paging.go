@@ -17,24 +17,11 @@ func (e *env) stock(n int) (all []*contender) {
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			o := e.options(fmt.Sprint("of stock ", i))
-			o.Name = fmt.Sprintf("m/%03d", i)
-			k, err := e.tryOpen(e.u, o)
-			if err != nil {
-				e.Errorf("open: %v", err)
-				return
+			var err error
+			name := fmt.Sprintf("m/%03d", i)
+			if all[i], err = e.leaveRecord(name, name); err != nil {
+				e.Errorf("%s: %v", name, err)
 			}
-			defer k.Close()
-			if _, err = k.try(); err == nil {
-				err = k.setRecord(e.patient(), o.Name)
-			}
-			if err != nil {
-				e.Errorf("%s: %v", o.Name, err)
-			}
-			if err = k.giveUp(); err != nil {
-				e.Errorf("%s: release: %v", o.Name, err)
-			}
-			all[i] = k
 		})
 	}
 	wg.Wait()

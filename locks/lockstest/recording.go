@@ -237,14 +237,11 @@ func recordDuringRenew(e *env) {
 // backend's own files might have.
 func recordsDoNotMix(e *env) {
 	all := append(names(), "x", "x/y", "x#0", "x#1", "x#2", "x.record", "x/record", "record", "x.last", "x-record", "records/x", "x.rec", "x.ask", "x.txt")
-	for _, name := range all {
-		e.openNamed(e.u, name).readsNothing()
-		k := e.openNamed(e.u, name)
-		k.hold()
-		k.writes("of " + name)
-		k.release()
-		_ = k.Close()
-	}
+	e.each(all, func(name string) {
+		if _, err := e.leaveRecord(name, "of "+name); err != nil {
+			e.Errorf("%s: %v", name, err)
+		}
+	})
 	for _, name := range all {
 		k := e.openNamed(e.u, name)
 		k.reads("of " + name)
@@ -252,6 +249,21 @@ func recordsDoNotMix(e *env) {
 		k.release()
 		_ = k.Close()
 	}
+}
+
+// leaveRecord holds a lock while it writes the record, and returns the former holder.
+func (e *env) leaveRecord(name, text string) (*contender, error) {
+	o := e.options("former holder of " + name)
+	o.Name = name
+	k, err := e.tryOpen(e.u, o)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	if _, err = k.try(); err == nil {
+		err = k.setRecord(e.patient(), text)
+	}
+	return k, errors.Join(err, k.giveUp())
 }
 
 // hostileText meets a record that no leaderrun wrote. It must be returned as it is, or be

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // A slotTerm is the time during which a job ran with a slot.
@@ -45,10 +46,14 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 }
 
 // atMost lets contenders with different numbers of slots come and go. Some of them crash.
-// All get their turn, so slots are filled again.
+// All get their turn, so slots are filled again. There are fewer where the recipe has tests
+// of its own: each has a handle for each slot, and with it a connection.
 func atMost(e *env, numbers ...int) {
-	const contenders = 12
-	terms, crashing := 3, 4 // one term in four ends with a crash
+	contenders, terms, crashing := 12, 3, 4 // one term in four ends with a crash
+	few := e.c.Recipe && !tester.Long()
+	if few {
+		contenders, terms = 6, 2
+	}
 	switch {
 	case e.c.Polling >= time.Second:
 		terms = 1
@@ -82,7 +87,7 @@ func atMost(e *env, numbers ...int) {
 		e.Error(f)
 	}
 	e.Logf("%d terms, at most %d at once", len(book), most)
-	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && most != want { // few terms may not overlap enough
+	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && !few && most != want { // few terms may not overlap enough
 		e.Errorf("at most %d held a slot at once; want %d", most, want)
 	}
 	if len(book) != contenders*terms {

@@ -92,9 +92,7 @@ func (s servers) troubles(t *testing.T) []troubled {
 	plain, secure, mutual, misnamed, other := s.plain, s.secure, s.mutual, s.misnamed, realserver.NewCA(t)
 	owner := open(t, "zk://user:"+password+"@"+plain.Addr()+"/mine", options("owner"))
 	drive.Hold(t, owner)
-	alone := zktest.StartEnsemble(t, 3, zktest.Options{})
-	alone[0].Kill()
-	alone[1].Kill()
+	alone := zktest.StartMinority(t, zktest.Options{})
 	trust := "?cacert=" + s.ca.CertFile
 
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -121,7 +119,7 @@ func (s servers) troubles(t *testing.T) []troubled {
 		{"patient HTTP server", web.Listener.Addr().String(), locks.ErrUnavailable, "answer", "check the address", true},
 		{"SSH server", ssh, locks.ErrUnavailable, "something that is not ZooKeeper answered", "check the port", false},
 		{"closes at once", hangup, locks.ErrUnavailable, "closed the connection at once", "no quorum", true},
-		{"no quorum", alone[2].Addr(), locks.ErrUnavailable, "closed the connection at once", "no quorum", true},
+		{"no quorum", alone[0].Addr(), locks.ErrUnavailable, "closed the connection at once", "no quorum", true},
 		{"silent server", silent, locks.ErrUnavailable, "answer", "check the address", true},
 		{"black hole", hole.Addr(), locks.ErrUnavailable, "answer", "check the address", true},
 		{"black hole with TLS", hole.Addr() + "?tls=true", locks.ErrUnavailable, "answer", "check the address", true},

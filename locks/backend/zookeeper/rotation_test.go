@@ -28,9 +28,7 @@ type pods struct {
 }
 
 func startPods(t *testing.T) *pods {
-	p := &pods{members: zktest.StartEnsemble(t, 3, zktest.Options{})}
-	p.members[1].Kill()
-	p.members[2].Kill()
+	p := &pods{members: zktest.StartMinority(t, zktest.Options{})}
 	p.port = portOf(p.members[0])
 	healthy := zktest.Start(t, zktest.Options{})
 	for i, ip := range []string{"127.0.0.2", "127.0.0.3"} {

@@ -73,6 +73,28 @@ func Require(tb testing.TB) (java, jars string) {
 // StartEnsemble runs an ensemble of n members.
 func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
 	tb.Helper()
+	e := prepare(tb, n, o)
+	for _, s := range e {
+		s.Process.Start()
+	}
+	for _, s := range e {
+		s.WaitReady(s.serves)
+	}
+	return e
+}
+
+// StartMinority runs only the first of three members: it has no quorum. Start starts each of
+// the others.
+func StartMinority(tb testing.TB, o Options) Ensemble {
+	tb.Helper()
+	e := prepare(tb, 3, o)
+	e[0].Process.Start()
+	e[0].WaitReady(func() bool { return e[0].Ask("srvr") != "" })
+	return e
+}
+
+func prepare(tb testing.TB, n int, o Options) Ensemble {
+	tb.Helper()
 	java, jars := Require(tb)
 	e := make(Ensemble, n)
 	for i := range e {
@@ -83,10 +105,6 @@ func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
 	for _, s := range e {
 		s.configure(jars, e)
 		s.install()
-		s.Process.Start()
-	}
-	for _, s := range e {
-		s.WaitReady(s.serves)
 	}
 	return e
 }
