@@ -139,9 +139,11 @@ func openGate(t *testing.T, gate string) *os.File {
 	return f
 }
 
+// awaitKeys waits until n contenders are in the queue. One that gives up fails the test.
 func (r *relay) awaitKeys(t *testing.T, client *clientv3.Client, prefix string, n int) {
 	t.Helper()
 	await(t, fmt.Sprintf("%d entries in the queue", n), func() bool {
+		r.check(t, command{argv: []string{"a contender for", prefix}}, nil)
 		resp, err := client.Get(context.Background(), prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
