@@ -21,10 +21,10 @@ func names() []string {
 	}
 }
 
-// namesAreIndependent holds all of them at once, and then again in the other order.
+// namesAreIndependent holds all of them at once, taken in either order in a new store.
 func namesAreIndependent(e *env) {
 	all := names()
-	held, others := e.openAll(all), e.openAll(all)
+	held, others := e.openAll(e.u, all), e.openAll(e.u, all)
 	e.holdAll(all, held)
 	for _, name := range all {
 		others[name].refused()
@@ -33,23 +33,24 @@ func namesAreIndependent(e *env) {
 	for _, name := range []string{"a/b", "A", "a.b", "ab"} {
 		others[name].refused()
 	}
-	for _, name := range all[1:] {
-		held[name].release()
-	}
+	others["a"].hold()
 	slices.Reverse(all)
-	e.holdAll(all, others)
+	var elsewhere *url.URL
+	e.unwatched(func() { elsewhere = e.c.URL(e.TB) })
+	held = e.openAll(elsewhere, all)
+	e.holdAll(all, held)
 	for _, name := range all {
-		if err := others[name].renew(); e.c.TTL > 0 && err != nil {
+		if err := held[name].renew(); e.c.TTL > 0 && err != nil {
 			e.Errorf("renew %q while other names are held: %v", name, err)
 		}
 	}
 }
 
-func (e *env) openAll(names []string) map[string]*contender {
+func (e *env) openAll(u *url.URL, names []string) map[string]*contender {
 	e.Helper()
 	all := map[string]*contender{}
 	for _, name := range names {
-		all[name] = e.openNamed(e.u, name)
+		all[name] = e.openNamed(u, name)
 	}
 	return all
 }
