@@ -15,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // TestRefusals checks that each refusal of the service becomes its own clear error.
@@ -39,26 +40,28 @@ func TestRefusals(t *testing.T) {
 		for _, verb := range []string{"read", "create"} {
 			t.Run(name+"/"+verb, func(t *testing.T) {
 				t.Parallel()
-				s := gcstest.Start(t)
-				s.Fault(func(r gcstest.Request) gcstest.Fault {
-					if r.Verb == verb {
-						return tt.fault
+				trial.Steady(t, func(t testing.TB, scale int) {
+					s := gcstest.Start(t)
+					s.Fault(func(r gcstest.Request) gcstest.Fault {
+						if r.Verb == verb {
+							return tt.fault
+						}
+						return gcstest.Fault{}
+					})
+					o := options("a")
+					o.ConnectTimeout = time.Duration(scale) * time.Second
+					start := time.Now()
+					_, err := at(t, s, o).Acquire(drive.Context(t), true)
+					if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
+						t.Errorf("got %v (hint: %s); want %v with %q (hint: %s)", err, locks.Hint(err), tt.class, tt.text, tt.hint)
 					}
-					return gcstest.Fault{}
+					if errors.Is(err, locks.ErrDenied) && errors.Is(err, locks.ErrUnavailable) {
+						t.Errorf("the error has two classes: %v", err)
+					}
+					if took := time.Since(start); took > 4*o.ConnectTimeout {
+						t.Errorf("it took %v, with a connect timeout of %v", took, o.ConnectTimeout)
+					}
 				})
-				o := options("a")
-				o.ConnectTimeout = time.Second
-				start := time.Now()
-				_, err := at(t, s, o).Acquire(drive.Context(t), true)
-				if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.text) || !strings.Contains(locks.Hint(err), tt.hint) {
-					t.Errorf("got %v (hint: %s); want %v with %q (hint: %s)", err, locks.Hint(err), tt.class, tt.text, tt.hint)
-				}
-				if errors.Is(err, locks.ErrDenied) && errors.Is(err, locks.ErrUnavailable) {
-					t.Errorf("the error has two classes: %v", err)
-				}
-				if took := time.Since(start); took > 4*time.Second {
-					t.Errorf("it took %v, with a connect timeout of %v", took, o.ConnectTimeout)
-				}
 			})
 		}
 	}
