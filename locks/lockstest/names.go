@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 // names returns names that a careless mapping would merge: by case, by escaping, by
@@ -24,49 +26,42 @@ func names() []string {
 // namesAreIndependent holds all of them at once, taken in either order in a new store.
 func namesAreIndependent(e *env) {
 	all := names()
-	held, others := e.openAll(e.u, all), e.openAll(e.u, all)
-	e.holdAll(all, held)
+	areIndependent(e, e.u, all)
+	slices.Reverse(all)
+	var other *url.URL
+	e.unwatched(func() { other = e.c.URL(e.TB) })
+	areIndependent(e, other, all)
+}
+
+func areIndependent(e *env, u *url.URL, all []string) {
+	held := e.holdAll(u, all)
 	for _, name := range all {
-		others[name].refused()
+		e.openNamed(u, name).refused()
 	}
 	held["a"].release()
 	for _, name := range []string{"a/b", "A", "a.b", "ab"} {
-		others[name].refused()
+		e.openNamed(u, name).refused()
 	}
-	others["a"].hold()
-	slices.Reverse(all)
-	var elsewhere *url.URL
-	e.unwatched(func() { elsewhere = e.c.URL(e.TB) })
-	held = e.openAll(elsewhere, all)
-	e.holdAll(all, held)
-	for _, name := range all {
-		if err := held[name].renew(); e.c.TTL > 0 && err != nil {
-			e.Errorf("renew %q while other names are held: %v", name, err)
-		}
-	}
+	e.openNamed(u, "a").hold()
 }
 
-func (e *env) openAll(u *url.URL, names []string) map[string]*contender {
+// holdAll gets all locks, in this order, and returns their holders by name.
+func (e *env) holdAll(u *url.URL, names []string) map[string]*contender {
 	e.Helper()
-	all := map[string]*contender{}
+	held := map[string]*contender{}
 	for _, name := range names {
-		all[name] = e.openNamed(u, name)
+		held[name] = e.openNamed(u, name)
 	}
-	return all
-}
-
-// holdAll gets all locks, in this order.
-func (e *env) holdAll(names []string, all map[string]*contender) {
-	e.Helper()
 	e.each(names, func(name string) {
-		if _, err := all[name].try(); err != nil {
+		if _, err := held[name].try(); err != nil {
 			e.Errorf("hold %q while other names are held: %v", name, err)
 		}
-		all[name].keep()
+		held[name].keep()
 	})
 	if e.Failed() {
 		e.FailNow()
 	}
+	return held
 }
 
 // each calls f for each name, for several at a time if a new name takes long.
@@ -86,16 +81,21 @@ func (e *env) each(names []string, f func(name string)) {
 	wg.Wait()
 }
 
-// openNamed opens a contender with a long lease, which it seldom renews: there may be many,
-// and a server that does one thing at a time has others to serve.
+// openNamed opens a contender with a long lease, which it seldom renews.
 func (e *env) openNamed(u *url.URL, name string) *contender {
 	e.Helper()
+	k := e.openWith(u, e.named(name))
+	k.seldom = true
+	return k
+}
+
+// named returns options with a long lease: there may be many, and a server that does one thing
+// at a time has others to serve.
+func (e *env) named(name string) locks.Options {
 	o := e.longer("holder of " + name)
 	if e.c.TTL > 0 {
 		o.TTL = max(o.TTL, time.Minute)
 	}
 	o.Name = name
-	k := e.openWith(u, o)
-	k.seldom = true
-	return k
+	return o
 }

@@ -251,15 +251,14 @@ func recordsDoNotMix(e *env) {
 	}
 }
 
-// leaveRecord holds a lock while it writes the record, and returns the former holder.
+// leaveRecord writes the first record of a lock, and returns who has held it for that.
 func (e *env) leaveRecord(name, text string) (*contender, error) {
-	o := e.options("former holder of " + name)
-	o.Name = name
-	k, err := e.tryOpen(e.u, o)
+	k, err := e.tryOpen(e.u, e.named(name))
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
+	k.readsNothing()
 	if _, err = k.try(); err == nil {
 		err = k.setRecord(e.patient(), text)
 	}

@@ -46,13 +46,13 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 }
 
 // atMost lets contenders with different numbers of slots come and go. Some of them crash.
-// All get their turn, so slots are filled again. There are fewer where the recipe has tests
-// of its own: each has a handle for each slot, and with it a connection.
+// All get their turn, so slots are filled again. Where the recipe has tests of its own there
+// are fewer, which stay longer: each has a handle for each slot, and with it a connection.
 func atMost(e *env, numbers ...int) {
 	contenders, terms, crashing := 12, 3, 4 // one term in four ends with a crash
-	few := e.c.Recipe && !tester.Long()
-	if few {
-		contenders, terms = 6, 2
+	stay := 20 * time.Millisecond
+	if e.c.Recipe && !tester.Long() {
+		contenders, terms, stay = 6, 2, 400*time.Millisecond
 	}
 	switch {
 	case e.c.Polling >= time.Second:
@@ -69,7 +69,7 @@ func atMost(e *env, numbers ...int) {
 		wg.Go(func() {
 			for n := range terms {
 				number := numbers[(i+n)%len(numbers)]
-				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), rand.N(crashing) == 0)
+				t, err := slotOnce(e.of(number), fmt.Sprintf("contender %d, term %d", i, n), stay, rand.N(crashing) == 0)
 				if err != nil {
 					e.Errorf("contender %d: %v", i, err)
 					return
@@ -87,7 +87,7 @@ func atMost(e *env, numbers ...int) {
 		e.Error(f)
 	}
 	e.Logf("%d terms, at most %d at once", len(book), most)
-	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && !few && most != want { // few terms may not overlap enough
+	if want := slices.Max(numbers); len(numbers) == 1 && terms > 1 && most != want { // few terms may not overlap enough
 		e.Errorf("at most %d held a slot at once; want %d", most, want)
 	}
 	if len(book) != contenders*terms {
@@ -95,8 +95,8 @@ func atMost(e *env, numbers ...int) {
 	}
 }
 
-// slotOnce gets a slot once, and releases it or crashes.
-func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
+// slotOnce gets a slot once, stays for up to twice that long, and releases it or crashes.
+func slotOnce(e *env, holder string, stay time.Duration, crash bool) (slotTerm, error) {
 	for {
 		k, err := e.tryOpen(e.u, e.options(holder))
 		if err != nil {
@@ -114,7 +114,7 @@ func slotOnce(e *env, holder string, crash bool) (slotTerm, error) {
 		}
 		defer k.Close()
 		t := slotTerm{term: term{start: e.now(), token: k.grant.Token, holder: holder}, slot: k.slot()}
-		pause(20*time.Millisecond + rand.N(20*time.Millisecond))
+		pause(stay + rand.N(stay))
 		if t.end = e.now(); e.c.TTL > 0 {
 			t.end = min(t.end, k.deadline())
 		}
