@@ -22,7 +22,7 @@ REPEATS = $(CURDIR)/bin/repeated-tests
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults mutants packages servers lint vet bench fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,7 +65,7 @@ LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/con
 STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)' bin/raced.log bin/stores.log
-	go build $(RACE) ./...
+	go build $(RACE) $$(go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
 	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
 	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
 		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) .ci/again bin/pressure '$(REPEATS)'; }
@@ -101,8 +101,15 @@ packages: ## install the Debian packages that tests need, as root
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers
 
-vet: ## go vet here, and on other systems what is different there
+# With these settings programs are released: what they import is compiled once for all.
+vet cross lint: export CGO_ENABLED = 0
+vet cross lint: export GOFLAGS += -trimpath
+
+vet: ## go vet here, and a check of types for other systems
 	.ci/vet $(PLATFORMS)
+
+cross: ## all packages built for other systems, and go vet on what is different there; takes minutes
+	.ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
 	$< run ./... ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
