@@ -2,7 +2,8 @@
 
 # Left out: of the core, the library's own manual page generator; of helpers,
 # gRPC's tracing pages, and the HTTP server and templates that come with them, and
-# of leaderrun-gcs, the SDK's other way to the service, over gRPC.
+# of leaderrun-gcs, the SDK's other way to the service, over gRPC. Tests leave it out, too:
+# it is a third of what there is to compile.
 TAGS    = urfave_cli_no_docs,grpcnotrace,disable_grpc_modules
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X github.com/leaderrun/leaderrun/locks/program/version.number=$(VERSION) -X main.libexec=$(LIBEXEC)
@@ -51,9 +52,11 @@ install: build ## into $(DESTDIR)$(PREFIX)
 generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
+# No result is taken from Go's cache, which knows nothing of the programs that tests build.
+GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
+
 # The race detector sees a sample of the elections, and the line after it more of them. It
-# would end each program a second late, in case a race is still to come. No result is taken
-# from Go's cache, which knows nothing of the programs that tests build.
+# would end each program a second late, in case a race is still to come.
 # Most tests wait most of their time, and a package runs many at once. With more packages at a
 # time two processors are overcommitted, and tests that race the clock are repeated; each
 # repetition is listed at the end. The longest begin first. How go test ended is the last line
@@ -65,35 +68,35 @@ LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/con
 STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(REPEATS)' bin/raced.log bin/stores.log
-	go build $(RACE) $$(go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
+	go build $(RACE) -tags $(TAGS) $$(go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
 	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
 	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
-		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) .ci/again bin/pressure '$(REPEATS)'; }
-	$(if $(RACE),go test -count 1 -vet=off -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
+		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) TAGS=$(TAGS) .ci/again bin/pressure '$(REPEATS)'; }
+	$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
 	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
 
 tests-raced tests-stores: export LEADERRUN_TEST_REPEATS = $(REPEATS)
 tests-raced: export GORACE = atexit_sleep_ms=50
 tests-raced:
-	go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 20m $(LONGEST) \
+	$(GO_TEST) $(RACE) -p $(PACKAGES) -timeout 20m $(LONGEST) \
 		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log; \
 		s=$${PIPESTATUS[0]}; echo "go test: $$s" >>bin/raced.log; exit $$s
 
 tests-stores:
-	CGO_ENABLED=0 go test -count 1 -vet=off -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log; \
+	CGO_ENABLED=0 $(GO_TEST) -trimpath -p 1 -timeout 20m $(STORES) 2>&1 | tee bin/stores.log; \
 		s=$${PIPESTATUS[0]}; echo "go test: $$s" >>bin/stores.log; exit $$s
 
 # In full, where `make test` has a selection or a sample.
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every wrapping
-	LEADERRUN_TEST_LONG=1 go test -count 1 $(RACE) -vet=off -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 go test -count 1 -vet=off -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 $(GO_TEST) $(RACE) -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
+	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
+	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
-	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -timeout 0 -v -run 'TestFaults$$' ./faults
+	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md $(GO_TEST) -timeout 0 -v -run 'TestFaults$$' ./faults
 
 mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
-	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
+	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} $(GO_TEST) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
 packages: ## install the Debian packages that tests need, as root
 	@.ci/packages
@@ -101,18 +104,18 @@ packages: ## install the Debian packages that tests need, as root
 servers: ## install the servers that tests need, once, into a cache outside the tree
 	.ci/servers
 
-# With these settings programs are released: what they import is compiled once for all.
-vet cross lint: export CGO_ENABLED = 0
-vet cross lint: export GOFLAGS += -trimpath
+# Programs are released with these settings, so what they import is compiled once for all.
+vet lint: export CGO_ENABLED = 0
+vet lint: export GOFLAGS += -trimpath -tags=$(TAGS)
 
 vet: ## go vet here, and a check of types for other systems
 	.ci/vet $(PLATFORMS)
 
 cross: ## all packages built for other systems, and go vet on what is different there; takes minutes
-	.ci/cross $(PLATFORMS)
+	CGO_ENABLED=0 .ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run ./... ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
+	$< run --build-tags bench,$(TAGS) ./... ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
@@ -124,7 +127,7 @@ $(CACHE)/actionlint-v1.7.12/actionlint:
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 bench: build servers ## measure against flock(1) and etcdctl; writes bench/RESULTS.md
-	go test -tags bench -count 1 -timeout 60m -v ./bench
+	go test -tags bench,$(TAGS) -count 1 -timeout 60m -v ./bench
 
 FUZZTIME ?= 30s
 fuzz: ## each fuzz target, for FUZZTIME (30s)
