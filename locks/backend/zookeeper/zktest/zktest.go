@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
@@ -257,16 +255,6 @@ func (s *Server) write(name, text string) {
 	}
 }
 
-// Client returns an operator's client of a server without TLS. The caller closes it.
-func (s *Server) Client() *zk.Conn {
-	s.TB.Helper()
-	conn, _, err := zk.Connect([]string{s.Addr()}, 30*time.Second, zk.WithLogger(silent{}))
-	if err != nil {
-		s.TB.Fatal(err)
-	}
-	return conn
-}
-
 // DeleteChild deletes the first or the last child of a node, by their numbers.
 func (s *Server) DeleteChild(node string, last bool) error {
 	client := s.Client()
@@ -286,7 +274,3 @@ func (s *Server) DeleteChild(node string, last bool) error {
 	}
 	return client.Delete(node+"/"+which, -1)
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
