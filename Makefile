@@ -3,7 +3,7 @@
 # Left out: of the core, the library's own manual page generator; of helpers,
 # gRPC's tracing pages, and the HTTP server and templates that come with them, and
 # of leaderrun-gcs, the SDK's other way to the service, over gRPC. Tests leave it out, too:
-# it is a third of what there is to compile.
+# it is a sixth of what there is to compile.
 TAGS    = urfave_cli_no_docs,grpcnotrace,disable_grpc_modules
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X github.com/leaderrun/leaderrun/locks/program/version.number=$(VERSION) -X main.libexec=$(LIBEXEC)
