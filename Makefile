@@ -53,6 +53,7 @@ generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
 # No result is taken from Go's cache, which knows nothing of the programs that tests build.
+# What is not vetted here is vetted by `make vet`.
 GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
 
 # The race detector sees a sample of the elections, and the line after it more of them. It
@@ -93,10 +94,10 @@ test-long: packages servers goreleaser ## what takes minutes more: elections, fl
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|ThroughHelper$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
-	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md $(GO_TEST) -timeout 0 -v -run 'TestFaults$$' ./faults
+	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults
 
 mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
-	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} $(GO_TEST) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
+	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
 packages: ## install the Debian packages that tests need, as root
 	@.ci/packages
@@ -112,10 +113,10 @@ vet: ## go vet here, and a check of types for other systems
 	.ci/vet $(PLATFORMS)
 
 cross: ## all packages built for other systems, and go vet on what is different there; takes minutes
-	CGO_ENABLED=0 .ci/cross $(PLATFORMS)
+	.ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run --build-tags bench,$(TAGS) ./... ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
+	$< run --build-tags bench,$(TAGS) ./... ./.ci/typecheck ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi

@@ -1,6 +1,6 @@
 // Typecheck PLATFORM... checks the types of all packages and of their tests for other
 // systems. Of what they import it reads only the declarations: to compile all that for one
-// system takes minutes. It needs no cgo there.
+// system takes minutes.
 package main
 
 import (
