@@ -24,8 +24,8 @@ type machine struct {
 var stubs = []string{"sysinit", "basic", "network-online", "timers", "time-set", "time-sync", "shutdown", "umount"}
 
 // boot boots a machine with the units in a directory, to which it adds what they need.
-// The directory etc becomes /etc/leaderrun, and jobs are programs in /usr/local/bin.
-func boot(t *testing.T, units, etc string, jobs map[string]string) *machine {
+// The directory etc becomes /etc/leaderrun, and local /usr/local/bin.
+func boot(t *testing.T, units, etc, local string) *machine {
 	t.Helper()
 	need(t, "nsenter", "util-linux")
 	dir := public(t)
@@ -33,10 +33,6 @@ func boot(t *testing.T, units, etc string, jobs map[string]string) *machine {
 	start(t, exec.Command("cp", "-a", etc, filepath.Join(dir, "etc"))).exits(0)
 	for _, name := range stubs {
 		write(t, filepath.Join(dir, "units", name+".target"), "[Unit]\nDefaultDependencies=no\n", 0o644)
-	}
-	local := bin(t)
-	for name, text := range jobs {
-		program(t, local, name, text)
 	}
 	// It waits for what it wants, like the real one.
 	write(t, filepath.Join(dir, "units/multi-user.target"), "[Unit]\nDescription=Boot\n", 0o644)

@@ -96,8 +96,11 @@ func newMachines(t *testing.T, n int) (all []*machine) {
 		write(t, filepath.Join(dir, name), short, 0o644)
 	}
 	enable(t, dir, "multi-user.target", "web.service")
+	local := bin(t) // of all machines: nobody writes to a program that one of them runs
+	program(t, local, "web", web)
+	program(t, local, "backup", `echo "$* $CRON_TZ" >>"$2/log"`)
 	for range n {
-		all = append(all, boot(t, dir, etc, map[string]string{"web": web, "backup": `echo "$* $CRON_TZ" >>"$2/log"`}))
+		all = append(all, boot(t, dir, etc, local))
 	}
 	return all
 }
