@@ -140,31 +140,31 @@ func (k *contender) requests() map[string]func(context.Context) error {
 
 // The methods of the abilities, guarded like those of Lock.
 
-func (k *contender) guard() *guarded { return &guarded{k.bare, k.e} }
-
 func (k *contender) abilities(ctx context.Context) ([]locks.Ability, error) {
 	able, ok := k.bare.(locks.Able)
 	if !ok {
 		return nil, nil
 	}
-	got, err := guard(ctx, k.guard(), "Abilities", func() ([]locks.Ability, error) { return able.Abilities(ctx) })
+	got, err := guard(ctx, k.guard, "Abilities", func() ([]locks.Ability, error) { return able.Abilities(ctx) })
 	return slices.Clone(got), err
 }
 
 func (k *contender) inspect(ctx context.Context) (locks.State, error) {
-	return guard(ctx, k.guard(), "Inspect", func() (locks.State, error) { return k.bare.(locks.Inspector).Inspect(ctx) })
+	return guard(ctx, k.guard, "Inspect", func() (locks.State, error) { return k.bare.(locks.Inspector).Inspect(ctx) })
 }
 
 func (k *contender) record(ctx context.Context) ([]byte, error) {
-	return guard(ctx, k.guard(), "Record", func() ([]byte, error) { return k.bare.(locks.Recorder).Record(ctx) })
+	return guard(ctx, k.guard, "Record", func() ([]byte, error) { return k.bare.(locks.Recorder).Record(ctx) })
 }
 
 func (k *contender) setRecord(ctx context.Context, text string) error {
-	return k.guard().call(ctx, "SetRecord", func() error { return k.bare.(locks.Recorder).SetRecord(ctx, []byte(text)) })
+	return k.guard.writes(record, func() error {
+		return k.guard.call(ctx, "SetRecord", func() error { return k.bare.(locks.Recorder).SetRecord(ctx, []byte(text)) })
+	})
 }
 
 func (k *contender) list(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
-	err = k.guard().call(ctx, "List", func() error {
+	err = k.guard.call(ctx, "List", func() error {
 		got, following, err := k.bare.(locks.Lister).List(ctx, cursor)
 		if err == nil {
 			page, next = got, following
@@ -175,21 +175,25 @@ func (k *contender) list(ctx context.Context, cursor string) (page []locks.Liste
 }
 
 func (k *contender) watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	return guard(ctx, k.guard(), "Watch", func() (<-chan struct{}, error) { return k.bare.(locks.Watcher).Watch(ctx, all) })
+	return guard(ctx, k.guard, "Watch", func() (<-chan struct{}, error) { return k.bare.(locks.Watcher).Watch(ctx, all) })
 }
 
 func (k *contender) breakTerm(ctx context.Context, token uint64) error {
-	return k.guard().call(ctx, "Break", func() error { return k.bare.(locks.Breaker).Break(ctx, token) })
+	k.e.witness.lapse()
+	defer k.e.witness.lapse()
+	return k.guard.call(ctx, "Break", func() error { return k.bare.(locks.Breaker).Break(ctx, token) })
 }
 
 func (k *contender) probe(ctx context.Context) (locks.Servers, error) {
-	return guard(ctx, k.guard(), "Probe", func() (locks.Servers, error) { return k.bare.(locks.Prober).Probe(ctx) })
+	return guard(ctx, k.guard, "Probe", func() (locks.Servers, error) { return k.bare.(locks.Prober).Probe(ctx) })
 }
 
 func (k *contender) forget(ctx context.Context) error {
-	return k.guard().call(ctx, "Forget", func() error { return k.bare.(locks.Forgetter).Forget(ctx) })
+	k.e.witness.lapse()
+	defer k.e.witness.lapse()
+	return k.guard.call(ctx, "Forget", func() error { return k.bare.(locks.Forgetter).Forget(ctx) })
 }
 
 func (k *contender) ask(ctx context.Context, token uint64, text string) error {
-	return k.guard().call(ctx, "Ask", func() error { return k.bare.(locks.Asker).Ask(ctx, token, []byte(text)) })
+	return k.guard.call(ctx, "Ask", func() error { return k.bare.(locks.Asker).Ask(ctx, token, []byte(text)) })
 }

@@ -21,6 +21,7 @@ func (k *contender) successor() *contender {
 		k.e.Errorf("%s: close: %v", k.o.Holder, err)
 	}
 	next := k.e.openWith(k.e.u, k.o)
+	k.e.witness.lapse() // the term goes on without a grant
 	if err := next.bare.(locks.Adopter).Adopt(term); err != nil {
 		k.e.Fatalf("%s: adopt: %v", k.o.Holder, err)
 	}

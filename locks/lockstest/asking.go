@@ -225,7 +225,7 @@ func hostileAsk(e *env, i int) {
 	w := e.open("watcher")
 	w.asks(a.grant.Token, "before")
 	a.isAsked("before")
-	e.unwatched(func() { e.c.HostileAsks[i](e.TB, e.u, lockName) })
+	e.operates(func() { e.c.HostileAsks[i](e.TB, e.u, lockName) })
 	e.lag()
 	if err := a.renew(); e.c.TTL > 0 && err != nil {
 		e.Errorf("renew: %v", err)

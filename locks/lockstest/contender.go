@@ -17,6 +17,7 @@ import (
 type contender struct {
 	locks.Lock
 	bare   locks.Lock // as returned by Open
+	guard  *guarded   // Lock, with its other methods
 	e      *env
 	o      locks.Options
 	grant  locks.Grant
@@ -70,7 +71,8 @@ func (e *env) tryOpen(u *url.URL, o locks.Options) (*contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.Lock, k.bare = &guarded{l, e}, l
+	k.guard = &guarded{l, e, e.witness.handle(u, o, e.slots)}
+	k.Lock, k.bare = k.guard, l
 	return k, nil
 }
 

@@ -22,9 +22,11 @@ const lockName = "jobs/nightly"
 type env struct {
 	testing.TB
 	limits
-	c     Config
-	u     *url.URL
-	clock clock.Clock
+	c       Config
+	u       *url.URL
+	clock   clock.Clock
+	slots   int // of the locks that are opened; 0 if they have none
+	witness *witness
 }
 
 // newEnv begins a test on a machine so busy that it needs scale times as long.
@@ -41,6 +43,12 @@ func newEnv(t testing.TB, c Config, scale int) *env {
 		e.patience *= 10 // this costs nothing, and a poller may be unlucky for long
 	}
 	e.u = c.URL(t)
+	e.witness = newWitness(t, e.now)
+	t.Cleanup(func() {
+		if n := e.witness.dropped; n > 0 {
+			t.Logf("%d grants were known only after the end of their lease, and prove nothing", n)
+		}
+	})
 	e.watchGoroutines()
 	return e
 }

@@ -31,12 +31,10 @@ func exclusionUnderFaults(e *env) {
 	}
 	cuts := e.makeFaults(ctx, paths)
 	wg.Wait()
-	for _, f := range book.faults() {
-		e.Error(f)
-	}
-	e.Logf("%d terms, %d cuts", len(book.terms), cuts)
-	if len(book.terms) < 2 {
-		e.Errorf("only %d terms were served", len(book.terms))
+	book.judge(e)
+	e.Logf("%d terms, %d cuts", book.served(), cuts)
+	if book.served() < 2 {
+		e.Errorf("only %d terms were served", book.served())
 	}
 	last := e.open("last").campaign()
 	last.won(2*e.c.TTL + e.late() + e.prompt)

@@ -75,6 +75,13 @@ func (e *env) unwatched(f func()) {
 	f()
 }
 
+// operates is unwatched for what an operator, or a stranger, does to a lock without its holder.
+func (e *env) operates(f func()) {
+	e.witness.lapse()
+	defer e.witness.lapse()
+	e.unwatched(f)
+}
+
 // goroutines returns the stacks of those of this test, except for its own.
 func (e *env) goroutines() (left []string) {
 	e.unwatched(func() { left = goroutines(e.Name()) })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A guarded lock fails the test, rather than ending or blocking the whole suite, if a
@@ -15,6 +16,7 @@ import (
 type guarded struct {
 	locks.Lock
 	e *env
+	h *handle // as the test's witness sees it
 }
 
 var (
@@ -23,21 +25,36 @@ var (
 )
 
 func (g *guarded) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	return guard(ctx, g, "Acquire", func() (locks.Grant, error) { return g.Lock.Acquire(ctx, try) })
+	done := g.h.acquires()
+	grant, err := guard(ctx, g, "Acquire", func() (locks.Grant, error) { return g.Lock.Acquire(ctx, try) })
+	done(grant, err)
+	return grant, err
 }
 
 func (g *guarded) Renew(ctx context.Context) error {
-	return g.call(ctx, "Renew", func() error { return g.Lock.Renew(ctx) })
+	return g.writes(renewal, func() error { return g.call(ctx, "Renew", func() error { return g.Lock.Renew(ctx) }) })
 }
 
 func (g *guarded) Release(ctx context.Context) error {
+	g.h.gives()
 	return g.call(ctx, "Release", func() error { return g.Lock.Release(ctx) })
 }
 
 func (g *guarded) Close() error {
+	if g.e.c.TTL == 0 { // there is no lease that would go on
+		g.h.gives()
+	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	return g.call(ended, "Close", g.Lock.Close)
+}
+
+// writes makes a request by which only the holder may change anything.
+func (g *guarded) writes(what string, f func() error) error {
+	done := g.h.writes(what)
+	err := f()
+	done(err)
+	return err
 }
 
 // guard runs a method that returns a value. It drops that value if there is an error,
@@ -71,7 +88,10 @@ func (g *guarded) call(ctx context.Context, method string, f func() error) error
 		case <-time.After(g.e.grace):
 		}
 	}
-	if errors.Is(err, errHung) || errors.Is(err, errPanicked) {
+	switch {
+	case errors.Is(err, errPanicked):
+		trial.Final(g.e.TB, "%s: %v", method, err)
+	case errors.Is(err, errHung):
 		g.e.Errorf("%s: %v", method, err)
 	}
 	return err

@@ -57,7 +57,7 @@ func hostileTexts(c Config) []test {
 }
 
 func (e *env) corrupt(i int) {
-	e.unwatched(func() { e.c.Hostile[i](e.TB, e.u, lockName) })
+	e.operates(func() { e.c.Hostile[i](e.TB, e.u, lockName) })
 }
 
 // bounded runs f, which should be prompt and use little memory.

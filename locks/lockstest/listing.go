@@ -171,7 +171,7 @@ func hostileList(e *env, corrupt func()) {
 		a.writes("good")
 		well.writes("also good")
 	}
-	e.unwatched(corrupt)
+	e.operates(corrupt)
 	w := e.openNamed(e.u, "other")
 	e.bounded(2*e.prompt, "List", func() {
 		l := w.lists(nil)

@@ -45,6 +45,7 @@ func (e *env) twin() *url.URL {
 	}
 	var u *url.URL
 	e.unwatched(func() { u = e.c.Twin(e.TB, e.u) })
+	e.witness.alias(e.u, u)
 	return u
 }
 

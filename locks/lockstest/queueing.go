@@ -96,7 +96,7 @@ func longQueue(e *env) {
 	a.hold()
 	a.keep()
 	const crowd = locks.MaxQueue + 3
-	e.unwatched(func() { e.c.Crowd(e.TB, e.u, lockName, crowd) })
+	e.operates(func() { e.c.Crowd(e.TB, e.u, lockName, crowd) })
 	for _, k := range []*contender{a, e.open("watcher")} {
 		st := k.state()
 		if got := len(st.Queue); got != locks.MaxQueue {

@@ -118,7 +118,7 @@ func recordOutlivesEnds(e *env) {
 		k.writes("second")
 	}
 	if e.c.Crash != nil {
-		e.unwatched(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
+		e.operates(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
 		want := "first"
 		if e.c.TTL > 0 {
 			want = "second"
@@ -272,7 +272,7 @@ func hostileText(e *env, i int) {
 	a.hold()
 	stop := a.keep()
 	a.writes("good")
-	e.unwatched(func() { e.c.HostileRecords[i](e.TB, e.u, lockName) })
+	e.operates(func() { e.c.HostileRecords[i](e.TB, e.u, lockName) })
 	e.bounded(2*e.prompt, "Record", func() {
 		ctx, cancel := context.WithTimeout(context.Background(), e.prompt)
 		defer cancel()

@@ -20,7 +20,11 @@ func RunSlots(t *testing.T, c Config) {
 	if c.TTL > 0 { // several must hold at once, over many steps, on a busy machine
 		c.TTL = max(c.TTL, 4*time.Second)
 	}
-	runAll(t, c, []test{
+	runAll(t, c, slotTests())
+}
+
+func slotTests() []test {
+	return []test{
 		{name: "AtMostN", run: func(e *env) { atMost(e, 3) }},
 		{name: "AtMostTheSmallestN", recipe: true, run: func(e *env) { atMost(e, 2, 3, 5) }},
 		{name: "TryAtOnce", run: tryAtOnce},
@@ -36,7 +40,7 @@ func RunSlots(t *testing.T, c Config) {
 		{name: "RecordFails", recipe: true, run: recordFails},
 		{name: "TurnstileIsLost", run: turnstileIsLost, needs: []need{needPlaces, needEvict}},
 		{name: "SlotIsEvicted", run: slotIsEvicted, needs: []need{needEvict}},
-	})
+	}
 }
 
 // slotted returns an Opener of locks with n slots. Each handle passes through wrap if
@@ -56,7 +60,7 @@ func slotted(open locks.Opener, n int, wrap func(locks.Lock, locks.Options) lock
 // of returns the environment of contenders for n slots.
 func (e *env) of(n int) *env {
 	many := *e
-	many.c.Open = slotted(e.c.Open, n, nil)
+	many.c.Open, many.slots = slotted(e.c.Open, n, nil), n
 	many.c.Places = e.c.TTL > 0 // the turnstile is held during the wait for a slot
 	return &many
 }
@@ -300,7 +304,7 @@ func turnstileIsLost(e *env) {
 	a := e.slotHeld(1, "a")
 	c := e.contending(1, "c").campaign()
 	c.queued()
-	e.unwatched(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, 0)) })
+	e.operates(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, 0)) })
 	c.ended(e.c.TTL + e.late())
 	if c.err == nil {
 		e.Errorf("got %+v without the turnstile", c.grant)
@@ -322,7 +326,7 @@ func slotIsEvicted(e *env) {
 	stop := b.keep()
 	c := e.contending(2, "c").campaign()
 	c.queued()
-	e.unwatched(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, b.slot())) })
+	e.operates(func() { e.c.Evict(e.TB, e.u, locks.SlotName(lockName, b.slot())) })
 	c.won(e.soon())
 	if e.c.Unwatched {
 		e.eventually(e.c.TTL, "b learns of its loss", func() bool { return errors.Is(b.renew(), locks.ErrLost) })

@@ -34,7 +34,7 @@ func tokensRise(e *env) {
 		k = b.k
 	}
 	if e.c.Crash != nil {
-		e.unwatched(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
+		e.operates(func() { e.c.Crash(e.TB, e.u, lockName, k.bare) })
 		b := e.open("after the crash").campaign()
 		ts.next(b.won(e.c.TTL+e.late()), "a crash")
 		k = b.k
@@ -56,5 +56,5 @@ func tokensRise(e *env) {
 }
 
 func (e *env) evict() {
-	e.unwatched(func() { e.c.Evict(e.TB, e.u, lockName) })
+	e.operates(func() { e.c.Evict(e.TB, e.u, lockName) })
 }

@@ -252,7 +252,8 @@ func (r *crash) becomesFree() {
 	until(r.t, "the lock is free", func() bool {
 		file, record := r.free()
 		if left := r.left(); (file || record) && len(left) > 0 {
-			r.t.Fatalf("the lock is free (file %t, record %t), and of the job runs %v", file, record, left)
+			trial.Final(r.t, "the lock is free (file %t, record %t), and of the job runs %v", file, record, left)
+			r.t.FailNow()
 		}
 		return file && record
 	})
@@ -261,11 +262,11 @@ func (r *crash) becomesFree() {
 	}
 }
 
-// nothingLeft checks at the end that nothing is left.
+// nothingLeft checks that nothing is left, when leaderrun or the guard has reported that.
 func (r *crash) nothingLeft() {
 	r.t.Helper()
 	if left := r.left(); len(left) > 0 {
-		r.t.Errorf("of the job runs %v", left)
+		trial.Final(r.t, "of the job runs %v", left)
 	}
 	until(r.t, "the guard is gone", func() bool { return !r.guard.alive() })
 }

@@ -184,12 +184,14 @@ func (s *supervisor) onDeath() (w proc.OnDeath) {
 	}
 	if s.helper && err == nil {
 		c := exec.Command("sleep", "1000")
-		err = c.Start()
-		w.NotOfJob = func(pid int) bool { return pid == c.Process.Pid }
-		s.say("helper %d", c.Process.Pid)
+		if err = c.Start(); err == nil {
+			w.NotOfJob = func(pid int) bool { return pid == c.Process.Pid }
+			s.say("helper %d", c.Process.Pid)
+		}
 	}
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, "prepare what the guard inherits:", err)
+		os.Exit(125)
 	}
 	return w
 }

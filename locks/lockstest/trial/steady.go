@@ -1,15 +1,9 @@
 package trial
 
 import (
-	"fmt"
-	"os"
 	"testing"
 	"time"
 )
-
-// RepeatsVariable names a file to which each repetition adds a line, so that a run of all
-// tests can count them.
-const RepeatsVariable = "LEADERRUN_TEST_REPEATS"
 
 // busy is the share of time during which processes waited for a processor or a disk, from
 // which a machine is too busy to judge a test that races the clock. All tests of the
@@ -24,26 +18,36 @@ const attempts = 4
 // patience by the given scale, which is 1, or more if the machine is busy when the test
 // begins. If the test fails, and processes waited for a processor or a disk meanwhile,
 // Steady runs it again with twice the scale. On a machine that is not busy, or does not
-// report it, the first failure counts.
+// report it, the first failure counts. So does any failure of [Final].
 func Steady(tb testing.TB, f func(tb testing.TB, scale int)) {
 	tb.Helper()
 	steady(tb, f, Waited, waitedForDisk)
 }
 
+// SteadyAt is Steady on a machine that is as busy as share says, for tests of what Steady
+// repeats.
+func SteadyAt(tb testing.TB, share float64, f func(tb testing.TB, scale int)) {
+	tb.Helper()
+	start := time.Now()
+	steady(tb, f, func() (time.Duration, bool) { return time.Duration(share * float64(time.Since(start))), true })
+}
+
 func steady(tb testing.TB, f func(tb testing.TB, scale int), waits ...func() (time.Duration, bool)) {
 	tb.Helper()
+	record(tb, Record{})
 	for scale, n := Scale(), 1; ; scale, n = 2*scale, n+1 {
 		start := time.Now()
 		share := shares(waits)
 		r := Run(tb, func(tb testing.TB) { f(tb, scale) })
 		waited := share()
-		switch {
-		case r.Skipped:
-			tb.Skip(r.Log)
-		case r.Failed && n < attempts && waited >= busy:
-			note(tb, fmt.Sprintf("%s of %s failed, at scale %d, while processes waited for a processor or a disk for %.0f %% of %v; it is repeated",
-				tb.Name(), tested(), scale, 100*waited, time.Since(start).Round(time.Millisecond)), r.Log)
+		if r.Failed && !r.Final && n < attempts && waited >= busy {
+			again := Record{Failure: oneLine(r.Failure), Scale: scale, Waited: waited, Took: time.Since(start)}
+			record(tb, again)
+			tb.Logf("it is repeated: %v\n%s", again, r.Log)
 			continue
+		}
+		if r.Skipped {
+			tb.Skip(r.Log)
 		}
 		if r.Log != "" {
 			tb.Log(r.Log)
@@ -71,25 +75,6 @@ func shares(waits []func() (time.Duration, bool)) func() float64 {
 			}
 		}
 		return most
-	}
-}
-
-// note reports a repetition.
-func note(tb testing.TB, why, log string) {
-	tb.Helper()
-	tb.Logf("%s:\n%s", why, log)
-	name := os.Getenv(RepeatsVariable)
-	if name == "" {
-		return
-	}
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		tb.Error(err)
-		return
-	}
-	defer file.Close()
-	if _, err := fmt.Fprintln(file, why); err != nil {
-		tb.Error(err)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 // A Result is the outcome of a trial.
 type Result struct {
 	Failed, Skipped bool
+	Final           bool   // it failed, and no busy machine excuses that: see Final
+	Failure         string // the first assertion that failed
 	Log             string // its log, one or more lines per call
 }
 
@@ -35,7 +37,7 @@ func Run(tb testing.TB, f func(tb testing.TB)) Result {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Result{Failed: t.failed, Skipped: t.skipped, Log: strings.Join(t.log, "\n")}
+	return Result{Failed: t.failed, Skipped: t.skipped, Final: t.final, Failure: t.failure, Log: strings.Join(t.log, "\n")}
 }
 
 // A trial stands in for a test. Methods that it does not override, such as TempDir, are
@@ -46,6 +48,8 @@ type trial struct {
 
 	mu              sync.Mutex
 	failed, skipped bool
+	final           bool
+	failure         string
 	log             []string
 	cleanups        []func()
 	helpers         map[string]bool // the functions that have called Helper
@@ -58,7 +62,7 @@ func (t *trial) guard(f func()) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				t.Errorf("panic: %v\n%s", p, debug.Stack())
+				Final(t, "panic: %v\n%s", p, debug.Stack())
 			}
 		}()
 		f()
@@ -126,9 +130,16 @@ func (t *trial) Helper() {
 	t.helpers[caller.Function] = true
 }
 
+// end notes that nothing excuses this failure.
+func (t *trial) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.final = true
+}
+
 // note adds a line, with the place in the test that it is about: the first caller that is
-// not a helper.
-func (t *trial) note(text string) {
+// not a helper. If it says that an assertion has failed, the test has failed.
+func (t *trial) note(text string, failed bool) {
 	stack := callers()
 	stack.Next() // Errorf or a similar method
 	t.mu.Lock()
@@ -137,7 +148,11 @@ func (t *trial) note(text string) {
 	for more && t.helpers[at.Function] {
 		at, more = stack.Next()
 	}
-	t.log = append(t.log, fmt.Sprintf("%s:%d: %s", filepath.Base(at.File), at.Line, strings.TrimSuffix(text, "\n")))
+	line := fmt.Sprintf("%s:%d: %s", filepath.Base(at.File), at.Line, strings.TrimSuffix(text, "\n"))
+	t.log = append(t.log, line)
+	if failed && !t.failed {
+		t.failed, t.failure = true, line
+	}
 }
 
 // callers returns the frames of the caller's callers.
@@ -146,35 +161,28 @@ func callers() *runtime.Frames {
 	return runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
 }
 
-func (t *trial) Log(args ...any)                 { t.note(fmt.Sprintln(args...)) }
-func (t *trial) Logf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
+func (t *trial) Log(args ...any)                 { t.note(fmt.Sprintln(args...), false) }
+func (t *trial) Logf(format string, args ...any) { t.note(fmt.Sprintf(format, args...), false) }
 
-func (t *trial) Error(args ...any) {
-	t.note(fmt.Sprintln(args...))
-	t.Fail()
-}
-
-func (t *trial) Errorf(format string, args ...any) {
-	t.note(fmt.Sprintf(format, args...))
-	t.Fail()
-}
+func (t *trial) Error(args ...any)                 { t.note(fmt.Sprintln(args...), true) }
+func (t *trial) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...), true) }
 
 func (t *trial) Fatal(args ...any) {
-	t.note(fmt.Sprintln(args...))
-	t.FailNow()
+	t.note(fmt.Sprintln(args...), true)
+	runtime.Goexit()
 }
 
 func (t *trial) Fatalf(format string, args ...any) {
-	t.note(fmt.Sprintf(format, args...))
-	t.FailNow()
+	t.note(fmt.Sprintf(format, args...), true)
+	runtime.Goexit()
 }
 
 func (t *trial) Skip(args ...any) {
-	t.note(fmt.Sprintln(args...))
+	t.note(fmt.Sprintln(args...), false)
 	t.SkipNow()
 }
 
 func (t *trial) Skipf(format string, args ...any) {
-	t.note(fmt.Sprintf(format, args...))
+	t.note(fmt.Sprintf(format, args...), false)
 	t.SkipNow()
 }

@@ -33,6 +33,9 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Run(t, tt.f)
+			if r.Final != (tt.name == "panic") {
+				t.Errorf("final is %v", r.Final)
+			}
 			if r.Failed != tt.failed || r.Skipped != tt.skipped || !strings.Contains(r.Log, tt.log) {
 				t.Errorf("got %+v; want failed %v, skipped %v, and %q in the log", r, tt.failed, tt.skipped, tt.log)
 			}
@@ -45,53 +48,78 @@ func complain(tb testing.TB) {
 	tb.Error("complaint")
 }
 
-// TestSteady checks that a test is repeated only if processes had to wait, and not
-// forever.
+// TestSteady checks that a test is repeated only if processes had to wait, not forever, and
+// never if nothing excuses its failure.
 func TestSteady(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		share  float64 // of the time, during which processes waited for a processor
-		disk   float64 // and for a disk
+		share  float64 // of the time, during which processes waited
 		fails  int     // how many of the first attempts fail
+		final  bool
 		runs   int
 		failed bool
 	}{
-		{"passes", 1, 1, 0, 1, false},
-		{"fails on an idle machine", 0.1, 0.1, 1, 1, true},
-		{"fails once on a busy machine", 1, 0, 1, 2, false},
-		{"fails once with a busy disk", 0.1, 1, 1, 2, false},
-		{"always fails", 1, 0, 100, attempts, true},
+		{"passes", 1, 0, false, 1, false},
+		{"fails on an idle machine", 0.1, 1, false, 1, true},
+		{"fails once on a busy machine", 1, 1, false, 2, false},
+		{"always fails", 1, 100, false, attempts, true},
+		{"two holders on a busy machine", 1, 1, true, 1, true},
+		{"two holders on an idle machine", 0.1, 1, true, 1, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "repeats")
-			t.Setenv(RepeatsVariable, file)
-			runs, last, start := 0, 0, time.Now()
-			waited := func(share float64) func() (time.Duration, bool) {
-				return func() (time.Duration, bool) { return time.Duration(share * float64(time.Since(start))), true }
-			}
+			file := filepath.Join(t.TempDir(), "records")
+			t.Setenv(RecordsVariable, file)
+			runs, last := 0, 0
 			r := Run(t, func(tb testing.TB) {
-				steady(tb, func(tb testing.TB, scale int) {
+				SteadyAt(tb, tt.share, func(tb testing.TB, scale int) {
 					if runs++; scale <= last {
 						tb.Errorf("scale %d after %d", scale, last)
 					}
 					last = scale
 					time.Sleep(5 * time.Millisecond)
-					if runs <= tt.fails {
-						tb.Fatal("too late")
+					switch {
+					case runs > tt.fails:
+					case tt.final:
+						Final(tb, "two holders")
+						tb.Error("and too late")
+					default:
+						tb.Error("too\nlate")
+						tb.Fatal("and something else")
 					}
-				}, waited(tt.share), waited(tt.disk))
+				})
 			})
 			if runs != tt.runs || r.Failed != tt.failed {
 				t.Errorf("%d runs, failed: %v; want %d, %v\n%s", runs, r.Failed, tt.runs, tt.failed, r.Log)
 			}
-			text, _ := os.ReadFile(file)
-			if got := strings.Count(string(text), "\n"); got != tt.runs-1 {
-				t.Errorf("%d repetitions were counted; want %d:\n%s", got, tt.runs-1, text)
-			}
 			if tt.failed && !strings.Contains(r.Log, "go test -count 1 -v -run '^TestSteady$/") {
 				t.Errorf("the log does not say how to repeat the test:\n%s", r.Log)
 			}
+			if strings.Contains(r.Log, FinalMark) != tt.final {
+				t.Errorf("the log does not say whether the failure is final:\n%s", r.Log)
+			}
+			all, err := Records(file)
+			if err != nil || len(all) != tt.runs {
+				t.Fatalf("got %v, %v; want a record, and one for each of %d repetitions", all, err, tt.runs-1)
+			}
+			for _, again := range all[1:] {
+				if again.Test != t.Name() || !strings.Contains(again.Failure, "trial_test.go:") || !strings.HasSuffix(again.Failure, ": too late") {
+					t.Errorf("the record of a repetition is %+v; want the first assertion, in a line", again)
+				}
+			}
 		})
+	}
+}
+
+// TestBusiest checks that it is the busiest resource that counts.
+func TestBusiest(t *testing.T) {
+	start := time.Now()
+	waited := func(share float64) func() (time.Duration, bool) {
+		return func() (time.Duration, bool) { return time.Duration(share * float64(time.Since(start))), true }
+	}
+	share := shares([]func() (time.Duration, bool){waited(0.1), waited(1), func() (time.Duration, bool) { return time.Hour, false }})
+	time.Sleep(5 * time.Millisecond)
+	if got := share(); got < 0.9 || got > 1.1 {
+		t.Errorf("processes waited for %v of the time; want 1", got)
 	}
 }
 
