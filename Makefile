@@ -17,7 +17,9 @@ CACHE   := $(or $(LEADERRUN_TEST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/l
 SHELL       = /bin/bash
 .SHELLFLAGS = -o pipefail -c
 
-REPEATS = $(CURDIR)/bin/repeated-tests
+# What tests that race the clock have recorded, and what earlier runs of all tests repeated.
+RECORDS = $(CURDIR)/bin/records
+HISTORY = $(CACHE)/repetitions
 
 # The race detector needs a C compiler.
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
@@ -60,27 +62,28 @@ GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
 # would end each program a second late, in case a race is still to come.
 # Most tests wait most of their time, and a package runs many at once. With more packages at a
 # time two processors are overcommitted, and tests that race the clock are repeated; each
-# repetition is listed at the end. The longest begin first. How go test ended is the last line
-# of its log.
+# repetition is listed at the end, and so are the tests that are repeated often. The longest
+# begin first. How go test ended is the last line of its log.
 PACKAGES ?= 2
 LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
 # These have next to no concurrency of their own, and their servers' libraries do so much that
 # the race detector would double their costs. It sees them in long tests.
 STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql
 test: packages servers ## every test, against real servers; installs what they need
-	@mkdir -p bin && rm -f '$(REPEATS)' bin/raced.log bin/stores.log
+	@mkdir -p bin && rm -f '$(RECORDS)' bin/raced.log bin/stores.log
 	go build $(RACE) -tags $(TAGS) $$(go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
+	@go build -o bin/again ./.ci/again
 	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
-	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
-		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) TAGS=$(TAGS) .ci/again bin/pressure '$(REPEATS)'; }
-	$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes)
-	@if [ -s '$(REPEATS)' ]; then cat '$(REPEATS)'; fi
+	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"; bin/again report' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
+		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) TAGS=$(TAGS) bin/again repeat; } && \
+		$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes,true)
 
-tests-raced tests-stores: export LEADERRUN_TEST_REPEATS = $(REPEATS)
+test tests-raced tests-stores: export LEADERRUN_TEST_RECORDS = $(RECORDS)
+test: export LEADERRUN_TEST_HISTORY = $(HISTORY)
 tests-raced: export GORACE = atexit_sleep_ms=50
 tests-raced:
 	$(GO_TEST) $(RACE) -p $(PACKAGES) -timeout 20m $(LONGEST) \
-		$$(go list ./... | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log; \
+		$$(go list ./... ./.ci/again | grep -vxF "$$(go list $(STORES))") 2>&1 | tee bin/raced.log; \
 		s=$${PIPESTATUS[0]}; echo "go test: $$s" >>bin/raced.log; exit $$s
 
 tests-stores:
@@ -116,7 +119,7 @@ cross: ## all packages built for other systems, and go vet on what is different 
 	.ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run --build-tags bench,$(TAGS) ./... ./.ci/typecheck ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
+	$< run --build-tags bench,$(TAGS) ./... ./.ci/again ./.ci/typecheck ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
