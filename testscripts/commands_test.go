@@ -86,7 +86,13 @@ type world struct {
 	tb    testing.TB
 	suite suite
 	jobs  map[string]*job
+
+	toldToEnd map[string]bool // the files of jobs that run stay
 	servers
+}
+
+func newWorld(env *testscript.Env, s suite) *world {
+	return &world{tb: env.T().(script), suite: s, jobs: map[string]*job{}, toldToEnd: map[string]bool{}}
 }
 
 type worldKey struct{}

@@ -19,8 +19,11 @@ import (
 // A job is a program that a script runs.
 type job struct {
 	cmd            *exec.Cmd
+	args           []string
+	cookie         string // in its environment, and of all that it starts
 	stdout, stderr strings.Builder
 	done           chan struct{} // closed when the job has ended and its output was read
+	took           time.Duration // set then
 }
 
 // outputLimit is how long a process that a program left behind may keep its output open.
@@ -29,10 +32,10 @@ const outputLimit = 5 * time.Second
 // launch starts a program. If tty is not "", the program gets a terminal, whose output
 // goes to that file.
 func launch(ts *testscript.TestScript, args []string, tty string) *job {
-	j := &job{done: make(chan struct{})}
+	j := &job{args: args, cookie: newCookie(), done: make(chan struct{})}
 	j.cmd = exec.Command("env", args...) // env(1) looks in the script's PATH
 	j.cmd.Dir = ts.MkAbs(".")
-	j.cmd.Env = environ(ts)
+	j.cmd.Env = append(environ(ts), j.environment())
 	j.cmd.Stdout, j.cmd.Stderr = &j.stdout, &j.stderr
 	j.cmd.WaitDelay = outputLimit
 	finish := func() {}
@@ -40,9 +43,11 @@ func launch(ts *testscript.TestScript, args []string, tty string) *job {
 	if tty != "" {
 		finish = attach(ts, j.cmd, tty)
 	}
+	start := time.Now()
 	ts.Check(j.cmd.Start())
 	go func() {
 		_ = j.cmd.Wait() // its final state is in ProcessState
+		j.took = time.Since(start)
 		finish()
 		close(j.done)
 	}()
@@ -59,7 +64,9 @@ func (j *job) await(ts *testscript.TestScript, limit time.Duration, code string)
 		ts.Fatalf("the program has not ended within %v", limit)
 	}
 	j.show(ts)
+	j.leavesNothing(ts)
 	if got := codeOf(j.cmd.ProcessState); strconv.Itoa(got) != code && !diedOf(j.cmd.ProcessState, code) {
+		j.hasRun(ts)
 		ts.Fatalf("%v, want %s", j.cmd.ProcessState, code)
 	}
 }
@@ -186,4 +193,5 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := f.WriteString(code + "\n")
 	ts.Check(err)
 	ts.Check(f.Close())
+	worldOf(ts).toldToEnd[ts.MkAbs(args[0])] = true
 }

@@ -140,7 +140,7 @@ func (s suite) setup(env *testscript.Env) error {
 	env.Setenv("PATH", strings.Join(append(path, os.Getenv("PATH")), string(filepath.ListSeparator)))
 	env.Setenv("PROGRAMS", s.programs[0].Dir())
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // skip the race detector's second at each exit
-	env.Values[worldKey{}] = &world{tb: tb, suite: s, jobs: map[string]*job{}}
+	env.Values[worldKey{}] = newWorld(env, s)
 	return nil
 }
 
