@@ -225,7 +225,10 @@ func (s *supervisor) wake() clock.Instant {
 // because a renewal may have moved them since the timer was set.
 func (s *supervisor) due() {
 	now, e := s.c.Clock.Now(), s.lease.expiry()
-	if now >= s.c.Timing.KillAt(e) {
+	if at := s.c.Timing.KillAt(e); now >= at {
+		if late := now.Sub(at); late > s.c.Timing.Margin && s.killed == 0 {
+			s.log.Info("woke up late to kill the job", "late", late.Round(time.Millisecond), "pid", os.Getpid())
+		}
 		s.lose(errNoRenewal)
 		s.kill("the lease is about to end")
 	} else if !s.stopping && now >= s.c.Timing.SignalAt(e) {

@@ -9,10 +9,14 @@
 //     checker of linearizability that knows only the model;
 //   - the register that the jobs wrote to has refused nobody, and has accepted no
 //     token lower than an earlier one;
+//   - no job has lived after the end of its lease, as leaderrun told it after that moment;
 //   - no process of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end no process with the fleet's cookie is left;
 //   - tokens rise from term to term;
 //   - no leaderrun, guard or helper has crashed, according to their output.
+//
+// Nothing excuses any of these, and none is repeated. An overlap that no margin could prevent,
+// because both killers got no processor for longer, fails as well, but is counted apart.
 //
 // A term is what one leaderrun, or a peer, started under one token: a job, the same
 // job again after a restart, and the processes that these have started. It lasts from

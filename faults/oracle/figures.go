@@ -14,6 +14,7 @@ type Figures struct {
 	Terms    int            // acquisitions
 	Faults   map[string]int // by their kinds
 	Overlaps int
+	Exceeded int // overlaps because both killers got no processor: see late.go
 	Orphans  int // processes
 	Refused  int // writes to the register
 
@@ -66,6 +67,7 @@ func (m *Most) join(n Most) {
 func (f *Figures) Add(g Figures) {
 	f.Terms += g.Terms
 	f.Overlaps += g.Overlaps
+	f.Exceeded += g.Exceeded
 	f.Orphans += g.Orphans
 	f.Refused += g.Refused
 	f.Gap.join(g.Gap)

@@ -61,6 +61,7 @@ func Judge(h History, o Options) *Verdict {
 	v.count(x.terms)
 	v.sweep(x.terms)
 	v.register(x, h.of(trace.Write))
+	v.outside(x, h.of(trace.Outside))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
@@ -134,13 +135,13 @@ func (v *Verdict) sweep(terms []*term) {
 		}
 	}
 	overlaps, least := Alone(all)
-	v.Figures.Overlaps = len(overlaps)
 	v.Figures.Gap = Least{max(len(terms)-1, 0), least}
+	killers := v.killers()
 	for _, o := range overlaps {
 		a, b := of[o.Before], of[o.After]
 		o = Overlap{a.last(), b.first()}
 		o.Before.Last = a.Last
-		v.complain("overlap: "+o.String(), a, b)
+		v.overlap(o.String(), a, b, killers)
 	}
 }
 
@@ -178,6 +179,18 @@ func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
 		case !reported[e.Token]:
 			reported[e.Token] = true
 			v.complain(fmt.Sprintf("the register accepted token %d after %d%s", e.Token, highest.Token, order), x.term(highest), x.term(e))
+		}
+	}
+}
+
+// outside reports jobs that lived after the end of their lease, as leaderrun itself told them
+// later. Each of a term says the same, so the first one will do.
+func (v *Verdict) outside(x *index, all []trace.Entry) {
+	reported := map[uint64]bool{}
+	for _, e := range all {
+		if !reported[e.Token] {
+			reported[e.Token] = true
+			v.complain(fmt.Sprintf("outside its lease: the job of token %d lived %v after its end", e.Token, e.Call.Sub(e.Expiry)), x.term(e))
 		}
 	}
 }

@@ -66,6 +66,7 @@ func TestJudge(t *testing.T) {
 		{"a killed leaderrun, and its child in the next term", with(func(m []made) { m[0].ended, m[0].status, m[0].child = 2.92, 137, [2]float64{1, 4} }), []trace.Entry{kill},
 			[]string{overlap, "orphan: child of token 5", illegal}},
 		{"a job after its lease", with(func(m []made) { m[2].until = 7.9 }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
+		{"a job that learned of the end of its lease later", three(), []trace.Entry{{Kind: trace.Outside, Host: "c", Token: 9, Leaderrun: 9, At: at(7.6), Call: at(7.5), Expiry: at(7.25)}}, []string{"outside its lease: the job of token 9 lived 250ms after its end"}},
 		{"no end of leaderrun", with(func(m []made) { m[1].ended = 0 }), nil, nil},
 		{"waiters in vain", three(), []trace.Entry{
 			{Kind: trace.Began, Host: "c", PID: 70, At: at(0.1)}, {Kind: trace.Ran, Host: "c", PID: 70, Call: at(0.1), At: at(7), Status: 75},

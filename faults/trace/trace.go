@@ -29,7 +29,10 @@ const (
 	Began = "began" // a leaderrun was started
 	Ran   = "ran"   // a leaderrun has ended, with Status
 	Write = "write" // a job wrote to the fenced register
-	Fault = "fault" // What was done to Host, and the harm is over
+	// Outside is written by a job that lived at Call, and was then told that its lease had
+	// ended at Expiry.
+	Outside = "outside"
+	Fault   = "fault" // What was done to Host, and the harm is over
 )
 
 // An Entry is something that happened.
@@ -47,6 +50,7 @@ type Entry struct {
 	Life      string        `json:"life,omitempty"` // the file of its Life
 
 	Call    clock.Instant `json:"call,omitempty"`    // when it began, if it is not over at once
+	Expiry  clock.Instant `json:"expiry,omitempty"`  // of a job outside of its lease: the end of that
 	Status  int           `json:"status,omitempty"`  // of a leaderrun: as a shell shows it
 	Left    int           `json:"left,omitempty"`    // of a leaderrun: processes of its jobs that were there after its end
 	Refused bool          `json:"refused,omitempty"` // of a write: the register knew a higher token

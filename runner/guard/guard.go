@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -20,7 +21,8 @@ type guard struct {
 	waiting []frame    // orders that came during a long step
 
 	killBy   clock.Instant
-	orphaned bool // leaderrun has died
+	late     time.Duration // how long after the deadline we began to kill
+	orphaned bool          // leaderrun has died
 
 	container container
 	job       int // the first process and its group; 0: not started
@@ -211,6 +213,7 @@ func (g *guard) signal(f frame, stop bool) {
 
 // kill kills every process of the job, and arranges to do so again until none is left.
 func (g *guard) kill() {
+	g.late = max(g.late, g.host.Now().Sub(g.killBy))
 	g.killBy = clock.Never
 	if g.job == 0 {
 		return

@@ -146,6 +146,26 @@ func TestLongStart(t *testing.T) {
 	}
 }
 
+// A guard that could not run at its deadline kills when it can, and says how late that was.
+func TestGuardSaysLate(t *testing.T) {
+	t.Parallel()
+	r := running(t, "", hardy["deaf"], "-deadline", within(4*time.Second))
+	deadline := clock.Instant(r.number("deadline"))
+	for _, pid := range []int{r.leaderrun, r.guard.pid} {
+		r.signal(pid, syscall.SIGSTOP)
+	}
+	until(t, "the deadline has passed", func() bool { return clock.Boot{}.Now() > deadline.Add(300*time.Millisecond) })
+	r.signal(r.guard.pid, syscall.SIGCONT)
+	until(t, "the guard says how late it was", func() bool {
+		_, late, found := strings.Cut(r.read("stderr"), "leaderrun-guard: warning: killed the job ")
+		took, _, _ := strings.Cut(late, " late (of leaderrun "+fmt.Sprint(r.leaderrun)+")")
+		d, err := time.ParseDuration(took)
+		return found && err == nil && d >= 300*time.Millisecond
+	})
+	r.signal(r.leaderrun, syscall.SIGCONT)
+	r.nothingLeft()
+}
+
 // Close does not wait long for a guard that is frozen when it has nothing left to do.
 func TestCloseFrozen(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/cgroup"
@@ -44,8 +45,28 @@ func Main(args []string) int {
 	// What follows takes part of the time of the campaign, not of the start.
 	go ignoreSignals()
 	m := machine{home: cgroup.Find()}
-	newGuard(c, m).run()
+	g := newGuard(c, m)
+	core := os.Getppid() // 0 in a pid namespace of our own
+	g.run()
+	if g.late > killPatience {
+		sayLate(g.late, core)
+	}
 	return 0
+}
+
+// sayLate says that the guard has killed the job late, because it got no processor, or the
+// machine slept. Nothing of the job is left, and nobody waits for us, but whoever should read
+// standard error may not.
+func sayLate(late time.Duration, core int) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintf(os.Stderr, "%s: warning: killed the job %v late (of leaderrun %d)\n", role, late.Round(time.Millisecond), core)
+	}()
+	select {
+	case <-said:
+	case <-time.After(time.Second):
+	}
 }
 
 // ignoreSignals drops the signals that a service manager or an operator may send to all

@@ -68,7 +68,7 @@ func work(manner, long string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	go follow(life)
+	go follow(e, life)
 	if err := leave(manner); err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func work(manner, long string) (int, error) {
 	}
 	pen.start()
 	wait(manner, limit, signals)
-	ask(life) // if we were frozen, what we know of our lease is old
+	ask(e, life) // if we were frozen, what we know of our lease is old
 	if err := errors.Join(pen.stop(), pen.write(), finish(e, life, trace.End)); err != nil {
 		return 0, err
 	}
@@ -215,20 +215,29 @@ func (p *pen) write() error {
 
 // follow records the end of our lease, as leaderrun reports it. If leaderrun does not
 // answer, there is nothing to record.
-func follow(life *trace.Life) {
+func follow(e trace.Entry, life *trace.Life) {
 	for ; ; time.Sleep(asks) {
-		ask(life)
+		ask(e, life)
 	}
 }
 
-func ask(life *trace.Life) {
+func ask(e trace.Entry, life *trace.Life) {
 	path := os.Getenv("LEADERRUN_SOCKET")
 	if path == "" {
 		return // we are run by a peer of leaderrun
 	}
 	asked := trace.Now()
-	if a, err := socket.Ask(path, time.Second); err == nil && !a.Lost {
-		life.Promised(asked, trace.OfMachine(a.Deadline))
+	a, err := socket.Ask(path, time.Second)
+	if err != nil {
+		return
+	}
+	until := trace.OfMachine(a.Deadline)
+	if asked > until { // whatever was renewed meanwhile: we lived after the end of the lease
+		e.Kind, e.Call, e.Expiry = trace.Outside, asked, until
+		_ = trace.Add(e) // the oracle sees our life as well
+	}
+	if !a.Lost {
+		life.Promised(asked, until)
 	}
 }
 
