@@ -13,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A verdict is what was found in the records of a day, with figures.
@@ -214,7 +215,7 @@ func (v *verdict) judgeTurn(key int64, t *turn, planned bool) {
 		if i > 0 {
 			v.reruns++
 			if before := t.successes[i-1].by; !before.interrupted() {
-				v.complain("window %d succeeded twice: in firing %d, which exited with %d, and in %d", key, before.number, before.status, s.by.number)
+				v.complain(trial.FinalMark+"window %d succeeded twice: in firing %d, which exited with %d, and in %d", key, before.number, before.status, s.by.number)
 			}
 		}
 		for _, start := range t.starts {
@@ -247,7 +248,7 @@ func (c *cron) judgeSkip(v *verdict, o *outcome, turns map[int64]*turn) {
 		v.overtaken++
 		turns[key].overtaken = true
 	default:
-		v.complain("firing %d skipped the job for window %d, which had no success", o.number, key)
+		v.complain(trial.FinalMark+"firing %d skipped the job for window %d, which had no success", o.number, key)
 	}
 }
 
@@ -264,13 +265,26 @@ func (c *cron) judgeJobs(v *verdict) {
 	}
 	overlaps, least := oracle.Alone(all)
 	v.least = least
-	v.wrong = append(append(v.wrong, described(overlaps)...), oracle.Rising(all, true)...)
+	v.wrong = slices.Concat(v.wrong, c.canary.described(overlaps), final(oracle.Rising(all, true)))
 }
 
-// described returns overlaps in words.
-func described(overlaps []oracle.Overlap) (wrong []string) {
+// described returns overlaps in words. Nothing excuses one, unless the machine was too busy to
+// run anything in time in the lease before it, which may have ended without its killers.
+func (c *canary) described(overlaps []oracle.Overlap) (wrong []string) {
 	for _, o := range overlaps {
-		wrong = append(wrong, o.String())
+		if c.busy(o.After.First.Add(-ttl), o.Before.Last) {
+			wrong = append(wrong, "margin exceeded by the machine: "+o.String())
+		} else {
+			wrong = append(wrong, trial.FinalMark+o.String())
+		}
+	}
+	return wrong
+}
+
+// final marks what nothing excuses.
+func final(wrong []string) []string {
+	for i := range wrong {
+		wrong[i] = trial.FinalMark + wrong[i]
 	}
 	return wrong
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ttl is the lease of services.
+// ttl is the lease of services. Those of cron jobs are shorter.
 const ttl = 6 * time.Second
 
 // A fault is done to a service, its host, or its server.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/faults/oracle"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // gone checks that nothing of a fleet is left after a moment.
@@ -15,7 +16,7 @@ func gone(t *testing.T, cookie string) {
 		t.Fatal(err)
 	}
 	if len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		trial.Final(t, "left behind: %q", left)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/trace"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 
@@ -244,6 +245,19 @@ func TestSkips(t *testing.T) {
 		c := &cron{schedule: w, canary: tt.canary}
 		if c.judgeSkip(v, o, turns); (len(v.wrong) == 0) != tt.ok {
 			t.Errorf("%s: got %q", tt.name, v.wrong)
+		}
+	}
+}
+
+// TestDescribed judges an overlap from 8 to 9 s on machines that were too busy at other times, or
+// in the lease before.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	overlaps := []oracle.Overlap{{Before: command("service", 1, 1, 9), After: command("service", 2, 8, 10)}}
+	for from, want := range map[float64]string{1: trial.FinalMark, 1.5: "margin exceeded", 8.5: "margin exceeded", 9.5: trial.FinalMark} {
+		c := &canary{slow: []trace.Span{{First: at(from), Last: at(from + 0.75)}}}
+		if got := c.described(overlaps); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("busy from %v s: got %q, want %q", from, got, want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s *services) judge() *report {
 	leased := slices.DeleteFunc(slices.Clone(all), func(a oracle.Stay) bool { return a.What == "lost" })
 	overlaps, least := oracle.Alone(leased)
 	r.least = least
-	r.wrong = append(append(r.wrong, described(overlaps)...), oracle.Rising(leased, false)...)
+	r.wrong = slices.Concat(r.wrong, s.canary.described(overlaps), final(oracle.Rising(leased, false)))
 	s.judgeGaps(r, all)
 	s.judgeTerms(r, all, entries)
 	s.judgeExits(r)
@@ -177,7 +177,7 @@ func (s *services) judgeTerms(r *report, all []oracle.Stay, entries []trace.Entr
 		}
 		slices.SortFunc(stays, func(a, b oracle.Stay) int { return cmp.Compare(a.First, b.First) })
 		overlaps, _ := oracle.Alone(stays) // the last hook of a lost term also comes after its service
-		r.wrong = append(r.wrong, described(overlaps)...)
+		r.wrong = append(r.wrong, s.canary.described(overlaps)...)
 	}
 }
 
