@@ -33,6 +33,7 @@ func (k *contender) successor() *contender {
 // before it had done anything, there is no new one until the next request.
 func (e *env) kill(r locks.Remote) {
 	e.Helper()
+	e.witness.lapse() // a lock without a lease may end with that process
 	for _, pid := range children() {
 		if r.Keeps(pid) {
 			if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
