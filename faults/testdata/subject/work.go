@@ -232,7 +232,7 @@ func ask(e trace.Entry, life *trace.Life) {
 		return
 	}
 	until := trace.OfMachine(a.Deadline)
-	if asked > until { // whatever was renewed meanwhile: we lived after the end of the lease
+	if a.Deadline != 0 && asked > until { // whatever was renewed meanwhile: we lived after the end of the lease
 		e.Kind, e.Call, e.Expiry = trace.Outside, asked, until
 		_ = trace.Add(e) // the oracle sees our life as well
 	}
