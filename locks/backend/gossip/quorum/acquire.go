@@ -106,6 +106,7 @@ type standing struct {
 	began    time.Time
 	answered bool       // by a majority
 	holder   votes.Term // zero: nobody holds the lock, as far as is known
+	seen     votes.Term // the holder before the last pause
 	left     time.Duration
 	foreign  votes.Group // that a voter belongs to; zero: to ours
 	pauses   backoff.Backoff
@@ -183,9 +184,13 @@ func (s *standing) status() locks.Status {
 const spread = 100 * time.Millisecond
 
 // pause waits until another campaign is worthwhile: the holder has withdrawn, or its lease
-// may have ended. Candidates that have met each other pause for a random time.
+// may have ended. Candidates that have met each other pause for a random time. The first answers
+// that name a holder may be older than its withdrawal, which we did not expect then: so they are
+// asked for again.
 func (s *standing) pause(ctx context.Context) error {
-	if s.holder == (votes.Term{}) {
+	known := s.holder == s.seen
+	s.seen = s.holder
+	if s.holder == (votes.Term{}) || !known {
 		return s.pauses.Wait(ctx)
 	}
 	s.pauses.Reset()
