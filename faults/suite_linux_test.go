@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,16 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/leaderrun/leaderrun/bench/conditions"
 	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/faults/report"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/programs"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // A suite is one run of the fault suite.
 type suite struct {
+	run     conditions.Run
 	length  time.Duration
 	seed    uint64
 	backend string         // the prefix of the names of cells
@@ -120,14 +120,8 @@ func (s *suite) lack(what map[string]error) {
 
 // page returns the report.
 func (s *suite) page() (string, error) {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "", err
-	}
-	h := report.Header{
-		Cores: runtime.NumCPU(), Kernel: unix.ByteSliceToString(u.Release[:]), Go: runtime.Version(),
-		Took: s.length, Seed: s.seed, TTL: ttl, Lacks: s.lacks, Excluded: excluded,
-	}
+	s.run.End()
+	h := report.Header{Run: s.run, Took: s.length, Seed: s.seed, TTL: ttl, Backends: known.Backends(), Lacks: s.lacks, Excluded: excluded}
 	var b strings.Builder
 	err := report.Write(&b, h, s.rows)
 	return b.String(), err
@@ -135,7 +129,7 @@ func (s *suite) page() (string, error) {
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
+	s := &suite{run: conditions.Begin(), lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
 	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
 	if tester.Long() {
 		s.length = longRun

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leaderrun/leaderrun/bench/conditions"
 	"github.com/leaderrun/leaderrun/faults/oracle"
+	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
 // Subject is the program that the suite is about. Others are peers.
@@ -19,12 +21,11 @@ const Subject = "leaderrun"
 
 // A Header says how the results were obtained.
 type Header struct {
-	Cores    int
-	Kernel   string
-	Go       string
+	Run      conditions.Run
 	Took     time.Duration // the whole run; printed in minutes
 	Seed     uint64
 	TTL      time.Duration
+	Backends []*backend.Info  // those that leaderrun knows
 	Lacks    map[string]error // faults for which the machine lacks something, and what that is
 	Excluded string           // what is excluded and why, in Markdown; may be empty
 }
@@ -44,7 +45,7 @@ func Write(w io.Writer, h Header, rows []Row) error {
 	rows = merge(rows)
 	var s strings.Builder
 	h.write(&s)
-	fmt.Fprintf(&s, "\n%s\n", summary(rows))
+	h.writeSummary(&s, rows)
 	writeResults(&s, rows)
 	writeFaults(&s, rows)
 	if h.Excluded != "" {
@@ -59,9 +60,8 @@ func (h Header) write(w io.Writer) {
 
 Written by %s; what is counted, and how, is in the documentation of package faults/oracle.
 
-- Machine: %d cores, Linux %s, %s
-- Run: %.0f minutes, seed %d, leases of %v
-`, "`make faults`", h.Cores, h.Kernel, h.Go, h.Took.Minutes(), h.Seed, h.TTL)
+%v- Run: %.0f minutes, seed %d, leases of %v
+`, "`make faults`", h.Run, h.Took.Minutes(), h.Seed, h.TTL)
 	for _, what := range slices.Sorted(maps.Keys(h.Lacks)) {
 		fmt.Fprintf(w, "- Not tested here: %s: %s\n", what, strings.Join(strings.Fields(h.Lacks[what].Error()), " "))
 	}
@@ -93,21 +93,6 @@ func order(a, b Row) int {
 	}
 	return cmp.Or(strings.Compare(a.Backend, b.Backend), strings.Compare(a.Mode, b.Mode),
 		cmp.Compare(peer(a), peer(b)), strings.Compare(a.Subject, b.Subject))
-}
-
-// summary describes in a sentence what leaderrun did on all backends.
-func summary(rows []Row) string {
-	var all oracle.Figures
-	backends, wrong := 0, 0
-	for _, r := range rows {
-		if r.Subject == Subject {
-			all.Add(r.Figures)
-			wrong += r.Wrong
-			backends++
-		}
-	}
-	return fmt.Sprintf("**%s, on %d backends and modes: %d acquisitions, %d faults, %d overlaps, %d orphans, %d refused writes; %d violations in all.**",
-		Subject, backends, all.Terms, total(all.Faults), all.Overlaps, all.Orphans, all.Refused, wrong)
 }
 
 func total(faults map[string]int) (n int) {
