@@ -2,13 +2,16 @@ package faults
 
 // excluded is the report's list of what the suite does not do.
 const excluded = `
-- **Faults that end a lease early** (an operator deletes the lock, a lease is revoked, a
-  session is ended by force; on etcd also a leader that was frozen and wakes up, see
-  etcd-io/etcd#15247) happen only to the histories in mode strict, which run with
-  ` + "`--takeover strict`" + `. Without it, the next holder may start at the moment at which the
-  previous one learns of its loss, and the kill takes some milliseconds: only the fencing
-  token helps then. On file, deleting a lock file gives the next holder a new lock, and
-  there is no lease to wait for.
+- **Faults that end a lease early** (an operator deletes the lock, its row or its table, a
+  lease is revoked or broken, a session is ended by force, a node of Consul deregistered; on
+  etcd also a leader that was frozen and wakes up, see etcd-io/etcd#15247) happen only to
+  the histories in mode strict, which run with ` + "`--takeover strict`" + `. Without it, the next
+  holder may start at the moment at which the previous one learns of its loss, and the kill
+  takes some milliseconds: only the fencing token helps then. On file, deleting a lock file
+  gives the next holder a new lock, and there is no lease to wait for. On gossip with votes,
+  nobody can end a lease.
+- **gossip without votes**, where the oldest leads, excludes nobody. Its row shows what
+  happens, and is not part of leaderrun's sum.
 - **Both killers frozen at once**, and a frozen machine: whatever would kill the job
   does not run. The job may still be there when the lease has ended, or for a moment
   after the machine continues; its token is refused.
@@ -17,22 +20,29 @@ const excluded = `
   the two.
 - **A limit of tasks** is set when a job begins or later, when leaderrun, its guard and
   its helper already run. Go aborts any program that gets no thread at its start.
-- **Packets duplicated or reordered**: TCP hides both, and the kernel here cannot make
-  them. Requests are duplicated where they are HTTP (gcs).
+- **Packets duplicated or reordered**: the kernel here cannot make them. TCP hides both. For
+  the messages of gossip, over UDP, they are in the deterministic tier
+  (locks/backend/gossip/votes). Requests are duplicated on gcs and spanner.
 - **Wall clocks and clock rates** cannot be changed for one process of this machine.
   They are in the deterministic tier (TestElections in runner/guard and in
   locks/backend/gossip/votes), with suspends. The boot clocks of gossip's hosts are set
   days apart.
-- **Credentials of ZooKeeper** are not withdrawn: they are part of each node, and a
-  server asks for them when the node is used. Those of etcd and gcs are withdrawn.
-- **A full disk** is the host's own disk, with leaderrun's socket and events. With file,
-  a full lock directory matters only to a lock's first holder.
+- **Credentials** are withdrawn on etcd, gcs, mysql, postgres and spanner. Those of ZooKeeper
+  are part of each node, and a server asks for them when the node is used. consul is run
+  without access control, and the emulator of azblob has one key for all.
+- **A full disk** is the host's own disk, with leaderrun's socket and events; no server's
+  disk is full. With file, a full lock directory matters only to a lock's first holder.
 - **Out of memory**: the kernel sends SIGKILL to a process of its choice; the suite does
   so to each of them in turn.
 - **A member cut off from its cluster**: members are killed, stopped and frozen, and
-  each host is cut off from one or all; the links between members are not cut.
-- **gcs is an emulator** that enforces all preconditions. Its answers of 403, 412, 429 and
-  503 follow the documentation of the service.
+  each host is cut off from one or all, with consul from the only one that it names; the
+  links between members are not cut. The hosts of gossip are its members, and are cut off
+  from each other.
+- **A failover to a replica**: postgres and mysql are one server each.
+- **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their
+  data in memory, or lose it unless they end in order: so they are frozen and restarted, but
+  not killed. The answers that gcs and spanner invent follow the services' documentation.
+- **Leases of azblob** are never shorter than 15 s, whatever a run asks for.
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
   is one process. consul lock has leases of 15 s, and an equal delay after a loss: with a

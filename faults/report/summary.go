@@ -9,7 +9,7 @@ import (
 
 // writeSummary writes the section that README.md repeats.
 func (h Header) writeSummary(w io.Writer, rows []Row) {
-	fmt.Fprintf(w, "\n## Summary\n\n%.0f minutes, on %s, of commit %s, with leases of %v:\n\n", h.Took.Minutes(), h.Run.Date, h.Run.Commit, h.TTL)
+	fmt.Fprintf(w, "\n## Summary\n\nResults of %.0f minutes on %s, of commit %s, with leases of %v:\n\n", h.Took.Minutes(), h.Run.Date, h.Run.Commit, h.TTL)
 	row(w, "", "acquisitions", "faults", "two at a time", "orphans", "all violations")
 	row(w, append([]string{"---"}, slices.Repeat([]string{"--:"}, 5)...)...)
 	all := Row{Subject: Subject}
@@ -29,7 +29,7 @@ func (h Header) writeSummary(w io.Writer, rows []Row) {
 		r.summarize(w, r.label())
 	}
 	if left := h.left(rows); len(left) > 0 {
-		fmt.Fprintf(w, "\nNot run: %s.\n", strings.Join(left, ", "))
+		fmt.Fprintf(w, "\n%s was not run on %s.\n", Subject, strings.Join(left, ", "))
 	}
 }
 
